@@ -1,0 +1,113 @@
+import type { AmbientAgentConfig, RunAgentRequest } from '@runyard/client'
+import type { Command } from 'commander'
+import { usageFailure } from '../failure.ts'
+import { pair, repeated } from '../option-values.ts'
+import { readJsonObject, readMessage } from '../read-input.ts'
+import { addClientOptions, type ClientOptions, openSession, type Session } from '../session.ts'
+import { watchRun } from '../watch-run.ts'
+
+const HARNESSES = ['oz', 'claude', 'codex', 'gemini', 'opencode', 'runbook'] as const
+
+interface RunOptions extends ClientOptions {
+  file?: string
+  env?: string
+  model?: string
+  skill?: string
+  name?: string
+  title?: string
+  harness?: string
+  host?: string
+  mcp?: string
+  metadata?: Record<string, string>
+  attach?: string[]
+  wait?: boolean
+  detach?: boolean
+  full?: boolean
+}
+
+export function addRunCommand(program: Command): void {
+  const command = program
+    .command('run [prompt...]')
+    .summary('start a run and watch it')
+    .description(
+      'Starts a run and shows it until it ends. The prompt is the words given, a file, or - for standard input.',
+    )
+    .option('-f, --file <file>', 'read the prompt from a file, - for standard input')
+    .option('-e, --env <id>', 'environment to run in')
+    .option('-m, --model <id>', 'model, as `runyard model list` names it')
+    .option('--skill <spec>', 'skill to run, such as owner/repo:name')
+    .option('-n, --name <name>', 'label for grouping and filtering')
+    .option('-t, --title <title>', 'title; default: the first line of the prompt')
+    .option('--harness <type>', `what executes it: ${HARNESSES.join(', ')}`)
+    .option('--host <pool>', 'pool of workers')
+    .option('--mcp <file>', 'JSON file with tool servers by name')
+    .option('--metadata <key=value>', 'label for filtering; repeat for more', pair)
+    .option('-a, --attach <file>', 'file for the agent; repeat for more', repeated)
+    .option('-w, --wait', 'watch the run to its end (the default)')
+    .option('-d, --detach', 'print the id and leave')
+    .option('--full', 'show all output of commands instead of its end')
+  addClientOptions(command)
+    .addHelpText(
+      'after',
+      "\nExample:\n  runyard run 'Run the tests and fix what fails' --env 3q9… --metadata ticket=42",
+    )
+    .action(async (words: string[], options: RunOptions) => {
+      if (options.wait && options.detach) throw usageFailure('Give --wait or --detach, not both.')
+      const request = await buildRequest(words, options)
+      const session = openSession(options)
+      const { run_id, at_capacity, ...created } = await session.client.runs.create(request)
+      if (options.detach) return printCreated(session, { run_id, at_capacity, ...created })
+      const { output } = session
+      if (output.format === 'text') {
+        const { session_link } = await session.client.runs.retrieve(run_id)
+        output.line(`${output.colors.bold('Run')} ${run_id}\n${output.colors.dim(session_link)}\n`)
+        if (at_capacity) output.note('No free worker is known, so it may take a while to begin.')
+      }
+      process.exitCode = await watchRun(session, run_id, { full: options.full })
+    })
+}
+
+/** The id alone goes to standard output, so that scripts can take it as it is. */
+function printCreated({ output }: Session, created: { run_id: string; at_capacity: boolean }): void {
+  if (output.format === 'text') {
+    output.line(created.run_id)
+    output.note(`Started. Watch it: runyard follow ${created.run_id}`)
+  } else output.json(created)
+}
+
+async function buildRequest(words: readonly string[], options: RunOptions): Promise<RunAgentRequest> {
+  const prompt = await readMessage(words, options.file)
+  if (!prompt?.trim() && !options.skill) {
+    throw usageFailure('A prompt is needed.', "runyard run 'what to do', -f FILE, or - for standard input")
+  }
+  // Loaded only when needed: the table of media types is large.
+  const { readAttachment } = options.attach ? await import('../attachment.ts') : {}
+  const config = await buildConfig(options)
+  return {
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(options.skill ? { skill: options.skill } : {}),
+    ...(options.title ? { title: options.title } : {}),
+    ...(options.metadata ? { metadata: options.metadata } : {}),
+    ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
+    ...(Object.keys(config).length > 0 ? { config } : {}),
+  }
+}
+
+async function buildConfig(options: RunOptions): Promise<AmbientAgentConfig> {
+  const harness = HARNESSES.find((type) => type === options.harness)
+  if (options.harness && !harness) {
+    throw usageFailure(`There is no harness ${options.harness}.`, `one of ${HARNESSES.join(', ')}`)
+  }
+  const mcp = options.mcp ? await readJsonObject(options.mcp) : undefined
+  return {
+    ...(options.name ? { name: options.name } : {}),
+    ...(options.model ? { model_id: options.model } : {}),
+    ...(options.env ? { environment_id: options.env } : {}),
+    ...(options.host ? { worker_host: options.host } : {}),
+    ...(harness ? { harness: { type: harness } } : {}),
+    // The service checks each of them and names what is wrong.
+    ...(mcp
+      ? { mcp_servers: (mcp.mcpServers ?? mcp) as NonNullable<AmbientAgentConfig['mcp_servers']> }
+      : {}),
+  }
+}

@@ -1,0 +1,114 @@
+import type { RunFollowupRequest, RunFollowupResponse } from '@runyard/client'
+import type { Command } from 'commander'
+import { usageFailure } from '../failure.ts'
+import { repeated, wholeNumber } from '../option-values.ts'
+import { readMessage } from '../read-input.ts'
+import { describeRun } from '../run-text.ts'
+import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
+import { watchRun } from '../watch-run.ts'
+
+interface FollowOptions extends ClientOptions {
+  after?: number
+  full?: boolean
+}
+
+interface MessageOptions extends ClientOptions {
+  file?: string
+  attach?: string[]
+  interrupt?: boolean
+  reject?: boolean
+  wait?: boolean
+  full?: boolean
+}
+
+const OUTCOMES: Record<RunFollowupResponse['outcome'], string> = {
+  queued_prompt: 'The run has not started yet; the agent gets the message with its prompt.',
+  live_session: 'The agent gets the message at its next step.',
+  handoff_execution: 'The run goes on with the message.',
+  queue_pending: 'The message waits; the run goes on with it as soon as it can.',
+}
+
+/** `get`, `follow`, `message`, `cancel`, `interrupt`: what is done with one run. */
+export function addRunsCommands(program: Command): void {
+  addClientOptions(
+    program.command('get <run-id>').summary('show a run').description('Shows one run.'),
+  ).action(async (run_id: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const run = await client.runs.retrieve(run_id)
+    if (output.format === 'text') output.line(describeRun(run, output))
+    else output.json(run)
+  })
+
+  addClientOptions(
+    program
+      .command('follow <run-id>')
+      .summary('watch a run')
+      .description('Shows a run from its start, or from an event on, until it ends.')
+      .option('--after <sequence>', 'only what follows this event', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+      .option('--full', 'show all output of commands instead of its end'),
+  ).action(async (run_id: string, options: FollowOptions) => {
+    const after = options.after === undefined ? {} : { after: options.after }
+    process.exitCode = await watchRun(openSession(options), run_id, { ...after, full: options.full })
+  })
+
+  addClientOptions(
+    program
+      .command('message <run-id> [text...]')
+      .summary('send a message to a run')
+      .description('Sends a message to the agent, whatever the run is doing; an ended run goes on with it.')
+      .option('-f, --file <file>', 'read the message from a file, - for standard input')
+      .option('-a, --attach <file>', 'file for the agent; repeat for more', repeated)
+      .option('--interrupt', 'stop what the agent is doing now')
+      .option('--reject', 'refuse when the agent is working')
+      .option('-w, --wait', 'watch what comes of it')
+      .option('--full', 'show all output of commands instead of its end'),
+  ).action(sendMessage)
+
+  addClientOptions(
+    program
+      .command('cancel <run-id>')
+      .summary('cancel a run')
+      .description('Cancels a run; what it has done stays readable.'),
+  ).action(async (run_id: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const cancelled = await client.runs.cancel(run_id)
+    if (output.format === 'text') output.line(`Cancelled ${cancelled}`)
+    else output.json(cancelled)
+  })
+
+  addClientOptions(
+    program
+      .command('interrupt <run-id>')
+      .summary('stop what the agent is doing')
+      .description('Stops what the agent is doing and keeps the run, which waits for a message then.'),
+  ).action(async (run_id: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const interrupted = await client.runs.interrupt(run_id)
+    if (output.format === 'text') output.line(`Interrupted ${interrupted.run_id}`)
+    else output.json(interrupted)
+  })
+}
+
+async function sendMessage(run_id: string, words: string[], options: MessageOptions): Promise<void> {
+  if (options.interrupt && options.reject) throw usageFailure('Give --interrupt or --reject, not both.')
+  const message = await readMessage(words, options.file)
+  if (message === undefined)
+    throw usageFailure('A message is needed.', "runyard message RUN_ID 'what to say', or -f FILE")
+  const session = openSession(options)
+  const { client, output } = session
+  const { readAttachment } = options.attach ? await import('../attachment.ts') : {}
+  const followup: RunFollowupRequest = {
+    message,
+    ...(options.interrupt ? { on_busy: 'interrupt' } : options.reject ? { on_busy: 'reject' } : {}),
+    ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
+  }
+  const accepted = await client.runs.followup(run_id, followup)
+  if (options.wait) {
+    process.exitCode = await watchRun(session, run_id, {
+      since_followup: accepted.followup_id,
+      full: options.full,
+    })
+  } else if (output.format === 'text') {
+    output.line(OUTCOMES[accepted.outcome] ?? accepted.outcome)
+  } else output.json(accepted)
+}

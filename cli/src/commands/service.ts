@@ -1,0 +1,77 @@
+import type { Command } from 'commander'
+import { usageFailure } from '../failure.ts'
+import { port } from '../option-values.ts'
+import { openOutput } from '../output.ts'
+import { loadService, runRole } from '../role.ts'
+
+interface ServeOptions {
+  port?: number
+  host?: string
+  tlsCert?: string
+  tlsKey?: string
+}
+
+interface WorkerOptions {
+  pool?: string
+  sandbox?: 'docker' | 'bubblewrap' | 'host'
+}
+
+/** `serve`, `worker`, `migrate`: the parts of an installation on PostgreSQL. */
+export function addServiceCommands(program: Command): void {
+  program
+    .command('serve')
+    .summary('start the API on PostgreSQL')
+    .description('Starts the API on the PostgreSQL of DATABASE_URL. Workers are started apart.')
+    .option('-p, --port <port>', 'port to listen on, 0 for any free one (RUNYARD_PORT; default 4200)', port)
+    .option('--host <address>', 'address to listen on (RUNYARD_HOST; default 127.0.0.1)')
+    .option('--tls-cert <file>', 'certificate chain in PEM; with --tls-key')
+    .option('--tls-key <file>', 'its private key in PEM')
+    .action(async ({ port, host, tlsCert, tlsKey }: ServeOptions) => {
+      if (Boolean(tlsCert) !== Boolean(tlsKey)) throw usageFailure('--tls-cert and --tls-key go together.')
+      const { startServe } = await loadService()
+      const options = {
+        ...(port === undefined ? {} : { port }),
+        ...(host === undefined ? {} : { host }),
+        ...(tlsCert && tlsKey ? { tls: { cert_file: tlsCert, key_file: tlsKey } } : {}),
+      }
+      const output = openOutput({ format: 'text' })
+      await runRole(
+        () => startServe(options),
+        ({ base_url }) => output.note(`Listening on ${base_url}`),
+      )
+    })
+
+  program
+    .command('worker')
+    .summary('start a worker on PostgreSQL')
+    .description('Starts a worker that executes the runs of a pool, on the PostgreSQL of DATABASE_URL.')
+    .option('--pool <name>', 'pool to work for (RUNYARD_POOL; default "default")')
+    .option('--sandbox <backend>', 'where commands run: docker, bubblewrap or host (RUNYARD_SANDBOX)')
+    .action(async ({ pool, sandbox }: WorkerOptions) => {
+      const { startWorkerRole } = await loadService()
+      const options = {
+        ...(pool === undefined ? {} : { pool }),
+        ...(sandbox === undefined ? {} : { sandbox }),
+      }
+      const output = openOutput({ format: 'text' })
+      await runRole(
+        () => startWorkerRole(options),
+        (worker) =>
+          output.note(
+            `Working for the pool ${worker.pool}. Sandbox ${worker.sandbox}: ${worker.sandbox_description}`,
+          ),
+      )
+    })
+
+  program
+    .command('migrate')
+    .summary('bring the database up to date')
+    .description('Brings the database of DATABASE_URL, or of the data directory, up to date.')
+    .action(async () => {
+      const { migrateDatabase } = await loadService()
+      const output = openOutput({ format: 'text' })
+      const done = await migrateDatabase()
+      for (const name of done) output.line(`Applied ${name}`)
+      if (done.length === 0) output.line('The database is up to date.')
+    })
+}

@@ -1,0 +1,21 @@
+import type { RunEvent } from '@runyard/client'
+import type { Output } from './output.ts'
+import { formatSize } from './run-text.ts'
+
+/** An event that is one line to a reader; empty when it is none, as the kinds of newer servers are. */
+export function noteOf(event: RunEvent, { colors, clean }: Output): string {
+  switch (event.type) {
+    case 'attempt.lost':
+      return colors.yellow(`! Attempt ${event.data.attempt} was lost: ${clean(event.data.reason)}`)
+    case 'interrupted':
+      return colors.yellow(`■ Interrupted${event.data.by ? ` by ${clean(event.data.by)}` : ''}`)
+    case 'artifact.created': {
+      const { artifact_uid, filepath, size_bytes } = event.data
+      return `${colors.cyan('+')} ${clean(filepath)}  ${colors.dim(`${formatSize(size_bytes)}  ${artifact_uid}`)}`
+    }
+    case 'error':
+      return colors.red(`✗ ${clean(event.data.message)}`)
+    default:
+      return ''
+  }
+}

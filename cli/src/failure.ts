@@ -1,0 +1,59 @@
+import { APIConnectionError, APIError, AuthenticationError, RunyardError } from '@runyard/client'
+
+/** What a command's exit code says; `runyard --help` lists them. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, cancelled: 3, unreachable: 4, interrupted: 130 } as const
+
+/** Ends a command with one line, a hint what to do, and an exit code. */
+export class CommandFailure extends Error {
+  readonly hint: string | undefined
+  readonly exit_code: number
+
+  constructor(message: string, options: { hint?: string; exit_code?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.hint = options.hint
+    this.exit_code = options.exit_code ?? EXIT.failed
+  }
+}
+
+export const usageFailure = (message: string, hint?: string): CommandFailure =>
+  new CommandFailure(message, { exit_code: EXIT.usage, ...(hint ? { hint } : {}) })
+
+export interface Explanation {
+  message: string
+  hint?: string
+  exit_code: number
+}
+
+/** Any error as a line for a person, a hint, and the exit code it ends with. */
+export function explain(error: unknown): Explanation {
+  if (error instanceof CommandFailure) {
+    return { message: error.message, ...(error.hint ? { hint: error.hint } : {}), exit_code: error.exit_code }
+  }
+  if (error instanceof APIConnectionError) {
+    const hint = 'is it running? `runyard dev` starts one; --base-url and RUNYARD_BASE_URL say where it is'
+    return { message: error.message, hint, exit_code: EXIT.unreachable }
+  }
+  if (error instanceof AuthenticationError) {
+    const hint =
+      'give the key of this server with --api-key or RUNYARD_API_KEY; `runyard keys create` makes one'
+    return { message: error.message, hint, exit_code: EXIT.failed }
+  }
+  if (error instanceof APIError) {
+    const request = error.request_id ? `request ${error.request_id}` : undefined
+    const about = [error.code, request].filter(Boolean).join(', ')
+    return { message: error.message, ...(about ? { hint: about } : {}), exit_code: EXIT.failed }
+  }
+  if (error instanceof RunyardError) return { message: error.message, exit_code: EXIT.usage }
+  if (isServiceError(error)) {
+    return { message: error.detail, exit_code: error.code === 'invalid_request' ? EXIT.usage : EXIT.failed }
+  }
+  if (!(error instanceof Error)) return { message: String(error), exit_code: EXIT.failed }
+  const hint =
+    (process.env.RUNYARD_LOG === 'debug' && error.stack) || 'RUNYARD_LOG=debug shows where this happened'
+  return { message: error.message, hint, exit_code: EXIT.failed }
+}
+
+/** `AppError` by its shape: importing the class would load the service into every command. */
+function isServiceError(error: unknown): error is Error & { code: string; detail: string } {
+  return error instanceof Error && error.name === 'AppError' && 'detail' in error && 'code' in error
+}

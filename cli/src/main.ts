@@ -1,0 +1,66 @@
+import { VERSION } from '@runyard/client'
+import { Command, CommanderError } from 'commander'
+import { addArtifactCommands } from './commands/artifacts.ts'
+import { addDevCommand } from './commands/dev.ts'
+import { addEnvironmentCommands } from './commands/environments.ts'
+import { addKeyCommands } from './commands/keys.ts'
+import { addListCommand } from './commands/list.ts'
+import { addModelCommands } from './commands/models.ts'
+import { addRunCommand } from './commands/run.ts'
+import { addRunsCommands } from './commands/runs.ts'
+import { addServiceCommands } from './commands/service.ts'
+import { EXIT, explain } from './failure.ts'
+import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
+
+const EXIT_CODES = `
+Exit codes:
+  0  the run succeeded, or the command did what it was asked
+  1  the run failed, or the server refused
+  2  the command was used wrongly
+  3  the run was cancelled
+  4  the server cannot be reached
+  130  stopped watching with Ctrl-C; the run goes on
+
+Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest
+.runyard/client.json from here upwards, then ~/.config/runyard/client.json. \`runyard dev\` writes both files.`
+
+/** Runs one command; sets `process.exitCode`. */
+export async function main(argv: readonly string[]): Promise<void> {
+  endQuietlyOnClosedPipe()
+  try {
+    await createProgram().parseAsync(argv)
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Commander has said it already. Help that was asked for is no error.
+      process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
+      return
+    }
+    const explanation = explain(error)
+    reportFailure(explanation)
+    process.exitCode = explanation.exit_code
+  }
+}
+
+export function createProgram(): Command {
+  const program = new Command('runyard')
+    .description('Runs coding agents, and lets you watch, steer and stop them.')
+    .version(VERSION, '-V, --version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help for a command')
+    .showHelpAfterError('hint: --help after a command shows how it is used')
+    .addHelpText('after', EXIT_CODES)
+    .exitOverride()
+  program.commandsGroup('Runs:')
+  addRunCommand(program)
+  addListCommand(program)
+  addRunsCommands(program)
+  program.commandsGroup('What runs use and make:')
+  addEnvironmentCommands(program)
+  addModelCommands(program)
+  addArtifactCommands(program)
+  program.commandsGroup('Server:')
+  addDevCommand(program)
+  addServiceCommands(program)
+  addKeyCommands(program)
+  return program
+}

@@ -1,0 +1,33 @@
+import { InvalidArgumentError } from 'commander'
+
+/** A whole number within bounds; commander reports what it is not. */
+export const wholeNumber =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return value
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+  }
+
+export const port = wholeNumber(0, 65_535)
+
+/** `key=value`, repeated. */
+export function pair(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('It must be KEY=VALUE.')
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+}
+
+/** An option that may be given several times. */
+export const repeated = (text: string, before: string[] = []): string[] => [...before, text]
+
+/** A moment: RFC 3339, a date, or how long ago (`30m`, `2h`, `7d`). */
+export function moment(text: string): Date {
+  const ago = /^(\d+)([smhd])$/.exec(text)
+  const unit = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }[ago?.[2] ?? '']
+  const date = unit ? new Date(Date.now() - Number(ago?.[1]) * unit) : new Date(text)
+  if (!Number.isNaN(date.getTime())) return date
+  throw new InvalidArgumentError(
+    'It must be a time such as 2026-01-31T12:00:00Z, 2026-01-31, or 2h for two hours ago.',
+  )
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { usageFailure } from './failure.ts'
+
+/** The bytes of a file named on the command line. */
+export function readNamedFile(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw usageFailure(`Cannot read ${file}: ${error instanceof Error ? error.message : error}.`)
+  }
+}
+
+/** Text from a file, or from standard input for `-`. */
+export const readText = async (file: string): Promise<string> =>
+  file === '-' ? text(process.stdin) : readNamedFile(file).toString('utf8')
+
+/** A message given as words, as `-` for standard input, or as a file; undefined when it is given as none of them. */
+export async function readMessage(
+  words: readonly string[],
+  file: string | undefined,
+): Promise<string | undefined> {
+  if (file !== undefined && words.length > 0) throw usageFailure('Give the text or --file, not both.')
+  const source = file ?? (words.length === 1 && words[0] === '-' ? '-' : undefined)
+  if (source === undefined) return words.length > 0 ? words.join(' ') : undefined
+  return readText(source)
+}
+
+/** A JSON object from a file, or from standard input for `-`. */
+export async function readJsonObject(file: string): Promise<Record<string, unknown>> {
+  const content = await readText(file)
+  try {
+    const value: unknown = JSON.parse(content)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  } catch {}
+  throw usageFailure(`${file === '-' ? 'Standard input' : file} does not hold a JSON object.`)
+}

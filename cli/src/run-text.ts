@@ -1,0 +1,115 @@
+import type { RunItem, RunState } from '@runyard/client'
+import type { Colors, Output } from './output.ts'
+import { formatAge, formatDuration, parseDuration } from './time-text.ts'
+
+const STATE_COLORS: Partial<Record<string, 'green' | 'red' | 'yellow' | 'cyan' | 'dim'>> = {
+  SUCCEEDED: 'green',
+  FAILED: 'red',
+  ERROR: 'red',
+  BLOCKED: 'yellow',
+  CANCELLED: 'yellow',
+  INPROGRESS: 'cyan',
+  CLAIMED: 'cyan',
+  QUEUED: 'dim',
+}
+
+/** States of newer servers stay as they are. */
+export const paintState = (state: string, colors: Colors): string =>
+  colors[STATE_COLORS[state] ?? 'reset'](state)
+
+const ENDS: Partial<Record<RunState, string>> = {
+  SUCCEEDED: '✓ Succeeded',
+  FAILED: '✗ Failed',
+  ERROR: '✗ Ended by an error of the service or its provider',
+  CANCELLED: '■ Cancelled',
+  BLOCKED: '? Waiting for your answer',
+}
+
+/** `✓ Succeeded in 12.3 s · 12,345 tokens · $0.0123`, and below it why, the result and the link. */
+export function describeEnd(run: RunItem, output: Output): string {
+  const { colors } = output
+  const paint = colors[STATE_COLORS[run.state] ?? 'reset']
+  const time = run.run_time ? ` in ${formatDuration(parseDuration(run.run_time))}` : ''
+  const figures = usageOf(run).map((figure) => ` · ${figure}`)
+  const lines = [paint(colors.bold(ENDS[run.state] ?? run.state)) + colors.dim(time + figures.join(''))]
+  if (run.status_message) lines.push(indent(output.clean(run.status_message.message)))
+  if (run.result !== undefined) lines.push(indent(output.clean(JSON.stringify(run.result, null, 2))))
+  lines.push(colors.dim(`  ${run.session_link}`))
+  return lines.join('\n')
+}
+
+/** A run for reading: one field a line, long texts below. */
+export function describeRun(run: RunItem, output: Output): string {
+  const { colors, clean } = output
+  const config = run.agent_config
+  const fields: Array<[string, string | undefined]> = [
+    ['run', run.run_id],
+    ['state', paintState(run.state, colors)],
+    ['why', run.status_message && clean(run.status_message.message)],
+    ['agent', config.name && clean(config.name)],
+    ['model', config.model_id],
+    ['harness', config.harness?.type],
+    ['skill', run.agent_skill?.full_path],
+    ['environment', config.environment_id],
+    ['created', `${run.created_at} (${formatAge(run.created_at)}) by ${nameOf(run)} through ${run.source}`],
+    ['updated', `${run.updated_at} (${formatAge(run.updated_at)})`],
+    ['worked', run.run_time && formatDuration(parseDuration(run.run_time))],
+    ['usage', usageOf(run).join(' · ') || undefined],
+    ['attempts', run.attempt > 1 ? String(run.attempt) : undefined],
+    ['executions', run.execution > 1 ? String(run.execution) : undefined],
+    ['parent', run.parent_run_id],
+    ['metadata', pairsOf(run.metadata)],
+    ['page', run.session_link],
+  ]
+  const shown = fields.filter((field): field is [string, string] => Boolean(field[1]))
+  const width = Math.max(...shown.map(([name]) => name.length))
+  const blocks = [
+    colors.bold(clean(run.title)),
+    shown.map(([name, value]) => `${colors.dim(name.padEnd(width))}  ${value}`).join('\n'),
+    ...section('prompt', clean(run.prompt), colors),
+    ...section('artifacts', run.artifacts.map((item) => clean(describeArtifact(item))).join('\n'), colors),
+    ...section('result', run.result === undefined ? '' : clean(JSON.stringify(run.result, null, 2)), colors),
+  ]
+  return blocks.join('\n\n')
+}
+
+export function describeArtifact(item: RunItem['artifacts'][number]): string {
+  switch (item.artifact_type) {
+    case 'FILE':
+      return `${item.data.artifact_uid}  ${item.data.filepath} (${formatSize(item.data.size_bytes)})`
+    case 'SCREENSHOT':
+      return `${item.data.artifact_uid}  screenshot ${item.data.description ?? ''}`.trimEnd()
+    case 'PULL_REQUEST':
+      return `pull request reported by the agent: ${item.data.url}`
+    case 'PLAN':
+      return `plan ${item.data.title ?? item.data.document_uid}`
+    case 'EXTERNAL_REFERENCE':
+      return `${item.data.title ?? item.data.reference_type} ${item.data.url}`
+    default:
+      return 'an artifact this version does not know'
+  }
+}
+
+export function formatSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+export const indent = (text: string, by = '  '): string => text.replace(/^(?=.)/gm, by)
+
+function usageOf({ request_usage }: RunItem): string[] {
+  if (!request_usage) return []
+  const cost = request_usage.inference_cost_usd
+  return [
+    `${request_usage.total_tokens.toLocaleString('en')} tokens`,
+    ...(cost === undefined ? [] : [`$${cost.toFixed(cost < 1 ? 4 : 2)}`]),
+  ]
+}
+
+const nameOf = (run: RunItem): string => run.creator.display_name ?? run.creator.uid
+const pairsOf = (metadata: RunItem['metadata']): string =>
+  Object.entries(metadata)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(' ')
+const section = (name: string, text: string, colors: Colors): string[] =>
+  text.trim() ? [`${colors.dim(name)}\n${indent(text.trimEnd())}`] : []

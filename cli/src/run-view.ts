@@ -1,0 +1,268 @@
+import type { MessageDeltaEvent, RunEvent, RunStreamEvent } from '@runyard/client'
+import { TextCleaner } from './clean-text.ts'
+import { noteOf } from './event-note.ts'
+import type { Output } from './output.ts'
+import { indent, paintState } from './run-text.ts'
+import { StatusLine } from './status-line.ts'
+import { formatDuration } from './time-text.ts'
+import {
+  describeResult,
+  fold,
+  linesOfResult,
+  ToolBlock,
+  type ToolCall,
+  type ToolResult,
+} from './tool-block.ts'
+
+type DataOf<T extends RunEvent['type']> = Extract<RunEvent, { type: T }>['data']
+type Kind = 'text' | 'tool' | 'step' | 'user'
+
+const QUOTED_LINES = 6
+const WAITING: Partial<Record<string, string>> = {
+  QUEUED: 'Waiting for a worker',
+  CLAIMED: 'Preparing the sandbox',
+  INPROGRESS: 'Working',
+}
+
+/**
+ * Shows a run as it happens. On a terminal the agent's text appears while it is written, a running command is one line with a
+ * spinner, and its output is folded when it ends; elsewhere everything is whole lines in the order of the log.
+ */
+export class RunView {
+  readonly #output: Output
+  readonly #full: boolean
+  readonly #status: StatusLine
+  readonly #tools = new Map<string, ToolBlock>()
+  /** Text shown so far of messages on their way. */
+  readonly #open = new Map<string, { length: number; cleaner: TextCleaner }>()
+  #kind: Kind | null = null
+  /** The message whose unfinished line is the last one on the terminal. */
+  #writing: string | null = null
+  /** The call whose output is the last thing shown, where output is not folded. */
+  #current: string | null = null
+
+  constructor(output: Output, options: { full?: boolean | undefined } = {}) {
+    this.#output = output
+    this.#full = options.full ?? false
+    this.#status = new StatusLine(output.write, output.columns)
+  }
+
+  show(event: RunStreamEvent): void {
+    switch (event.type) {
+      case 'message.assistant.delta':
+        this.#delta(event.data)
+        break
+      case 'message.assistant':
+        this.#message(event.data)
+        break
+      case 'message.user':
+        this.#userMessage(event.data)
+        break
+      case 'reasoning':
+        this.#block(
+          'text',
+          this.#dim(fold(this.#clean(event.data.text.trim()).split('\n'), this.#output).join('\n')),
+        )
+        break
+      case 'tool.call':
+        this.#toolCall(event.data, event.occurred_at)
+        break
+      case 'tool.output':
+        this.#toolOutput(event.data)
+        break
+      case 'tool.result':
+        this.#toolResult(event.data, event.occurred_at)
+        break
+      case 'setup':
+        this.#setup(event.data)
+        break
+      case 'run.state':
+        this.#state(event.data)
+        break
+      case 'attempt.lost':
+        // Its messages and calls begin anew.
+        this.#open.clear()
+        this.#tools.clear()
+        this.#block('step', noteOf(event, this.#output))
+        break
+      default:
+        this.#block('step', noteOf(event, this.#output))
+    }
+  }
+
+  /** Leaves the terminal to someone else, such as a question; `show` takes it back. */
+  pause(): void {
+    this.#endLine()
+    this.#status.hide()
+  }
+
+  /** The last words about the run, after a blank line. */
+  finish(text: string): void {
+    this.pause()
+    this.#output.write(`${this.#kind === null ? '' : '\n'}${text}\n`)
+  }
+
+  #delta({ message_id, text }: MessageDeltaEvent['data']): void {
+    // Half a line cannot be shown where lines are the unit; the whole message follows.
+    if (!this.#output.terminal) return
+    const open = this.#open.get(message_id) ?? { length: 0, cleaner: new TextCleaner() }
+    this.#open.set(message_id, open)
+    if (this.#writing !== message_id) {
+      this.#begin('text')
+      this.#status.hide()
+      this.#writing = message_id
+    }
+    open.length += text.length
+    this.#output.write(this.#output.raw ? text : open.cleaner.push(text))
+  }
+
+  #message({ message_id, text }: DataOf<'message.assistant'>): void {
+    const shown = this.#open.get(message_id)?.length ?? 0
+    this.#open.delete(message_id)
+    if (this.#writing !== message_id) {
+      this.#block('text', this.#clean(text.slice(shown)).trim())
+      return
+    }
+    this.#output.write(this.#clean(text.slice(shown)).trimEnd())
+    this.#endLine()
+    this.#wait('Working')
+  }
+
+  #userMessage({ text, author }: DataOf<'message.user'>): void {
+    const lines = this.#clean(text.trim()).split('\n')
+    const shown =
+      this.#full || lines.length <= QUOTED_LINES + 1 ? lines : [...lines.slice(0, QUOTED_LINES), '…']
+    const { colors } = this.#output
+    const quoted = shown.map((line, at) =>
+      `${at === 0 ? colors.cyan('›') : ' '} ${colors.bold(line)}`.trimEnd(),
+    )
+    if (author) quoted[0] += this.#dim(`  ${this.#clean(author)}`)
+    this.#block('user', quoted.join('\n'))
+  }
+
+  #toolCall(call: ToolCall, occurred_at: string): void {
+    const block = new ToolBlock(call, Date.parse(occurred_at), this.#output)
+    this.#tools.set(call.tool_call_id, block)
+    if (this.#folds()) this.#showRunning()
+    else this.#open_block(call.tool_call_id, block)
+  }
+
+  #toolOutput({ tool_call_id, text }: DataOf<'tool.output'>): void {
+    const block = this.#tools.get(tool_call_id)
+    if (!block) return
+    block.add(text)
+    if (this.#folds()) return
+    const lines = block.takeLines()
+    if (lines.length === 0) return
+    if (this.#current !== tool_call_id) this.#open_block(tool_call_id, block)
+    this.#print(this.#gutter(lines))
+  }
+
+  #toolResult(result: ToolResult, occurred_at: string): void {
+    const block = this.#tools.get(result.tool_call_id)
+    if (!block) return
+    this.#tools.delete(result.tool_call_id)
+    const { colors } = this.#output
+    const mark = result.is_error ? colors.red('✗') : colors.green('✓')
+    const outcome = describeResult(result, Date.parse(occurred_at) - block.started_at, this.#output)
+    const painted = result.is_error ? colors.red(outcome) : this.#dim(outcome)
+    const rest = block.takeRest()
+    const told = fold(block.printed ? [] : linesOfResult(result, this.#output), this.#output)
+    if (this.#folds()) {
+      const shown = [...fold(rest, this.#output), ...told]
+      this.#block('tool', [`${mark} ${block.title}  ${painted}`, ...this.#gutter(shown)].join('\n'))
+      this.#showRunning()
+      return
+    }
+    if (this.#current !== result.tool_call_id) this.#open_block(result.tool_call_id, block)
+    this.#print([...this.#gutter([...rest, ...told]), `  ${mark} ${painted}`])
+    this.#current = null
+  }
+
+  #setup({ phase, name, status, exit_code, duration_ms, output = '' }: DataOf<'setup'>): void {
+    const { colors } = this.#output
+    const what =
+      phase === 'command' ? `$ ${this.#clean(name).split('\n', 1)[0]}` : `${phase} ${this.#clean(name)}`
+    if (status === 'started') {
+      this.#wait(what)
+      return
+    }
+    const time = duration_ms === undefined ? '' : formatDuration(duration_ms)
+    if (status === 'finished') {
+      this.#block('step', `${colors.green('✓')} ${what}  ${this.#dim(time)}`.trimEnd())
+      return
+    }
+    const code = typeof exit_code === 'number' ? `exit code ${exit_code}` : 'failed'
+    const printed = output.trim() ? fold(this.#clean(output.trimEnd()).split('\n'), this.#output) : []
+    const outcome = colors.red([code, time].filter(Boolean).join(' · '))
+    this.#block('step', [`${colors.red('✗')} ${what}  ${outcome}`, ...this.#gutter(printed)].join('\n'))
+  }
+
+  #state({ state, attempt }: DataOf<'run.state'>): void {
+    const waiting = WAITING[state]
+    if (!this.#output.terminal) {
+      const again = state === 'CLAIMED' && attempt > 1 ? this.#dim(` attempt ${attempt}`) : ''
+      this.#block('step', `${this.#dim('·')} ${paintState(state, this.#output.colors)}${again}`)
+    }
+    if (waiting) this.#wait(waiting)
+    else this.#status.hide()
+  }
+
+  /** Whether calls are shown when they end, with their output folded. */
+  #folds = (): boolean => this.#output.terminal && !this.#full
+
+  #open_block(id: string, block: ToolBlock): void {
+    const again = this.#current !== null || this.#kind === 'tool'
+    this.#block('tool', `${this.#output.colors.cyan('▸')} ${block.title}`, again)
+    this.#current = id
+    if (this.#output.terminal) this.#wait(block.title)
+  }
+
+  #showRunning(): void {
+    const running = [...this.#tools.values()]
+    const [first] = running
+    if (!first) {
+      this.#wait('Working')
+      return
+    }
+    this.#endLine()
+    this.#status.show(() => {
+      const time = formatDuration(Date.now() - first.started_at)
+      const more = running.length > 1 ? ` and ${running.length - 1} more` : ''
+      return `${first.title}  ${time}${more}  ${first.last_line}`
+    })
+  }
+
+  #wait(text: string): void {
+    this.#endLine()
+    const since = Date.now()
+    this.#status.show(() => `${text}  ${formatDuration(Date.now() - since)}`)
+  }
+
+  /** Whole lines, parted by a blank line from another kind of block, and from one of the same kind when asked. */
+  #block(kind: Kind, text: string, apart = kind === 'text'): void {
+    if (!text) return
+    this.#begin(kind, apart)
+    this.#print([text])
+  }
+
+  #begin(kind: Kind, apart = true): void {
+    this.#endLine()
+    if (this.#kind !== null && (apart || this.#kind !== kind)) this.#print([''])
+    this.#kind = kind
+    this.#current = null
+  }
+
+  #print(lines: readonly string[]): void {
+    if (lines.length > 0) this.#status.print(`${lines.join('\n')}\n`)
+  }
+
+  #endLine(): void {
+    if (this.#writing !== null) this.#output.write('\n')
+    this.#writing = null
+  }
+
+  #gutter = (lines: readonly string[]): string[] => lines.map((line) => this.#dim(indent(`│ ${line}`)))
+  #clean = (text: string): string => this.#output.clean(text)
+  #dim = (text: string): string => this.#output.colors.dim(text)
+}

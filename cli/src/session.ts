@@ -1,0 +1,41 @@
+import { Runyard } from '@runyard/client'
+import { type Command, Option } from 'commander'
+import { findConnection } from './connection.ts'
+import { FORMATS, type Format, type Output, openOutput } from './output.ts'
+
+/** What a client command works with. */
+export interface Session {
+  client: Runyard
+  output: Output
+}
+
+/** The options every client command has. */
+export interface ClientOptions {
+  output: Format
+  raw?: boolean
+  baseUrl?: string
+  apiKey?: string
+}
+
+export function addClientOptions(command: Command): Command {
+  return command
+    .addOption(new Option('-o, --output <format>', 'how to print').choices(FORMATS).default('text'))
+    .option('--raw', 'keep escape sequences and control characters of agents')
+    .option('--base-url <url>', 'address of the server (RUNYARD_BASE_URL)')
+    .option('--api-key <key>', 'key for the server (RUNYARD_API_KEY)')
+}
+
+export function openSession(options: ClientOptions): Session {
+  const connection = findConnection({
+    flags: {
+      ...(options.baseUrl ? { base_url: options.baseUrl } : {}),
+      ...(options.apiKey ? { api_key: options.apiKey } : {}),
+    },
+    environment: process.env,
+    directory: process.cwd(),
+  })
+  return {
+    client: new Runyard({ ...connection, headers: { 'x-runyard-source': 'CLI' } }),
+    output: openOutput({ format: options.output, raw: options.raw }),
+  }
+}

@@ -1,0 +1,49 @@
+import measure from 'fast-string-truncated-width'
+
+const GAP = '  '
+const ELLIPSIS = '…'
+
+/** Columns a text takes on a terminal: wide characters two, escape sequences none. */
+export const widthOf = (text: string): number => measure(text).width
+
+/** The text, or its beginning and an ellipsis, in at most this many columns. */
+export function truncate(text: string, limit: number): string {
+  const { index, ellipsed } = measure(text, { limit, ellipsis: ELLIPSIS, ellipsisWidth: 1 })
+  return ellipsed ? `${text.slice(0, index)}${ELLIPSIS}` : text.slice(0, index)
+}
+
+export interface Column {
+  heading: string
+  /** Gives way when the table is wider than the terminal; at most one. */
+  flexible?: boolean
+  /** Applied after cutting and padding are computed. */
+  paint?: (text: string) => string
+}
+
+/** Rows under headings, aligned; with a width, no line is longer. The last column is not padded. */
+export function formatTable(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width?: number,
+): string {
+  const widths = columns.map((column, at) =>
+    Math.max(widthOf(column.heading), ...rows.map((row) => widthOf(row[at] ?? ''))),
+  )
+  const total = widths.reduce((sum, each) => sum + each, 0) + GAP.length * (columns.length - 1)
+  const flexible = columns.findIndex((column) => column.flexible)
+  if (width !== undefined && total > width && flexible >= 0) {
+    widths[flexible] = Math.max(8, (widths[flexible] ?? 0) - (total - width))
+  }
+  const line = (cells: readonly string[], painted: boolean): string =>
+    columns
+      .map((column, at) => {
+        const text = truncate(cells[at] ?? '', widths[at] ?? 0)
+        const padding =
+          at === columns.length - 1 ? '' : ' '.repeat(Math.max(0, (widths[at] ?? 0) - widthOf(text)))
+        return (painted && column.paint ? column.paint(text) : text) + padding
+      })
+      .join(GAP)
+      .trimEnd()
+  const headings = columns.map((column) => column.heading)
+  return [line(headings, false), ...rows.map((row) => line(row, true))].join('\n')
+}

@@ -1,0 +1,114 @@
+import type { RunEvent } from '@runyard/client'
+import type { Output } from './output.ts'
+import { truncate } from './table.ts'
+import { formatDuration } from './time-text.ts'
+
+export type ToolCall = Extract<RunEvent, { type: 'tool.call' }>['data']
+export type ToolResult = Extract<RunEvent, { type: 'tool.result' }>['data']
+
+/** Lines of output shown of a finished call on a terminal, unless all are asked for. */
+const FOLDED_LINES = 10
+const TITLE_LENGTH = 100
+
+/** A tool call on its way: its title, and what it printed, by lines. */
+export class ToolBlock {
+  readonly title: string
+  readonly started_at: number
+  readonly #output: Output
+  /** Complete lines not taken yet. */
+  #lines: string[] = []
+  #partial = ''
+  last_line = ''
+  printed = false
+
+  constructor(call: ToolCall, started_at: number, output: Output) {
+    this.title = titleOf(call, output)
+    this.started_at = started_at
+    this.#output = output
+  }
+
+  add(text: string): void {
+    const lines = (this.#partial + text).split('\n')
+    this.#partial = lines.pop() ?? ''
+    for (const line of lines) this.#push(line)
+  }
+
+  /** The lines completed since this was last asked. */
+  takeLines(): string[] {
+    const lines = this.#lines
+    this.#lines = []
+    return lines
+  }
+
+  /** Everything that is left, the unfinished last line included. */
+  takeRest(): string[] {
+    if (this.#partial) this.#push(this.#partial)
+    this.#partial = ''
+    return this.takeLines()
+  }
+
+  #push(line: string): void {
+    const clean = this.#output.clean(line)
+    this.#lines.push(clean)
+    this.printed = true
+    if (clean.trim()) this.last_line = clean.trim()
+  }
+}
+
+/** One line that says what is called: `Run the tests  $ npm test`, `read_file src/app.ts`. */
+export function titleOf(call: ToolCall, output: Output): string {
+  const title = oneLine(output.clean(call.title ?? ''))
+  const command = call.input.command
+  if (typeof command === 'string') {
+    const shown = `$ ${oneLine(output.clean(command))}`
+    return title && !sameText(title, command) ? `${title}  ${output.colors.dim(shown)}` : shown
+  }
+  return `${output.colors.bold(output.clean(call.name))} ${title || oneLine(output.clean(summarise(call.input)))}`.trimEnd()
+}
+
+/** `2.1 s`, `exit code 1 · 2.1 s`, or what the agent was told when that is one short line. */
+export function describeResult(result: ToolResult, elapsed_ms: number, output: Output): string {
+  const told = output.clean(result.output ?? '').trim()
+  const code = result.exit_code
+  const parts = [
+    ...(result.is_error && told && isShort(told) ? [told] : []),
+    ...(typeof code === 'number' && code !== 0 ? [`exit code ${code}`] : []),
+    formatDuration(result.duration_ms ?? elapsed_ms),
+    ...(result.truncated_bytes ? [`${result.truncated_bytes.toLocaleString('en')} bytes not kept`] : []),
+  ]
+  return parts.join(' · ')
+}
+
+/** What the agent was told, as lines, where its output did not say it and the result line does not either. */
+export function linesOfResult(result: ToolResult, output: Output): string[] {
+  const told = output.clean(result.output ?? '').trimEnd()
+  return told === '' || (result.is_error && isShort(told.trim())) ? [] : told.split('\n')
+}
+
+/** The end of long output, and how much was left out. */
+export function fold(lines: readonly string[], output: Output): string[] {
+  const columns = output.columns()
+  if (lines.length <= FOLDED_LINES + 1)
+    return columns ? lines.map((line) => truncate(line, columns - 4)) : [...lines]
+  const shown = lines.slice(-FOLDED_LINES)
+  return [
+    output.colors.italic(`… ${lines.length - shown.length} earlier lines`),
+    ...(columns ? shown.map((line) => truncate(line, columns - 4)) : shown),
+  ]
+}
+
+const isShort = (text: string): boolean => text.length <= 200 && !text.includes('\n')
+
+function oneLine(text: string): string {
+  const [first = '', ...more] = text.trim().split('\n')
+  return truncate(first.replaceAll('\t', ' ') + (more.length > 0 ? ' …' : ''), TITLE_LENGTH)
+}
+
+const sameText = (title: string, command: string): boolean =>
+  command.trim().startsWith(title.replace(/\s*…$/, ''))
+
+/** The first plain value of the input is nearly always what matters: a path, a pattern, a query. */
+function summarise(input: ToolCall['input']): string {
+  const value = Object.values(input).find((each) => typeof each === 'string' || typeof each === 'number')
+  return value === undefined ? '' : String(value)
+}

@@ -1,0 +1,31 @@
+import { type RequestOptions, requestJson, type Transport } from './request.ts'
+import type {
+  Environment,
+  EnvironmentConfig,
+  ListEnvironmentsParams,
+  ListEnvironmentsResponse,
+} from './schemas.ts'
+
+const PATH = '/agent/environments'
+
+/** `client.environments` */
+export class Environments {
+  readonly #transport: Transport
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  create(environment: EnvironmentConfig, options?: RequestOptions): Promise<Environment> {
+    return requestJson(this.#transport, { method: 'POST', path: PATH, body: environment }, options)
+  }
+
+  retrieve(environment_id: string, options?: RequestOptions): Promise<Environment> {
+    const path = `${PATH}/${encodeURIComponent(environment_id)}`
+    return requestJson(this.#transport, { method: 'GET', path }, options)
+  }
+
+  list(params: ListEnvironmentsParams = {}, options?: RequestOptions): Promise<ListEnvironmentsResponse> {
+    return requestJson(this.#transport, { method: 'GET', path: PATH, query: params }, options)
+  }
+}

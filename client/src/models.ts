@@ -1,0 +1,16 @@
+import { type RequestOptions, requestJson, type Transport } from './request.ts'
+import type { ListModelsResponse } from './schemas.ts'
+
+/** `client.models` */
+export class Models {
+  readonly #transport: Transport
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /** The models that the live workers can use now. */
+  list(options?: RequestOptions): Promise<ListModelsResponse> {
+    return requestJson(this.#transport, { method: 'GET', path: '/agent/models' }, options)
+  }
+}

@@ -1,0 +1,28 @@
+export type QueryValue =
+  | string
+  | number
+  | boolean
+  | Date
+  | readonly QueryValue[]
+  | { readonly [key: string]: QueryValue }
+  | null
+  | undefined
+
+/** `?state=A&state=B&metadata[team]=x`, or nothing: arrays repeat the key, maps use brackets, dates are RFC 3339. */
+export function formatQuery(query: { readonly [name: string]: QueryValue } = {}): string {
+  const pairs = new URLSearchParams()
+  const add = (name: string, value: QueryValue): void => {
+    if (value === undefined || value === null) return
+    if (value instanceof Date) pairs.append(name, value.toISOString())
+    else if (isList(value)) for (const item of value) add(name, item)
+    else if (typeof value === 'object')
+      for (const [key, item] of Object.entries(value)) add(`${name}[${key}]`, item)
+    else pairs.append(name, String(value))
+  }
+  for (const [name, value] of Object.entries(query)) add(name, value)
+  const text = pairs.toString()
+  return text && `?${text}`
+}
+
+// `Array.isArray` alone does not narrow a readonly array.
+const isList = (value: QueryValue): value is readonly QueryValue[] => Array.isArray(value)

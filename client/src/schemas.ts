@@ -1,0 +1,64 @@
+/** The models of the API under their shared names; the shapes are generated from openapi.json. */
+import type { components, operations } from './api.gen.ts'
+
+type Schemas = components['schemas']
+
+export type AmbientAgentConfig = Schemas['AmbientAgentConfig']
+export type ArtifactItem = Schemas['ArtifactItem']
+export type ArtifactResponse = Schemas['ArtifactResponse']
+export type Attachment = Schemas['Attachment']
+export type Conversation = Schemas['Conversation']
+export type Environment = Schemas['Environment']
+export type EnvironmentConfig = Schemas['EnvironmentConfig']
+export type EnvironmentRepository = Schemas['EnvironmentRepository']
+export type ErrorCode = Schemas['ErrorCode']
+export type FollowupOutcome = Schemas['FollowupOutcome']
+export type HarnessConfig = Schemas['HarnessConfig']
+export type InterruptResponse = Schemas['InterruptResponse']
+export type ListEnvironmentsResponse = Schemas['ListEnvironmentsResponse']
+export type ListEventsResponse = Schemas['ListEventsResponse']
+export type ListModelsResponse = Schemas['ListModelsResponse']
+export type ListRunsResponse = Schemas['ListRunsResponse']
+export type MCPServerConfig = Schemas['MCPServerConfig']
+export type MessageDelta = Schemas['MessageDelta']
+export type Model = Schemas['Model']
+export type PageInfo = Schemas['PageInfo']
+/** The body of every error answer (RFC 9457); `Error` on the wire, renamed here to leave JavaScript's own in place. */
+export type ProblemDetails = Schemas['Error']
+export type RequestUsage = Schemas['RequestUsage']
+export type RunAgentRequest = Schemas['RunAgentRequest']
+export type RunAgentResponse = Schemas['RunAgentResponse']
+export type RunCreatorInfo = Schemas['RunCreatorInfo']
+export type RunEvent = Schemas['RunEvent']
+export type RunFollowupRequest = Schemas['RunFollowupRequest']
+export type RunFollowupResponse = Schemas['RunFollowupResponse']
+export type RunItem = Schemas['RunItem']
+export type RunSourceType = Schemas['RunSourceType']
+export type RunState = Schemas['RunState']
+export type RunStatusMessage = Schemas['RunStatusMessage']
+
+type RunsQuery = NonNullable<operations['listRuns']['parameters']['query']>
+type Moments = 'created_after' | 'created_before' | 'updated_after'
+
+/** Filters, order and page size of a list of runs; filters combine with AND. */
+export type ListRunsParams = Omit<RunsQuery, Moments> & { [K in Moments]?: string | Date }
+export type ListEventsParams = Pick<
+  NonNullable<operations['listEvents']['parameters']['query']>,
+  'after' | 'limit'
+>
+export type ListEnvironmentsParams = NonNullable<operations['listEnvironments']['parameters']['query']>
+
+/** Assistant text on its way: streamed, never stored. The whole text follows as a `message.assistant` event. */
+export interface MessageDeltaEvent {
+  type: 'message.assistant.delta'
+  run_id: string
+  data: MessageDelta
+}
+
+/** What `runs.stream` yields: everything of the log, and text while it is written. */
+export type RunStreamEvent = RunEvent | MessageDeltaEvent
+
+const TERMINAL_STATES: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED'] satisfies RunState[]
+
+/** Whether a run in this state has ended. BLOCKED has not: it waits for a person. */
+export const isTerminal = (state: RunState): boolean => TERMINAL_STATES.includes(state)

@@ -1,0 +1,140 @@
+/**
+ * `npm run demo`: the whole path of one run in under a minute, offline. Starts everything embedded, brings this project's
+ * own repository into a sandbox, runs a real job in it, steers it with a follow-up, and stops. The steps are the commands
+ * that anyone would type. With a model provider in the environment, the same job goes to that model.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import picocolors from 'picocolors'
+
+const MODEL_VARIABLES = [
+  'OPENAI_API_KEY',
+  'OPENAI_BASE_URL',
+  'ANTHROPIC_API_KEY',
+  'GOOGLE_GENERATIVE_AI_API_KEY',
+]
+
+const { bold, dim, green, red } = picocolors
+const { values } = parseArgs({ options: { sandbox: { type: 'string' } } })
+const root = fileURLToPath(new URL('../', import.meta.url))
+const bin = join(root, 'cli/bin/runyard.js')
+const data_dir = mkdtempSync(join(tmpdir(), 'runyard-demo-'))
+const started = performance.now()
+let service: ChildProcess | undefined
+process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
+
+/** Shows a command as a person would type it, runs it, and ends the demo when it fails. */
+async function step(what: string, args: string[], env: NodeJS.ProcessEnv, quiet = false): Promise<string> {
+  console.log(`\n${bold(what)}\n${dim(`$ npx runyard ${args.join(' ')}`)}`)
+  const child = spawn(process.execPath, [bin, ...args], {
+    cwd: root,
+    env,
+    stdio: ['inherit', quiet ? 'pipe' : 'inherit', 'inherit'],
+  })
+  let output = ''
+  child.stdout?.on('data', (chunk) => {
+    output += chunk
+  })
+  const code = await new Promise((resolve) => child.once('exit', resolve))
+  if (code !== 0) await end(`This step ended with exit code ${code}.`)
+  return output
+}
+
+async function end(failure?: string): Promise<never> {
+  if (service && service.exitCode === null) {
+    const exited = new Promise((resolve) => service?.once('exit', resolve))
+    service.kill('SIGTERM')
+    await exited
+  }
+  if (failure) console.error(`\n${red(failure)}`)
+  process.exit(failure ? 1 : 0)
+}
+
+const setup = spawnSync(join(root, 'scripts/setup-debian.sh'), ['sandbox'], { stdio: 'inherit' })
+if (setup.status !== 0) await end('The sandbox needs these packages.')
+
+console.log(`${bold('Starting everything in one process, on a free port')}`)
+const dev = [
+  'dev',
+  '--json',
+  '--port',
+  '0',
+  '--data-dir',
+  data_dir,
+  ...(values.sandbox ? ['--sandbox', values.sandbox] : []),
+]
+console.log(dim(`$ npx runyard ${dev.join(' ')}`))
+service = spawn(process.execPath, [bin, ...dev], {
+  cwd: root,
+  stdio: ['ignore', 'pipe', 'inherit'],
+  detached: true,
+})
+process.once('SIGINT', () => end('Stopped.'))
+const { stdout } = service
+if (!stdout) throw new Error('The service has no standard output.')
+const line = await new Promise<string | null>((resolve) => {
+  createInterface({ input: stdout }).once('line', resolve)
+  service?.once('exit', () => resolve(null))
+})
+if (line === null) await end('The service did not start.')
+const { base_url, api_key, sandbox, database } = JSON.parse(line ?? '{}') as Record<string, string>
+const env = { ...process.env, RUNYARD_BASE_URL: base_url, RUNYARD_API_KEY: api_key }
+console.log(`${green('✓')} ${base_url} · sandbox ${sandbox} · database ${database}`)
+
+const environment = JSON.parse(
+  await step(
+    'An environment: this project’s own repository',
+    ['env', 'create', 'this-repository', '--repo', '.', '-o', 'json'],
+    env,
+    true,
+  ),
+) as { uid: string }
+console.log(`${green('✓')} environment ${environment.uid}`)
+
+const run = [
+  'run',
+  '--file',
+  'examples/demo/inspect.md',
+  '--env',
+  environment.uid,
+  '--name',
+  'demo',
+  '--wait',
+]
+await step('A run: what is new here, and does the example work?', run, env)
+
+const [latest] = (
+  JSON.parse(await capture(['list', '--name', 'demo', '--limit', '1', '-o', 'json'])) as {
+    runs: Array<{ run_id: string }>
+  }
+).runs
+if (!latest) await end('The run is not in the list.')
+const run_id = latest?.run_id ?? ''
+await step(
+  'A follow-up to the same run: mend it',
+  ['message', run_id, '--file', 'examples/demo/mend.md', '--wait'],
+  env,
+)
+await step('The run, as anyone can read it', ['get', run_id], env)
+
+async function capture(args: string[]): Promise<string> {
+  const child = spawnSync(process.execPath, [bin, ...args], { cwd: root, env, encoding: 'utf8' })
+  if (child.status !== 0) await end(child.stderr)
+  return child.stdout
+}
+
+const with_model = MODEL_VARIABLES.some((name) => process.env[name])
+console.log(`\n${green('✓')} Done in ${((performance.now() - started) / 1000).toFixed(1)} s.`)
+if (!with_model) {
+  console.log(
+    'No model took part: the prompts’ shell blocks were run as a runbook. To let a model do the same job, set one of\n' +
+      `${MODEL_VARIABLES.join(', ')} and run it again.`,
+  )
+}
+console.log(`To keep a service running: ${bold('npx runyard dev')}`)
+await end()

@@ -1,0 +1,123 @@
+/** Who may import whom (AGENTS.md). Prints each import that runs back, and each circle; exits 1 when there is one. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import ts from 'typescript'
+
+/** Room → rooms it may import. A room is the longest prefix that matches; its own files are always allowed. */
+const RULES: Record<string, readonly string[]> = {
+  'server/src/contract': [],
+  'server/src/store': ['server/src/contract'],
+  'server/src/sandbox': [],
+  'server/src/blobs': [],
+  'server/src/jobs': [],
+  'server/src/harness': ['server/src/contract', 'server/src/sandbox/sandbox.ts'],
+  'server/src/worker': [
+    'server/src/store',
+    'server/src/contract',
+    'server/src/blobs/blobs.ts',
+    'server/src/harness/harness.ts',
+    'server/src/sandbox/sandbox.ts',
+  ],
+  'server/src/http': [
+    'server/src/store',
+    'server/src/jobs',
+    'server/src/contract',
+    'server/src/blobs/blobs.ts',
+  ],
+  'server/src': ['server/src/'],
+  client: [],
+  cli: ['client', 'server/src/main.ts'],
+  web: ['client'],
+  scripts: ['server', 'client', 'cli'],
+  bench: ['server', 'client'],
+}
+/** Packages that one room alone may use. */
+const PACKAGES: Record<string, string> = {
+  kysely: 'server/src/store',
+  pg: 'server/src/store',
+  '@electric-sql/pglite': 'server/src/store',
+  'pg-boss': 'server/src/jobs',
+  fastify: 'server/src/http',
+  dockerode: 'server/src/sandbox',
+  ai: 'server/src/harness',
+}
+const CONTRACT_PACKAGES = ['zod']
+
+const root = new URL('../', import.meta.url)
+const tracked = execFileSync(
+  'git',
+  ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx'],
+  {
+    cwd: root,
+    encoding: 'utf8',
+  },
+)
+const files = tracked
+  .trim()
+  .split('\n')
+  .filter((file) => !/(\.test\.tsx?|\.gen\.ts)$|(^|\/)test\//.test(file))
+
+const roomOf = (file: string): string | undefined =>
+  Object.keys(RULES)
+    .filter((room) => file.startsWith(`${room}/`))
+    .sort((a, b) => b.length - a.length)[0]
+
+const problems: string[] = []
+const graph = new Map<string, string[]>()
+
+for (const file of files) {
+  const room = roomOf(file)
+  if (!room) continue
+  const { importedFiles } = ts.preProcessFile(readFileSync(new URL(file, root), 'utf8'), true, true)
+  const targets: string[] = []
+  for (const { fileName } of importedFiles) {
+    if (!fileName.startsWith('.')) {
+      checkPackage(file, room, fileName)
+      continue
+    }
+    if (/\.(m|c)?js$/.test(fileName)) continue
+    const target = normalize(join(dirname(file), fileName))
+    targets.push(target)
+    const inside = room === 'server/src' || target.startsWith(`${room}/`)
+    const allowed = inside || RULES[room]?.some((rule) => target === rule || target.startsWith(`${rule}/`))
+    if (!allowed) problems.push(`${file} may not import ${target}`)
+  }
+  graph.set(file, targets)
+}
+
+function checkPackage(file: string, room: string, specifier: string): void {
+  if (specifier.startsWith('node:')) {
+    if (room === 'server/src/contract')
+      problems.push(`${file} may not import ${specifier}: contract imports zod only`)
+    return
+  }
+  const name = specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+  const owner = PACKAGES[name]
+  if (owner && room !== owner && room !== 'server/src' && room !== 'bench') {
+    problems.push(`${file} may not import ${name}: only ${owner} may`)
+  }
+  if (room === 'server/src/contract' && !CONTRACT_PACKAGES.includes(name)) {
+    problems.push(`${file} may not import ${name}: contract imports zod only`)
+  }
+  if (room === 'client') problems.push(`${file} may not import ${name}: the client has no dependencies`)
+}
+
+const done = new Set<string>()
+function visit(file: string, trail: readonly string[]): void {
+  const seen = trail.indexOf(file)
+  if (seen >= 0) {
+    problems.push(`circle: ${[...trail.slice(seen), file].join(' → ')}`)
+    return
+  }
+  if (done.has(file)) return
+  for (const next of graph.get(file) ?? []) visit(next, [...trail, file])
+  done.add(file)
+}
+for (const file of graph.keys()) visit(file, [])
+
+for (const problem of problems) console.error(problem)
+process.exit(problems.length ? 1 : 0)

@@ -1,0 +1,58 @@
+/**
+ * `npm test [FOLDER|FILE …]`: installs what is missing on Debian, starts one PostgreSQL for all, runs every test and ends
+ * with `N passed, N failed, N skipped`. What this machine cannot run is printed, never silent. `--long` adds the soaks.
+ */
+import { spawnSync } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+import { fileURLToPath } from 'node:url'
+import { findPostgres, type PostgresServer, startPostgres } from '../server/test/support/postgres-server.ts'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+process.chdir(root)
+process.env.PATH = `${root}node_modules/.bin:${process.env.PATH}`
+const args = process.argv.slice(2)
+const long = args.includes('--long')
+const wanted = args.filter((arg) => !arg.startsWith('--'))
+
+const setup = spawnSync('scripts/setup-debian.sh', ['sandbox', 'postgres', 'docker', 'browser'], {
+  stdio: 'inherit',
+})
+if (setup.status !== 0)
+  console.log('Some system packages are missing; the tests that need them are skipped and named below.')
+
+const suffix = long ? '{test,long}' : 'test'
+const files = globSync(`{server,client,cli,scripts,bench,web}/**/*.${suffix}.ts`, {
+  exclude: ['**/node_modules/**'],
+})
+  .filter(
+    (file) => wanted.length === 0 || wanted.some((prefix) => file.startsWith(prefix.replace(/\/$/, ''))),
+  )
+  .sort()
+
+let postgres: PostgresServer | null = null
+if (findPostgres()) {
+  postgres = await startPostgres()
+  process.env.RUNYARD_TEST_POSTGRES = postgres.url
+}
+
+const counts = { passed: 0, failed: 0, skipped: 0 }
+const stream = run({ files, concurrency: 2, timeout: long ? 3_600_000 : 300_000 })
+stream.on('test:pass', (event) => {
+  if (event.details.type === 'suite') return
+  if (event.skip !== undefined || event.todo !== undefined) counts.skipped += 1
+  else counts.passed += 1
+})
+stream.on('test:fail', (event) => {
+  // A suite that failed because a test in it did is not a failure of its own.
+  if (event.details.type === 'suite' && event.details.error.cause === undefined) return
+  counts.failed += 1
+})
+stream.compose(spec).pipe(process.stdout)
+await new Promise((resolve) => stream.once('end', resolve))
+await postgres?.stop()
+// Reporters write late; the count is the last line.
+await new Promise((resolve) => setImmediate(resolve))
+process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`)
+process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)

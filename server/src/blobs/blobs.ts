@@ -1,0 +1,14 @@
+import type { Readable } from 'node:stream'
+
+/**
+ * Files of runs: artifacts, attachments, snapshots. Keys are made by the service: segments of `[A-Za-z0-9._-]`
+ * separated by `/`, none of them `.` or `..`; anything else throws.
+ */
+export interface Blobs {
+  /** Stores the whole stream or nothing; replaces what is there. Returns its size in bytes. */
+  put(key: string, data: Readable | Uint8Array): Promise<number>
+  /** `null` when there is none. The caller consumes or destroys the stream. */
+  get(key: string): Promise<Readable | null>
+  /** Idempotent. */
+  delete(key: string): Promise<void>
+}

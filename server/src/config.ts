@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { AppError } from './contract/error.ts'
+
+const flag = z.enum(['1', 'true', '0', 'false']).transform((value) => value === '1' || value === 'true')
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+
+/** Every environment variable the service reads; `docs/configuration.md` says the same. */
+const Variables = z.object({
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+    .optional(),
+  RUNYARD_DATA_DIR: z.string().min(1).optional(),
+  RUNYARD_SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
+  RUNYARD_HOST: z.string().min(1).optional(),
+  RUNYARD_PORT: whole(0, 65_535).optional(),
+  RUNYARD_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  RUNYARD_ALLOWED_HOSTS: z.string().optional(),
+  RUNYARD_TRUST_PROXY: flag.optional(),
+  RUNYARD_SANDBOX: z.enum(['docker', 'bubblewrap', 'host']).optional(),
+  RUNYARD_DEFAULT_IMAGE: z.string().min(1).optional(),
+  RUNYARD_ALLOW_WEAK_LIMITS: flag.optional(),
+  RUNYARD_EGRESS: z.enum(['none', 'open']).optional(),
+  RUNYARD_LOCAL_REPOS: z.string().min(1).optional(),
+  RUNYARD_POOL: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,128}$/)
+    .optional(),
+  RUNYARD_SLOTS: whole(1, 1_000).optional(),
+  RUNYARD_GRACE_SECONDS: whole(0, 3_600).optional(),
+  RUNYARD_MAX_IDLE_SANDBOXES: whole(0, 10_000).optional(),
+  RUNYARD_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
+  RUNYARD_DEFAULT_MODEL: z.string().min(1).optional(),
+  OPENAI_API_KEY: z.string().min(1).optional(),
+  OPENAI_BASE_URL: z.url().optional(),
+  ANTHROPIC_API_KEY: z.string().min(1).optional(),
+  ANTHROPIC_BASE_URL: z.url().optional(),
+  GOOGLE_GENERATIVE_AI_API_KEY: z.string().min(1).optional(),
+  GEMINI_API_KEY: z.string().min(1).optional(),
+})
+
+/** The validated settings of a process, from its environment. */
+export type Config = ReturnType<typeof readConfig>
+
+/** Throws `invalid_request` naming the variable. Empty variables count as absent. */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const parsed = Variables.safeParse(given)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new AppError('invalid_request', `${issue?.path.join('.')}: ${issue?.message}`)
+  }
+  const env = parsed.data
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  return {
+    version,
+    database_url: env.DATABASE_URL,
+    data_dir: resolve(env.RUNYARD_DATA_DIR ?? '.runyard'),
+    secret_key: env.RUNYARD_SECRET_KEY,
+    host: env.RUNYARD_HOST ?? '127.0.0.1',
+    port: env.RUNYARD_PORT ?? 4200,
+    public_url: env.RUNYARD_PUBLIC_URL?.replace(/\/+$/, ''),
+    allowed_hosts: (env.RUNYARD_ALLOWED_HOSTS ?? '')
+      .split(',')
+      .map((host) => host.trim().toLowerCase())
+      .filter(Boolean),
+    trust_proxy: env.RUNYARD_TRUST_PROXY ?? false,
+    sandbox: env.RUNYARD_SANDBOX,
+    default_image: env.RUNYARD_DEFAULT_IMAGE,
+    allow_weak_limits: env.RUNYARD_ALLOW_WEAK_LIMITS ?? false,
+    egress: env.RUNYARD_EGRESS,
+    local_repos: env.RUNYARD_LOCAL_REPOS && resolve(env.RUNYARD_LOCAL_REPOS),
+    pool: env.RUNYARD_POOL ?? 'default',
+    slots: env.RUNYARD_SLOTS ?? 8,
+    grace_ms: (env.RUNYARD_GRACE_SECONDS ?? 10) * 1_000,
+    max_idle: env.RUNYARD_MAX_IDLE_SANDBOXES ?? 20,
+    log_level: env.RUNYARD_LOG_LEVEL,
+    models: {
+      ...provider('openai', env.OPENAI_API_KEY, env.OPENAI_BASE_URL),
+      ...provider('anthropic', env.ANTHROPIC_API_KEY, env.ANTHROPIC_BASE_URL),
+      ...provider('google', env.GOOGLE_GENERATIVE_AI_API_KEY ?? env.GEMINI_API_KEY, undefined),
+      ...(env.RUNYARD_DEFAULT_MODEL ? { default_model: env.RUNYARD_DEFAULT_MODEL } : {}),
+    },
+  }
+}
+
+/** A provider counts as configured when it has a key or an address of its own. */
+function provider<N extends string>(name: N, api_key: string | undefined, base_url: string | undefined) {
+  if (!api_key && !base_url) return {}
+  return { [name]: { ...(api_key ? { api_key } : {}), ...(base_url ? { base_url } : {}) } } as {
+    [K in N]?: { api_key?: string; base_url?: string }
+  }
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+
+const text = (max: number) => z.string().max(max)
+
+export const MCPServerConfig = z
+  .object({
+    command: text(4096).min(1).optional(),
+    args: z.array(text(16_384)).max(256).optional(),
+    env: z.record(text(256), text(65_536)).optional(),
+    url: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+    headers: z.record(text(256), text(65_536)).optional(),
+    warp_id: z.string().optional(),
+  })
+  .check((ctx) => {
+    const { command, url, args, env, headers, warp_id } = ctx.value
+    const fail = (message: string) => ctx.issues.push({ code: 'custom', message, input: ctx.value })
+    if (warp_id !== undefined)
+      fail('shared tool servers do not exist here: give command or url instead of warp_id')
+    else if ((command === undefined) === (url === undefined)) fail('must have exactly one of command and url')
+    else if (url !== undefined && (args ?? env)) fail('args and env go with command, not with url')
+    else if (command !== undefined && headers) fail('headers go with url, not with command')
+  })
+  .meta({
+    id: 'MCPServerConfig',
+    description:
+      'A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers` are returned as `***`.',
+  })
+export type MCPServerConfig = z.infer<typeof MCPServerConfig>
+
+export const HarnessConfig = z
+  .object({
+    type: z
+      .enum(['oz', 'claude', 'codex', 'gemini', 'opencode', 'runbook'])
+      .meta({
+        description:
+          '`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks.',
+      })
+      .optional(),
+    model_id: text(256).optional(),
+    reasoning_level: text(64).optional(),
+  })
+  .meta({ id: 'HarnessConfig' })
+
+export const AmbientAgentConfig = z
+  .object({
+    name: text(256).optional().meta({ description: 'Label for grouping and filtering.' }),
+    model_id: text(256).optional().meta({ description: '`provider/model`, as listed by GET /agent/models.' }),
+    base_prompt: text(1_048_576)
+      .optional()
+      .meta({ description: 'Instructions put before the conversation.' }),
+    environment_id: z
+      .string()
+      .regex(/^[A-Za-z0-9]{22}$/, 'must be 22 characters of A-Z, a-z, 0-9')
+      .optional(),
+    skill_spec: text(1024).optional(),
+    skills: z.array(text(1024)).max(20).optional(),
+    mcp_servers: z.record(text(128), MCPServerConfig).optional(),
+    computer_use_enabled: z.boolean().optional(),
+    idle_timeout_minutes: z
+      .int()
+      .min(1)
+      .max(60)
+      .optional()
+      .meta({ description: 'How long the sandbox is kept after a turn; default 10.' }),
+    worker_host: text(128)
+      .regex(/^[A-Za-z0-9._-]*$/, 'must be made of A-Z, a-z, 0-9, ".", "_", "-"')
+      .optional()
+      .meta({ description: 'Pool of workers; default `default`.' }),
+    harness: HarnessConfig.optional(),
+    harness_auth_secrets: z
+      .object({ claude_auth_secret_name: text(256).optional(), codex_auth_secret_name: text(256).optional() })
+      .optional(),
+  })
+  .meta({ id: 'AmbientAgentConfig', description: 'How a run is executed.' })
+export type AmbientAgentConfig = z.infer<typeof AmbientAgentConfig>

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { RunCreatorInfo } from './run.ts'
+import { Timestamp } from './timestamp.ts'
+
+/** A branch, tag or commit. Anything that git could read as an option or a range is refused. */
+const GitRef = z
+  .string()
+  .max(255)
+  .regex(
+    /^(?![-/.])(?!.*(\.\.|@\{|\/\/|\.lock$|[/.]$))[A-Za-z0-9._/@+-]+$/,
+    'must be a branch, tag or commit',
+  )
+
+const HttpsUrl = z
+  .url({ protocol: /^https$/, error: 'must be an https address' })
+  .max(2048)
+  .refine((value) => !/^https:\/\/[^/]*@/.test(value), 'must hold no credentials')
+
+/** One path segment, so that a repository can only land directly below the workspace. */
+const Directory = z
+  .string()
+  .max(128)
+  .regex(/^(?![.-])[A-Za-z0-9._-]+$/, 'must be one plain folder name')
+
+export const EnvironmentRepository = z
+  .object({
+    url: HttpsUrl.optional(),
+    local_path: z
+      .string()
+      .max(4096)
+      .optional()
+      .meta({ description: 'A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS.' }),
+    ref: GitRef.optional().meta({ description: 'Branch, tag or commit; default: the default branch.' }),
+    depth: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .optional()
+      .meta({ description: 'Commits of history; default 1, 0 is all.' }),
+    directory: Directory.optional().meta({
+      description: 'Folder below /workspace; default: the name of the repository.',
+    }),
+  })
+  .check((ctx) => {
+    if ((ctx.value.url === undefined) === (ctx.value.local_path === undefined)) {
+      ctx.issues.push({
+        code: 'custom',
+        message: 'must have exactly one of url and local_path',
+        input: ctx.value,
+      })
+    }
+  })
+  .meta({ id: 'EnvironmentRepository' })
+export type EnvironmentRepository = z.infer<typeof EnvironmentRepository>
+
+const VariableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name')
+
+export const EnvironmentConfig = z
+  .object({
+    name: z.string().min(1).max(256),
+    description: z.string().max(4096).nullable().optional(),
+    docker_image: z
+      .string()
+      .max(512)
+      .regex(/^[a-z0-9][A-Za-z0-9._/:@-]*$/, 'must be an image name')
+      .optional(),
+    github_repos: z
+      .array(
+        z.object({
+          owner: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/),
+          repo: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/),
+        }),
+      )
+      .max(20)
+      .optional(),
+    repositories: z.array(EnvironmentRepository).max(20).optional(),
+    setup_commands: z.array(z.string().min(1).max(65_536)).max(50).optional(),
+    variables: z
+      .record(VariableName, z.string().max(65_536))
+      .optional()
+      .meta({ description: 'Values are returned as `***`.' }),
+    egress: z.enum(['none', 'open']).optional().meta({
+      description:
+        'What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open.',
+    }),
+    limits: z
+      .object({
+        memory_mb: z.int().min(64).max(1_048_576).optional(),
+        pids: z.int().min(16).max(32_768).optional(),
+        cpus: z.number().min(0.1).max(256).optional(),
+        setup_minutes: z.number().positive().max(240).optional(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'EnvironmentConfig' })
+export type EnvironmentConfig = z.infer<typeof EnvironmentConfig>
+
+export const Environment = z
+  .object({
+    uid: z.string().meta({ description: '22 characters of A-Z, a-z, 0-9.' }),
+    config: EnvironmentConfig,
+    created_at: Timestamp,
+    last_updated: Timestamp,
+    setup_failed: z.boolean().meta({ description: 'The setup of its latest run failed.' }),
+    creator: RunCreatorInfo,
+    scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
+  })
+  .meta({ id: 'Environment' })
+export type Environment = z.infer<typeof Environment>
+
+export const ListEnvironmentsQuery = z.object({ sort_by: z.enum(['name', 'last_updated']).optional() })
+export const ListEnvironmentsResponse = z
+  .object({ environments: z.array(Environment) })
+  .meta({ id: 'ListEnvironmentsResponse' })

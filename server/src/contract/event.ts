@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import { ErrorCode } from './error.ts'
+import { RunState, RunStatusMessage } from './state.ts'
+import { Timestamp } from './timestamp.ts'
+
+const id = z.string()
+
+/** What each type of event carries in `data`. The log is made of these and nothing else. */
+export const EVENT_DATA = {
+  'run.state': z.object({
+    state: RunState,
+    previous_state: RunState.optional(),
+    execution: z.int(),
+    attempt: z.int(),
+    status_message: RunStatusMessage.optional(),
+  }),
+  'attempt.started': z.object({ attempt: z.int(), execution: z.int(), worker_id: id, pool: z.string() }),
+  'attempt.lost': z.object({ attempt: z.int(), reason: z.string() }),
+  setup: z.object({
+    phase: z.enum(['sandbox', 'restore', 'clone', 'command']).meta({
+      description: 'What was done: making the sandbox, restoring a workspace, a clone, a setup command.',
+    }),
+    name: z.string().meta({ description: 'The backend, repository or command.' }),
+    status: z.enum(['started', 'finished', 'failed']),
+    exit_code: z.int().nullable().optional(),
+    duration_ms: z.int().optional(),
+    output: z.string().optional().meta({ description: 'The end of what it printed.' }),
+  }),
+  'message.user': z.object({
+    message_id: id,
+    text: z.string(),
+    followup_id: id.optional(),
+    author: z.string().optional(),
+    attachments: z
+      .array(z.object({ file_name: z.string(), mime_type: z.string(), path: z.string() }))
+      .optional(),
+  }),
+  'message.assistant': z.object({ message_id: id, text: z.string() }),
+  reasoning: z.object({
+    message_id: id,
+    text: z.string(),
+    provider_metadata: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'What the provider needs to be given back, such as a signature.' }),
+  }),
+  'tool.call': z.object({
+    tool_call_id: id,
+    name: z.string(),
+    input: z.record(z.string(), z.unknown()),
+    title: z.string().optional().meta({ description: 'A short line for people.' }),
+    provider_metadata: z.record(z.string(), z.unknown()).optional(),
+  }),
+  'tool.output': z.object({ tool_call_id: id, stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  'tool.result': z.object({
+    tool_call_id: id,
+    is_error: z.boolean(),
+    output: z
+      .string()
+      .optional()
+      .meta({ description: 'What the agent was told, where it is not the output itself.' }),
+    exit_code: z.int().nullable().optional(),
+    duration_ms: z.int().optional(),
+    truncated_bytes: z.int().optional(),
+  }),
+  'followup.accepted': z.object({
+    followup_id: id,
+    message: z.string(),
+    outcome: z.string(),
+    author: z.string().optional(),
+  }),
+  'followup.delivered': z.object({ followup_id: id }),
+  interrupted: z.object({ attempt: z.int(), by: z.string().optional() }),
+  'artifact.created': z.object({
+    artifact_uid: id,
+    artifact_type: z.string(),
+    filename: z.string(),
+    filepath: z.string(),
+    mime_type: z.string(),
+    size_bytes: z.int(),
+  }),
+  usage: z.object({
+    model_id: z.string(),
+    input_tokens: z.int(),
+    output_tokens: z.int(),
+    total_tokens: z.int(),
+    cached_input_tokens: z.int().optional(),
+    inference_cost_usd: z.number().optional(),
+  }),
+  error: z.object({ error_code: ErrorCode, message: z.string(), retryable: z.boolean() }),
+} as const
+
+export type EventType = keyof typeof EVENT_DATA
+export type EventData<T extends EventType> = z.infer<(typeof EVENT_DATA)[T]>
+
+/** An event before it has a place in the log. */
+export type NewEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType]
+/** A stored event. */
+export type RunEvent = { [T in EventType]: StoredEvent<T> }[EventType]
+export interface StoredEvent<T extends EventType> {
+  sequence: number
+  run_id: string
+  type: T
+  occurred_at: string
+  data: EventData<T>
+}
+
+const variants = (Object.keys(EVENT_DATA) as EventType[]).map((type) =>
+  z.object({
+    sequence: z.int().meta({ description: 'Place in the log: from 1, without gaps.' }),
+    run_id: z.string(),
+    type: z.literal(type),
+    occurred_at: Timestamp,
+    data: EVENT_DATA[type],
+  }),
+)
+export const RunEventBody = z
+  .discriminatedUnion('type', variants as [(typeof variants)[number], ...typeof variants])
+  .meta({ id: 'RunEvent', description: 'An immutable entry in the log of a run.' })
+
+/** Assistant text on its way; streamed, never stored. `offset` counts UTF-16 code units of the message so far. */
+export const MessageDelta = z
+  .object({ message_id: z.string(), offset: z.int(), text: z.string() })
+  .meta({ id: 'MessageDelta' })
+export type MessageDelta = z.infer<typeof MessageDelta>
+
+export const ListEventsResponse = z
+  .object({
+    events: z.array(RunEventBody),
+    has_more: z.boolean().meta({ description: 'The log already holds events after the last one here.' }),
+  })
+  .meta({ id: 'ListEventsResponse' })

@@ -1,0 +1,148 @@
+import { z } from 'zod'
+import { ERRORS, type ErrorCode } from './error.ts'
+import { ROUTES, type RouteDefinition } from './routes.ts'
+
+type Json = Record<string, unknown>
+
+const REF = '#/components/schemas/'
+const PAGINATED = { cursor: 'cursor', next: 'page_info.next_cursor', items: 'runs' }
+
+/** One schema; every named one it uses, itself included, is moved to `components`. */
+function toSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
+  const json = z.toJSONSchema(schema, {
+    io,
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+    reused: 'inline',
+  })
+  const { $schema: _, $defs = {}, id, ...own } = json
+  for (const [name, { id: _, ...definition }] of Object.entries($defs)) components[name] = tidy(definition)
+  const tidied = tidy(own)
+  if (typeof id !== 'string') return tidied as Json
+  components[id] = tidied
+  return { $ref: `${REF}${id}` }
+}
+
+/**
+ * References point to `components`; objects stay open, since answers may gain fields within v1; the bounds zod gives
+ * every integer are left out.
+ */
+function tidy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(tidy)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).filter(
+    ([key, inner]) =>
+      !(key === 'additionalProperties' && inner === false) &&
+      !(key === 'minimum' && inner === Number.MIN_SAFE_INTEGER) &&
+      !(key === 'maximum' && inner === Number.MAX_SAFE_INTEGER),
+  )
+  return Object.fromEntries(
+    entries.map(([key, inner]) => [
+      key,
+      key === '$ref' && typeof inner === 'string' ? inner.replace('#/$defs/', REF) : tidy(inner),
+    ]),
+  )
+}
+
+function parametersOf(shape: z.ZodObject | undefined, place: 'path' | 'query', components: Json): Json[] {
+  if (!shape) return []
+  return Object.entries(shape.shape).map(([name, field]) => {
+    // Query values arrive as strings; what they are parsed to says more to a reader.
+    const { description, ...schema } = toSchema(field as z.ZodType, 'output', components)
+    const isMap = schema.type === 'object'
+    return {
+      name,
+      in: place,
+      required: place === 'path',
+      ...(description ? { description } : {}),
+      ...(isMap ? { style: 'deepObject', explode: true } : {}),
+      schema,
+    }
+  })
+}
+
+function answersOf(route: RouteDefinition, components: Json): Json {
+  const success: Json = { description: route.status === 302 ? 'Redirect to a signed link.' : 'Success.' }
+  if (route.status === 302) success.headers = { Location: { schema: { type: 'string' } } }
+  if (route.response) {
+    success.content = {
+      'application/json': { schema: toSchema(route.response, 'output', components) },
+      ...(route.streams ? { 'text/event-stream': { schema: { type: 'string' } } } : {}),
+    }
+  }
+  const byStatus = new Map<number, ErrorCode[]>()
+  for (const code of [...route.errors, 'internal_error' as const]) {
+    const { status } = ERRORS[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const failures = [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, codes]) => [
+      status,
+      {
+        description: codes.map((code) => `\`${code}\``).join(', '),
+        content: { 'application/problem+json': { schema: { $ref: `${REF}Error` } } },
+      },
+    ])
+  return { [route.status]: success, ...Object.fromEntries(failures) }
+}
+
+function operationOf(operationId: string, route: RouteDefinition, components: Json): Json {
+  const idempotency = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description: '1 to 255 characters. The same key and body within 24 hours returns the first answer again.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  }
+  const parameters = [
+    ...parametersOf(route.params, 'path', components),
+    ...parametersOf(route.query, 'query', components),
+    ...(route.method === 'POST' ? [idempotency] : []),
+  ]
+  return {
+    operationId,
+    summary: route.summary,
+    ...(route.description ? { description: route.description } : {}),
+    tags: [route.tag],
+    ...(parameters.length ? { parameters } : {}),
+    ...(route.body
+      ? {
+          requestBody: {
+            required: !route.body.safeParse(undefined).success,
+            content: { 'application/json': { schema: toSchema(route.body, 'input', components) } },
+          },
+        }
+      : {}),
+    responses: answersOf(route, components),
+    ...(operationId === 'listRuns' ? { 'x-pagination': PAGINATED } : {}),
+  }
+}
+
+/** The whole API as OpenAPI 3.1. `named` are schemas that no route reaches but that clients want by name. */
+export function buildOpenApi(version: string, named: z.ZodType[]): Json {
+  const components: Json = {}
+  for (const schema of named) toSchema(schema, 'output', components)
+  const paths: Record<string, Json> = {}
+  for (const [operationId, route] of Object.entries(ROUTES) as [string, RouteDefinition][]) {
+    const operation = operationOf(operationId, route, components)
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Runyard',
+      version,
+      description: 'Runs coding agents in sandboxes on request: create, list, watch, steer and stop runs.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/api/v1' }],
+    security: [{ api_key: [] }],
+    tags: ['Runs', 'Environments', 'Models', 'Artifacts'].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: { api_key: { type: 'http', scheme: 'bearer', description: 'An API key, `ry_…`.' } },
+    },
+  }
+}

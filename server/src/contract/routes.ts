@@ -1,0 +1,224 @@
+import { z } from 'zod'
+import { ArtifactResponse } from './artifact.ts'
+import { Conversation } from './conversation.ts'
+import {
+  Environment,
+  EnvironmentConfig,
+  ListEnvironmentsQuery,
+  ListEnvironmentsResponse,
+} from './environment.ts'
+import type { ErrorCode } from './error.ts'
+import { ListEventsResponse } from './event.ts'
+import { ListModelsResponse } from './model.ts'
+import { ListRunsQuery, ListRunsResponse, RunItem, wholeNumber } from './run.ts'
+import { RunAgentRequest, RunAgentResponse, RunFollowupRequest, RunFollowupResponse } from './run-request.ts'
+
+/** One operation of the API. `http/` serves it, `openapi.ts` describes it; neither knows more than this. */
+export interface RouteDefinition {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Below `/api/v1`, parameters in braces. */
+  path: string
+  summary: string
+  description?: string
+  tag: 'Runs' | 'Environments' | 'Models' | 'Artifacts'
+  params?: z.ZodObject
+  query?: z.ZodObject
+  body?: z.ZodType
+  status: 200 | 201 | 202 | 302
+  /** JSON body of the answer; absent for a redirect. */
+  response?: z.ZodType
+  /** The answer is an event stream when the caller accepts `text/event-stream`. */
+  streams?: boolean
+  errors: ErrorCode[]
+  /** May carry attachments, so its body may reach 64 MiB. */
+  large?: boolean
+}
+
+const RunParams = z.object({ run_id: z.string().meta({ description: 'Id of the run.' }) })
+const Empty = z.object({}).nullish().meta({ description: 'No body is needed.' })
+const define = <const T extends RouteDefinition>(route: T): T => route
+const reading: ErrorCode[] = ['authentication_required', 'resource_not_found', 'resource_unavailable']
+const writing: ErrorCode[] = ['invalid_request', 'not_authorized', 'conflict', ...reading]
+
+const create = {
+  method: 'POST',
+  summary: 'Create a run',
+  description:
+    'Asks for a run of an agent. It is stored before the answer and executed as soon as a worker is free. ' +
+    'With an Idempotency-Key header the call is safe to repeat for 24 hours.',
+  tag: 'Runs',
+  body: RunAgentRequest,
+  status: 200,
+  response: RunAgentResponse,
+  errors: writing,
+  large: true,
+} as const satisfies Partial<RouteDefinition>
+
+export const ROUTES = {
+  createRun: define({ ...create, path: '/agent/runs' }),
+  runAgent: define({
+    ...create,
+    path: '/agent/run',
+    description: `The same as POST /agent/runs. ${create.description}`,
+  }),
+  listRuns: define({
+    method: 'GET',
+    path: '/agent/runs',
+    summary: 'List runs',
+    description:
+      'Newest change first by default. Filters combine with AND. Pages neither repeat nor skip runs that stay put.',
+    tag: 'Runs',
+    query: ListRunsQuery,
+    status: 200,
+    response: ListRunsResponse,
+    errors: ['invalid_request', ...reading],
+  }),
+  getRun: define({
+    method: 'GET',
+    path: '/agent/runs/{run_id}',
+    summary: 'Get a run',
+    tag: 'Runs',
+    params: RunParams,
+    status: 200,
+    response: RunItem,
+    errors: reading,
+  }),
+  submitFollowup: define({
+    method: 'POST',
+    path: '/agent/runs/{run_id}/followups',
+    summary: 'Send a follow-up',
+    description:
+      'A message to the agent, whatever the run is doing; `outcome` says what happens to it. Accepted means stored and delivered once.',
+    tag: 'Runs',
+    params: RunParams,
+    body: RunFollowupRequest,
+    status: 200,
+    response: RunFollowupResponse,
+    errors: writing,
+    large: true,
+  }),
+  cancelRun: define({
+    method: 'POST',
+    path: '/agent/runs/{run_id}/cancel',
+    summary: 'Cancel a run',
+    description: 'The run reads CANCELLED from the next GET on; what the agent had produced stays readable.',
+    tag: 'Runs',
+    params: RunParams,
+    body: Empty,
+    status: 200,
+    response: z.string().meta({ description: 'The id of the run.' }),
+    errors: writing,
+  }),
+  interruptRun: define({
+    method: 'POST',
+    path: '/agent/runs/{run_id}/interrupt',
+    summary: 'Interrupt the current turn',
+    description:
+      'Stops what the agent is doing and keeps the run and its sandbox: it goes on with a waiting follow-up, else becomes BLOCKED.',
+    tag: 'Runs',
+    params: RunParams,
+    body: Empty,
+    status: 202,
+    response: z.object({ run_id: z.string() }).meta({ id: 'InterruptResponse' }),
+    errors: writing,
+  }),
+  listEvents: define({
+    method: 'GET',
+    path: '/agent/runs/{run_id}/events',
+    summary: 'Read or follow the event log',
+    description:
+      'JSON pages; with `Accept: text/event-stream` server-sent events whose id is the sequence. `Last-Event-ID` or `after` resumes without loss or repeats. ' +
+      'The stream ends with an `end` message when the run has ended and all events were sent, unless `follow=true`.',
+    tag: 'Runs',
+    params: RunParams,
+    query: z.object({
+      after: wholeNumber('after', 0, Number.MAX_SAFE_INTEGER)
+        .optional()
+        .meta({ description: 'Events with a greater sequence only.' }),
+      limit: wholeNumber('limit', 1, 1000)
+        .optional()
+        .meta({ description: '1 to 1000, default 200; JSON only.' }),
+      follow: z
+        .enum(['true', 'false'])
+        .optional()
+        .meta({ description: 'Keep the stream open after the end of the run.' }),
+    }),
+    status: 200,
+    response: ListEventsResponse,
+    streams: true,
+    errors: ['invalid_request', ...reading],
+  }),
+  getRunConversation: define({
+    method: 'GET',
+    path: '/agent/runs/{run_id}/conversation',
+    summary: 'Get the conversation of a run',
+    tag: 'Runs',
+    params: RunParams,
+    status: 200,
+    response: Conversation,
+    errors: reading,
+  }),
+  getTranscript: define({
+    method: 'GET',
+    path: '/agent/runs/{run_id}/transcript',
+    summary: 'Get the raw transcript',
+    description: 'Redirects to a link, valid for 15 minutes, to the event log as JSON Lines.',
+    tag: 'Runs',
+    params: RunParams,
+    status: 302,
+    errors: reading,
+  }),
+  getArtifact: define({
+    method: 'GET',
+    path: '/agent/artifacts/{artifact_uid}',
+    summary: 'Get an artifact',
+    tag: 'Artifacts',
+    params: z.object({ artifact_uid: z.string() }),
+    status: 200,
+    response: ArtifactResponse,
+    errors: reading,
+  }),
+  listModels: define({
+    method: 'GET',
+    path: '/agent/models',
+    summary: 'List models',
+    description: 'Models that the live workers can use now.',
+    tag: 'Models',
+    status: 200,
+    response: ListModelsResponse,
+    errors: reading,
+  }),
+  listEnvironments: define({
+    method: 'GET',
+    path: '/agent/environments',
+    summary: 'List environments',
+    tag: 'Environments',
+    query: ListEnvironmentsQuery,
+    status: 200,
+    response: ListEnvironmentsResponse,
+    errors: reading,
+  }),
+  createEnvironment: define({
+    method: 'POST',
+    path: '/agent/environments',
+    summary: 'Create an environment',
+    description: 'Image, repositories and setup commands in which runs execute.',
+    tag: 'Environments',
+    body: EnvironmentConfig,
+    status: 201,
+    response: Environment,
+    errors: writing,
+  }),
+  getEnvironment: define({
+    method: 'GET',
+    path: '/agent/environments/{environment_id}',
+    summary: 'Get an environment',
+    tag: 'Environments',
+    params: z.object({ environment_id: z.string() }),
+    status: 200,
+    response: Environment,
+    errors: reading,
+  }),
+} as const satisfies Record<string, RouteDefinition>
+
+export type OperationId = keyof typeof ROUTES

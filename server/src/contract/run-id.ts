@@ -1,0 +1,2 @@
+/** Lower-case UUID text: what run ids look like on the wire. */
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(text)

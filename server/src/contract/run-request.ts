@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { AmbientAgentConfig } from './agent-config.ts'
+import { MetadataKey, MetadataValue } from './run.ts'
+import { RunState } from './state.ts'
+
+export const PROMPT_MAX_BYTES = 1024 ** 2
+export const ATTACHMENT_MAX_BYTES = 10 * 1024 ** 2
+
+const prompt = z.string().refine((value) => Buffer.byteLength(value) <= PROMPT_MAX_BYTES, {
+  message: 'is over 1 MiB',
+  params: { status: 413 },
+})
+
+const Mode = z.enum(['normal', 'plan', 'orchestrate'])
+
+/** Standard base64, padding optional; checked before it is decoded, since Buffer.from skips what it does not know. */
+const Base64 = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64')
+  .refine((value) => Math.floor((value.replace(/=+$/, '').length * 3) / 4) <= ATTACHMENT_MAX_BYTES, {
+    message: 'is over 10 MB',
+    params: { status: 413 },
+  })
+
+export const Attachment = z
+  .object({
+    file_name: z
+      .string()
+      .min(1)
+      .max(255)
+      .regex(/^[^/\\\p{Cc}]+$/u, 'must be a plain file name')
+      .refine((name) => name !== '.' && name !== '..', 'must be a plain file name'),
+    mime_type: z
+      .string()
+      .max(255)
+      .regex(/^[\w.+-]+\/[\w.+-]+$/, 'must be a media type such as image/png'),
+    data: Base64.meta({ format: 'byte', description: 'Base64, at most 10 MB decoded.' }),
+  })
+  .meta({ id: 'Attachment' })
+export type Attachment = z.infer<typeof Attachment>
+
+const Attachments = z.array(Attachment).max(5, 'at most 5 attachments')
+
+export const RunAgentRequest = z
+  .object({
+    prompt: prompt.optional().meta({ description: 'At most 1 MiB. Required unless a skill is given.' }),
+    skill: z.string().min(1).max(1024).optional().meta({ description: 'Wins over `config.skill_spec`.' }),
+    config: AmbientAgentConfig.optional(),
+    title: z.string().max(512).optional().meta({ description: 'Default: the first line of the prompt.' }),
+    conversation_id: z.uuid('must be a conversation id').optional(),
+    attachments: Attachments.optional(),
+    parent_run_id: z.uuid('must be a run id').optional(),
+    metadata: z
+      .record(MetadataKey, MetadataValue)
+      .refine((value) => Object.keys(value).length <= 20, 'at most 20 keys')
+      .optional(),
+    mode: Mode.optional(),
+    agent_identity_uid: z.string().max(256).optional(),
+    on_behalf_of: z.string().max(256).optional(),
+    team: z.boolean().optional(),
+    interactive: z.boolean().optional(),
+    priority: z
+      .int()
+      .min(-100)
+      .max(100)
+      .optional()
+      .meta({ description: 'Among runs of the same principal, higher first.' }),
+    output_schema: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'JSON Schema the result must satisfy.' }),
+    budget: z
+      .object({
+        max_cost_usd: z.number().positive().optional(),
+        max_tokens: z.int().positive().optional(),
+        max_duration_minutes: z.number().positive().max(10_080).optional(),
+      })
+      .optional(),
+  })
+  .check((ctx) => {
+    const { prompt, skill, config } = ctx.value
+    const skilled = skill ?? config?.skill_spec ?? config?.skills?.[0]
+    if (!prompt?.trim() && !skilled) {
+      ctx.issues.push({
+        code: 'custom',
+        path: ['prompt'],
+        message: 'is required unless skill or config.skill_spec is given',
+        input: prompt,
+      })
+    }
+  })
+  .meta({ id: 'RunAgentRequest' })
+export type RunAgentRequest = z.infer<typeof RunAgentRequest>
+
+export const RunAgentResponse = z
+  .object({
+    run_id: z.string(),
+    task_id: z.string().meta({ deprecated: true, description: 'The same as `run_id`.' }),
+    state: RunState,
+    at_capacity: z.boolean().meta({ description: 'No free slot was known; the run is queued all the same.' }),
+  })
+  .meta({ id: 'RunAgentResponse' })
+export type RunAgentResponse = z.infer<typeof RunAgentResponse>
+
+export const OnBusy = z.enum(['enqueue', 'interrupt', 'reject'])
+export type OnBusy = z.infer<typeof OnBusy>
+
+export const RunFollowupRequest = z
+  .object({
+    message: prompt.optional(),
+    mode: Mode.optional(),
+    on_busy: OnBusy.optional().meta({
+      description:
+        'What to do when the agent works: wait for its next step (default), stop its turn first, or refuse with 409.',
+    }),
+    attachments: Attachments.optional(),
+  })
+  .meta({ id: 'RunFollowupRequest' })
+export type RunFollowupRequest = z.infer<typeof RunFollowupRequest>
+
+export const FollowupOutcome = z
+  .enum(['queued_prompt', 'live_session', 'handoff_execution', 'queue_pending'])
+  .meta({ id: 'FollowupOutcome' })
+export type FollowupOutcome = z.infer<typeof FollowupOutcome>
+
+export const RunFollowupResponse = z
+  .object({ followup_id: z.string(), outcome: FollowupOutcome })
+  .meta({ id: 'RunFollowupResponse' })
+export type RunFollowupResponse = z.infer<typeof RunFollowupResponse>

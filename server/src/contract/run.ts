@@ -1,0 +1,181 @@
+import { z } from 'zod'
+import { AmbientAgentConfig } from './agent-config.ts'
+import { ArtifactItem } from './artifact.ts'
+import { RunState, RunStatusMessage } from './state.ts'
+import { Timestamp, TimestampInput } from './timestamp.ts'
+
+export const RunSourceType = z
+  .enum([
+    'LINEAR',
+    'API',
+    'SLACK',
+    'LOCAL',
+    'SCHEDULED_AGENT',
+    'WEB_APP',
+    'GITHUB_ACTION',
+    'CLOUD_MODE',
+    'CLI',
+    'JIRA',
+    'SELF_IMPROVEMENT',
+    'GITHUB_WEBHOOK',
+    'GITLAB_WEBHOOK',
+    'AUTOFIX',
+    'RUN_SCORER',
+    'ORCHESTRATION',
+  ])
+  .meta({ id: 'RunSourceType', description: 'Where a run came from.' })
+export type RunSourceType = z.infer<typeof RunSourceType>
+
+export const RunCreatorInfo = z
+  .object({
+    uid: z.string(),
+    type: z.enum(['user', 'service_account']),
+    display_name: z.string().optional(),
+    email: z.string().optional(),
+    photo_url: z.string().optional(),
+  })
+  .meta({ id: 'RunCreatorInfo' })
+export type RunCreatorInfo = z.infer<typeof RunCreatorInfo>
+
+export const RequestUsage = z
+  .object({
+    inference_cost_usd: z
+      .number()
+      .optional()
+      .meta({ description: 'US dollars, where the price of the model is known.' }),
+    total_tokens: z.int(),
+    input_tokens: z.int(),
+    output_tokens: z.int(),
+  })
+  .meta({ id: 'RequestUsage' })
+
+export const RunItem = z
+  .object({
+    run_id: z.string().meta({ description: 'UUIDv7.' }),
+    task_id: z.string().meta({ deprecated: true, description: 'The same as `run_id`.' }),
+    title: z.string(),
+    state: RunState,
+    prompt: z.string(),
+    created_at: Timestamp,
+    updated_at: Timestamp.meta({
+      description: 'Grows strictly with every change of a field, not with output.',
+    }),
+    started_at: Timestamp.nullable().optional(),
+    finished_at: Timestamp.nullable().optional(),
+    run_time: z
+      .string()
+      .optional()
+      .meta({ description: 'Time from claims to ends of all executions, ISO 8601 duration.' }),
+    status_message: RunStatusMessage.optional(),
+    source: RunSourceType,
+    creator: RunCreatorInfo,
+    executor: RunCreatorInfo,
+    session_id: z.string(),
+    session_link: z
+      .string()
+      .meta({ description: 'The live page. Opens without signing in for 15 minutes from this answer.' }),
+    agent_config: AmbientAgentConfig,
+    agent_skill: z
+      .object({
+        name: z.string().optional(),
+        full_path: z.string().optional(),
+        description: z.string().optional(),
+        bundled_skill_id: z.string().optional(),
+      })
+      .optional(),
+    conversation_id: z.string(),
+    parent_run_id: z.string().optional(),
+    root_run_id: z.string(),
+    metadata: z.record(z.string(), z.string()),
+    artifacts: z.array(ArtifactItem),
+    request_usage: RequestUsage.optional(),
+    schedule: z
+      .object({ schedule_id: z.string(), schedule_name: z.string(), cron_schedule: z.string() })
+      .optional(),
+    scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
+    execution_location: z.enum(['LOCAL', 'REMOTE']),
+    is_sandbox_running: z.boolean(),
+    is_run_type_cancellable: z.boolean(),
+    attempt: z.int().meta({ description: 'Claims by a worker so far.' }),
+    execution: z
+      .int()
+      .meta({ description: 'Executions so far: one, and one more for each follow-up to an ended run.' }),
+    result: z
+      .unknown()
+      .optional()
+      .meta({ description: 'What satisfies `output_schema`, when one was given.' }),
+  })
+  .meta({ id: 'RunItem' })
+export type RunItem = z.infer<typeof RunItem>
+
+export const PageInfo = z
+  .object({ has_next_page: z.boolean(), next_cursor: z.string().optional() })
+  .meta({ id: 'PageInfo' })
+
+export const ListRunsResponse = z
+  .object({ runs: z.array(RunItem), page_info: PageInfo })
+  .meta({ id: 'ListRunsResponse' })
+export type ListRunsResponse = z.infer<typeof ListRunsResponse>
+
+/** `state=A&state=B` and `state=A,B` mean the same. */
+const listOf = <T extends z.ZodType>(item: T) =>
+  z.preprocess(
+    (value) =>
+      (Array.isArray(value) ? value : [value]).flatMap((v) => (typeof v === 'string' ? v.split(',') : [v])),
+    z.array(item).min(1).max(64),
+  )
+
+export const wholeNumber = (name: string, min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .pipe(z.int().min(min, `${name} must be at least ${min}`).max(max, `${name} must be at most ${max}`))
+
+export const MetadataKey = z
+  .string()
+  .regex(/^[A-Za-z0-9._-]{1,64}$/, 'keys are 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-"')
+export const MetadataValue = z
+  .string()
+  .refine((value) => Buffer.byteLength(value) <= 256, 'values are at most 256 bytes')
+
+export const SORT_KEYS = ['updated_at', 'created_at', 'title', 'agent'] as const
+export type SortKey = (typeof SORT_KEYS)[number]
+
+export const ListRunsQuery = z.object({
+  limit: wholeNumber('limit', 1, 500).optional().meta({ description: '1 to 500, default 20.' }),
+  cursor: z
+    .string()
+    .max(4096)
+    .optional()
+    .meta({ description: '`next_cursor` of the page before; goes with the same sort.' }),
+  sort_by: z.enum(SORT_KEYS).optional(),
+  sort_order: z.enum(['asc', 'desc']).optional(),
+  state: listOf(RunState).optional().meta({ description: 'Any of these; repeated or separated by commas.' }),
+  name: z.string().max(256).optional(),
+  model_id: z.string().max(256).optional(),
+  creator: z.string().max(256).optional(),
+  executor: z.string().max(256).optional(),
+  source: RunSourceType.optional(),
+  execution_location: z.enum(['LOCAL', 'REMOTE']).optional(),
+  created_after: TimestampInput.optional(),
+  created_before: TimestampInput.optional(),
+  updated_after: TimestampInput.optional(),
+  environment_id: z
+    .union([z.literal('empty-environment'), z.string().regex(/^[A-Za-z0-9]{22}$/)], {
+      error: 'must be an environment id (22 characters of A-Z, a-z, 0-9) or empty-environment',
+    })
+    .optional(),
+  skill: z.string().max(1024).optional(),
+  skill_spec: z.string().max(1024).optional(),
+  schedule_id: z.string().max(256).optional(),
+  ancestor_run_id: z.uuid('must be a run id').optional(),
+  artifact_type: z.enum(['PLAN', 'PULL_REQUEST', 'SCREENSHOT', 'FILE', 'EXTERNAL_REFERENCE']).optional(),
+  metadata: z
+    .record(MetadataKey, MetadataValue)
+    .refine((value) => Object.keys(value).length <= 5, 'at most 5 metadata filters')
+    .optional()
+    .meta({ description: '`metadata[key]=value`, at most 5.' }),
+  q: z.string().min(1).max(512).optional().meta({ description: 'Part of the title, prompt or skill.' }),
+})
+export type ListRunsQuery = z.infer<typeof ListRunsQuery>

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { ErrorCode } from './error.ts'
+
+export const RunState = z
+  .enum([
+    'QUEUED',
+    'PENDING',
+    'CLAIMED',
+    'INPROGRESS',
+    'SUCCEEDED',
+    'FAILED',
+    'ERROR',
+    'BLOCKED',
+    'CANCELLED',
+  ])
+  .meta({
+    id: 'RunState',
+    description:
+      'QUEUED: waiting for a worker. CLAIMED: a worker prepares the sandbox. INPROGRESS: the agent works. BLOCKED: waits for a person. ' +
+      'SUCCEEDED, FAILED (the caller can fix it), ERROR (ours), CANCELLED: ended. PENDING is accepted in filters and never entered.',
+  })
+export type RunState = z.infer<typeof RunState>
+
+export const TERMINAL_STATES = [
+  'SUCCEEDED',
+  'FAILED',
+  'ERROR',
+  'CANCELLED',
+] as const satisfies readonly RunState[]
+export const isTerminal = (state: RunState): boolean =>
+  (TERMINAL_STATES as readonly RunState[]).includes(state)
+
+export const RunStatusMessage = z
+  .object({
+    message: z.string(),
+    error_code: ErrorCode.optional(),
+    retryable: z.boolean().optional(),
+  })
+  .meta({ id: 'RunStatusMessage', description: 'Why the run is in its state, for a person to act on.' })
+export type RunStatusMessage = z.infer<typeof RunStatusMessage>

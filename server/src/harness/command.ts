@@ -1,0 +1,115 @@
+import type { NewEvent } from '../contract/event.ts'
+import type { ExecChunk, ExecExit } from '../sandbox/sandbox.ts'
+import { storableText } from './event-text.ts'
+import type { Turn } from './harness.ts'
+
+const FLUSH_AFTER_MS = 100
+const FLUSH_AT_BYTES = 65_536
+
+export interface CommandOptions {
+  command: string
+  timeout_ms: number
+}
+
+export interface CommandEnd extends ExecExit {
+  duration_ms: number
+  /** Both streams as text in the order they arrived, without what the sandbox dropped. */
+  text: string
+}
+
+/**
+ * Runs a command in the turn's directory and streams what it prints as `tool.output`. The caller has stored the
+ * `tool.call` and stores the `tool.result`. Ends early, with `aborted`, when the turn's signal fires. Throws when an
+ * event cannot be stored (the command is killed first) and on `SandboxFault`.
+ */
+export async function runCommand(
+  turn: Turn,
+  tool_call_id: string,
+  options: CommandOptions,
+): Promise<CommandEnd> {
+  const started = performance.now()
+  const writer = new OutputWriter(turn, tool_call_id)
+  const handle = turn.sandbox.exec({
+    ...options,
+    cwd: turn.run.cwd,
+    signal: AbortSignal.any([turn.signal, writer.failed]),
+  })
+  // It may reject while output is still read, long before it is awaited below: that is not an unhandled rejection.
+  handle.exit.catch(() => {})
+  try {
+    for await (const chunk of handle.output) writer.write(chunk)
+  } finally {
+    await writer.end()
+  }
+  const exit = await handle.exit
+  return { ...exit, duration_ms: Math.round(performance.now() - started), text: writer.text }
+}
+
+/** Turns chunks of bytes into few events: one batch per 100 ms or 64 KiB, whichever comes first. */
+class OutputWriter {
+  text = ''
+  readonly #turn: Turn
+  readonly #tool_call_id: string
+  // Each stream has its own decoder: a character may be cut by a chunk's end and the other stream may come between.
+  readonly #decoders = { stdout: newDecoder(), stderr: newDecoder() }
+  #pending: Array<{ stream: ExecChunk['stream']; text: string }> = []
+  #pendingBytes = 0
+  #timer: NodeJS.Timeout | undefined
+  readonly #sent: Array<Promise<void>> = []
+  readonly #failure = new AbortController()
+
+  constructor(turn: Turn, tool_call_id: string) {
+    this.#turn = turn
+    this.#tool_call_id = tool_call_id
+  }
+
+  /** Aborted once an event could not be stored. */
+  get failed(): AbortSignal {
+    return this.#failure.signal
+  }
+
+  write({ stream, data }: ExecChunk): void {
+    for (let start = 0; start < data.length; start += FLUSH_AT_BYTES) {
+      const slice = data.subarray(start, start + FLUSH_AT_BYTES)
+      this.#add(stream, this.#decoders[stream].decode(slice, { stream: true }), slice.length)
+    }
+  }
+
+  /** Sends what is left and waits until all of it is stored. */
+  async end(): Promise<void> {
+    this.#add('stdout', this.#decoders.stdout.decode(), 0)
+    this.#add('stderr', this.#decoders.stderr.decode(), 0)
+    this.#flush()
+    await Promise.all(this.#sent)
+  }
+
+  #add(stream: ExecChunk['stream'], decoded: string, bytes: number): void {
+    if (decoded === '') return
+    if (this.#pendingBytes + bytes > FLUSH_AT_BYTES) this.#flush()
+    const text = storableText(decoded)
+    const last = this.#pending.at(-1)
+    if (last?.stream === stream) last.text += text
+    else this.#pending.push({ stream, text })
+    this.text += text
+    this.#pendingBytes += bytes
+    this.#timer ??= setTimeout(() => this.#flush(), FLUSH_AFTER_MS)
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#pending.length === 0) return
+    const tool_call_id = this.#tool_call_id
+    const events = this.#pending.map(
+      (data): NewEvent => ({ type: 'tool.output', data: { tool_call_id, ...data } }),
+    )
+    this.#pending = []
+    this.#pendingBytes = 0
+    const sent = this.#turn.emit(...events)
+    sent.catch((error) => this.#failure.abort(error))
+    this.#sent.push(sent)
+  }
+}
+
+// A leading byte order mark is part of the output like any other character.
+const newDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true })

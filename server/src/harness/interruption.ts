@@ -1,0 +1,27 @@
+import type { EventData, NewEvent } from '../contract/event.ts'
+import { isTerminal } from '../contract/state.ts'
+
+type ToolResult = EventData<'tool.result'>
+
+const MARK = 'interrupted: '
+/** What a tool call is told to have ended with when its worker went away: nobody knows how far it came. */
+export const WORKER_LOST = `${MARK}the worker was lost; check what happened before repeating it`
+/** The same for a call that was killed because the turn had to stop. */
+export const TURN_STOPPED = `${MARK}the turn was stopped and the command was killed`
+
+export const closeInterrupted = (tool_call_id: string, output: string): ToolResult => ({
+  tool_call_id,
+  is_error: true,
+  output,
+  exit_code: null,
+})
+
+/** True for a result that does not say how its call ended. A command cannot forge it: `output` is never its own. */
+export const isInterrupted = (result: ToolResult): boolean =>
+  result.is_error && result.exit_code === null && result.output?.startsWith(MARK) === true
+
+/** True for an event behind which no earlier user message waits for an answer any more. */
+export function closesMessages(event: NewEvent): boolean {
+  if (event.type === 'interrupted') return true
+  return event.type === 'run.state' && (isTerminal(event.data.state) || event.data.state === 'BLOCKED')
+}

@@ -1,0 +1,63 @@
+import type { EventData, NewEvent } from '../contract/event.ts'
+import { closesMessages } from './interruption.ts'
+
+export interface LoopProgress {
+  /** A user message or the results of tool calls wait for the model. */
+  needs_step: boolean
+  /** Completed steps since the conversation was last closed. */
+  steps: number
+  /**
+   * Calls without a result, in order. Calls are executed one after the other, so the first of them may have started
+   * and the others have not.
+   */
+  open_calls: Array<EventData<'tool.call'>>
+  /** Text and reasoning of a step that was cut off before its end; they are to be taken back. */
+  torn: Array<Extract<NewEvent, { type: 'message.assistant' | 'reasoning' }>>
+}
+
+/**
+ * What the log leaves to do for the built-in loop. A step is stored in this order: its text, reasoning and tool calls,
+ * then its `usage`, which marks it as complete, then the results of its calls.
+ */
+export function readProgress(log: readonly NewEvent[]): LoopProgress {
+  let waiting = false
+  let steps = 0
+  let calls_in_step = 0
+  let torn = new Map<string, LoopProgress['torn'][number]>()
+  const open = new Map<string, EventData<'tool.call'>>()
+  for (const event of log) {
+    if (closesMessages(event)) {
+      waiting = false
+      steps = 0
+      calls_in_step = 0
+      torn = new Map()
+      open.clear()
+    } else if (event.type === 'message.user') {
+      waiting = true
+    } else if (event.type === 'message.assistant' || event.type === 'reasoning') {
+      if (isTakenBack(event)) torn.delete(event.data.message_id)
+      else torn.set(event.data.message_id, event)
+    } else if (event.type === 'tool.call') {
+      open.set(event.data.tool_call_id, event.data)
+      calls_in_step += 1
+      torn.clear()
+    } else if (event.type === 'tool.result') {
+      if (open.delete(event.data.tool_call_id)) waiting = true
+    } else if (event.type === 'usage') {
+      waiting = calls_in_step > 0
+      steps += 1
+      calls_in_step = 0
+      torn.clear()
+    }
+  }
+  return { needs_step: waiting, steps, open_calls: [...open.values()], torn: [...torn.values()] }
+}
+
+/** The event that takes back a text already shown or stored: an empty one under its id replaces it. */
+export const takeBack = (type: 'message.assistant' | 'reasoning', message_id: string): NewEvent => ({
+  type,
+  data: { message_id, text: '' },
+})
+
+const isTakenBack = ({ data }: LoopProgress['torn'][number]) =>
+  data.text === '' && (!('provider_metadata' in data) || data.provider_metadata === undefined)

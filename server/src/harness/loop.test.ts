@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type ModelServerOptions, openModelServer, type Script } from '../../test/support/model-server.ts'
+import { openTestSandbox } from '../../test/support/sandbox.ts'
+import { LeaseLost, TestTurn, type TestTurnOptions } from '../../test/support/turn.ts'
+import type { RunEvent } from '../contract/event.ts'
+import { createLoop } from './loop.ts'
+import { openModels } from './models.ts'
+
+const sandbox = await openTestSandbox()
+after(() => sandbox.destroy())
+
+const OPTIONS = { retry_delay_ms: 1, max_steps: 10 }
+const bash = (command: string) => ({ name: 'bash', arguments: { command } })
+
+interface Scene extends Omit<TestTurnOptions, 'sandbox'>, ModelServerOptions {
+  script: Script
+  prepare?: (turn: TestTurn) => void
+}
+/** Plays a turn against a scripted model; the server is gone afterwards. */
+async function play({ script, prepare, models, api_key, prompt = 'Do it.', ...options }: Scene) {
+  await using server = await openModelServer(script, {
+    ...(models && { models }),
+    ...(api_key && { api_key }),
+  })
+  const turn = new TestTurn({ sandbox, prompt, ...options })
+  prepare?.(turn)
+  const provider = openModels({
+    openai: { base_url: server.url, api_key: 'sk-secret' },
+    default_model: 'openai/scripted',
+  })
+  const outcome = await turn.runHarness(createLoop(provider, OPTIONS))
+  assert.deepEqual(turn.late, [])
+  return { turn, outcome, requests: server.requests.map((request) => request.body) }
+}
+const typesOf = (events: RunEvent[]) =>
+  events.map((event) => event.type).filter((type) => type !== 'tool.output')
+
+test('text is streamed, stored once complete, and ends the turn', async () => {
+  const { turn, outcome, requests } = await play({
+    script: [
+      {
+        reasoning: ['hm'],
+        text: ['Hel', 'lo'],
+        usage: { prompt_tokens: 7, completion_tokens: 3, cached_tokens: 2 },
+      },
+    ],
+  })
+  assert.deepEqual(outcome, { state: 'SUCCEEDED' })
+  assert.deepEqual(typesOf(turn.emitted), ['reasoning', 'message.assistant', 'usage'])
+  const [message] = turn.data('message.assistant')
+  assert.equal(message?.text, 'Hello')
+  assert.deepEqual(
+    turn.deltas,
+    ['Hel', 'lo'].map((text) => ({ message_id: message?.message_id, text })),
+  )
+  assert.deepEqual(turn.data('usage'), [
+    {
+      model_id: 'openai/scripted',
+      input_tokens: 7,
+      output_tokens: 3,
+      total_tokens: 10,
+      cached_input_tokens: 2,
+    },
+  ])
+  assert.deepEqual(
+    requests[0]?.tools?.map((tool) => tool.function.name),
+    ['bash', 'read', 'write', 'edit'],
+  )
+})
+
+test('a call is stored before it runs, streams its output, and its result goes back to the model', async () => {
+  const { turn, requests } = await play({
+    script: [{ text: 'Looking.', calls: [bash('echo out; exit 3')] }, { text: 'Done.' }],
+  })
+  assert.deepEqual(typesOf(turn.emitted), [
+    'message.assistant',
+    'tool.call',
+    'usage',
+    'tool.result',
+    'message.assistant',
+    'usage',
+  ])
+  const [call] = turn.data('tool.call')
+  const [result] = turn.data('tool.result')
+  assert.equal(call?.title, 'echo out; exit 3')
+  assert.equal(turn.data('tool.output')[0]?.text, 'out\n')
+  assert.equal(result?.exit_code, 3)
+  assert.equal(result?.is_error, true)
+  const told = requests[1]?.messages.at(-1)
+  assert.equal(told?.role, 'tool')
+  assert.equal(told?.content, result?.output)
+  assert.match(result?.output ?? '', /^out\n\[exit code 3\]$/)
+})
+
+test('base_prompt and the working directory are part of the instructions', async () => {
+  const { requests } = await play({ script: [{ text: 'ok' }], config: { base_prompt: 'Answer in French.' } })
+  const [system] = requests[0]?.messages ?? []
+  assert.equal(system?.role, 'system')
+  assert.match(String(system?.content), /\/workspace.*Answer in French\.$/s)
+})
+
+test('several calls of one step are executed in order and answered together', async () => {
+  const { turn, requests } = await play({
+    script: [{ calls: [bash('echo 1 > n'), bash('cat n')] }, { text: 'ok' }],
+  })
+  assert.deepEqual(
+    turn.data('tool.result').map((result) => result.output),
+    ['(no output)', '1'],
+  )
+  assert.deepEqual(
+    requests[1]?.messages.map((message) => message.role),
+    ['system', 'user', 'assistant', 'tool', 'tool'],
+  )
+})
+
+test('calls the model got wrong come back as errors it can learn from', async () => {
+  const { turn, outcome } = await play({
+    script: [
+      {
+        calls: [
+          { name: 'bash', arguments: '{"command": ' },
+          { name: 'fly', arguments: {} },
+          { name: 'bash', arguments: { cmd: 'ls' } },
+        ],
+      },
+      { text: 'ok' },
+    ],
+  })
+  assert.equal(outcome.state, 'SUCCEEDED')
+  const told = turn.data('tool.result').map((result) => (result.is_error ? result.output : ''))
+  assert.match(told[0] ?? '', /input of bash is not valid/)
+  assert.match(told[1] ?? '', /no tool "fly".*bash, read, write, edit/)
+  assert.match(told[2] ?? '', /command/)
+})
+
+test('call ids that a provider uses twice are made unique', async () => {
+  const again = { calls: [{ ...bash('true'), id: 'call_0' }] }
+  const { turn, outcome } = await play({ script: [again, again, { text: 'ok' }] })
+  assert.equal(outcome.state, 'SUCCEEDED')
+  assert.deepEqual(
+    turn.data('tool.call').map((call) => call.tool_call_id),
+    ['call_0', 'call_0-2'],
+  )
+})
+
+test('a character cut between two chunks is shown whole, and what jsonb refuses is replaced', async () => {
+  const { turn } = await play({ script: [{ text: ['a\ud83d', '\ude00', '\0\ud83d'] }] })
+  assert.deepEqual(turn.deltas.map((delta) => delta.text).slice(0, 3), ['a', '😀', '\ufffd'])
+  assert.equal(turn.data('message.assistant')[0]?.text, 'a😀\ufffd\ufffd')
+})
+
+test('follow-ups reach the model between steps, behind the results', async () => {
+  const { turn, requests } = await play({
+    script: [{ calls: [bash('echo 1')] }, { text: 'one' }, { text: 'two' }],
+    prepare: (turn) => {
+      turn.onEvent = (event) => {
+        if (event.type === 'tool.call') turn.followUp('Faster!')
+        if (event.type === 'message.assistant' && event.data.text === 'one') turn.followUp('And now?')
+      }
+    },
+  })
+  assert.deepEqual(
+    requests.map((request) => request.messages.at(-1)?.content),
+    ['Do it.', 'Faster!', 'And now?'],
+  )
+  assert.equal(requests[1]?.messages.at(-2)?.role, 'tool')
+  assert.equal(turn.data('message.user').length, 3)
+})
+
+for (const fault of ['drop', 'error', 'eof'] as const) {
+  test(`a stream that breaks (${fault}) is asked for again, and its text is taken back`, async () => {
+    const { turn, outcome, requests } = await play({
+      script: [{ text: 'torn', fault }, { calls: [bash('true')], fault }, { text: 'whole' }],
+    })
+    assert.equal(outcome.state, 'SUCCEEDED')
+    assert.equal(requests.length, 3)
+    const [taken, whole] = turn.data('message.assistant')
+    assert.deepEqual([taken?.message_id, taken?.text, whole?.text], [turn.deltas[0]?.message_id, '', 'whole'])
+    assert.deepEqual(turn.data('tool.call'), [])
+  })
+}
+
+test('a stream that keeps breaking ends in an error that may be retried', async () => {
+  const { turn, outcome, requests } = await play({ script: () => ({ text: 'torn', fault: 'eof' }) })
+  assert.equal(outcome.state, 'ERROR')
+  assert.equal(outcome.status_message?.error_code, 'resource_unavailable')
+  assert.equal(outcome.status_message?.retryable, true)
+  assert.equal(requests.length, 4)
+  assert.equal(turn.data('message.assistant').at(-1)?.text, 'torn')
+})
+
+const refusals = [
+  { status: 401, state: 'ERROR', code: 'authentication_required', retryable: false },
+  { status: 429, state: 'ERROR', code: 'resource_unavailable', retryable: true },
+  { status: 503, state: 'ERROR', code: 'resource_unavailable', retryable: true },
+  {
+    status: 429,
+    body: { error: { message: 'no', code: 'insufficient_quota' } },
+    state: 'FAILED',
+    code: 'insufficient_credits',
+    retryable: false,
+  },
+  {
+    status: 400,
+    body: { error: { message: 'no', code: 'context_length_exceeded' } },
+    state: 'FAILED',
+    code: 'invalid_request',
+    retryable: false,
+  },
+  {
+    status: 400,
+    body: { error: { message: 'prompt is too long: 9 tokens' } },
+    state: 'FAILED',
+    code: 'invalid_request',
+    retryable: false,
+  },
+  {
+    status: 400,
+    body: { error: { message: 'blocked', code: 'content_policy_violation' } },
+    state: 'FAILED',
+    code: 'content_policy_violation',
+    retryable: false,
+  },
+  { status: 422, state: 'FAILED', code: 'invalid_request', retryable: false },
+]
+for (const { status, body, state, code, retryable } of refusals) {
+  test(`HTTP ${status} ${JSON.stringify(body ?? '')} ends as ${state} ${code}`, async () => {
+    const { outcome } = await play({
+      script: () => ({ error: { status, body, headers: { 'retry-after-ms': '1' } } }),
+    })
+    assert.equal(outcome.state, state)
+    assert.equal(outcome.status_message?.error_code, code)
+    assert.equal(outcome.status_message?.retryable, retryable)
+  })
+}
+
+test('a refused request that may pass is tried again', async () => {
+  const busy = { error: { status: 429, headers: { 'retry-after-ms': '1' } } }
+  const { outcome } = await play({ script: [busy, busy, { text: 'ok' }] })
+  assert.equal(outcome.state, 'SUCCEEDED')
+})
+
+test('a refused key is not quoted, although the provider quotes it', async () => {
+  const { outcome } = await play({ script: [], api_key: 'another' })
+  assert.equal(outcome.status_message?.error_code, 'authentication_required')
+  assert.doesNotMatch(JSON.stringify(outcome), /sk-secret/)
+})
+
+test('a provider that cannot be reached ends in an error that may be retried', async () => {
+  const server = await openModelServer([])
+  await server.close()
+  const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+  const models = openModels({ openai: { base_url: server.url }, default_model: 'openai/scripted' })
+  const outcome = await turn.runHarness(createLoop(models, { max_retries: 0 }))
+  assert.deepEqual([outcome.state, outcome.status_message?.error_code], ['ERROR', 'resource_unavailable'])
+})
+
+test('a model the provider does not know is named with what there is', async () => {
+  const script: Script = () => ({ error: { status: 404, body: { error: { message: 'no such model' } } } })
+  const { outcome } = await play({ script, config: { model_id: 'openai/gone' } })
+  assert.equal(outcome.status_message?.error_code, 'integration_not_configured')
+  assert.match(outcome.status_message?.message ?? '', /"openai\/gone".*Available: openai\/scripted\./)
+})
+
+test('without a provider the variables that would help are named', async () => {
+  const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+  const outcome = await turn.runHarness(createLoop(openModels({})))
+  assert.equal(outcome.state, 'FAILED')
+  assert.equal(outcome.status_message?.error_code, 'integration_not_configured')
+  assert.match(outcome.status_message?.message ?? '', /OPENAI_API_KEY.*ANTHROPIC_API_KEY/)
+})
+
+test('the limit of steps ends the turn, counted across workers', async () => {
+  const script: Script = (_request, index) => (index < 30 ? { calls: [bash('true')] } : { text: 'ok' })
+  const first = await play({ script })
+  assert.equal(first.outcome.state, 'FAILED')
+  assert.match(first.outcome.status_message?.message ?? '', /limit of 10 steps/)
+  const cut = first.turn.log.slice(0, -3)
+  const second = new TestTurn({ sandbox, history: cut })
+  await using server = await openModelServer(script)
+  await second.runHarness(createLoop(openModels({ openai: { base_url: server.url } }), OPTIONS))
+  assert.ok(server.requests.length <= 1, `${server.requests.length} requests`)
+})
+
+test('an answer cut at the output limit does not count as done', async () => {
+  const { outcome } = await play({ script: [{ text: 'half of', finish_reason: 'length' }] })
+  assert.equal(outcome.state, 'FAILED')
+})
+
+test('the reasoning level is passed on; an unknown one is refused', async () => {
+  const { outcome } = await play({ script: [], config: { harness: { reasoning_level: 'galactic' } } })
+  assert.match(outcome.status_message?.message ?? '', /"galactic".*minimal/)
+})
+
+test('stopped in mid-answer, what was shown is stored', async () => {
+  const { turn } = await play({
+    script: [{ text: ['partial ', 'answer'], fault: 'stall' }],
+    prepare: (turn) => {
+      const shown = turn.delta.bind(turn)
+      turn.delta = (id, text) => {
+        shown(id, text)
+        if (text === 'answer') turn.stop()
+      }
+    },
+  })
+  assert.deepEqual(
+    turn.data('message.assistant').map((message) => message.text),
+    ['partial answer'],
+  )
+  assert.deepEqual(turn.data('usage'), [])
+})
+
+test('stopped in mid-command, its call and those behind it are closed', async () => {
+  const { turn, requests } = await play({
+    script: [{ calls: [bash('echo begun; sleep 60'), bash('touch never')] }],
+    prepare: (turn) => {
+      turn.onEvent = (event) => event.type === 'tool.output' && turn.stop()
+    },
+  })
+  assert.deepEqual(
+    turn.data('tool.result').map((result) => result.output),
+    [
+      'interrupted: the turn was stopped and the command was killed\nbegun',
+      'interrupted: the turn was stopped before this call was started',
+    ],
+  )
+  assert.equal(requests.length, 1)
+  assert.equal(await sandbox.stat('/workspace/never'), null)
+})
+
+test('after a lost worker the call that may have run is reported, those behind it are run', async () => {
+  const first = await play({
+    script: [{ text: 'two', calls: [bash('echo first'), bash('echo second')] }, { text: 'ok' }],
+  })
+  const cut = first.turn.log.findIndex((event) => event.type === 'tool.output')
+  const { turn, requests, outcome } = await play({
+    script: [{ text: 'ok' }],
+    history: first.turn.log.slice(0, cut),
+    prompt: 'And?',
+  })
+  assert.equal(outcome.state, 'SUCCEEDED')
+  assert.deepEqual(
+    turn.data('tool.result').map((result) => result.output),
+    ['interrupted: the worker was lost; check what happened before repeating it', 'second'],
+  )
+  assert.deepEqual(
+    requests[0]?.messages.map((message) => message.role),
+    ['system', 'user', 'assistant', 'tool', 'tool', 'user'],
+  )
+})
+
+test('a lost lease stops the agent before the tool runs', async () => {
+  const scene = play({
+    script: [{ calls: [bash('touch ran')] }],
+    prepare: (turn) => {
+      turn.refuses = (event) => event.type === 'tool.call'
+    },
+  })
+  await assert.rejects(scene, LeaseLost)
+  assert.equal(await sandbox.stat('/workspace/ran'), null)
+})

@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import type { Model } from '../contract/model.ts'
+
+/** How one kind of provider lists its models. */
+export interface ListingRequest {
+  provider: string
+  base_url: string
+  headers: Record<string, string>
+  format: keyof typeof FORMATS
+}
+
+type Listed = Omit<Model, 'provider'>
+const TIMEOUT_MS = 5000
+const count = z.int().positive()
+
+// Every endpoint has its own name for the context window; most have none.
+const OpenAIListing = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string().optional().catch(undefined),
+      context_length: count.optional().catch(undefined),
+      context_window: count.optional().catch(undefined),
+      max_model_len: count.optional().catch(undefined),
+    }),
+  ),
+})
+const AnthropicListing = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      display_name: z.string().optional(),
+      max_input_tokens: count.optional().catch(undefined),
+    }),
+  ),
+})
+const GoogleListing = z.object({
+  models: z.array(
+    z.object({
+      name: z.string(),
+      displayName: z.string().optional(),
+      inputTokenLimit: count.optional().catch(undefined),
+      supportedGenerationMethods: z.array(z.string()).optional(),
+    }),
+  ),
+})
+
+const listed = (model_id: string, display_name?: string, context_window?: number): Listed => ({
+  model_id,
+  ...(display_name !== undefined && { display_name }),
+  ...(context_window !== undefined && { context_window }),
+})
+
+const FORMATS = {
+  /** `GET /models` of the OpenAI API, as most servers of local models have it. */
+  openai: {
+    path: '/models',
+    read: (body: unknown): Listed[] =>
+      OpenAIListing.parse(body).data.map((model) =>
+        listed(model.id, model.name, model.context_length ?? model.context_window ?? model.max_model_len),
+      ),
+  },
+  /** https://platform.claude.com/docs/en/api/models-list */
+  anthropic: {
+    path: '/models?limit=1000',
+    read: (body: unknown): Listed[] =>
+      AnthropicListing.parse(body).data.map((model) =>
+        listed(model.id, model.display_name, model.max_input_tokens),
+      ),
+  },
+  /** https://ai.google.dev/api/models#method:-models.list */
+  google: {
+    path: '/models?pageSize=1000',
+    read: (body: unknown): Listed[] =>
+      GoogleListing.parse(body)
+        .models.filter((model) => model.supportedGenerationMethods?.includes('generateContent') ?? true)
+        .map((model) =>
+          listed(model.name.replace(/^models\//, ''), model.displayName, model.inputTokenLimit),
+        ),
+  },
+} as const
+
+/** What a provider offers, ids with its name in front; `null` when it is away or answers something else. */
+export async function fetchModels({
+  provider,
+  base_url,
+  headers,
+  format,
+}: ListingRequest): Promise<Model[] | null> {
+  const { path, read } = FORMATS[format]
+  try {
+    const response = await fetch(`${base_url}${path}`, {
+      headers,
+      // A redirect could carry the key elsewhere.
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    if (!response.ok) return null
+    return read(await response.json()).map((model) => ({
+      ...model,
+      provider,
+      model_id: `${provider}/${model.model_id}`,
+    }))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import {
+  isStepCount,
+  type LanguageModelUsage,
+  type ModelMessage,
+  streamText,
+  type TextStreamPart,
+  type ToolSet,
+} from 'ai'
+import type { EventData, NewEvent } from '../contract/event.ts'
+import { isRecord, storableJson, storableRecord, storableText } from './event-text.ts'
+import type { Turn } from './harness.ts'
+import { takeBack } from './loop-progress.ts'
+import type { ResolvedModel } from './models.ts'
+
+export interface StepRequest {
+  resolved: ResolvedModel
+  instructions: string
+  messages: ModelMessage[]
+  tools: ToolSet
+  reasoning?: Reasoning
+  max_retries: number
+}
+export const REASONING_LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+export type Reasoning = (typeof REASONING_LEVELS)[number]
+
+export type StepEnd =
+  /** `events` are the step's content and its usage, in the order they are to be stored. */
+  | { type: 'complete'; events: NewEvent[]; finish_reason: string }
+  /** `partial` is the text that has been shown; `take_back` removes it. */
+  | { type: 'failed'; error: unknown; partial: NewEvent[]; take_back: NewEvent[] }
+  | { type: 'stopped'; partial: NewEvent[] }
+
+/** Asks the model for one step and streams its text. Stores nothing, executes nothing, throws nothing. */
+export async function askModel(turn: Turn, request: StepRequest): Promise<StepEnd> {
+  const { resolved, instructions, messages, tools, reasoning, max_retries } = request
+  const content = new StepContent(turn)
+  let failure: { error: unknown } | undefined
+  let end: Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }> | undefined
+  try {
+    const result = streamText({
+      model: resolved.model,
+      providerOptions: resolved.provider_options,
+      instructions,
+      messages,
+      tools,
+      ...(reasoning && { reasoning }),
+      stopWhen: isStepCount(1),
+      maxRetries: max_retries,
+      abortSignal: turn.signal,
+      // Failures also come as parts of the stream; without this the SDK prints them.
+      onError() {},
+    })
+    for await (const part of result.stream) {
+      if (part.type === 'error') failure ??= { error: part.error }
+      else if (part.type === 'finish-step') end = part
+      else content.add(part)
+    }
+  } catch (error) {
+    failure ??= { error }
+  }
+  if (turn.signal.aborted) return { type: 'stopped', partial: content.texts() }
+  if (failure || !end) {
+    const error = failure?.error ?? new TypeError('terminated')
+    return { type: 'failed', error, partial: content.texts(), take_back: content.takeBack() }
+  }
+  const usage = usageEvent(resolved.model_id, end.usage)
+  return { type: 'complete', events: [...content.events(), usage], finish_reason: end.finishReason }
+}
+
+type Block =
+  | {
+      type: 'message.assistant' | 'reasoning'
+      message_id: string
+      text: string
+      shown: number
+      metadata?: unknown
+    }
+  | { type: 'tool.call'; data: EventData<'tool.call'> }
+
+/** Collects the parts of a step in the order they began; several may be open at once. */
+class StepContent {
+  readonly #turn: Turn
+  readonly #blocks: Block[] = []
+  // Providers number their parts as they like, some with the same id for text and reasoning.
+  readonly #open = new Map<string, Exclude<Block, { type: 'tool.call' }>>()
+
+  constructor(turn: Turn) {
+    this.#turn = turn
+  }
+
+  add(part: TextStreamPart<ToolSet>): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'text-delta':
+      case 'text-end':
+        this.#addText('message.assistant', part)
+        break
+      case 'reasoning-start':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        this.#addText('reasoning', part)
+        break
+      case 'tool-call':
+        this.#blocks.push({ type: 'tool.call', data: callOf(part) })
+    }
+  }
+
+  /** Everything worth storing. */
+  events(): NewEvent[] {
+    return this.#blocks.flatMap((block): NewEvent[] => {
+      if (block.type === 'tool.call') return [block]
+      const { type, message_id } = block
+      const data = { message_id, text: storableText(block.text) }
+      if (type === 'message.assistant') return data.text === '' ? [] : [{ type, data }]
+      const provider_metadata = isRecord(block.metadata) ? storableRecord(block.metadata) : undefined
+      return data.text === '' && !provider_metadata
+        ? []
+        : [{ type, data: { ...data, ...(provider_metadata && { provider_metadata }) } }]
+    })
+  }
+
+  /** Only the text: reasoning without its end lacks the signature, and a call may lack a part of its input. */
+  texts(): NewEvent[] {
+    return this.events().filter((event) => event.type === 'message.assistant')
+  }
+
+  takeBack(): NewEvent[] {
+    return this.texts().flatMap((event) =>
+      event.type === 'message.assistant' ? [takeBack(event.type, event.data.message_id)] : [],
+    )
+  }
+
+  #addText(
+    type: 'message.assistant' | 'reasoning',
+    part: { id: string; type: string; text?: string; providerMetadata?: unknown },
+  ): void {
+    const key = `${type} ${part.id}`
+    let block = this.#open.get(key)
+    if (!block) {
+      block = { type, message_id: randomUUID(), text: '', shown: 0 }
+      this.#blocks.push(block)
+      this.#open.set(key, block)
+    }
+    block.text += part.text ?? ''
+    block.metadata = part.providerMetadata ?? block.metadata
+    if (part.type.endsWith('-end')) this.#open.delete(key)
+    if (type === 'message.assistant') this.#show(block)
+  }
+
+  #show(block: Exclude<Block, { type: 'tool.call' }>): void {
+    // A pair of surrogates may be cut by the end of a chunk; its first half waits for the second.
+    const whole = /[\ud800-\udbff]$/.test(block.text) ? block.text.length - 1 : block.text.length
+    if (whole <= block.shown) return
+    this.#turn.delta(block.message_id, storableText(block.text.slice(block.shown, whole)))
+    block.shown = whole
+  }
+}
+
+function callOf(part: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): EventData<'tool.call'> {
+  const { toolCallId, toolName, providerMetadata } = part
+  return {
+    tool_call_id: storableText(toolCallId),
+    name: storableText(toolName),
+    input: asInput(part.input),
+    ...(isRecord(providerMetadata) && { provider_metadata: storableRecord(providerMetadata) }),
+  }
+}
+
+// Arguments that are no JSON object are kept for the log's reader; no tool accepts them.
+const asInput = (input: unknown) =>
+  isRecord(input) ? storableRecord(input) : { malformed: storableJson(input) }
+
+function usageEvent(model_id: string, usage: LanguageModelUsage): NewEvent {
+  const input_tokens = usage.inputTokens ?? 0
+  const output_tokens = usage.outputTokens ?? 0
+  const cached_input_tokens = usage.inputTokenDetails.cacheReadTokens
+  return {
+    type: 'usage',
+    data: {
+      model_id,
+      input_tokens,
+      output_tokens,
+      total_tokens: usage.totalTokens ?? input_tokens + output_tokens,
+      ...(cached_input_tokens !== undefined && { cached_input_tokens }),
+    },
+  }
+}

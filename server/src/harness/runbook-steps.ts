@@ -1,0 +1,133 @@
+import { fromMarkdown } from 'mdast-util-from-markdown'
+
+export interface Step {
+  /** From 1, in the order of the message. */
+  number: number
+  title: string
+  shell: 'sh' | 'bash'
+  command: string
+  /** As written, for people: `5m`. */
+  timeout: string
+  timeout_ms: number
+  continue_on_error: boolean
+  /** What becomes of a step whose worker was lost while it ran. */
+  on_lost: 'rerun' | 'fail'
+}
+
+/** A message in its own order: commentary and steps. */
+export type RunbookPart = { type: 'text'; text: string } | { type: 'step'; step: Step }
+
+export interface Runbook {
+  parts: RunbookPart[]
+  /** What is wrong with the first bad step, naming it; nothing may be run then. */
+  problem?: string
+}
+
+const SHELLS = new Map<string, Step['shell']>([
+  ['sh', 'sh'],
+  ['shell', 'sh'],
+  ['bash', 'bash'],
+])
+const UNITS = new Map([
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+])
+const MAX_TIMEOUT_MS = 24 * 3_600_000
+// Linux passes at most 128 KiB in one argument, and quoting takes some of it.
+const MAX_COMMAND_BYTES = 100_000
+const KNOWN_OPTIONS = 'title="…", timeout=5m, continue-on-error, on-lost=fail'
+
+/** Reads a message's fenced `sh`, `shell` and `bash` blocks, also those inside lists and quotes, as steps. */
+export function parseRunbook(markdown: string): Runbook {
+  const parts: RunbookPart[] = []
+  const problems: string[] = []
+  const addText = (text: string) => {
+    if (text.trim() !== '') parts.push({ type: 'text', text: text.trim() })
+  }
+  let end = 0
+  let number = 0
+  for (const block of shellBlocks(fromMarkdown(markdown))) {
+    addText(markdown.slice(end, block.start))
+    end = block.end
+    number += 1
+    const read = readStep(number, block)
+    if ('problem' in read) problems.push(read.problem)
+    else parts.push({ type: 'step', step: read.step })
+  }
+  addText(markdown.slice(end))
+  return { parts, ...(problems[0] !== undefined && { problem: problems[0] }) }
+}
+
+interface Block {
+  shell: Step['shell']
+  options: string
+  command: string
+  start: number
+  end: number
+}
+
+type Tree = ReturnType<typeof fromMarkdown>
+type Node = Tree | Tree['children'][number]
+
+function* shellBlocks(node: Node): Generator<Block> {
+  if (node.type === 'code') {
+    // An indented block has no language, so it stays text.
+    const shell = SHELLS.get(node.lang?.toLowerCase() ?? '')
+    const { start, end } = node.position ?? {}
+    if (shell === undefined || start?.offset === undefined || end?.offset === undefined) return
+    const command = node.value.replaceAll(/\r\n?/g, '\n')
+    yield { shell, options: node.meta ?? '', command, start: start.offset, end: end.offset }
+  } else if ('children' in node) {
+    for (const child of node.children) yield* shellBlocks(child)
+  }
+}
+
+function readStep(number: number, block: Block): { step: Step } | { problem: string } {
+  const { shell, command } = block
+  const step: Step = {
+    number,
+    title: firstLine(command),
+    shell,
+    command,
+    timeout: '10m',
+    timeout_ms: 600_000,
+    continue_on_error: false,
+    on_lost: 'rerun',
+  }
+  const refuse = (why: string) => ({ problem: `Step ${number} "${step.title}" cannot be run: ${why}.` })
+  if (Buffer.byteLength(command) > MAX_COMMAND_BYTES) {
+    return refuse(`it is longer than ${MAX_COMMAND_BYTES} bytes; put the script into a file`)
+  }
+  for (const [option, name = '', quoted, bare] of block.options.matchAll(
+    /([^\s=]+)(?:=(?:"([^"]*)"|(\S*)))?/g,
+  )) {
+    const value = quoted ?? bare
+    if (name === 'title' && value) {
+      step.title = value
+    } else if (name === 'timeout') {
+      const timeout_ms = readTimeout(value ?? '')
+      if (timeout_ms === null)
+        return refuse(`"${option}" must be a number of s, m or h up to 24h, such as timeout=5m`)
+      Object.assign(step, { timeout: value, timeout_ms })
+    } else if (option === 'continue-on-error') {
+      step.continue_on_error = true
+    } else if (option === 'on-lost=fail') {
+      step.on_lost = 'fail'
+    } else {
+      return refuse(`"${option}" is not an option; there are ${KNOWN_OPTIONS}`)
+    }
+  }
+  return { step }
+}
+
+function readTimeout(text: string): number | null {
+  const [, amount, unit = ''] = /^(\d+)([smh])$/.exec(text) ?? []
+  const milliseconds = Number(amount) * (UNITS.get(unit) ?? Number.NaN)
+  return milliseconds > 0 && milliseconds <= MAX_TIMEOUT_MS ? milliseconds : null
+}
+
+function firstLine(command: string): string {
+  const line = command.trim().split('\n', 1)[0] ?? ''
+  return line.length <= 80 ? line : `${line.slice(0, 79).toWellFormed()}…`
+}

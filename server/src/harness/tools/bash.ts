@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { runCommand } from '../command.ts'
+import { TURN_STOPPED } from '../interruption.ts'
+import { clip, defineTool } from './tool.ts'
+
+const MAX_OUTPUT_CHARACTERS = 30_000
+const DEFAULT_TIMEOUT_SECONDS = 120
+
+export const bash = defineTool({
+  name: 'bash',
+  description:
+    'Runs a shell command and returns what it printed and its exit code. Each call is a new shell in the working ' +
+    'directory: variables and cd do not carry over. There is no terminal, and standard input is empty. The call lasts ' +
+    'until everything the command started has ended, so start servers as `nohup … >server.log 2>&1 &`. ' +
+    `Of output over ${MAX_OUTPUT_CHARACTERS} characters the middle is left out.`,
+  input: z.object({
+    command: z.string().min(1).max(100_000),
+    timeout_seconds: z
+      .int()
+      .min(1)
+      .max(3600)
+      .default(DEFAULT_TIMEOUT_SECONDS)
+      .describe(`The command is killed after this time; ${DEFAULT_TIMEOUT_SECONDS} unless given.`),
+  }),
+  title: ({ command }) => command.trim().split('\n', 1)[0] ?? '',
+  async run({ command, timeout_seconds }, { turn, tool_call_id }) {
+    const end = await runCommand(turn, tool_call_id, { command, timeout_ms: timeout_seconds * 1000 })
+    const { code: exit_code, truncated_bytes } = end
+    const figures = { exit_code, truncated_bytes }
+    const printed = clip(end.text.trimEnd(), MAX_OUTPUT_CHARACTERS)
+    if (end.aborted) return { ...figures, is_error: true, output: `${TURN_STOPPED}\n${printed}`.trimEnd() }
+    const lines = [printed || '(no output)']
+    if (truncated_bytes > 0)
+      lines.push(`[${truncated_bytes} bytes in the middle were dropped: it printed too much]`)
+    if (end.timed_out) lines.push(`[killed after ${timeout_seconds} seconds; give timeout_seconds for more]`)
+    else if (exit_code === null) lines.push(`[ended by ${end.signal ?? 'a signal'}]`)
+    else if (exit_code !== 0) lines.push(`[exit code ${exit_code}]`)
+    return { ...figures, is_error: exit_code !== 0, output: lines.join('\n') }
+  },
+})

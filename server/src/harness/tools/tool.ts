@@ -1,0 +1,81 @@
+import { posix } from 'node:path'
+import { z } from 'zod'
+import { SandboxFileError } from '../../sandbox/sandbox.ts'
+import type { Turn } from '../harness.ts'
+
+export interface ToolContext {
+  turn: Turn
+  tool_call_id: string
+}
+
+/** How a call ended. `output` is what the model is told, within the limits of `clip`. */
+export interface ToolOutcome {
+  output: string
+  is_error: boolean
+  exit_code?: number | null
+  truncated_bytes?: number
+}
+
+/** Something the model can do. Its input comes from the model and is checked before each run. */
+export interface Tool {
+  readonly name: string
+  readonly description: string
+  readonly input_schema: z.core.JSONSchema.JSONSchema
+  /** A short line for people; absent when the input is not valid. */
+  title(input: unknown): string | undefined
+  /** Everything the model can do wrong is an error outcome it can learn from; throws only on faults. */
+  run(input: unknown, context: ToolContext): Promise<ToolOutcome>
+}
+
+interface ToolDefinition<Input> {
+  name: string
+  description: string
+  input: z.ZodType<Input>
+  title: (input: Input) => string
+  run: (input: Input, context: ToolContext) => Promise<ToolOutcome>
+}
+
+export function defineTool<Input>({
+  name,
+  description,
+  input: schema,
+  title,
+  run,
+}: ToolDefinition<Input>): Tool {
+  return {
+    name,
+    description,
+    input_schema: z.toJSONSchema(schema, { io: 'input' }),
+    title(input) {
+      const parsed = schema.safeParse(input)
+      return parsed.success ? shorten(title(parsed.data)) : undefined
+    },
+    async run(input, context) {
+      const parsed = schema.safeParse(input)
+      if (!parsed.success)
+        return failure(`The input of ${name} is not valid:\n${z.prettifyError(parsed.error)}`)
+      try {
+        return await run(parsed.data, context)
+      } catch (error) {
+        if (error instanceof SandboxFileError) return failure(`${error.code}: ${error.message}`)
+        throw error
+      }
+    },
+  }
+}
+
+export const failure = (output: string): ToolOutcome => ({ output, is_error: true })
+
+/** Relative paths start where commands do. */
+export const resolvePath = (turn: Turn, path: string): string => posix.resolve(turn.run.cwd, path)
+
+/** Keeps the first and the last half of a text that is too long, and says how much is missing in between. */
+export function clip(text: string, max: number): string {
+  if (text.length <= max) return text
+  const half = Math.floor(max / 2)
+  const head = text.slice(0, half).toWellFormed()
+  const tail = text.slice(-half).toWellFormed()
+  return `${head}\n[… ${text.length - 2 * half} characters left out …]\n${tail}`
+}
+
+const shorten = (title: string) => (title.length <= 80 ? title : `${title.slice(0, 79).toWellFormed()}…`)

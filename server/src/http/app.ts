@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import { parse as parseQuery } from 'node:querystring'
+import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import { AppError } from '../contract/error.ts'
+import { ROUTES, type RouteDefinition } from '../contract/routes.ts'
+import { createAuthenticator } from './auth.ts'
+import type { HttpContext, Services } from './context.ts'
+import { checkText, parseJson } from './json-body.ts'
+import { problemBody, sendProblem } from './problem.ts'
+import { API_PREFIX } from './route.ts'
+import { serveArtifacts } from './routes/artifacts.ts'
+import { serveDocs } from './routes/docs.ts'
+import { serveEnvironments } from './routes/environments.ts'
+import { serveEvents } from './routes/events.ts'
+import { serveFollowups } from './routes/followups.ts'
+import { serveHealth } from './routes/health.ts'
+import { serveModels } from './routes/models.ts'
+import { serveRuns } from './routes/runs.ts'
+import { serveSessions } from './routes/sessions.ts'
+import { createSessionLinks } from './session-access.ts'
+import { createSignedLinks } from './signed-link.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const REQUEST_ID = /^[\w.:-]{1,128}$/
+
+/** The HTTP face of the service. Not listening yet; `close` ends its streams. */
+export function createApp(context: HttpContext): FastifyInstance {
+  const { settings } = context
+  const options: FastifyServerOptions = {
+    logger: { level: settings.log_level, redact: ['req.headers.authorization', 'req.headers.cookie'] },
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: settings.trust_proxy,
+    requestIdHeader: false,
+    genReqId: (request) => {
+      const given = request.headers['x-request-id']
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+    },
+    return503OnClosing: false,
+    forceCloseConnections: true,
+    routerOptions: { querystringParser: parseQueryString, maxParamLength: 1024 },
+    frameworkErrors: (error, request, reply) => sendProblem(error, request, reply, settings.public_url),
+    clientErrorHandler: (error, socket) => answerUnparsable(error, socket, settings.public_url),
+    ...(settings.tls ? { https: settings.tls } : {}),
+  }
+  const app = Fastify(options)
+
+  const closing = new AbortController()
+  app.addHook('preClose', async () => closing.abort())
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    if (closing.signal.aborted) {
+      throw new AppError('resource_unavailable', 'The service is stopping.', {
+        headers: { 'retry-after': '2' },
+      })
+    }
+    if (!isProbe(request.url) && !isKnownHost(request.host, settings)) {
+      throw new AppError(
+        'invalid_request',
+        'The Host header names another service than this one (RUNYARD_PUBLIC_URL).',
+      )
+    }
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    request.raw_body = bytes as Buffer
+    try {
+      done(null, parseJson(bytes as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, settings.public_url))
+  app.setNotFoundHandler(() => {
+    throw new AppError('resource_not_found', 'There is nothing at this path.')
+  })
+
+  const services: Services = {
+    ...context,
+    authenticate: createAuthenticator(context.store.db),
+    links: createSignedLinks(settings.secret_key),
+    sessions: createSessionLinks(settings),
+    closing: closing.signal,
+  }
+  serveHealth(app, services)
+  serveRuns(app, services)
+  serveFollowups(app, services)
+  serveEvents(app, services)
+  serveEnvironments(app, services)
+  serveModels(app, services)
+  serveArtifacts(app, services)
+  serveSessions(app, services)
+  serveDocs(app, services)
+  refuseOtherMethods(app)
+  return app
+}
+
+/** A known path with a method it does not have: 405 and what it does have. */
+function refuseOtherMethods(app: FastifyInstance): void {
+  const allowed = new Map<string, Set<string>>()
+  for (const { method, path } of Object.values(ROUTES) as RouteDefinition[]) {
+    const url = API_PREFIX + path.replace(/\{(\w+)\}/g, ':$1')
+    allowed.set(url, (allowed.get(url) ?? new Set()).add(method))
+  }
+  for (const [url, methods] of allowed) {
+    const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : [])].join(', ')
+    app.route({
+      method: METHODS.filter((method) => !methods.has(method)),
+      url,
+      // Before the body is read.
+      onRequest: async (request) => {
+        throw new AppError('invalid_request', `This path has no ${request.method}: it has ${allow}.`, {
+          status: 405,
+          headers: { allow },
+        })
+      },
+      handler: async () => {},
+    })
+  }
+}
+
+/** `a=1&a=2` gives an array, `metadata[key]=value` a map; everything else stays a string. */
+function parseQueryString(text: string): Record<string, unknown> {
+  const query: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of Object.entries(parseQuery(text))) {
+    for (const part of [name, value].flat()) if (part !== undefined) checkText(part)
+    const nested = /^metadata\[(.*)\]$/s.exec(name)
+    if (!nested) query[name] = value
+    else query.metadata = { ...(query.metadata as object | undefined), [nested[1] ?? '']: value }
+  }
+  return query
+}
+
+const isProbe = (url: string): boolean => /^\/(healthz|readyz)(\?|$)/.test(url)
+
+function isKnownHost(host: string, settings: HttpContext['settings']): boolean {
+  const name = host.toLowerCase().replace(/:\d+$/, '')
+  if (name === 'localhost' || name === '127.0.0.1' || name === '[::1]') return true
+  return name === new URL(settings.public_url).hostname || settings.allowed_hosts.includes(name)
+}
+
+/** What Node could not parse as HTTP still gets a problem document. */
+function answerUnparsable(
+  error: Error & { code?: string },
+  socket: import('node:net').Socket,
+  public_url: string,
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  const detail = status === 431 ? 'The headers are too large.' : 'The request is not valid HTTP.'
+  const id = randomUUID()
+  const problem = new AppError('invalid_request', detail, { status })
+  const body = JSON.stringify(problemBody(problem, id, '/', public_url))
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/problem+json; charset=utf-8\r\n` +
+      `x-request-id: ${id}\r\nx-should-retry: false\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}

@@ -1,0 +1,44 @@
+import type { FastifyRequest } from 'fastify'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { AppError } from '../contract/error.ts'
+import { type Actor, findActor, isWellFormedKey } from '../store/api-keys.ts'
+import type { Db } from '../store/db.ts'
+
+const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
+/** Bad keys an address may send in a minute. Good keys from there go on working. */
+const FAILURES_PER_MINUTE = 120
+
+/** Finds who calls from the Authorization header, before any body is read. */
+export function createAuthenticator(db: Db): (request: FastifyRequest) => Promise<Actor> {
+  const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: 60 })
+
+  const refuse = async (request: FastifyRequest, detail: string): Promise<never> => {
+    try {
+      await failures.consume(request.ip)
+    } catch (limit) {
+      if (!(limit instanceof RateLimiterRes)) throw limit
+      throw new AppError('resource_unavailable', 'Too many requests with a bad key from this address.', {
+        status: 429,
+        headers: { 'retry-after': String(Math.ceil(limit.msBeforeNext / 1000)) },
+      })
+    }
+    throw new AppError('authentication_required', detail, CHALLENGE)
+  }
+
+  return async (request) => {
+    const header = request.headers.authorization
+    if (!header) return refuse(request, 'Send an API key: "Authorization: Bearer ry_…".')
+    const [scheme = '', key = '', ...rest] = header.trim().split(/\s+/)
+    if (scheme.toLowerCase() !== 'bearer' || !key || rest.length > 0) {
+      return refuse(request, 'The Authorization header must be "Bearer" and a key.')
+    }
+    if (!isWellFormedKey(key))
+      return refuse(request, 'The key is not complete: a character is missing or wrong.')
+    return (await findActor(db, key)) ?? refuse(request, 'The key is unknown, expired or revoked.')
+  }
+}
+
+export function requireWriter(actor: Actor): void {
+  if (actor.role === 'viewer')
+    throw new AppError('not_authorized', 'A key with the role viewer may only read.')
+}

@@ -1,0 +1,46 @@
+import type { FastifyRequest } from 'fastify'
+import type { Blobs } from '../blobs/blobs.ts'
+import type { Actor } from '../store/api-keys.ts'
+import type { Store } from '../store/db.ts'
+import type { Watch } from '../store/watch.ts'
+import type { SessionLinks } from './session-access.ts'
+import type { SignedLinks } from './signed-link.ts'
+
+/** What the routes work with; made once by `main.ts`. */
+export interface HttpContext {
+  store: Store
+  watch: Watch
+  blobs: Blobs
+  settings: HttpSettings
+  /** Why this process is not ready, or `null`. */
+  readiness: () => Promise<Readiness>
+}
+
+export interface HttpSettings {
+  /** What links are made of: no trailing slash. Read at each use: in `dev` the port is known only when listening. */
+  readonly public_url: string
+  /** Names this service answers to, lower case, besides the public URL's; loopback names always. */
+  allowed_hosts: readonly string[]
+  secret_key: string
+  trust_proxy: boolean
+  version: string
+  log_level: string
+  /** Default pool of runs whose config names none. */
+  default_pool: string
+  tls?: { cert: Buffer; key: Buffer }
+}
+
+export interface Readiness {
+  ready: boolean
+  database: { kind: string; reachable: boolean; migrated: boolean }
+  [detail: string]: unknown
+}
+
+/** What every route file is handed. */
+export interface Services extends HttpContext {
+  authenticate: (request: FastifyRequest) => Promise<Actor>
+  links: SignedLinks
+  sessions: SessionLinks
+  /** Aborted when the service stops: open streams end. */
+  closing: AbortSignal
+}

@@ -1,0 +1,42 @@
+import { AppError } from '../contract/error.ts'
+
+const MAX_DEPTH = 64
+
+const refuse = (detail: string): AppError => new AppError('invalid_request', detail)
+
+/** Parses a JSON body strictly: UTF-8, at most 64 levels, and nothing the database cannot keep. */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    if (error instanceof RangeError) throw refuse('The body is nested too deeply: at most 64 levels.')
+    throw refuse(
+      error instanceof SyntaxError ? 'The body is not valid JSON.' : 'The body is not valid UTF-8.',
+    )
+  }
+  check(value, 0)
+  return value
+}
+
+function check(value: unknown, depth: number): void {
+  if (typeof value === 'string') checkText(value)
+  if (typeof value !== 'object' || value === null) return
+  if (depth >= MAX_DEPTH) throw refuse('The body is nested too deeply: at most 64 levels.')
+  if (Array.isArray(value)) {
+    for (const item of value) check(item, depth + 1)
+    return
+  }
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === '__proto__') throw refuse('A field must not be called __proto__.')
+    checkText(key)
+    check(inner, depth + 1)
+  }
+}
+
+/** PostgreSQL stores neither in text. */
+export function checkText(text: string): void {
+  if (text.includes('\u0000')) throw refuse('Text must not contain NUL characters.')
+  if (!text.isWellFormed()) throw refuse('Text must not contain lone surrogates.')
+}

@@ -1,0 +1,176 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { Blobs } from '../blobs/blobs.ts'
+import type { AmbientAgentConfig } from '../contract/agent-config.ts'
+import { AppError } from '../contract/error.ts'
+import type { RunSourceType } from '../contract/run.ts'
+import type { Attachment, RunAgentRequest } from '../contract/run-request.ts'
+import type { Actor } from '../store/api-keys.ts'
+import type { StoredAttachment } from '../store/attachments.ts'
+import type { Db } from '../store/db.ts'
+import { findEnvironment } from '../store/environments.ts'
+import { findConversationRun, findRun, type NewRun, type RunRow } from '../store/runs.ts'
+import { MASK, seal } from '../store/vault.ts'
+
+const TITLE_LENGTH = 80
+const MAX_DEPTH = 32
+
+interface RunServices {
+  db: Db
+  blobs: Blobs
+  seal_key: Buffer
+  default_pool: string
+}
+
+/** Resolves a request into a run: defaults filled in, what it names looked up, secret values sealed. */
+export async function resolveRun(
+  services: RunServices,
+  request: RunAgentRequest,
+  actor: Actor,
+  source: RunSourceType,
+): Promise<NewRun> {
+  const run_id = uuidv7()
+  const { prompt = '', config: given = {}, attachments = [], metadata: _, ...recorded } = request
+  const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
+  const parent = await lookUp(services.db, request, actor)
+  const { config, secrets } = maskConfig({
+    ...given,
+    name: given.name ?? (skill_spec === null ? undefined : skillName(skill_spec)),
+    skill_spec: skill_spec ?? undefined,
+    idle_timeout_minutes: given.idle_timeout_minutes ?? 10,
+    worker_host: given.worker_host || services.default_pool,
+  })
+  return {
+    run_id,
+    pool: config.worker_host ?? services.default_pool,
+    principal_id: actor.principal_id,
+    scope: request.team === false || parent?.scope === 'User' ? 'User' : 'Team',
+    priority: request.priority ?? 0,
+    title: request.title?.trim() || titleOf(prompt) || skill_spec || 'Untitled run',
+    prompt,
+    name: config.name ?? null,
+    model_id: config.model_id ?? null,
+    environment_id: config.environment_id ?? null,
+    skill_spec,
+    source: parent ? 'ORCHESTRATION' : source,
+    config,
+    sealed: Object.keys(secrets).length ? seal(services.seal_key, run_id, secrets) : null,
+    request: recorded,
+    metadata: inherit(parent, request),
+    conversation_id: request.conversation_id ?? run_id,
+    ...placeBelow(parent, run_id),
+    attachments: await storeAttachments(services.blobs, run_id, attachments),
+  }
+}
+
+/** Checks what the request names; returns the parent run, when it names one. */
+async function lookUp(db: Db, request: RunAgentRequest, actor: Actor): Promise<RunRow | null> {
+  const { config, conversation_id, parent_run_id } = request
+  if (config?.environment_id && !(await findEnvironment(db, config.environment_id))) {
+    throw new AppError('invalid_request', 'config.environment_id: there is no environment with this id.')
+  }
+  if (conversation_id && !(await findConversationRun(db, conversation_id, actor.principal_id))) {
+    throw new AppError('resource_not_found', 'conversation_id: there is no conversation with this id.')
+  }
+  if (!parent_run_id) return null
+  const parent = await findRun(db, parent_run_id, actor.principal_id)
+  if (!parent) throw new AppError('resource_not_found', 'parent_run_id: there is no run with this id.')
+  if (parent.ancestor_run_ids.length >= MAX_DEPTH) {
+    throw new AppError('invalid_request', `parent_run_id: runs nest at most ${MAX_DEPTH} deep.`)
+  }
+  return parent
+}
+
+const placeBelow = (parent: RunRow | null, run_id: string) => ({
+  parent_run_id: parent?.run_id ?? null,
+  root_run_id: parent?.root_run_id ?? run_id,
+  ancestor_run_ids: parent ? [...parent.ancestor_run_ids, parent.run_id] : [],
+})
+
+function inherit(parent: RunRow | null, request: RunAgentRequest): Record<string, string> {
+  const metadata = { ...parent?.metadata, ...request.metadata }
+  if (Object.keys(metadata).length > 20) {
+    throw new AppError('invalid_request', 'metadata: at most 20 keys, those of the parent run included.')
+  }
+  return metadata
+}
+
+/** The bytes go to the blobs before the row exists; a blob without a row is only space. */
+export async function storeAttachments(
+  blobs: Blobs,
+  run_id: string,
+  attachments: readonly Attachment[],
+): Promise<StoredAttachment[]> {
+  const names = new Set(attachments.map((attachment) => attachment.file_name))
+  if (names.size < attachments.length) {
+    throw new AppError('invalid_request', 'attachments: two have the same file_name.')
+  }
+  return Promise.all(
+    attachments.map(async ({ file_name, mime_type, data }) => {
+      const attachment_id = uuidv7()
+      const blob_key = `runs/${run_id}/attachments/${attachment_id}`
+      const size_bytes = await blobs.put(blob_key, Buffer.from(data, 'base64'))
+      return { attachment_id, file_name, mime_type, size_bytes, blob_key }
+    }),
+  )
+}
+
+/** The first line with text, cut on a word. */
+export function titleOf(prompt: string): string {
+  const line = prompt.split('\n').find((text) => text.trim()) ?? ''
+  const clean = line
+    .trim()
+    .replace(/^#+\s+/, '')
+    .replace(/\s+/g, ' ')
+  if (clean.length <= TITLE_LENGTH) return clean
+  const cut = clean.slice(0, TITLE_LENGTH)
+  const space = cut.lastIndexOf(' ')
+  return `${(space > TITLE_LENGTH / 2 ? cut.slice(0, space) : cut.slice(0, TITLE_LENGTH - 1)).trimEnd()}…`.toWellFormed()
+}
+
+/** `owner/repo:path/to/name/SKILL.md` and `repo:name` are both called `name`. */
+function skillName(spec: string): string {
+  const path = spec.slice(spec.indexOf(':') + 1).replace(/\/?SKILL\.md$/i, '')
+  return path.split('/').filter(Boolean).at(-1) ?? spec
+}
+
+/** Takes the values of tool servers' `env` and `headers` out of the config; they are returned as `***` for ever after. */
+function maskConfig(config: { [K in keyof AmbientAgentConfig]: AmbientAgentConfig[K] | undefined }): {
+  config: AmbientAgentConfig
+  secrets: Record<string, string>
+} {
+  const secrets: Record<string, string> = {}
+  const given = Object.fromEntries(
+    Object.entries(config).filter(([, value]) => value !== undefined),
+  ) as AmbientAgentConfig
+  if (!given.mcp_servers) return { config: given, secrets }
+  const mcp_servers = Object.fromEntries(
+    Object.entries(given.mcp_servers).map(([name, server]) => {
+      const hide = (part: 'env' | 'headers') =>
+        Object.fromEntries(
+          Object.entries(server[part] ?? {}).map(([key, value]) => {
+            secrets[JSON.stringify([name, part, key])] = value
+            return [key, MASK]
+          }),
+        )
+      return [
+        name,
+        {
+          ...server,
+          ...(server.env ? { env: hide('env') } : {}),
+          ...(server.headers ? { headers: hide('headers') } : {}),
+          ...(server.url ? { url: hideCredentials(server.url, JSON.stringify([name, 'url']), secrets) } : {}),
+        },
+      ]
+    }),
+  )
+  return { config: { ...given, mcp_servers }, secrets }
+}
+
+function hideCredentials(url: string, place: string, secrets: Record<string, string>): string {
+  const parsed = new URL(url)
+  if (!parsed.username && !parsed.password) return url
+  secrets[place] = url
+  if (parsed.username) parsed.username = MASK
+  if (parsed.password) parsed.password = MASK
+  return parsed.href
+}

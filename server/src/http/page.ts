@@ -1,0 +1,77 @@
+import type { FastifyReply } from 'fastify'
+
+/** Text that is HTML already; only `html` makes it. */
+export class Html {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Part = string | number | Html | readonly Html[]
+
+/** A template whose values are escaped, for elements and quoted attributes, unless they are HTML themselves. */
+export function html(strings: TemplateStringsArray, ...values: Part[]): Html {
+  return new Html(strings.reduce((text, piece, index) => text + toHtml(values[index - 1] ?? '') + piece))
+}
+
+const toHtml = (value: Part): string => {
+  if (value instanceof Html) return value.text
+  if (typeof value === 'object') return value.map((item) => item.text).join('\n')
+  return String(value).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+/** What every page and its files are sent with: nothing from outside, nothing inline, no frames. */
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-cache',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+} as const
+
+export interface Page {
+  title: string
+  main: Html
+  /** Paths of style sheets and scripts beside the common ones. */
+  styles?: readonly string[]
+  scripts?: readonly string[]
+  status?: number
+}
+
+export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
+  return reply
+    .code(page.status ?? 200)
+    .headers(PAGE_HEADERS)
+    .send(layOut(page).text)
+}
+
+const layOut = ({ title, main, styles = [], scripts = [] }: Page): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Runyard</title>
+<link rel="icon" href="/assets/mark.svg">
+<link rel="stylesheet" href="/assets/theme.css">
+<link rel="stylesheet" href="/assets/docs/docs.css">
+${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
+${scripts.map((path) => html`<script src="${path}" defer></script>`)}
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="bar">
+<a class="mark" href="/docs">Runyard</a>
+<nav aria-label="Documentation"><a href="/docs">Docs</a><a href="/docs/errors">Errors</a><a href="/docs/api">API</a></nav>
+</header>
+<main id="main">
+${main}
+</main>
+</body>
+</html>
+`

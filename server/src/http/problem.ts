@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { AppError, ERRORS, type ErrorBody } from '../contract/error.ts'
+import { toAppError } from '../store/db.ts'
+
+/** Sends the problem document of an error; whatever is not an AppError becomes one, and is logged, not shown. */
+export function sendProblem(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  public_url: string,
+): void {
+  const problem = fromFramework(error) ?? toAppError(error)
+  if (problem.status >= 500) request.log.error({ err: problem.cause ?? problem }, problem.message)
+  for (const [name, value] of Object.entries(problem.headers)) reply.header(name, value)
+  reply
+    .code(problem.status)
+    .header('x-should-retry', String(problem.retryable))
+    .header('content-type', 'application/problem+json; charset=utf-8')
+    .send(JSON.stringify(problemBody(problem, request.id, request.url, public_url)))
+}
+
+export function problemBody(problem: AppError, trace_id: string, url: string, public_url: string): ErrorBody {
+  const { title } = ERRORS[problem.code]
+  return {
+    type: `${public_url}/docs/errors/${problem.code}`,
+    title,
+    status: problem.status,
+    error: problem.message,
+    detail: problem.detail,
+    instance: url.split('?', 1)[0] ?? url,
+    retryable: problem.retryable,
+    trace_id,
+    error_code: problem.code,
+  }
+}
+
+const FRAMEWORK: Record<string, (message: string) => AppError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    new AppError('invalid_request', 'The body is too large.', { status: 413 }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    new AppError('invalid_request', 'The body must be JSON: send Content-Type: application/json.', {
+      status: 415,
+    }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new AppError('invalid_request', 'The body is not as long as Content-Length says.'),
+  FST_ERR_BAD_URL: () => new AppError('invalid_request', 'The path is not validly percent-encoded.'),
+  FST_ERR_ASYNC_CONSTRAINT: (message) => new AppError('invalid_request', message),
+}
+
+/** Errors of Fastify and Node that the caller can do something about. */
+function fromFramework(error: unknown): AppError | null {
+  if (!(error instanceof Error) || error instanceof AppError) return null
+  const code = 'code' in error ? String(error.code) : ''
+  const known = FRAMEWORK[code]
+  if (known) return known(error.message)
+  const status = 'statusCode' in error ? Number(error.statusCode) : 500
+  if (status >= 400 && status < 500) return new AppError('invalid_request', error.message, { status })
+  return null
+}
+
+/** A failed validation as an error that names each field: `config.mcp_servers.x: must have …`. */
+export function invalid(error: z.ZodError): AppError {
+  const shown = error.issues.slice(0, 5).map((issue) => {
+    const path = issue.path.map(String).join('.')
+    return path ? `${path}: ${issue.message}` : issue.message
+  })
+  const more = error.issues.length - shown.length
+  const tooLarge = error.issues.some((issue) => issue.code === 'custom' && issue.params?.status === 413)
+  const detail = shown.join('; ') + (more > 0 ? `; and ${more} more` : '')
+  return new AppError('invalid_request', detail, tooLarge ? { status: 413 } : {})
+}

@@ -1,0 +1,124 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { AppError } from '../contract/error.ts'
+import type { RouteDefinition } from '../contract/routes.ts'
+import type { Actor } from '../store/api-keys.ts'
+import type { Db, Trx } from '../store/db.ts'
+import { type Answer, hashBody, type IdempotencyKey, once } from '../store/idempotency.ts'
+import { requireWriter } from './auth.ts'
+import type { Services } from './context.ts'
+import { invalid } from './problem.ts'
+
+export const API_PREFIX = '/api/v1'
+const SMALL_BODY = 2 * 1024 ** 2
+const LARGE_BODY = 64 * 1024 ** 2
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body's bytes, for Idempotency-Key. */
+    raw_body?: Buffer
+    actor?: Actor
+  }
+}
+
+type Parsed<T> = T extends z.ZodType ? z.infer<T> : undefined
+
+/** A request that was authenticated, allowed and parsed by the contract. */
+export interface Call<R extends RouteDefinition> {
+  params: Parsed<R['params']>
+  query: Parsed<R['query']>
+  body: Parsed<R['body']>
+  actor: Actor
+  idempotency: IdempotencyKey | null
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+/** A handler's value when it has sent the reply itself. (A reply is a thenable, so handing it back would await it.) */
+export const SENT = Symbol('sent')
+
+/** Serves one operation of the contract. The handler's value is the body, unless it is SENT. */
+export function serve<const R extends RouteDefinition>(
+  app: FastifyInstance,
+  services: Pick<Services, 'authenticate'>,
+  definition: R,
+  handler: (call: Call<R>) => Promise<unknown>,
+): void {
+  app.route({
+    method: definition.method,
+    url: API_PREFIX + definition.path.replace(/\{(\w+)\}/g, ':$1'),
+    bodyLimit: definition.large ? LARGE_BODY : SMALL_BODY,
+    onRequest: async (request) => {
+      request.actor = await services.authenticate(request)
+      if (definition.method !== 'GET') requireWriter(request.actor)
+    },
+    handler: async (request, reply) => {
+      if (!request.actor) throw new Error('The route was reached without authentication.')
+      const call = {
+        params: parse(definition.params, request.params),
+        query: parse(definition.query, request.query),
+        body: parseBody(definition, request),
+        actor: request.actor,
+        idempotency: idempotencyOf(request, request.actor),
+        request,
+        reply,
+      } as Call<R>
+      const body = await handler(call)
+      if (body === SENT) return reply
+      return sendJson(reply, definition.status, body)
+    },
+  })
+}
+
+export function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyReply {
+  return reply
+    .code(status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify(body))
+}
+
+/** Runs a write under its Idempotency-Key and sends the first answer, or that answer again. */
+export async function sendOnce<R extends RouteDefinition>(
+  db: Db,
+  call: Call<R>,
+  work: (trx: Trx) => Promise<Answer>,
+): Promise<typeof SENT> {
+  const answer = await once(db, call.idempotency, work)
+  if (answer.replayed) call.reply.header('idempotent-replayed', 'true')
+  sendJson(call.reply, answer.status, answer.body)
+  return SENT
+}
+
+function parse(schema: z.ZodType | undefined, value: unknown): unknown {
+  if (!schema) return undefined
+  const parsed = schema.safeParse(value)
+  if (!parsed.success) throw invalid(parsed.error)
+  return parsed.data
+}
+
+function parseBody(definition: RouteDefinition, request: FastifyRequest): unknown {
+  if (!definition.body) return undefined
+  const body = request.body
+  const size = request.raw_body?.length ?? 0
+  const has_attachments = typeof body === 'object' && body !== null && 'attachments' in body
+  if (definition.large && size > SMALL_BODY && !has_attachments) {
+    throw new AppError('invalid_request', 'The body is over 2 MiB and has no attachments.', { status: 413 })
+  }
+  const optional = definition.body.safeParse(undefined).success
+  if (body === undefined && !optional) throw new AppError('invalid_request', 'A JSON body is required.')
+  return parse(definition.body, body)
+}
+
+function idempotencyOf(request: FastifyRequest, actor: Actor): IdempotencyKey | null {
+  const key = request.headers['idempotency-key']
+  if (request.method !== 'POST' || key === undefined) return null
+  if (typeof key !== 'string' || key.length < 1 || key.length > 255) {
+    throw new AppError('invalid_request', 'Idempotency-Key: must be 1 to 255 characters.')
+  }
+  return {
+    principal_id: actor.principal_id,
+    route: `${request.method} ${request.url.split('?', 1)[0]}`,
+    key,
+    body_hash: hashBody(request.raw_body ?? Buffer.alloc(0)),
+  }
+}

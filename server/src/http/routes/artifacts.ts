@@ -1,0 +1,92 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { AppError } from '../../contract/error.ts'
+import { ROUTES } from '../../contract/routes.ts'
+import { isUuid } from '../../contract/run-id.ts'
+import { findArtifact, readArtifact } from '../../store/artifacts.ts'
+import type { Db } from '../../store/db.ts'
+import { readEvents } from '../../store/events.ts'
+import type { Services } from '../context.ts'
+import { serve } from '../route.ts'
+import { requireRunId } from './runs.ts'
+
+const INLINE = ['image/png', 'image/jpeg', 'image/webp']
+const NOT_FOUND = 'There is no artifact with this id.'
+
+export function serveArtifacts(app: FastifyInstance, services: Services): void {
+  const { store, blobs, links, settings } = services
+
+  serve(app, services, ROUTES.getArtifact, async ({ params, actor }) => {
+    if (!isUuid(params.artifact_uid)) throw new AppError('resource_not_found', NOT_FOUND)
+    const artifact = await findArtifact(store.db, params.artifact_uid, actor.principal_id)
+    if (!artifact) throw new AppError('resource_not_found', NOT_FOUND)
+    const { path, expires_at } = links.sign(`/downloads/artifacts/${artifact.artifact_uid}`)
+    return {
+      artifact_uid: artifact.artifact_uid,
+      artifact_type: artifact.artifact_type,
+      created_at: artifact.created_at.toISOString(),
+      data: {
+        content_type: artifact.mime_type,
+        download_url: settings.public_url + path,
+        expires_at: expires_at.toISOString(),
+        filename: artifact.filename,
+        filepath: artifact.filepath,
+        size_bytes: artifact.size_bytes,
+        sha256: artifact.sha256,
+      },
+    }
+  })
+
+  app.get<{ Params: { uid: string } }>('/downloads/artifacts/:uid', async (request, reply) => {
+    links.verify(`/downloads/artifacts/${request.params.uid}`, request.query)
+    const artifact = await readArtifact(store.db, request.params.uid)
+    const data = artifact && (await blobs.get(artifact.blob_key))
+    if (!artifact || !data) throw new AppError('resource_not_found', NOT_FOUND)
+    const inline = INLINE.includes(artifact.mime_type)
+    return reply
+      .headers({
+        ...DOWNLOAD_HEADERS,
+        'content-type': inline ? artifact.mime_type : 'application/octet-stream',
+        'content-length': artifact.size_bytes,
+        'content-disposition': `${inline ? 'inline' : 'attachment'}; filename*=UTF-8''${encodeFileName(artifact.filename)}`,
+      })
+      .send(data)
+  })
+
+  app.get<{ Params: { file: string } }>('/downloads/transcripts/:file', async (request, reply) => {
+    links.verify(`/downloads/transcripts/${request.params.file}`, request.query)
+    const run_id = requireRunId(request.params.file.replace(/\.jsonl$/, ''))
+    return reply
+      .headers({
+        ...DOWNLOAD_HEADERS,
+        'content-type': 'application/jsonl; charset=utf-8',
+        'content-disposition': `attachment; filename="${run_id}.jsonl"`,
+      })
+      .send(Readable.from(transcriptLines(store.db, run_id), { objectMode: false }))
+  })
+}
+
+/** Nothing that is downloaded may act as a page of this service, be kept by proxies, or tell where it came from. */
+const DOWNLOAD_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "sandbox; default-src 'none'",
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+} as const
+
+async function* transcriptLines(db: Db, run_id: string): AsyncGenerator<string> {
+  for (let after = 0; ; ) {
+    const events = await readEvents(db, run_id, after, 1000)
+    for (const event of events) yield `${JSON.stringify(event)}\n`
+    const last = events.at(-1)
+    if (!last) return
+    after = last.sequence
+  }
+}
+
+/** RFC 8187: what encodeURIComponent leaves beyond attr-char is encoded too. */
+const encodeFileName = (name: string): string =>
+  encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  )

@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify'
+import type { Environment, EnvironmentConfig } from '../../contract/environment.ts'
+import { AppError } from '../../contract/error.ts'
+import { ROUTES } from '../../contract/routes.ts'
+import {
+  type EnvironmentRow,
+  findEnvironment,
+  insertEnvironment,
+  listEnvironments,
+} from '../../store/environments.ts'
+import { randomText } from '../../store/random-text.ts'
+import { deriveKey, MASK, seal } from '../../store/vault.ts'
+import type { Services } from '../context.ts'
+import { sendOnce, serve } from '../route.ts'
+
+export function serveEnvironments(app: FastifyInstance, services: Services): void {
+  const { store, settings } = services
+  const seal_key = deriveKey(settings.secret_key, 'sealed-values')
+
+  serve(app, services, ROUTES.listEnvironments, async ({ query }) => {
+    const rows = await listEnvironments(store.db, query.sort_by ?? 'last_updated')
+    return { environments: rows.map(viewEnvironment) }
+  })
+
+  serve(app, services, ROUTES.createEnvironment, async (call) =>
+    sendOnce(store.db, call, async (trx) => {
+      const uid = randomText(22)
+      const { variables, ...config } = call.body
+      const row = await insertEnvironment(trx, {
+        uid,
+        creator_id: call.actor.principal_id,
+        config: { ...config, ...(variables ? { variables: maskAll(variables) } : {}) },
+        sealed: variables ? seal(seal_key, uid, variables) : null,
+      })
+      return { status: 201, body: viewEnvironment(row) }
+    }),
+  )
+
+  serve(app, services, ROUTES.getEnvironment, async ({ params }) => {
+    const row = await findEnvironment(store.db, params.environment_id)
+    if (!row) throw new AppError('resource_not_found', 'There is no environment with this id.')
+    return viewEnvironment(row)
+  })
+}
+
+const maskAll = (variables: Record<string, string>): EnvironmentConfig['variables'] =>
+  Object.fromEntries(Object.keys(variables).map((name) => [name, MASK]))
+
+const viewEnvironment = (row: EnvironmentRow): Environment => ({
+  uid: row.uid,
+  config: row.config,
+  created_at: row.created_at.toISOString(),
+  last_updated: row.last_updated.toISOString(),
+  setup_failed: row.setup_failed,
+  creator: row.creator,
+  scope: { type: row.scope },
+})

@@ -1,0 +1,88 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/error.ts'
+import { ROUTES } from '../../contract/routes.ts'
+import { isKeyActive } from '../../store/api-keys.ts'
+import { readEvents } from '../../store/events.ts'
+import type { Services } from '../context.ts'
+import { type Call, SENT, serve } from '../route.ts'
+import { followRun, formatStream } from '../sse.ts'
+import { requireRun } from './runs.ts'
+
+const STREAMS_PER_KEY = 200
+
+export function serveEvents(app: FastifyInstance, services: Services): void {
+  const { db } = services.store
+  const streams = new Map<string, number>()
+
+  serve(app, services, ROUTES.listEvents, async (call) => {
+    const run = await requireRun(services, call.params.run_id, call.actor.principal_id)
+    if (wantsStream(call.request)) return stream(call, run.run_id)
+    const limit = call.query.limit ?? 200
+    const events = await readEvents(db, run.run_id, call.query.after ?? 0, limit + 1)
+    return { events: events.slice(0, limit), has_more: events.length > limit }
+  })
+
+  function stream(call: Call<typeof ROUTES.listEvents>, run_id: string) {
+    const { actor, request, reply } = call
+    const open = streams.get(actor.key_id) ?? 0
+    if (open >= STREAMS_PER_KEY) {
+      throw new AppError('resource_unavailable', `At most ${STREAMS_PER_KEY} streams a key.`, {
+        status: 429,
+        headers: { 'retry-after': '5' },
+      })
+    }
+    streams.set(actor.key_id, open + 1)
+    const done = () => {
+      const left = (streams.get(actor.key_id) ?? 1) - 1
+      if (left > 0) streams.set(actor.key_id, left)
+      else streams.delete(actor.key_id)
+    }
+    const body = openStream(services, request, {
+      run_id,
+      after: lastEventId(request) ?? call.query.after ?? 0,
+      follow: call.query.follow === 'true',
+      isAllowed: () => isKeyActive(db, actor.key_id),
+    })
+    body.once('close', done)
+    reply.headers(STREAM_HEADERS).send(body)
+    return SENT
+  }
+}
+
+export const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // Proxies such as nginx hold streams back otherwise.
+  'x-accel-buffering': 'no',
+} as const
+
+/** The event stream as bytes; it ends with the run, the reader or the service. */
+export function openStream(
+  services: Services,
+  request: FastifyRequest,
+  options: { run_id: string; after: number; follow: boolean; isAllowed: () => Promise<boolean> },
+): Readable {
+  const ended = new AbortController()
+  const items = followRun(services.store.db, services.watch, {
+    ...options,
+    signal: AbortSignal.any([ended.signal, services.closing]),
+  })
+  const body = Readable.from(formatStream(items, options.run_id), {
+    objectMode: false,
+    highWaterMark: 64 * 1024,
+  })
+  request.raw.socket.once('close', () => ended.abort())
+  body.once('close', () => ended.abort())
+  return body
+}
+
+const wantsStream = (request: FastifyRequest): boolean =>
+  (request.headers.accept ?? '').toLowerCase().includes('text/event-stream')
+
+export function lastEventId(request: FastifyRequest): number | undefined {
+  const id = request.headers['last-event-id']
+  if (id === undefined || id === '') return undefined
+  if (typeof id === 'string' && /^\d{1,15}$/.test(id)) return Number(id)
+  throw new AppError('invalid_request', 'Last-Event-ID: must be the sequence of an event.')
+}

@@ -1,0 +1,33 @@
+import type { FastifyInstance } from 'fastify'
+import { ROUTES } from '../../contract/routes.ts'
+import { acceptFollowup } from '../../store/followups.ts'
+import type { Services } from '../context.ts'
+import { storeAttachments } from '../new-run.ts'
+import { sendOnce, serve } from '../route.ts'
+import { requireRun } from './runs.ts'
+
+export function serveFollowups(app: FastifyInstance, services: Services): void {
+  const { store, watch, blobs } = services
+  serve(app, services, ROUTES.submitFollowup, async (call) => {
+    const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [] } = call.body
+    const { run_id } = await requireRun(services, call.params.run_id, call.actor.principal_id)
+    const stored = await storeAttachments(blobs, run_id, attachments)
+    let pool: string | null = null
+    const sent = await sendOnce(store.db, call, async (trx) => {
+      const author_id = call.actor.principal_id
+      const accepted = await acceptFollowup(trx, {
+        run_id,
+        author_id,
+        message,
+        mode,
+        on_busy,
+        attachments: stored,
+      })
+      pool = accepted.claimable_in
+      return { status: 200, body: { followup_id: accepted.followup_id, outcome: accepted.outcome } }
+    })
+    watch.touchRun(run_id)
+    if (pool) watch.touchPool(pool)
+    return sent
+  })
+}

@@ -1,0 +1,101 @@
+import type { FastifyInstance } from 'fastify'
+import { AppError } from '../../contract/error.ts'
+import { ROUTES } from '../../contract/routes.ts'
+import type { RunSourceType } from '../../contract/run.ts'
+import { isUuid } from '../../contract/run-id.ts'
+import { readConversationEvents } from '../../store/events.ts'
+import { readAnswer } from '../../store/idempotency.ts'
+import { listRuns } from '../../store/run-list.ts'
+import { cancelRun, findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
+import { deriveKey } from '../../store/vault.ts'
+import type { Services } from '../context.ts'
+import { buildConversation } from '../conversation.ts'
+import { resolveRun } from '../new-run.ts'
+import { type Call, SENT, sendOnce, serve } from '../route.ts'
+import { viewRun, viewRuns } from '../run-view.ts'
+
+export function serveRuns(app: FastifyInstance, services: Services): void {
+  const { store, watch, blobs, settings, sessions } = services
+  const seal_key = deriveKey(settings.secret_key, 'sealed-values')
+
+  const create = async (call: Call<typeof ROUTES.createRun> | Call<typeof ROUTES.runAgent>) => {
+    // A repeated create must not look up, store or refuse anything again.
+    const earlier = call.idempotency ? await readAnswer(store.db, call.idempotency) : null
+    if (earlier) {
+      call.reply.header('idempotent-replayed', 'true')
+      return earlier.body
+    }
+    const run = await resolveRun(
+      { db: store.db, blobs, seal_key, default_pool: settings.default_pool },
+      call.body,
+      call.actor,
+      sourceOf(call.request.headers['x-runyard-source']),
+    )
+    const { response, replayed } = await insertRun(store.db, run, call.idempotency)
+    if (replayed) call.reply.header('idempotent-replayed', 'true')
+    else watch.touchPool(run.pool)
+    return response
+  }
+  serve(app, services, ROUTES.createRun, create)
+  serve(app, services, ROUTES.runAgent, create)
+
+  serve(app, services, ROUTES.listRuns, async ({ query, actor }) => {
+    const { runs, next_cursor } = await listRuns(store.db, query, actor.principal_id)
+    return viewRuns(runs, next_cursor, sessions)
+  })
+
+  serve(app, services, ROUTES.getRun, async ({ params, actor }) => {
+    return viewRun(await requireRun(services, params.run_id, actor.principal_id), sessions)
+  })
+
+  serve(app, services, ROUTES.cancelRun, async (call) => {
+    const run_id = requireRunId(call.params.run_id)
+    const sent = await sendOnce(store.db, call, async (trx) => {
+      await cancelRun(trx, run_id, call.actor.principal_id)
+      return { status: 200, body: run_id }
+    })
+    watch.touchRun(run_id)
+    return sent
+  })
+
+  serve(app, services, ROUTES.interruptRun, async (call) => {
+    const run_id = requireRunId(call.params.run_id)
+    const sent = await sendOnce(store.db, call, async (trx) => {
+      await interruptRun(trx, run_id, call.actor.principal_id)
+      return { status: 202, body: { run_id } }
+    })
+    watch.touchRun(run_id)
+    return sent
+  })
+
+  serve(app, services, ROUTES.getRunConversation, async ({ params, actor }) => {
+    const run = await requireRun(services, params.run_id, actor.principal_id)
+    const events = await readConversationEvents(store.db, run.conversation_id)
+    return buildConversation(run.conversation_id, events)
+  })
+
+  serve(app, services, ROUTES.getTranscript, async ({ params, actor, reply }) => {
+    const run = await requireRun(services, params.run_id, actor.principal_id)
+    const { path } = services.links.sign(`/downloads/transcripts/${run.run_id}.jsonl`)
+    reply.header('cache-control', 'no-store').redirect(settings.public_url + path, 302)
+    return SENT
+  })
+}
+
+/** Ids are case-sensitive and of one form; another form is simply not there. */
+export function requireRunId(run_id: string): string {
+  if (!isUuid(run_id)) throw new AppError('resource_not_found', 'There is no run with this id.')
+  return run_id
+}
+
+export async function requireRun(services: Services, run_id: string, viewer_id: string): Promise<RunRow> {
+  const run = await findRun(services.store.db, requireRunId(run_id), viewer_id)
+  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+  return run
+}
+
+function sourceOf(header: unknown): RunSourceType {
+  if (header === undefined) return 'API'
+  if (header === 'CLI' || header === 'WEB_APP' || header === 'API') return header
+  throw new AppError('invalid_request', 'X-Runyard-Source: must be API, CLI or WEB_APP.')
+}

@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs'
+import { parseCookie, stringifySetCookie } from 'cookie'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { AppError } from '../../contract/error.ts'
+import { wholeNumber } from '../../contract/run.ts'
+import { isUuid } from '../../contract/run-id.ts'
+import { type RunRow, readRuns } from '../../store/runs.ts'
+import type { Services } from '../context.ts'
+import { html, PAGE_HEADERS, sendPage } from '../page.ts'
+import { invalid } from '../problem.ts'
+import { sendJson } from '../route.ts'
+import { viewRun } from '../run-view.ts'
+import type { SessionLinks } from '../session-access.ts'
+import { StreamLimit } from '../stream-limit.ts'
+import { WEB_ROOT } from '../web-files.ts'
+import { lastEventId, openStream, STREAM_HEADERS } from './events.ts'
+import { requireRun } from './runs.ts'
+
+const STREAMS_PER_SESSION = 50
+const AccessBody = z.object({ token: z.string().max(256).optional() })
+const EventsQuery = z.object({ after: wholeNumber('after', 0, Number.MAX_SAFE_INTEGER).optional() })
+
+type SessionRoute = { Params: { session_id: string } }
+
+/**
+ * One run's live page. The page itself holds nothing of the run and is served to all; what it shows comes from the two
+ * data paths, which take the cookie of that one session and nothing else.
+ */
+export function serveSessions(app: FastifyInstance, services: Services): void {
+  const { store, settings, sessions } = services
+  const { db } = store
+  const page = readFileSync(new URL('session/session.html', WEB_ROOT), 'utf8')
+  // Asked for at each use: the port may be known only once the service listens.
+  const isSecure = () => settings.public_url.startsWith('https:')
+  const cookieName = () => `${isSecure() ? '__Secure-' : ''}runyard_session`
+  const streams = new StreamLimit(STREAMS_PER_SESSION)
+  // The cookie must not renew itself for ever through fresh links, so this page's view of a run holds none.
+  const plain_links: SessionLinks = { ...sessions, linkTo: (id) => `${settings.public_url}/sessions/${id}` }
+
+  const findSession = async (session_id: string): Promise<RunRow | null> => {
+    const [run] = isUuid(session_id) ? await readRuns(db, [session_id]) : []
+    return run ?? null
+  }
+  const hasAccess = (request: FastifyRequest<SessionRoute>): boolean => {
+    const value = parseCookie(request.headers.cookie ?? '')[cookieName()]
+    return value !== undefined && sessions.isCookie(request.params.session_id, value)
+  }
+  const requireAccess = async (request: FastifyRequest<SessionRoute>): Promise<void> => {
+    if (hasAccess(request)) return
+    throw unauthenticated('This session has not been opened here, or its 12 hours are over.')
+  }
+
+  app.get<SessionRoute>('/sessions/:session_id', async (request, reply) => {
+    if (!(await findSession(request.params.session_id))) return sendPage(reply, NO_SUCH_SESSION)
+    return reply.headers(PAGE_HEADERS).send(page)
+  })
+
+  app.post<SessionRoute>(
+    '/sessions/:session_id/access',
+    {
+      bodyLimit: 4096,
+      onRequest: async (request) => {
+        requireOwnPage(request, new URL(settings.public_url).origin)
+        if (request.headers.authorization) request.actor = await services.authenticate(request)
+      },
+    },
+    async (request, reply) => {
+      const { session_id } = request.params
+      const body = AccessBody.safeParse(request.body ?? {})
+      if (!body.success) throw invalid(body.error)
+      if (request.actor) await requireRun(services, session_id, request.actor.principal_id)
+      else if (body.data.token === undefined || !sessions.isLinkToken(session_id, body.data.token)) {
+        throw unauthenticated('The link is not valid, or its 15 minutes are over.')
+      }
+      const { value, max_age } = sessions.makeCookie(session_id)
+      const cookie = stringifySetCookie({
+        name: cookieName(),
+        value,
+        path: `/sessions/${session_id}`,
+        maxAge: max_age,
+        httpOnly: true,
+        sameSite: 'strict',
+        secure: isSecure(),
+      })
+      return reply.code(204).headers({ 'set-cookie': cookie, 'cache-control': 'no-store' }).send()
+    },
+  )
+
+  app.get<SessionRoute>('/sessions/:session_id/run', { onRequest: requireAccess }, async (request, reply) => {
+    const run = await findSession(request.params.session_id)
+    if (!run) throw new AppError('resource_not_found', 'The run of this session is no longer here.')
+    return sendJson(reply.headers(DATA_HEADERS), 200, viewRun(run, plain_links))
+  })
+
+  app.get<SessionRoute>(
+    '/sessions/:session_id/events',
+    // Answering HEAD would drain an endless stream.
+    { onRequest: requireAccess, exposeHeadRoute: false },
+    async (request, reply) => {
+      const { session_id } = request.params
+      const query = EventsQuery.safeParse(request.query)
+      if (!query.success) throw invalid(query.error)
+      const after = lastEventId(request) ?? query.data.after ?? 0
+      if (!(await findSession(session_id))) {
+        throw new AppError('resource_not_found', 'The run of this session is no longer here.')
+      }
+      const stream = streams.open(session_id, () =>
+        openStream(services, request, {
+          run_id: session_id,
+          after,
+          follow: true,
+          isAllowed: async () => hasAccess(request),
+        }),
+      )
+      return reply.headers({ ...DATA_HEADERS, ...STREAM_HEADERS }).send(stream)
+    },
+  )
+}
+
+const DATA_HEADERS = {
+  'cache-control': 'no-store',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+} as const
+
+const NO_SUCH_SESSION = {
+  title: 'No such session',
+  status: 404,
+  main: html`<h1>There is no run here</h1>
+<p>The address is not complete, or the run has been deleted.</p>`,
+}
+
+const unauthenticated = (detail: string): AppError =>
+  new AppError('authentication_required', detail, { headers: { 'www-authenticate': 'Bearer' } })
+
+/**
+ * Another site must not be able to put its own session on a visitor. The page's own address counts beside the public
+ * URL's, so that a service behind one can still be opened on its loopback address; `Host` has been checked before.
+ */
+function requireOwnPage(request: FastifyRequest, public_origin: string): void {
+  const { origin } = request.headers
+  const site = request.headers['sec-fetch-site']
+  const is_own = origin === public_origin || origin === `${request.protocol}://${request.host}`
+  if (is_own && (site === undefined || site === 'same-origin')) return
+  throw new AppError('not_authorized', 'Sessions are opened by their own page only.')
+}

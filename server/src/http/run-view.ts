@@ -1,0 +1,69 @@
+import type { ListRunsResponse, RunItem } from '../contract/run.ts'
+import type { RunRow } from '../store/runs.ts'
+import type { SessionLinks } from './session-access.ts'
+
+/** A stored run as callers see it: nothing of sealed values, leases or sandboxes. */
+export function viewRun(run: RunRow, sessions: SessionLinks): RunItem {
+  const working = run.claimed_at ? Date.now() - run.claimed_at.getTime() : 0
+  const total_tokens = run.input_tokens + run.output_tokens
+  return {
+    run_id: run.run_id,
+    task_id: run.run_id,
+    title: run.title,
+    state: run.state,
+    prompt: run.prompt,
+    created_at: run.created_at.toISOString(),
+    updated_at: run.updated_at.toISOString(),
+    started_at: run.started_at?.toISOString() ?? null,
+    finished_at: run.finished_at?.toISOString() ?? null,
+    ...(run.started_at ? { run_time: isoDuration(run.run_time_ms + Math.max(0, working)) } : {}),
+    ...(run.status_message ? { status_message: run.status_message } : {}),
+    source: run.source,
+    creator: run.creator,
+    executor: run.executor,
+    session_id: run.run_id,
+    session_link: sessions.linkTo(run.run_id),
+    agent_config: run.config,
+    ...(run.skill_spec ? { agent_skill: { full_path: run.skill_spec } } : {}),
+    conversation_id: run.conversation_id,
+    ...(run.parent_run_id ? { parent_run_id: run.parent_run_id } : {}),
+    root_run_id: run.root_run_id,
+    metadata: run.metadata,
+    artifacts: run.artifacts,
+    ...(total_tokens > 0
+      ? {
+          request_usage: {
+            ...(run.inference_cost_usd > 0 ? { inference_cost_usd: run.inference_cost_usd } : {}),
+            input_tokens: run.input_tokens,
+            output_tokens: run.output_tokens,
+            total_tokens,
+          },
+        }
+      : {}),
+    scope: run.scope === 'Team' ? { type: 'Team' } : { type: 'User', uid: run.principal_id },
+    execution_location: 'REMOTE',
+    is_sandbox_running: run.worker_id !== null,
+    is_run_type_cancellable: true,
+    attempt: run.attempt,
+    execution: run.execution,
+    ...(run.result === null ? {} : { result: run.result }),
+  }
+}
+
+export const viewRuns = (
+  runs: RunRow[],
+  next_cursor: string | null,
+  sessions: SessionLinks,
+): ListRunsResponse => ({
+  runs: runs.map((run) => viewRun(run, sessions)),
+  page_info: next_cursor === null ? { has_next_page: false } : { has_next_page: true, next_cursor },
+})
+
+/** `PT1H2M3.5S`, as in ISO 8601; parts that are zero are left out. */
+export function isoDuration(milliseconds: number): string {
+  const hours = Math.floor(milliseconds / 3_600_000)
+  const minutes = Math.floor((milliseconds % 3_600_000) / 60_000)
+  const seconds = Math.round(milliseconds % 60_000) / 1000
+  const text = `${hours ? `${hours}H` : ''}${minutes ? `${minutes}M` : ''}${seconds ? `${seconds}S` : ''}`
+  return `PT${text || '0S'}`
+}

@@ -1,0 +1,235 @@
+import { accessSync, constants, existsSync, lstatSync, readlinkSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { quote } from './file-operations.ts'
+import type { EgressPolicy, SandboxLimits } from './sandbox.ts'
+import { isUnder, type Staging } from './staging.ts'
+
+/** Paths of this machine, looked up once at start; the launch script runs without a PATH. */
+export interface BubblewrapHost {
+  bwrap: string
+  setpriv: string
+  unshare: string
+  /** The shell commands run in: bash where the host has it. */
+  shell: string
+  /** The service's own Node, bound into the sandbox when it lies outside `/usr`. */
+  node: string
+  /** Started by root: every sandbox gets a user of its own. */
+  root: boolean
+  staging: Staging
+  /** Descriptors the service was started with and would pass on. */
+  inherited: number[]
+}
+
+/** Directories and files of one sandbox on the host. */
+export interface BubblewrapPlaces {
+  workspace: string
+  home: string
+  tmp: string
+  /** Shared by all sandboxes: `passwd`, `group`, `gitconfig`, `hosts`. */
+  common: string
+}
+
+export interface BubblewrapCommand {
+  places: BubblewrapPlaces
+  /** Names the sandbox in the command line of its processes, where the warden finds it. */
+  marker: string
+  /** The sandbox's user on the host; `null`: the one the service runs as. */
+  uid: number | null
+  /** Files in which the process joins the sandbox's control group before it becomes `bwrap`. */
+  join_files: string[]
+  /** While this file exists nothing is started. */
+  frozen_file: string
+  /** Once this file exists the sandbox has another owner and nothing is started any more. */
+  successor_file: string
+  limits: SandboxLimits
+  weak_limits: boolean
+  egress: EgressPolicy
+  cwd: string
+  env: Record<string, string>
+  command: string
+}
+
+/** A program and its arguments. */
+export type Launch = [file: string, ...args: string[]]
+
+/** Descriptors of the started process beyond the standard three. */
+export const DESCRIPTORS = { arguments: 3, command: 4, status: 5, seccomp: 6 } as const
+
+const NODE_PREFIX = '/opt/node'
+const SHM_BYTES = 64 * 1024 ** 2
+const COMMAND_FILE = '/run/command'
+/** Of `/etc` only what programs need to run; no accounts, keys or configuration that may hold credentials. */
+const ETC = [
+  'alternatives',
+  'bash.bashrc',
+  'ca-certificates',
+  'ca-certificates.conf',
+  'crypto-policies',
+  'debian_version',
+  'fonts',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'magic',
+  'mime.types',
+  'nsswitch.conf',
+  'os-release',
+  'perl',
+  'pki',
+  'protocols',
+  'python3',
+  'services',
+  'ssl',
+  'terminfo',
+  'timezone',
+]
+
+/**
+ * The program and arguments that become `bwrap` in the sandbox's control group, under the sandbox's user and with an
+ * empty environment: what PID 1 of a sandbox is started with, every process in it can read. The arguments proper go
+ * through a descriptor, since command lines are readable too.
+ */
+export function makeLaunch(host: BubblewrapHost, command: BubblewrapCommand): Launch {
+  const identity =
+    command.uid === null
+      ? []
+      : [host.setpriv, `--reuid=${command.uid}`, `--regid=${command.uid}`, '--clear-groups', '--']
+  const words = [
+    '/usr/bin/env',
+    '-i',
+    ...identity,
+    host.bwrap,
+    ...markerArguments(command.marker),
+    '--args',
+    String(DESCRIPTORS.arguments),
+    '--',
+    host.shell,
+    COMMAND_FILE,
+  ]
+  const script = [
+    ...host.inherited.map((descriptor) => `exec ${descriptor}>&-`),
+    `while [ -e ${quote(command.frozen_file)} ]; do sleep 0.1; done`,
+    `[ ! -e ${quote(command.successor_file)} ] || exit 125`,
+    ...command.join_files.map((file) => `echo 0 > ${quote(file)} || exit 125`),
+    // When memory runs out on the host, sandboxes go before the service does.
+    'echo 500 > /proc/self/oom_score_adj',
+    ...host.staging.script,
+    `exec ${words.map(quote).join(' ')}`,
+  ].join('\n')
+  // A plain sh cannot name descriptors above 9. Bash takes a socket as standard input for a remote login and would read
+  // the service's own .bashrc.
+  const shell: Launch = host.inherited.length > 0 ? [host.shell, '--norc', '-c'] : ['/bin/sh', '-c']
+  return host.staging.script.length > 0
+    ? [host.unshare, '--mount', '--propagation', 'private', ...shell, script]
+    : [...shell, script]
+}
+
+/** First arguments of every `bwrap` of this sandbox; its process 1 carries them too. */
+export function markerArguments(marker: string): string[] {
+  return ['--setenv', 'RUNYARD_SANDBOX', marker]
+}
+
+/** What `bwrap` reads from its arguments descriptor. */
+export function makeArguments(host: BubblewrapHost, command: BubblewrapCommand): Buffer {
+  const { places } = command
+  const at = host.staging.at
+  const words = [
+    ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
+    ...['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox', '--cap-drop', 'ALL'],
+    ...(command.egress === 'open' ? ['--share-net'] : []),
+    ...systemDirectories(),
+    ...etcFiles(at(places.common), command.egress),
+    ...nodeFiles(host.node, at),
+    ...['--proc', '/proc', '--dev', '/dev'],
+    ...['--perms', '1777', '--size', String(SHM_BYTES), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--bind', at(places.tmp), '/tmp', '--symlink', '../tmp', '/var/tmp'],
+    ...['--bind', at(places.home), '/home/agent', '--bind', at(places.workspace), '/workspace'],
+    ...['--ro-bind-data', String(DESCRIPTORS.command), COMMAND_FILE, '--remount-ro', '/'],
+    ...['--seccomp', String(DESCRIPTORS.seccomp), '--json-status-fd', String(DESCRIPTORS.status)],
+    ...['--chdir', '/workspace', '--clearenv'],
+    ...markerArguments(command.marker),
+    ...Object.entries({ ...defaultEnvironment(host), ...command.env }).flatMap(([name, value]) => [
+      '--setenv',
+      name,
+      value,
+    ]),
+  ]
+  return Buffer.from(`${words.join('\0')}\0`)
+}
+
+/** The script the sandbox's shell reads; what precedes the command stands on its first line to keep line numbers. */
+export function makeScript(host: BubblewrapHost, command: BubblewrapCommand): string {
+  const processes = basename(host.shell) === 'bash' ? '-u' : '-p'
+  // Set inside: there the number of processes is counted by sandbox, not by the user's whole session.
+  const weak = `ulimit ${processes} ${command.limits.pids}; ulimit -d ${Math.ceil(command.limits.memory_bytes / 1024)}; `
+  const move = command.cwd === '/workspace' ? '' : `cd -- ${quote(command.cwd)} || exit 126; `
+  return `umask 022; ulimit -c 0; ${command.weak_limits ? weak : ''}${move}${command.command}\n`
+}
+
+function defaultEnvironment(host: BubblewrapHost): Record<string, string> {
+  const node = isUnder(host.node, '/usr') ? dirname(host.node) : join(NODE_PREFIX, 'bin')
+  return {
+    PATH: `${node}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+    HOME: '/home/agent',
+    USER: 'agent',
+    LOGNAME: 'agent',
+    SHELL: host.shell,
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+  }
+}
+
+function systemDirectories(): string[] {
+  const words = ['--ro-bind', '/usr', '/usr']
+  for (const name of ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32']) {
+    const path = `/${name}`
+    if (!existsSync(path)) continue
+    if (lstatSync(path).isSymbolicLink()) words.push('--symlink', readlinkSync(path), path)
+    else words.push('--ro-bind', path, path)
+  }
+  return words
+}
+
+function etcFiles(common: string, egress: EgressPolicy): string[] {
+  const open = egress === 'open'
+  return [
+    ...ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...['passwd', 'group', 'gitconfig'].flatMap((name) => ['--ro-bind', join(common, name), `/etc/${name}`]),
+    ...['--ro-bind', open ? '/etc/hosts' : join(common, 'hosts'), '/etc/hosts'],
+    ...(open ? ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'] : []),
+  ]
+}
+
+function nodeFiles(node: string, at: Staging['at']): string[] {
+  if (isUnder(node, '/usr')) return []
+  const words = ['--ro-bind', at(node), join(NODE_PREFIX, 'bin/node')]
+  if (existsSync(npmOf(node))) {
+    words.push('--ro-bind', at(npmOf(node)), join(NODE_PREFIX, 'lib/node_modules/npm'))
+    for (const name of ['npm', 'npx'])
+      words.push('--symlink', `../lib/node_modules/npm/bin/${name}-cli.js`, join(NODE_PREFIX, 'bin', name))
+  }
+  return words
+}
+
+/** The npm that came with this Node, if any: only it and the binary are bound, never the directories around them. */
+export function npmOf(node: string): string {
+  return join(dirname(dirname(node)), 'lib/node_modules/npm')
+}
+
+/** The first of `names` on the PATH or in the usual places; `null` when none is there. */
+export function findProgram(...names: string[]): string | null {
+  const directories = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/bin', '/sbin', '/bin']
+  for (const name of names)
+    for (const directory of directories) {
+      const path = join(directory, name)
+      try {
+        if (directory.startsWith('/')) accessSync(path, constants.X_OK)
+        else continue
+        return path
+      } catch {
+        // Not here.
+      }
+    }
+  return null
+}

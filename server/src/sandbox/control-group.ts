@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SandboxLimits } from './sandbox.ts'
+
+const MOUNT = '/sys/fs/cgroup'
+const KILL_LIMIT_MS = 1000
+const V1_CONTROLLERS = ['memory', 'pids', 'freezer', 'cpu'] as const
+const CPU_PERIOD_US = 100_000
+
+/**
+ * The control group of one sandbox, as plain data: any process that may write there can freeze and kill by it.
+ * A process started in it cannot leave, and neither can anything it forks.
+ */
+export type ControlGroup =
+  | { version: 1; memory: string; pids: string; freezer: string; cpu: string }
+  | { version: 2; unified: string; hard: boolean }
+
+/** Where control groups can be made here, found once at start. */
+export type ControlGroupParent = ControlGroup
+
+/** The parent under which this process may make control groups; `null` when it may not. */
+export function findControlGroupParent(): ControlGroupParent | null {
+  for (const parent of [findV1(), ...findV2()]) if (parent && probe(parent)) return parent
+  return null
+}
+
+/** Whether memory and process limits hold, not only freezing and killing. */
+export function limitsHold(group: ControlGroup | null): boolean {
+  return group !== null && (group.version === 1 || group.hard)
+}
+
+export function makeControlGroup(
+  parent: ControlGroupParent,
+  name: string,
+  limits: SandboxLimits,
+): ControlGroup {
+  const group = mapPaths(parent, (path) => join(path, name))
+  for (const path of pathsOf(group)) mkdirSync(path, { recursive: true })
+  if (group.version === 1) {
+    write(group.memory, 'memory.limit_in_bytes', limits.memory_bytes)
+    // Absent without swap accounting; then there is no swap to limit or the kernel was told not to.
+    writeIfPresent(group.memory, 'memory.memsw.limit_in_bytes', limits.memory_bytes)
+    write(group.pids, 'pids.max', limits.pids)
+    writeIfPresent(group.cpu, 'cpu.cfs_quota_us', Math.round(limits.cpus * CPU_PERIOD_US))
+  } else if (group.hard) {
+    write(group.unified, 'memory.max', limits.memory_bytes)
+    writeIfPresent(group.unified, 'memory.swap.max', 0)
+    write(group.unified, 'pids.max', limits.pids)
+    writeIfPresent(group.unified, 'cpu.max', `${Math.round(limits.cpus * CPU_PERIOD_US)} ${CPU_PERIOD_US}`)
+  }
+  return group
+}
+
+/**
+ * Files into which a single-threaded process writes `0` to join. In version 1 that is `tasks`: `cgroup.procs` waits for
+ * a lock of the whole machine, 25 ms instead of 0 for each command.
+ */
+export function joinFiles(group: ControlGroup): string[] {
+  return pathsOf(group).map((path) => join(path, group.version === 1 ? 'tasks' : 'cgroup.procs'))
+}
+
+export async function freezeControlGroup(group: ControlGroup): Promise<void> {
+  const [file, value] =
+    group.version === 1
+      ? [join(group.freezer, 'freezer.state'), 'FROZEN']
+      : [join(group.unified, 'cgroup.freeze'), '1']
+  if (!existsSync(file)) return
+  writeFileSync(file, value)
+  // Both versions freeze as the tasks get there; the caller relies on nothing running any more.
+  const frozen =
+    group.version === 1
+      ? () => readFileSync(file, 'utf8').trim() === 'FROZEN'
+      : () => readFileSync(join(group.unified, 'cgroup.events'), 'utf8').includes('frozen 1')
+  await until(frozen)
+}
+
+export function thawControlGroup(group: ControlGroup): void {
+  if (group.version === 1) writeIfPresent(group.freezer, 'freezer.state', 'THAWED')
+  else writeIfPresent(group.unified, 'cgroup.freeze', 0)
+}
+
+/** Kills every process in the group, frozen or not, and returns when none is left. */
+export async function killControlGroup(group: ControlGroup): Promise<void> {
+  if (group.version === 2 && existsSync(join(group.unified, 'cgroup.kill'))) {
+    write(group.unified, 'cgroup.kill', 1)
+  } else {
+    // Frozen first: a fork bomb must not outrun the loop. The signals arrive when the group thaws.
+    await freezeControlGroup(group)
+    for (const pid of membersOf(group)) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // It ended before the freeze.
+      }
+    }
+  }
+  thawControlGroup(group)
+  await until(() => membersOf(group).length === 0)
+}
+
+/** Removes an empty group. Idempotent. */
+export function removeControlGroup(group: ControlGroup): void {
+  for (const path of pathsOf(group)) if (existsSync(path)) rmdirSync(path)
+}
+
+export function membersOf(group: ControlGroup): number[] {
+  const file = join(group.version === 1 ? group.freezer : group.unified, 'cgroup.procs')
+  if (!existsSync(file)) return []
+  return readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number)
+}
+
+function findV1(): ControlGroupParent | null {
+  const own = ownGroups()
+  const place = (controller: string) => {
+    const line = own.find(([, controllers]) => controllers?.split(',').includes(controller))
+    if (!line) return null
+    // In a container the path may be the host's, while the mount shows only the container's part.
+    const path = join(MOUNT, controller, line[2] ?? '')
+    return existsSync(path) ? path : join(MOUNT, controller)
+  }
+  const [memory, pids, freezer, cpu] = V1_CONTROLLERS.map(place)
+  return memory && pids && freezer && cpu ? { version: 1, memory, pids, freezer, cpu } : null
+}
+
+/** Ancestors of this process's own group, nearest first: siblings of a group with processes may hold controllers. */
+function findV2(): ControlGroupParent[] {
+  const mount = existsSync(join(MOUNT, 'cgroup.controllers')) ? MOUNT : join(MOUNT, 'unified')
+  const own = ownGroups().find(([hierarchy]) => hierarchy === '0')?.[2]
+  if (own === undefined || !existsSync(join(mount, 'cgroup.controllers'))) return []
+  const parts = own.split('/').filter((part) => part && part !== '..')
+  const parents = parts.map((_, index) => join(mount, ...parts.slice(0, parts.length - 1 - index)))
+  const places = parents.length > 0 ? parents : [mount]
+  return [true, false].flatMap((hard) => places.map((unified) => ({ version: 2 as const, unified, hard })))
+}
+
+/** Whether a group can be made below `parent`, with limits if it claims them, and removed again. */
+function probe(parent: ControlGroupParent): boolean {
+  const name = `runyard-probe-${randomUUID()}`
+  try {
+    if (parent.version === 2 && parent.hard) {
+      const enabled = readFileSync(join(parent.unified, 'cgroup.subtree_control'), 'utf8')
+      if (!enabled.includes('memory') || !enabled.includes('pids'))
+        write(parent.unified, 'cgroup.subtree_control', '+memory +pids')
+    }
+    removeControlGroup(
+      makeControlGroup(parent, name, { memory_bytes: 1 << 28, pids: 16, cpus: 1, disk_bytes: 0 }),
+    )
+    return true
+  } catch {
+    for (const path of pathsOf(mapPaths(parent, (path) => join(path, name)))) {
+      try {
+        rmdirSync(path)
+      } catch {
+        // Not made.
+      }
+    }
+    return false
+  }
+}
+
+function ownGroups(): string[][] {
+  if (!existsSync('/proc/self/cgroup')) return []
+  return readFileSync('/proc/self/cgroup', 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(':'))
+}
+
+function mapPaths(group: ControlGroup, change: (path: string) => string): ControlGroup {
+  if (group.version === 2) return { ...group, unified: change(group.unified) }
+  const { memory, pids, freezer, cpu } = group
+  return {
+    version: 1,
+    memory: change(memory),
+    pids: change(pids),
+    freezer: change(freezer),
+    cpu: change(cpu),
+  }
+}
+
+function pathsOf(group: ControlGroup): string[] {
+  // Controllers may share one mount (`cpu,cpuacct` and its links do).
+  if (group.version === 2) return [group.unified]
+  return [...new Set([group.memory, group.pids, group.freezer, group.cpu])]
+}
+
+function write(path: string, file: string, value: string | number): void {
+  writeFileSync(join(path, file), String(value))
+}
+
+function writeIfPresent(path: string, file: string, value: string | number): void {
+  if (existsSync(join(path, file))) write(path, file, value)
+}
+
+async function until(reached: () => boolean): Promise<void> {
+  const deadline = performance.now() + KILL_LIMIT_MS
+  while (!reached() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 2))
+}

@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { PassThrough, type Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+const HEADER_BYTES = 8
+const STDERR = 2
+
+/**
+ * Takes Docker's multiplexed attach stream apart. Each frame is a header (stream number, three zeroes, length) and its
+ * data. Unlike the client's own demultiplexer it waits for a slow reader, so a command cannot fill the memory.
+ */
+export function splitDockerStream(source: Readable): { stdout: Readable; stderr: Readable } {
+  const stdout = new PassThrough()
+  const stderr = new PassThrough()
+  const frames = new FrameReader(async (number, data) => {
+    const target = number === STDERR ? stderr : stdout
+    if (!target.destroyed && !target.write(data))
+      await Promise.race([once(target, 'drain'), once(target, 'close')])
+  })
+  // A connection that breaks ends the output; how the command ended is asked for separately.
+  pipeline(source, frames)
+    .catch(() => {})
+    .finally(() => {
+      stdout.end()
+      stderr.end()
+    })
+  return { stdout, stderr }
+}
+
+class FrameReader extends Writable {
+  readonly #deliver: (stream: number, data: Buffer) => Promise<void>
+  #header = Buffer.alloc(0)
+  #left = 0
+
+  constructor(deliver: (stream: number, data: Buffer) => Promise<void>) {
+    super()
+    this.#deliver = deliver
+  }
+
+  override _write(chunk: Buffer, _encoding: string, callback: (error?: Error) => void): void {
+    this.#read(chunk).then(() => callback(), callback)
+  }
+
+  async #read(chunk: Buffer): Promise<void> {
+    let rest = chunk
+    while (rest.length > 0) {
+      if (this.#left === 0) {
+        const missing = HEADER_BYTES - this.#header.length
+        this.#header = Buffer.concat([this.#header, rest.subarray(0, missing)])
+        rest = rest.subarray(missing)
+        if (this.#header.length === HEADER_BYTES) this.#left = this.#header.readUInt32BE(4)
+        // A frame may be empty; the next header follows at once.
+        if (this.#header.length === HEADER_BYTES && this.#left === 0) this.#header = Buffer.alloc(0)
+      } else {
+        const data = rest.subarray(0, this.#left)
+        rest = rest.subarray(data.length)
+        this.#left -= data.length
+        await this.#deliver(this.#header.readUInt8(0), data)
+        if (this.#left === 0) this.#header = Buffer.alloc(0)
+      }
+    }
+  }
+}

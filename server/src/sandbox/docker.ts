@@ -1,0 +1,326 @@
+import { createHash } from 'node:crypto'
+import Docker from 'dockerode'
+import { makeOwnedArchive } from './docker-archive.ts'
+import { DockerContainer } from './docker-container.ts'
+import { ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
+import { makeFileOperations } from './file-operations.ts'
+import {
+  type ExecHandle,
+  type ExecOptions,
+  requireEgress,
+  type Sandbox,
+  type SandboxBackend,
+  type SandboxCapabilities,
+  SandboxFault,
+  type SandboxInfo,
+  type SandboxRef,
+  type SandboxSpec,
+} from './sandbox.ts'
+
+export const DEFAULT_IMAGE = 'node:24-bookworm'
+
+const HOME = '/home/agent'
+const TMP_BYTES = 256 * 1024 ** 2
+const SHM_BYTES = 64 * 1024 ** 2
+const PULL_LIMIT_MS = 10 * 60_000
+const GITCONFIG = '[user]\n\tname = Runyard agent\n\temail = agent@runyard.invalid\n'
+
+const LABELS = {
+  installation: 'runyard.installation',
+  sandbox: 'runyard.sandbox',
+  run_id: 'runyard.run_id',
+  attempt: 'runyard.attempt',
+  part: 'runyard.part',
+} as const
+
+export interface DockerOptions {
+  installation_id: string
+  /** Used when a spec names no image. */
+  default_image?: string
+  /** How long pulling the default image may take when the backend is opened. */
+  pull_limit_ms?: number
+  /** A runtime configured in the engine, such as `runsc`; absent: the engine's default. */
+  runtime?: string
+}
+
+/**
+ * Opens the Docker backend on the engine `DOCKER_HOST` names, else on the local socket. A sandbox is two labelled
+ * volumes, the workspace and the home directory, and a container for each attempt: making the container of an attempt
+ * is what takes the volumes over. Throws `SandboxFault` when no engine answers or the default image cannot be had.
+ */
+export async function openDocker(options: DockerOptions): Promise<SandboxBackend> {
+  const docker = new Docker()
+  try {
+    await docker.ping()
+  } catch (error) {
+    throw new SandboxFault(`no Docker engine answers: ${messageOf(error)}`)
+  }
+  const backend = new DockerBackend(docker, options)
+  await backend.requireImage(options.default_image ?? DEFAULT_IMAGE, options.pull_limit_ms ?? PULL_LIMIT_MS)
+  return backend
+}
+
+class DockerBackend implements SandboxBackend {
+  readonly name = 'docker'
+  readonly capabilities: SandboxCapabilities = {
+    isolation: 'container',
+    pause: true,
+    limits: 'hard',
+    disk_quota: false,
+    egress: ['none', 'open'],
+    background_processes: true,
+  }
+  readonly description: string
+  readonly #docker: Docker
+  readonly #options: DockerOptions
+  /** Tells installations on one engine apart in names. */
+  readonly #place: string
+
+  constructor(docker: Docker, options: DockerOptions) {
+    this.#docker = docker
+    this.#options = options
+    this.#place = createHash('sha256').update(options.installation_id).digest('hex').slice(0, 12)
+    this.description = [
+      `docker: a container per run without capabilities (${options.runtime ?? 'default runtime'})`,
+      'memory, processes and CPU limited',
+      'no disk quota',
+    ].join('; ')
+  }
+
+  async create(spec: SandboxSpec): Promise<Sandbox> {
+    requireEgress(this, spec)
+    const image = spec.image ?? this.#options.default_image ?? DEFAULT_IMAGE
+    await this.requireImage(image, PULL_LIMIT_MS)
+    for (const { ref } of await this.#find({ run_id: spec.run_id })) {
+      if (ref.attempt >= spec.attempt)
+        throw new SandboxFault(`Run ${spec.run_id} already has a sandbox of attempt ${ref.attempt}`)
+      await this.destroy(ref)
+    }
+    const id = `runyard-${this.#place}-${nameOfRun(spec.run_id)}-${spec.attempt}`
+    const ref = { backend: this.name, id, run_id: spec.run_id, attempt: spec.attempt }
+    try {
+      for (const part of ['workspace', 'home'] as const)
+        await this.#docker.createVolume({
+          Name: `${id}-${part}`,
+          Labels: { ...this.#labels(ref), [LABELS.part]: part },
+        })
+      await this.#giveVolumes(ref, image)
+      const container = await this.#createContainer(ref, spec, image)
+      await container.start()
+      return this.#open(ref, spec, container)
+    } catch (error) {
+      await this.destroy(ref).catch(() => {})
+      throw error instanceof SandboxFault ? error : new SandboxFault(messageOf(error))
+    }
+  }
+
+  async attach(spec: SandboxSpec): Promise<Sandbox | null> {
+    requireEgress(this, spec)
+    const [latest] = await this.#find({ run_id: spec.run_id })
+    if (!latest || latest.ref.attempt > spec.attempt) return null
+    const ref = { ...latest.ref, attempt: spec.attempt }
+    const image = spec.image ?? this.#options.default_image ?? DEFAULT_IMAGE
+    await this.requireImage(image, PULL_LIMIT_MS)
+    // The name is free or ours: whoever makes a container of the highest attempt owns the volumes.
+    const container = await this.#createContainer(ref, spec, image).catch(async (error) => {
+      if (statusOf(error) !== 409) throw new SandboxFault(messageOf(error))
+      await ignoreStatus([404, 409], this.#docker.getContainer(containerName(ref)).kill())
+      return this.#docker.getContainer(containerName(ref))
+    })
+    const containers = await this.#containersOf(ref.id)
+    const overtaken = containers.some((other) => other.attempt > spec.attempt)
+    // Volumes removed in between are made anew by the engine, empty and without labels.
+    const [still_there] = overtaken ? [] : await this.#find({ run_id: spec.run_id })
+    if (!still_there) {
+      await ignoreStatus([404, 409], container.remove({ force: true, v: true }))
+      return null
+    }
+    for (const other of containers)
+      if (other.attempt < spec.attempt)
+        await ignoreStatus([404, 409], this.#docker.getContainer(other.name).remove({ force: true, v: true }))
+    await ignoreStatus([304], container.start())
+    return this.#open(ref, spec, container)
+  }
+
+  async list(): Promise<SandboxInfo[]> {
+    return this.#find({})
+  }
+
+  async freeze(ref: SandboxRef): Promise<void> {
+    await ignoreStatus([404, 409], this.#docker.getContainer(containerName(ref)).pause())
+  }
+
+  async thaw(ref: SandboxRef): Promise<void> {
+    await ignoreStatus([404, 409, 500], this.#docker.getContainer(containerName(ref)).unpause())
+  }
+
+  /** Stops the attempt's container: its owner can start nothing any more, a later attempt gets a new one. */
+  async kill(ref: SandboxRef): Promise<void> {
+    await ignoreStatus([404, 409], this.#docker.getContainer(containerName(ref)).kill())
+  }
+
+  async destroy(ref: SandboxRef): Promise<void> {
+    const containers = await this.#containersOf(ref.id)
+    if (containers.some((container) => container.attempt > ref.attempt)) return
+    for (const { name } of containers)
+      await ignoreStatus([404, 409], this.#docker.getContainer(name).remove({ force: true, v: true }))
+    // In use (409) means: a later attempt took it over since. The workspace goes last, it is what makes the sandbox.
+    for (const part of ['home', 'workspace'])
+      await ignoreStatus([404, 409], this.#docker.getVolume(`${ref.id}-${part}`).remove())
+  }
+
+  /** Pulls the image when it is not there; refuses what would undo the sandbox. */
+  async requireImage(image: string, limit_ms: number): Promise<void> {
+    const inspect = () => this.#docker.getImage(image).inspect()
+    let info = await inspect().catch(() => null)
+    if (!info) {
+      try {
+        const progress = await this.#docker.pull(image, { abortSignal: AbortSignal.timeout(limit_ms) })
+        await new Promise<void>((resolve, reject) =>
+          this.#docker.modem.followProgress(progress, (error) => (error ? reject(error) : resolve())),
+        )
+        info = await inspect()
+      } catch (error) {
+        throw new SandboxFault(`image ${image} is not there and cannot be pulled: ${messageOf(error)}`)
+      }
+    }
+    // Such volumes give room past the read-only root and stay behind.
+    if (Object.keys(info.Config.Volumes ?? {}).length > 0)
+      throw new SandboxFault(`image ${image} declares volumes, which sandboxes do not allow`)
+  }
+
+  #open(ref: SandboxRef, spec: SandboxSpec, container: Docker.Container): Sandbox {
+    const inside = new DockerContainer(container)
+    const exec = (options: ExecOptions, env: Record<string, string>): ExecHandle => inside.exec(options, env)
+    return {
+      ref,
+      workspace: '/workspace',
+      exec: (options) => exec(options, { ...spec.env, ...options.env }),
+      ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
+      killAll: () => inside.killAll(),
+      destroy: () => this.destroy(ref),
+    }
+  }
+
+  /**
+   * Makes the volumes the sandbox user's own. They are root's at first, and root inside has no capability to change
+   * that; the engine unpacks an archive with all of them, but only over a writable root, so into a container that is
+   * never started.
+   */
+  async #giveVolumes(ref: SandboxRef, image: string): Promise<void> {
+    const container = await this.#docker.createContainer({
+      name: `${ref.id}.volumes`,
+      Image: image,
+      Labels: this.#labels(ref),
+      Entrypoint: ['true'],
+      HostConfig: { NetworkMode: 'none', Mounts: mountsOf(ref) },
+    })
+    const archive = makeOwnedArchive({
+      workspace: null,
+      [HOME.slice(1)]: null,
+      [`${HOME.slice(1)}/.gitconfig`]: GITCONFIG,
+    })
+    await container.putArchive(archive, { path: '/' })
+    await container.remove({ force: true })
+  }
+
+  async #createContainer(ref: SandboxRef, spec: SandboxSpec, image: string): Promise<Docker.Container> {
+    const { limits } = spec
+    return this.#docker.createContainer({
+      name: containerName(ref),
+      Image: image,
+      Labels: this.#labels(ref),
+      // Root without capabilities: process 1 is out of the reach of the commands, which run as 1000.
+      User: '0:0',
+      Entrypoint: ['sleep', '2147483647'],
+      Cmd: [],
+      WorkingDir: '/workspace',
+      Env: [`HOME=${HOME}`, 'USER=agent', 'LANG=C.UTF-8', 'TERM=dumb', `RUNYARD_SANDBOX=${ref.id}`],
+      Hostname: 'sandbox',
+      Healthcheck: { Test: ['NONE'] },
+      HostConfig: {
+        CapDrop: ['ALL'],
+        SecurityOpt: ['no-new-privileges'],
+        ReadonlyRootfs: true,
+        Init: true,
+        NetworkMode: spec.egress === 'open' ? 'bridge' : 'none',
+        Memory: limits.memory_bytes,
+        MemorySwap: limits.memory_bytes,
+        NanoCpus: Math.round(limits.cpus * 1e9),
+        PidsLimit: limits.pids,
+        OomScoreAdj: 500,
+        Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
+        Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,size=${TMP_BYTES},mode=1777` },
+        ShmSize: SHM_BYTES,
+        IpcMode: 'private',
+        LogConfig: { Type: 'none', Config: {} },
+        Mounts: mountsOf(ref),
+        ...(this.#options.runtime === undefined ? {} : { Runtime: this.#options.runtime }),
+      },
+    })
+  }
+
+  /** Sandboxes by their workspace volumes, the latest attempt first. */
+  async #find(filter: { run_id?: string }): Promise<SandboxInfo[]> {
+    const label = [`${LABELS.installation}=${this.#options.installation_id}`]
+    if (filter.run_id !== undefined) label.push(`${LABELS.run_id}=${filter.run_id}`)
+    const [{ Volumes: volumes }, containers] = await Promise.all([
+      this.#docker.listVolumes({
+        filters: JSON.stringify({ label: [...label, `${LABELS.part}=workspace`] }),
+      }),
+      this.#listContainers(label),
+    ])
+    return (volumes ?? [])
+      .map((volume) => {
+        const id = volume.Labels[LABELS.sandbox] ?? ''
+        const attempts = containers.filter((container) => container.id === id).map(({ attempt }) => attempt)
+        const attempt = Math.max(Number(volume.Labels[LABELS.attempt]), ...attempts)
+        const run_id = volume.Labels[LABELS.run_id] ?? ''
+        const created_at = 'CreatedAt' in volume ? Date.parse(String(volume.CreatedAt)) : 0
+        return { ref: { backend: this.name, id, run_id, attempt }, created_at }
+      })
+      .sort((a, b) => b.ref.attempt - a.ref.attempt)
+  }
+
+  async #containersOf(id: string): Promise<Array<{ id: string; name: string; attempt: number }>> {
+    return this.#listContainers([`${LABELS.sandbox}=${id}`])
+  }
+
+  async #listContainers(label: string[]): Promise<Array<{ id: string; name: string; attempt: number }>> {
+    const containers = await this.#docker.listContainers({ all: true, filters: JSON.stringify({ label }) })
+    return containers.map(({ Id, Labels }) => ({
+      id: Labels[LABELS.sandbox] ?? '',
+      name: Id,
+      attempt: Number(Labels[LABELS.attempt]),
+    }))
+  }
+
+  #labels(ref: SandboxRef): Record<string, string> {
+    return {
+      [LABELS.installation]: this.#options.installation_id,
+      [LABELS.sandbox]: ref.id,
+      [LABELS.run_id]: ref.run_id,
+      [LABELS.attempt]: String(ref.attempt),
+    }
+  }
+}
+
+function mountsOf(ref: SandboxRef): Docker.MountConfig {
+  const mount = (part: string, target: string) => ({
+    Type: 'volume' as const,
+    Source: `${ref.id}-${part}`,
+    Target: target,
+    // Else the engine gives an empty volume the owner its directory has in the image.
+    VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: '', Options: {} } },
+  })
+  return [mount('workspace', '/workspace'), mount('home', HOME)]
+}
+
+function containerName(ref: SandboxRef): string {
+  return `${ref.id}.${ref.attempt}`
+}
+
+function nameOfRun(run_id: string): string {
+  if (/^[A-Za-z0-9_-]{1,64}$/.test(run_id)) return run_id
+  return createHash('sha256').update(run_id).digest('hex').slice(0, 32)
+}

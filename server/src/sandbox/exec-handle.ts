@@ -1,0 +1,147 @@
+import { constants } from 'node:os'
+import { Readable, type Writable } from 'node:stream'
+import { finished, pipeline } from 'node:stream/promises'
+import { DEFAULT_MAX_OUTPUT_BYTES, ExecOutput } from './exec-output.ts'
+import type { ExecExit, ExecHandle, ExecOptions } from './sandbox.ts'
+
+/** How long the pipes of a killed command may take to close before they are cut. */
+const CLOSE_LIMIT_MS = 500
+
+/** A command as a backend has started it. */
+export interface RunningCommand {
+  /** `null` when the command was started without standard input. */
+  stdin: Writable | null
+  stdout: Readable
+  stderr: Readable
+  /** Resolves when the command itself has ended; rejects only with `SandboxFault`. */
+  ended: Promise<{ code: number | null; signal: string | null }>
+  /** Kills the whole process tree. Idempotent; never throws. */
+  kill(): Promise<void>
+}
+
+/**
+ * Turns a command being started into the `ExecHandle` callers see: caps and streams its output, feeds its input and
+ * ends it at the timeout, the abort or the call of `kill`, whichever comes first.
+ */
+export function superviseExec(
+  options: ExecOptions,
+  start: () => RunningCommand | Promise<RunningCommand>,
+): ExecHandle {
+  const output = new ExecOutput(options.max_output_bytes ?? DEFAULT_MAX_OUTPUT_BYTES)
+  const stop = Promise.withResolvers<'timed_out' | 'aborted' | 'killed'>()
+  const onAbort = () => stop.resolve('aborted')
+  if (options.signal?.aborted) onAbort()
+  else options.signal?.addEventListener('abort', onAbort, { once: true })
+  const timer =
+    options.timeout_ms === undefined
+      ? undefined
+      : setTimeout(() => stop.resolve('timed_out'), options.timeout_ms)
+
+  const run = async (): Promise<ExecExit> => {
+    try {
+      const command = await start()
+      feed(command, options.stdin)
+      const closed = collect(command, output)
+      // A failure of the sandbox shows in `ended` and is thrown below; here it only means there is nothing to kill.
+      const over = Promise.all([command.ended, closed]).then(
+        () => 'over' as const,
+        () => 'over' as const,
+      )
+      const reason = await Promise.race([over, stop.promise])
+      if (reason === 'over') {
+        const ended = await command.ended
+        return {
+          ...ended,
+          timed_out: false,
+          aborted: false,
+          truncated_bytes: output.truncated_bytes,
+        }
+      }
+      await command.kill()
+      await before(CLOSE_LIMIT_MS, over)
+      command.stdout.destroy()
+      command.stderr.destroy()
+      await closed
+      return {
+        code: null,
+        signal: 'SIGKILL',
+        timed_out: reason === 'timed_out',
+        aborted: reason === 'aborted',
+        truncated_bytes: output.truncated_bytes,
+      }
+    } finally {
+      clearTimeout(timer)
+      options.signal?.removeEventListener('abort', onAbort)
+      output.end()
+    }
+  }
+
+  const exit = run()
+  // A caller who only reads the output must not bring the process down by an unhandled rejection.
+  exit.catch(() => {})
+  return {
+    output,
+    exit,
+    async kill() {
+      stop.resolve('killed')
+      await exit.then(
+        () => {},
+        () => {},
+      )
+    },
+  }
+}
+
+/**
+ * What a shell's exit code says. Shells report a command ended by signal n as 128 + n and nothing outside the sandbox
+ * can tell that from `exit 137`, so all backends read it the same way.
+ */
+export function exitOfShell(code: number): { code: number | null; signal: string | null } {
+  const name = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
+  return name === undefined ? { code, signal: null } : { code: null, signal: name }
+}
+
+/** Everything a command wrote, for callers that want it whole. */
+export async function collectExec(
+  handle: ExecHandle,
+): Promise<{ exit: ExecExit; stdout: Buffer; stderr: Buffer }> {
+  const parts = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] }
+  for await (const { stream, data } of handle.output) parts[stream].push(data)
+  return {
+    exit: await handle.exit,
+    stdout: Buffer.concat(parts.stdout),
+    stderr: Buffer.concat(parts.stderr),
+  }
+}
+
+function feed(command: RunningCommand, stdin: ExecOptions['stdin']): void {
+  if (stdin === undefined || !command.stdin) return
+  if (stdin instanceof Readable) {
+    // A command that ends early closes its input (EPIPE), and a source that breaks off kills what waits for it.
+    pipeline(stdin, command.stdin).catch(() => stdin.errored && command.kill())
+  } else {
+    command.stdin.on('error', () => {})
+    command.stdin.end(stdin)
+  }
+}
+
+/** Moves both pipes into `output`; resolves when both are closed, whatever the reason. */
+async function collect(command: RunningCommand, output: ExecOutput): Promise<void> {
+  const pipes = [command.stdout, command.stderr]
+  output.onDrain = () => {
+    for (const pipe of pipes) pipe.resume()
+  }
+  const pass = (stream: 'stdout' | 'stderr') => (data: Buffer) => {
+    if (!output.push(stream, data)) for (const pipe of pipes) pipe.pause()
+  }
+  command.stdout.on('data', pass('stdout'))
+  command.stderr.on('data', pass('stderr'))
+  await Promise.allSettled(pipes.map((pipe) => finished(pipe, { writable: false })))
+}
+
+async function before(milliseconds: number, promise: Promise<unknown>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, milliseconds)
+  await Promise.race([promise, late])
+  clearTimeout(timer)
+}

@@ -1,0 +1,219 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
+import { makeFileOperations, quote } from './file-operations.ts'
+import { readEnvironment, signalTree } from './process-tree.ts'
+import {
+  type ExecHandle,
+  type ExecOptions,
+  requireEgress,
+  type Sandbox,
+  type SandboxBackend,
+  type SandboxCapabilities,
+  SandboxFault,
+  type SandboxInfo,
+  type SandboxRef,
+  type SandboxSpec,
+} from './sandbox.ts'
+import { type SandboxRecord, SandboxRecords } from './sandbox-records.ts'
+import { openStandardStreams, spawnOn } from './standard-streams.ts'
+
+interface Details {
+  installation_id: string
+}
+
+/** Of the service's own environment only what programs need to find each other and their user's settings. */
+const PASSED_ON = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TMPDIR', 'TZ']
+
+/**
+ * Opens the host backend: commands run as the service's user on the host itself, with directories below
+ * `<data_dir>/sandboxes/host` as workspaces. It isolates nothing and is for machines whose owner trusts every prompt.
+ * `/workspace` in a path given to the interface means the workspace; commands find it as `$RUNYARD_WORKSPACE`.
+ */
+export async function openHost(options: {
+  data_dir: string
+  installation_id: string
+}): Promise<SandboxBackend> {
+  const root = resolve(options.data_dir, 'sandboxes', 'host')
+  await mkdir(root, { recursive: true })
+  const records = new SandboxRecords<Details>(await realpath(root))
+  await records.open()
+  return new Host(records, options.installation_id)
+}
+
+class Host implements SandboxBackend {
+  readonly name = 'host'
+  readonly capabilities: SandboxCapabilities = {
+    isolation: 'none',
+    pause: true,
+    limits: 'none',
+    disk_quota: false,
+    egress: ['open'],
+    background_processes: true,
+  }
+  readonly description =
+    'host: NO ISOLATION; agents run as the service’s user and can read and change whatever it can'
+  readonly #records: SandboxRecords<Details>
+  readonly #installation_id: string
+  readonly #place: string
+  readonly #shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
+
+  constructor(records: SandboxRecords<Details>, installation_id: string) {
+    this.#records = records
+    this.#installation_id = installation_id
+    this.#place = createHash('sha256').update(records.root).digest('hex').slice(0, 12)
+  }
+
+  async create(spec: SandboxSpec): Promise<Sandbox> {
+    requireEgress(this, spec)
+    for (const older of await this.#records.ofRun(spec.run_id)) {
+      if (older.attempt >= spec.attempt && !older.removed)
+        throw new SandboxFault(`Run ${spec.run_id} already has a sandbox of attempt ${older.attempt}`)
+      await this.destroy(this.#refOf(older))
+    }
+    const details = { installation_id: this.#installation_id }
+    const record = await this.#records.create(spec.run_id, spec.attempt, details)
+    if (!record) throw new SandboxFault(`Attempt ${spec.attempt} of run ${spec.run_id} already has a sandbox`)
+    await mkdir(this.#workspace(record.id), { mode: 0o700 })
+    return this.#open(record, spec)
+  }
+
+  async attach(spec: SandboxSpec): Promise<Sandbox | null> {
+    requireEgress(this, spec)
+    const [latest] = (await this.#records.ofRun(spec.run_id)).filter((record) => !record.removed)
+    if (!latest) return null
+    const owned = await this.#records.update(latest.id, (current) =>
+      current.removed || current.attempt > spec.attempt ? null : { ...current, attempt: spec.attempt },
+    )
+    if (!owned) return null
+    await this.#signal(owned.id, 'SIGKILL')
+    return this.#open(owned, spec)
+  }
+
+  async list(): Promise<SandboxInfo[]> {
+    return (await this.#records.list())
+      .filter((record) => record.details.installation_id === this.#installation_id)
+      .map((record) => ({ ref: this.#refOf(record), created_at: record.created_at }))
+  }
+
+  async freeze(ref: SandboxRef): Promise<void> {
+    if (await this.#owns(ref)) await this.#signal(ref.id, 'SIGSTOP')
+  }
+
+  async thaw(ref: SandboxRef): Promise<void> {
+    if (await this.#owns(ref)) await this.#signal(ref.id, 'SIGCONT')
+  }
+
+  async kill(ref: SandboxRef): Promise<void> {
+    if (await this.#owns(ref)) await this.#signal(ref.id, 'SIGKILL')
+  }
+
+  async destroy(ref: SandboxRef): Promise<void> {
+    const record = await this.#records.update(ref.id, (current) =>
+      current.attempt > ref.attempt ? null : { ...current, removed: true },
+    )
+    if (!record) return
+    await this.#signal(record.id, 'SIGKILL')
+    await this.#records.remove(record.id)
+  }
+
+  #open(record: SandboxRecord<Details>, spec: SandboxSpec): Sandbox {
+    const ref = this.#refOf(record)
+    const exec = (options: ExecOptions, env: Record<string, string>): ExecHandle =>
+      superviseExec(options, () => this.#start(record, options, env))
+    return {
+      ref,
+      workspace: '/workspace',
+      exec: (options) => exec(options, { ...spec.env, ...options.env }),
+      ...makeFileOperations((options) => exec(options, {}), {
+        import_bytes: spec.limits.disk_bytes,
+        locate: (path) => this.#locate(record.id, path),
+      }),
+      killAll: () => this.kill(ref),
+      destroy: () => this.destroy(ref),
+    }
+  }
+
+  async #start(
+    record: SandboxRecord<Details>,
+    options: ExecOptions,
+    env: Record<string, string>,
+  ): Promise<RunningCommand> {
+    const now = await this.#records.read(record.id)
+    if (!now || now.removed || now.attempt !== record.attempt)
+      throw new SandboxFault('The sandbox is gone or belongs to a later attempt')
+    const workspace = this.#workspace(record.id)
+    const directory = this.#records.directory(record.id)
+    const marker = { RUNYARD_EXEC: randomUUID() }
+    // A file, since an argument cannot be longer than 128 KiB.
+    const script = join(directory, `script-${marker.RUNYARD_EXEC}`)
+    const move = `cd -- ${quote(this.#locate(record.id, options.cwd ?? '/workspace'))} || exit 126; `
+    const child_options = {
+      cwd: workspace,
+      detached: true,
+      env: {
+        ...Object.fromEntries(PASSED_ON.map((name) => [name, process.env[name]])),
+        ...env,
+        RUNYARD_WORKSPACE: workspace,
+        ...this.#marker(record.id),
+        ...marker,
+      },
+    }
+    await writeFile(script, `${move}${options.command}\n`, { mode: 0o600 })
+    const streams = await openStandardStreams(directory, null, options.stdin)
+    const child = spawnOn(streams, [this.#shell, script], child_options)
+    const ended = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
+      child.once('error', (error) => reject(new SandboxFault(`The shell did not start: ${error.message}`)))
+      child.once('exit', (code, signal) => {
+        rm(script, { force: true }).then(
+          () => resolve(code === null ? { code, signal } : exitOfShell(code)),
+          reject,
+        )
+      })
+    })
+    return {
+      stdin: child.stdin,
+      stdout: streams.stdout,
+      stderr: streams.stderr,
+      ended,
+      kill: () => signalTree(hasEnvironment(marker), 'SIGKILL'),
+    }
+  }
+
+  async #owns(ref: SandboxRef): Promise<boolean> {
+    const record = await this.#records.read(ref.id)
+    return record !== null && record.attempt <= ref.attempt
+  }
+
+  /** Reaches what a command started, unless that emptied its environment and left its parents: the host's limit. */
+  async #signal(id: string, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void> {
+    await signalTree(hasEnvironment(this.#marker(id)), signal)
+  }
+
+  #locate(id: string, path: string): string {
+    const relative = /^\/workspace(?=\/|$)/.exec(path)
+    return relative ? this.#workspace(id) + path.slice('/workspace'.length) : path
+  }
+
+  #workspace(id: string): string {
+    return join(this.#records.directory(id), 'workspace')
+  }
+
+  #marker(id: string): Record<string, string> {
+    return { RUNYARD_SANDBOX: `${this.#place}-${id}` }
+  }
+
+  #refOf({ id, run_id, attempt }: SandboxRecord<Details>): SandboxRef {
+    return { backend: this.name, id, run_id, attempt }
+  }
+}
+
+function hasEnvironment(variables: Record<string, string>): (pid: number) => boolean {
+  const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`)
+  return (pid) => {
+    const environment = readEnvironment(pid)
+    return words.every((word) => environment.includes(word))
+  }
+}

@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+interface ProcessEntry {
+  pid: number
+  parent: number
+}
+
+/** Rounds of looking for processes forked while the last round ran. */
+const ROUNDS = 50
+
+/**
+ * Freezing and killing without control groups: the processes `isRoot` names and all their descendants, looked up in
+ * `/proc` until a round finds no new one. Weaker than a control group: it can lose a race against a fork bomb, never
+ * against a process namespace, whose members all die with its first process.
+ */
+export async function signalTree(
+  isRoot: (pid: number) => boolean,
+  signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL',
+): Promise<void> {
+  const reached = new Set<number>()
+  for (let round = 0; round < ROUNDS; round++) {
+    const fresh = findTree(isRoot).filter((pid) => !reached.has(pid))
+    if (fresh.length === 0) return
+    for (const pid of fresh) {
+      reached.add(pid)
+      try {
+        process.kill(pid, signal)
+      } catch {
+        // It ended, or belongs to somebody else who only looks like ours.
+      }
+    }
+  }
+}
+
+/** Ids of living processes for which `isRoot` holds, and of all their descendants, parents first. */
+export function findTree(isRoot: (pid: number) => boolean): number[] {
+  const entries = readProcesses()
+  const children = Map.groupBy(entries, (entry) => entry.parent)
+  const found = new Set<number>()
+  const add = (pid: number) => {
+    if (found.has(pid)) return
+    found.add(pid)
+    for (const child of children.get(pid) ?? []) add(child.pid)
+  }
+  for (const { pid } of entries) if (pid !== process.pid && isRoot(pid)) add(pid)
+  return [...found]
+}
+
+/** The command line's arguments; empty when the process is gone or not ours to see. */
+export function readArguments(pid: number): string[] {
+  return readWords(`/proc/${pid}/cmdline`)
+}
+
+/** The environment the process was started with; empty when it is gone or not ours to see. */
+export function readEnvironment(pid: number): string[] {
+  return readWords(`/proc/${pid}/environ`)
+}
+
+function readWords(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
+
+function readProcesses(): ProcessEntry[] {
+  const entries: ProcessEntry[] = []
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      // The name in parentheses may hold anything; the fields after it are plain: state, parent.
+      const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      if (state !== 'Z') entries.push({ pid: Number(name), parent: Number(parent) })
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return entries
+}

@@ -1,0 +1,192 @@
+import type { Readable } from 'node:stream'
+
+/** What a backend can promise. `isolation` is shown in the start log and in `/readyz`; nothing is chosen silently. */
+export interface SandboxCapabilities {
+  /** `container` (Docker), `namespace` (bubblewrap, weaker) or `none` (host). */
+  isolation: 'container' | 'namespace' | 'none'
+  /** Running commands can be frozen and thawed without their help. */
+  pause: boolean
+  /** `hard`: memory and process limits are enforced by cgroups; `weak`: only by rlimits; `none`: not at all. */
+  limits: 'hard' | 'weak' | 'none'
+  /** The backend itself caps what the workspace may hold; else the worker can only watch it. */
+  disk_quota: boolean
+  /** Egress policies the backend enforces. A policy that is not listed is refused at create, never ignored. */
+  egress: readonly EgressPolicy[]
+  /** A process started in one `exec` may outlive it. */
+  background_processes: boolean
+}
+
+/** `none`: no network at all. `open`: whatever the host reaches. */
+export type EgressPolicy = 'none' | 'open'
+
+export interface SandboxLimits {
+  /** Bytes of memory for all processes of the sandbox together. */
+  memory_bytes: number
+  /** Processes and threads at once. */
+  pids: number
+  /** CPUs, fractions allowed. */
+  cpus: number
+  /** Bytes the workspace may hold. Enforced only where `capabilities.disk_quota`. */
+  disk_bytes: number
+}
+
+export const DEFAULT_LIMITS: SandboxLimits = {
+  memory_bytes: 1024 ** 3,
+  pids: 256,
+  cpus: 1,
+  disk_bytes: 10 * 1024 ** 3,
+}
+
+export interface SandboxSpec {
+  run_id: string
+  attempt: number
+  /** Container image; only Docker uses it. Absent: the backend's default. */
+  image?: string
+  limits: SandboxLimits
+  egress: EgressPolicy
+  /** Set for every command; must hold no secret of the service. */
+  env: Record<string, string>
+}
+
+/**
+ * Names a sandbox across processes: JSON, small, kept in the database and handed to the warden.
+ * `id` means something only to the backend that made it.
+ */
+export interface SandboxRef {
+  backend: string
+  id: string
+  run_id: string
+  attempt: number
+}
+
+export interface ExecOptions {
+  /** A script for `bash` inside the sandbox, or `sh` where there is none; of any length. */
+  command: string
+  /** Absolute path inside the sandbox; default `/workspace`. Not a directory: exit code 126. */
+  cwd?: string
+  env?: Record<string, string>
+  /** Written to the command's standard input, which is then closed. Absent: standard input is empty. */
+  stdin?: string | Uint8Array | Readable
+  /** The whole process tree is killed after this many milliseconds. */
+  timeout_ms?: number
+  /**
+   * Bytes kept of stdout and stderr together; default 1 MiB. Beyond it the first and the last half are kept and the
+   * middle is dropped (`truncated_bytes` in the exit says how much). What is dropped is not streamed either.
+   */
+  max_output_bytes?: number
+  /** Aborting kills the whole process tree; `exit` then resolves within a second with `aborted: true`. */
+  signal?: AbortSignal
+}
+
+export interface ExecChunk {
+  stream: 'stdout' | 'stderr'
+  data: Uint8Array
+}
+
+export interface ExecExit {
+  /** Exit code; `null` when ended by a signal, the timeout or an abort. */
+  code: number | null
+  /** Shells report signal n as exit code 128 + n; every backend turns that into the signal's name. */
+  signal: string | null
+  timed_out: boolean
+  aborted: boolean
+  truncated_bytes: number
+}
+
+export interface ExecHandle {
+  /**
+   * Output in the order it arrived, each chunk once. Consume it or the command stalls when the pipe is full.
+   * Ends when the command and everything it left behind have closed their output or are killed. Never throws.
+   */
+  output: AsyncIterable<ExecChunk>
+  /** Resolves after the last chunk; rejects only with `SandboxFault` when the sandbox itself failed. */
+  exit: Promise<ExecExit>
+  /** Kills the command's whole process tree. Idempotent. */
+  kill(): Promise<void>
+}
+
+export interface FileStat {
+  type: 'file' | 'directory' | 'symlink' | 'other'
+  size: number
+  /** Milliseconds since the epoch. */
+  modified_at: number
+}
+
+/**
+ * One run's isolated place. Paths are inside the sandbox; relative ones start at `/workspace`. Every file operation is
+ * executed inside, as the sandbox's user: the host never opens a workspace path, so a symlink planted by the agent
+ * leads nowhere the agent could not go itself.
+ */
+export interface Sandbox {
+  readonly ref: SandboxRef
+  readonly workspace: '/workspace'
+  exec(options: ExecOptions): ExecHandle
+  /** At most `max_bytes` (default 10 MiB); a larger or missing file throws `SandboxFileError`. */
+  readFile(path: string, options?: { max_bytes?: number }): Promise<Buffer>
+  /** Creates parent directories; replaces what is there. */
+  writeFile(path: string, data: string | Uint8Array, options?: { mode?: number }): Promise<void>
+  /** Names and kinds of one directory, sorted by name; not recursive. */
+  listDirectory(path: string): Promise<Array<{ name: string; type: FileStat['type'] }>>
+  /** `null` when nothing is there. Does not follow a symlink at the end of the path. */
+  stat(path: string): Promise<FileStat | null>
+  deleteFile(path: string): Promise<void>
+  /** Unpacks an uncompressed tar below `path` (default `/workspace`), inside, as the sandbox's user. */
+  importTar(stream: Readable, path?: string): Promise<void>
+  /** An uncompressed tar of `path` (default `/workspace`). */
+  exportTar(path?: string): Readable
+  /** Kills every process in the sandbox within a second; the sandbox stays usable. */
+  killAll(): Promise<void>
+  /** Kills everything and removes the sandbox with its workspace. Idempotent. */
+  destroy(): Promise<void>
+}
+
+export interface SandboxInfo {
+  ref: SandboxRef
+  created_at: number
+}
+
+/** A way to isolate. `freeze`, `thaw` and `kill` work from any process of the host, given only the ref: the warden's. */
+export interface SandboxBackend {
+  readonly name: 'docker' | 'bubblewrap' | 'host'
+  readonly capabilities: SandboxCapabilities
+  /** One sentence for the start log and `/readyz`: what isolates, and what is weak about it. */
+  readonly description: string
+  create(spec: SandboxSpec): Promise<Sandbox>
+  /**
+   * Takes over the run's existing sandbox with its workspace for a new attempt, all its processes killed; `null` when
+   * there is none here (another host, removed, never made). Refuses a sandbox of a later attempt with `null`.
+   */
+  attach(spec: SandboxSpec): Promise<Sandbox | null>
+  /** Sandboxes of this installation on this host. */
+  list(): Promise<SandboxInfo[]>
+  freeze(ref: SandboxRef): Promise<void>
+  thaw(ref: SandboxRef): Promise<void>
+  /** Kills all processes; keeps the workspace. */
+  kill(ref: SandboxRef): Promise<void>
+  /** Removes the sandbox and its workspace unless a later attempt has taken it over. Idempotent. */
+  destroy(ref: SandboxRef): Promise<void>
+}
+
+/** The sandbox itself failed (engine away, disk full, killed from outside): ours, not the caller's. */
+export class SandboxFault extends Error {
+  override name = 'SandboxFault'
+}
+
+/** A file operation was refused inside the sandbox; `code` as in errno (`ENOENT`, `EISDIR`, `EFBIG`, …). */
+export class SandboxFileError extends Error {
+  override name = 'SandboxFileError'
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Throws `SandboxFault` when the backend does not enforce the egress policy asked for: it is never ignored. */
+export function requireEgress(
+  backend: Pick<SandboxBackend, 'name' | 'capabilities'>,
+  spec: SandboxSpec,
+): void {
+  if (!backend.capabilities.egress.includes(spec.egress))
+    throw new SandboxFault(`The ${backend.name} sandbox does not enforce the egress policy '${spec.egress}'`)
+}

@@ -1,0 +1,65 @@
+import { sql } from 'kysely'
+import type { Db } from './db.ts'
+import { held, type Lease } from './leases.ts'
+import { visibleTo } from './runs.ts'
+
+export interface ArtifactRow {
+  artifact_uid: string
+  run_id: string
+  artifact_type: 'FILE' | 'SCREENSHOT'
+  filename: string
+  filepath: string
+  mime_type: string
+  size_bytes: number
+  sha256: string
+  blob_key: string
+  created_at: Date
+}
+
+/** Stores an artifact and its event in one fenced statement; false when the lease is lost. */
+export async function insertArtifact(
+  db: Db,
+  lease: Lease,
+  artifact: Omit<ArtifactRow, 'created_at' | 'run_id'>,
+): Promise<boolean> {
+  const { artifact_uid, artifact_type, filename, filepath, mime_type, size_bytes } = artifact
+  const event = { artifact_uid, artifact_type, filename, filepath, mime_type, size_bytes }
+  const inserted = await sql`
+    with owned as (
+      update runs set last_sequence = last_sequence + 1, updated_at = next_update(updated_at)
+      where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS') returning run_id, last_sequence),
+    logged as (
+      insert into events (run_id, sequence, type, data)
+      select run_id, last_sequence, 'artifact.created', ${JSON.stringify(event)}::jsonb from owned)
+    insert into artifacts (artifact_uid, run_id, artifact_type, filename, filepath, mime_type, size_bytes, sha256, blob_key)
+    select ${artifact_uid}::uuid, run_id, ${artifact_type}, ${filename}, ${filepath}, ${mime_type}, ${size_bytes}::int,
+      ${artifact.sha256}, ${artifact.blob_key} from owned returning 1`.execute(db)
+  return inserted.rows.length > 0
+}
+
+/** The newest artifact of each path, so that a file that did not change is not kept twice. */
+export async function readArtifactHashes(db: Db, run_id: string): Promise<Map<string, string>> {
+  const found = await sql<{ filepath: string; sha256: string }>`
+    select distinct on (filepath) filepath, sha256 from artifacts where run_id = ${run_id}
+    order by filepath, artifact_uid desc`.execute(db)
+  return new Map(found.rows.map((row) => [row.filepath, row.sha256]))
+}
+
+export async function findArtifact(
+  db: Db,
+  artifact_uid: string,
+  viewer_id: string,
+): Promise<ArtifactRow | null> {
+  const found = await sql<ArtifactRow>`
+    select a.* from artifacts a join runs r using (run_id)
+    where a.artifact_uid = ${artifact_uid} and ${visibleTo(viewer_id)}`.execute(db)
+  return found.rows[0] ?? null
+}
+
+/** For signed links: the signature has said already that the bearer may read it. */
+export async function readArtifact(db: Db, artifact_uid: string): Promise<ArtifactRow | null> {
+  const found = await sql<ArtifactRow>`select * from artifacts where artifact_uid = ${artifact_uid}`.execute(
+    db,
+  )
+  return found.rows[0] ?? null
+}

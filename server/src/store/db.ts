@@ -1,0 +1,137 @@
+import { PGlite } from '@electric-sql/pglite'
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
+import { Kysely, PGliteDialect, PostgresDialect, type Transaction } from 'kysely'
+import pg from 'pg'
+import { AppError } from '../contract/error.ts'
+
+/** SQL is written out with `sql` tags; Kysely gives parameters, transactions, migrations and both dialects. */
+export type Db = Kysely<unknown>
+export type Trx = Transaction<unknown>
+
+/** An open database. SQL goes through `db`; `listen` hears NOTIFY, which is only ever a hint. */
+export interface Store {
+  db: Db
+  kind: 'postgres' | 'pglite'
+  /** Calls back with each payload. Reconnects by itself; what was said meanwhile is lost, so listeners also poll. */
+  listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>
+  close(): Promise<void>
+}
+
+export interface PostgresOptions {
+  url: string
+  /** Connections at most; default 10. */
+  max?: number
+  application_name?: string
+}
+
+export function openPostgres({ url, max = 10, application_name = 'runyard' }: PostgresOptions): Store {
+  const connection = {
+    connectionString: url,
+    application_name,
+    keepAlive: true,
+    connectionTimeoutMillis: 5_000,
+  }
+  const pool = new pg.Pool({
+    ...connection,
+    max,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: 30_000,
+    lock_timeout: 10_000,
+  })
+  // A broken idle connection is replaced at its next use; without a listener it would end the process.
+  pool.on('error', () => {})
+  return {
+    db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }),
+    kind: 'postgres',
+    listen: (channel, onPayload) => listenPostgres(connection, channel, onPayload),
+    close: () => pool.end(),
+  }
+}
+
+/** One connection of its own: a pooled one would take its subscriptions along when it is recycled. */
+async function listenPostgres(
+  connection: pg.ClientConfig,
+  channel: string,
+  onPayload: (payload: string) => void,
+): Promise<() => Promise<void>> {
+  let client: pg.Client | undefined
+  let closed = false
+  let retry: NodeJS.Timeout | undefined
+  const connect = async (): Promise<void> => {
+    const next = new pg.Client(connection)
+    const again = () => {
+      if (closed || client !== next) return
+      client = undefined
+      retry = setTimeout(connect, 1_000)
+      retry.unref()
+    }
+    client = next
+    next.on('notification', (message) => onPayload(message.payload ?? ''))
+    next.on('error', again)
+    next.on('end', again)
+    try {
+      await next.connect()
+      await next.query(`listen ${pg.escapeIdentifier(channel)}`)
+    } catch {
+      // Away already at the start, perhaps: polling carries on meanwhile.
+      again()
+    }
+  }
+  await connect()
+  return async () => {
+    closed = true
+    clearTimeout(retry)
+    await client?.end().catch(() => {})
+  }
+}
+
+/** `directory` absent: in memory. The caller holds the directory's lock: PGlite has none and would lose rows. */
+export async function openPglite(directory?: string): Promise<Store> {
+  const pglite = await PGlite.create({
+    ...(directory ? { dataDir: directory } : {}),
+    extensions: { pg_trgm },
+  })
+  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) })
+  return {
+    db,
+    kind: 'pglite',
+    listen: (channel, onPayload) => pglite.listen(channel, onPayload),
+    close: () => db.destroy(),
+  }
+}
+
+const UNAVAILABLE = /^(08|53|57P0[123]|25006)/
+
+/** Errors of the database that mean "away for the moment", whatever raised them. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: unknown }
+  if (typeof code === 'string') {
+    if (UNAVAILABLE.test(code)) return true
+    if (
+      ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
+    )
+      return true
+  }
+  return /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after|Client has encountered/.test(
+    error.message,
+  )
+}
+
+/** A lock that was not free in time: another request is changing the same thing. */
+export const isLockTimeout = (error: unknown): boolean =>
+  error instanceof Error && (error as { code?: unknown }).code === '55P03'
+
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  if (isUnavailable(error)) {
+    return new AppError('resource_unavailable', 'The database is away for the moment.', {
+      headers: { 'retry-after': '2' },
+      cause: error,
+    })
+  }
+  if (isLockTimeout(error)) {
+    return new AppError('conflict', 'Another request is changing this now.', { cause: error })
+  }
+  return new AppError('internal_error', 'The service failed to handle this request.', { cause: error })
+}

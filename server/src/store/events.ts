@@ -1,0 +1,150 @@
+import { sql } from 'kysely'
+import type { NewEvent, RunEvent } from '../contract/event.ts'
+import type { Db } from './db.ts'
+import { held, type Lease } from './leases.ts'
+
+const toRunEvent = ({ sequence, run_id, type, occurred_at, data }: EventRow): RunEvent =>
+  ({ sequence, run_id, type, occurred_at: occurred_at.toISOString(), data }) as RunEvent
+
+interface EventRow {
+  run_id: string
+  sequence: number
+  type: string
+  data: unknown
+  occurred_at: Date
+}
+
+/**
+ * Appends a batch in order and raises the run's `last_sequence` by as many, in one statement. Accepted while the run is
+ * CLAIMED or INPROGRESS, and for two seconds after a cancel, so that what had been streamed is kept. Usage and artifacts
+ * show in the run object, so they also move `updated_at`; output does not, which keeps the update in place (HOT).
+ * `batch` rises by one with each call of an attempt: a batch whose commit was not heard of can be sent again and is
+ * stored once. False: the lease is lost; nothing was written.
+ */
+export async function appendEvents(
+  db: Db,
+  lease: Lease,
+  batch: number,
+  events: readonly NewEvent[],
+): Promise<boolean> {
+  if (events.length === 0) return true
+  const usage = events.filter((event) => event.type === 'usage').map((event) => event.data)
+  const sum = (of: (data: (typeof usage)[number]) => number) =>
+    usage.reduce((total, data) => total + of(data), 0)
+  const visible = events.some((event) => event.type === 'usage' || event.type === 'artifact.created')
+  const stepped = events.some((event) => event.type === 'tool.result')
+  const closed = events.flatMap((event) =>
+    event.type === 'message.assistant' ? [event.data.message_id] : [],
+  )
+  const appended = await sql`
+    with owned as (
+      update runs set batch = ${batch}::int, last_sequence = last_sequence + ${events.length}
+        ${visible ? sql`, updated_at = next_update(updated_at)` : sql``}
+        ${stepped ? sql`, lost_attempts = 0` : sql``}
+        ${
+          usage.length
+            ? sql`, input_tokens = input_tokens + ${sum((u) => u.input_tokens)}::int,
+                output_tokens = output_tokens + ${sum((u) => u.output_tokens)}::int,
+                inference_cost_usd = inference_cost_usd + ${sum((u) => u.inference_cost_usd ?? 0)}::double precision`
+            : sql``
+        }
+      where ${held(lease)} and batch < ${batch}::int and (state in ('CLAIMED', 'INPROGRESS')
+        or (state = 'CANCELLED' and finished_at > clock_timestamp() - interval '2 seconds'))
+      returning run_id, last_sequence),
+    ${
+      closed.length
+        ? sql`shut as (delete from open_messages m using owned o where m.run_id = o.run_id and m.message_id = any(${closed}::text[])),`
+        : sql``
+    }
+    logged as (
+      insert into events (run_id, sequence, type, data)
+      select o.run_id, o.last_sequence - ${events.length} + e.place, e.event->>'type', e.event->'data'
+      from owned o, jsonb_array_elements(${JSON.stringify(events)}::jsonb) with ordinality e (event, place))
+    select 1 from owned`.execute(db)
+  if (appended.rows.length > 0) return true
+  const stored = await sql`select 1 from runs where ${held(lease)} and batch >= ${batch}::int`.execute(db)
+  return stored.rows.length > 0
+}
+
+/** Events after `after`, oldest first. `limit` + 1 tells whether there are more. */
+export async function readEvents(db: Db, run_id: string, after: number, limit: number): Promise<RunEvent[]> {
+  const found = await sql<EventRow>`
+    select run_id, sequence, type, data, occurred_at from events
+    where run_id = ${run_id} and sequence > ${after} order by sequence limit ${limit}`.execute(db)
+  return found.rows.map(toRunEvent)
+}
+
+/** All events of a conversation up to now, over all its runs. `without` types are left out (bulky output, say). */
+export async function readConversationEvents(
+  db: Db,
+  conversation_id: string,
+  without: readonly string[] = [],
+): Promise<RunEvent[]> {
+  const found = await sql<EventRow>`
+    select e.run_id, e.sequence, e.type, e.data, e.occurred_at from runs r join events e using (run_id)
+    where r.conversation_id = ${conversation_id} and e.type <> all(${[...without]}::text[])
+    order by e.run_id, e.sequence`.execute(db)
+  return found.rows.map(toRunEvent)
+}
+
+/** What a stream needs to know whether it has sent everything, in one snapshot with the events. */
+export interface LogState {
+  last_sequence: number
+  /** The run has ended and its worker has let go. */
+  settled: boolean
+}
+
+/** The next events together with the state of the log they belong to: one statement, so one snapshot. */
+export async function readLog(
+  db: Db,
+  run_id: string,
+  after: number,
+  limit: number,
+): Promise<{ events: RunEvent[]; log: LogState } | null> {
+  const found = await sql<{ last_sequence: number; settled: boolean; events: EventRow[] | null }>`
+    select last_sequence,
+      worker_id is null and state in ('SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED') as settled,
+      (select jsonb_agg(to_jsonb(e) order by e.sequence) from (
+        select run_id, sequence, type, data, occurred_at from events
+        where run_id = ${run_id} and sequence > ${after} order by sequence limit ${limit}) e) as events
+    from runs where run_id = ${run_id}`.execute(db)
+  const row = found.rows[0]
+  if (!row) return null
+  const events = (row.events ?? []).map((event) =>
+    toRunEvent({ ...event, occurred_at: new Date(event.occurred_at) }),
+  )
+  return { events, log: { last_sequence: row.last_sequence, settled: row.settled } }
+}
+
+export interface OpenMessage {
+  message_id: string
+  text: string
+}
+
+/** Replaces the text so far of messages on their way. Fenced; false when the lease is lost. */
+export async function writeOpenMessages(
+  db: Db,
+  lease: Lease,
+  messages: readonly OpenMessage[],
+): Promise<boolean> {
+  const written = await sql`
+    with owned as (select run_id from runs where ${held(lease)} and state = 'INPROGRESS'),
+    upserted as (
+      insert into open_messages (run_id, message_id, attempt, text)
+      select o.run_id, m.message_id, ${lease.attempt}, m.text
+      from owned o, jsonb_to_recordset(${JSON.stringify(messages)}::jsonb) m (message_id text, text text)
+      on conflict (run_id, message_id) do update set text = excluded.text, attempt = excluded.attempt)
+    select 1 from owned`.execute(db)
+  return written.rows.length > 0
+}
+
+export async function readOpenMessages(db: Db, run_id: string): Promise<OpenMessage[]> {
+  const found = await sql<OpenMessage>`
+    select message_id, text from open_messages where run_id = ${run_id} order by message_id`.execute(db)
+  return found.rows
+}
+
+/** Messages that were never completed: the turn was cut off. */
+export async function dropOpenMessages(db: Db, run_id: string): Promise<void> {
+  await sql`delete from open_messages where run_id = ${run_id}`.execute(db)
+}

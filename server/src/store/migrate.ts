@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import { AppError } from '../contract/error.ts'
+import type { Db } from './db.ts'
+import * as init from './migrations/0001_init.ts'
+
+/** Forward only, in the order of their names. A landed one never changes. */
+const MIGRATIONS = { '0001_init': init }
+
+export const SCHEMA_VERSION = Object.keys(MIGRATIONS).length
+
+/** Brings the database up to date; safe when several processes start at once (Kysely takes an advisory lock). */
+export async function migrate(db: Db): Promise<string[]> {
+  await refuseNewer(db)
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => MIGRATIONS },
+    migrationTableName: 'migrations',
+    migrationLockTableName: 'migrations_lock',
+  })
+  const { error, results } = await migrator.migrateToLatest()
+  if (error) throw error
+  return (results ?? []).filter((result) => result.status === 'Success').map((result) => result.migrationName)
+}
+
+/** `current`, or how many migrations are missing. Throws when the database is newer than this code. */
+export async function pendingMigrations(db: Db): Promise<number> {
+  const applied = await appliedMigrations(db)
+  await refuseNewer(db)
+  return Object.keys(MIGRATIONS).filter((name) => !applied.includes(name)).length
+}
+
+async function refuseNewer(db: Db): Promise<void> {
+  const unknown = (await appliedMigrations(db)).filter((name) => !(name in MIGRATIONS))
+  if (unknown.length) {
+    throw new AppError(
+      'operation_not_supported',
+      `The database was migrated by a newer version (${unknown.join(', ')}). Start that version or restore a backup.`,
+    )
+  }
+}
+
+async function appliedMigrations(db: Db): Promise<string[]> {
+  const table = await sql<{
+    present: boolean
+  }>`select to_regclass('migrations') is not null as present`.execute(db)
+  if (!table.rows[0]?.present) return []
+  const rows = await sql<{ name: string }>`select name from migrations order by name`.execute(db)
+  return rows.rows.map((row) => row.name)
+}

@@ -1,0 +1,227 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { AmbientAgentConfig } from '../contract/agent-config.ts'
+import type { ArtifactItem } from '../contract/artifact.ts'
+import { AppError } from '../contract/error.ts'
+import type { RunCreatorInfo, RunSourceType } from '../contract/run.ts'
+import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
+import type { RunState, RunStatusMessage } from '../contract/state.ts'
+import type { StoredAttachment } from './attachments.ts'
+import type { Db, Trx } from './db.ts'
+import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
+import { elapsed } from './leases.ts'
+
+/** A run to be, complete: nothing is filled in by the database but times and places. */
+export interface NewRun {
+  run_id: string
+  pool: string
+  principal_id: string
+  scope: 'User' | 'Team'
+  priority: number
+  title: string
+  prompt: string
+  name: string | null
+  model_id: string | null
+  environment_id: string | null
+  skill_spec: string | null
+  source: RunSourceType
+  config: AmbientAgentConfig
+  /** Encrypted values that `config` shows as `***`. */
+  sealed: Buffer | null
+  /** Fields of the request that are recorded but not resolved. */
+  request: Partial<RunAgentRequest>
+  metadata: Record<string, string>
+  conversation_id: string
+  parent_run_id: string | null
+  root_run_id: string
+  ancestor_run_ids: string[]
+  attachments: StoredAttachment[]
+}
+
+/** A run as stored, with the names of its people and its artifacts. */
+export interface RunRow {
+  run_id: string
+  state: RunState
+  pool: string
+  scope: 'User' | 'Team'
+  principal_id: string
+  creator_id: string
+  priority: number
+  worker_id: string | null
+  attempt: number
+  execution: number
+  last_sequence: number
+  title: string
+  prompt: string
+  name: string | null
+  model_id: string | null
+  environment_id: string | null
+  skill_spec: string | null
+  source: RunSourceType
+  config: AmbientAgentConfig
+  sealed: Uint8Array | null
+  request: Partial<RunAgentRequest>
+  metadata: Record<string, string>
+  conversation_id: string
+  parent_run_id: string | null
+  root_run_id: string
+  ancestor_run_ids: string[]
+  status_message: RunStatusMessage | null
+  result: unknown
+  input_tokens: number
+  output_tokens: number
+  inference_cost_usd: number
+  run_time_ms: number
+  created_at: Date
+  updated_at: Date
+  claimed_at: Date | null
+  started_at: Date | null
+  finished_at: Date | null
+  creator: RunCreatorInfo
+  executor: RunCreatorInfo
+  artifacts: ArtifactItem[]
+}
+
+/** Personal runs are visible to their owner only. */
+export const visibleTo = (principal_id: string): RawBuilder<boolean> =>
+  sql<boolean>`(r.scope = 'Team' or r.principal_id = ${principal_id} or r.creator_id = ${principal_id})`
+
+const person = (alias: string): RawBuilder<unknown> =>
+  sql`jsonb_build_object('uid', ${sql.ref(`${alias}.principal_id`)}, 'type', ${sql.ref(`${alias}.type`)},
+    'display_name', ${sql.ref(`${alias}.display_name`)})`
+
+const instant = (column: RawBuilder<unknown>): RawBuilder<string> =>
+  sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/** `select … from runs r …` for whole runs; a `where` on `r` follows. */
+export const selectRuns = sql`
+  select r.*, ${person('c')} as creator, ${person('e')} as executor,
+    coalesce((select jsonb_agg(jsonb_build_object('artifact_type', a.artifact_type,
+      'created_at', ${instant(sql`a.created_at`)}, 'data', jsonb_build_object(
+        'artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
+        'mime_type', a.mime_type, 'size_bytes', a.size_bytes)) order by a.artifact_uid)
+      from artifacts a where a.run_id = r.run_id), '[]') as artifacts
+  from runs r join principals c on c.principal_id = r.creator_id join principals e on e.principal_id = r.principal_id`
+
+/**
+ * Stores a run, its first two events (QUEUED, the prompt), its attachments and, when given, the idempotency key: one
+ * statement. `replayed` holds the first answer when the key was used before. Two concurrent uses of a key meet at its
+ * unique index: the second waits for the first and replays.
+ */
+export async function insertRun(
+  db: Db,
+  run: NewRun,
+  key: IdempotencyKey | null,
+): Promise<{ response: RunAgentResponse; replayed: boolean }> {
+  const answer = sql`jsonb_build_object('run_id', ${run.run_id}::text, 'task_id', ${run.run_id}::text,
+    'state', 'QUEUED', 'at_capacity', (select full_up from room))`
+  const files = JSON.stringify(run.attachments)
+  const inserted = await sql<{ response: RunAgentResponse }>`
+    with
+    -- Room is known when the pool's live workers have more free slots than there are runs waiting.
+    free as (
+      select coalesce(sum(w.slots), 0)::int - (
+        select count(*)::int from runs a join workers o using (worker_id) where o.pool = ${run.pool} and not o.lost) as n
+      from workers w where w.pool = ${run.pool} and not w.lost),
+    room as materialized (
+      select n <= 0 or n <= (select count(*) from (select 1 from runs q where q.state = 'QUEUED' and q.worker_id is null
+        and q.pool = ${run.pool} limit greatest(n, 0)) waiting) as full_up from free),
+    wish as (${key ? claimKey(key, 200, answer) : sql`select 1`}),
+    inserted as (
+      insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
+        model_id, environment_id, skill_spec, source, config, sealed, request, metadata, conversation_id, parent_run_id,
+        root_run_id, ancestor_run_ids)
+      select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.principal_id}::uuid, ${run.scope},
+        ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
+        ${run.skill_spec}, ${run.source}, ${JSON.stringify(run.config)}::jsonb, ${run.sealed}::bytea,
+        ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb, ${run.conversation_id}::uuid,
+        ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
+      from wish returning *),
+    files as (
+      insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key)
+      select f.attachment_id, i.run_id, f.file_name, f.mime_type, f.size_bytes, f.blob_key
+      from inserted i, jsonb_to_recordset(${files}::jsonb)
+        f (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text)),
+    logged as (
+      insert into events (run_id, sequence, type, data)
+      select run_id, 1, 'run.state', jsonb_build_object('state', 'QUEUED', 'execution', 1, 'attempt', 0) from inserted
+      union all
+      select run_id, 2, 'message.user', jsonb_strip_nulls(jsonb_build_object('message_id', run_id, 'text', prompt,
+        'attachments', (select jsonb_agg(jsonb_build_object('file_name', f.file_name, 'mime_type', f.mime_type,
+          'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(${files}::jsonb) f (file_name text, mime_type text))))
+      from inserted)
+    select ${answer} as response from inserted`.execute(db)
+  const row = inserted.rows[0]
+  if (row) return { response: row.response, replayed: false }
+  const earlier = key ? await readAnswer(db, key) : null
+  if (!earlier) throw new AppError('conflict', 'A request with this Idempotency-Key is still being handled.')
+  return { response: earlier.body as RunAgentResponse, replayed: true }
+}
+
+/** `null` when there is none or the caller may not see it: the two look the same from outside. */
+export async function findRun(db: Db, run_id: string, viewer_id: string): Promise<RunRow | null> {
+  const found =
+    await sql<RunRow>`${selectRuns} where r.run_id = ${run_id} and ${visibleTo(viewer_id)}`.execute(db)
+  return found.rows[0] ?? null
+}
+
+/** The newest run of a conversation that the caller may see. */
+export async function findConversationRun(
+  db: Db,
+  conversation_id: string,
+  viewer_id: string,
+): Promise<RunRow | null> {
+  const found = await sql<RunRow>`
+    ${selectRuns} where r.conversation_id = ${conversation_id} and ${visibleTo(viewer_id)}
+    order by r.run_id desc limit 1`.execute(db)
+  return found.rows[0] ?? null
+}
+
+/** Whole runs for their worker, whoever may see them. */
+export async function readRuns(db: Db, run_ids: readonly string[]): Promise<RunRow[]> {
+  const found = await sql<RunRow>`${selectRuns} where r.run_id = any(${[...run_ids]}::uuid[])`.execute(db)
+  return found.rows
+}
+
+/**
+ * QUEUED, CLAIMED, INPROGRESS or BLOCKED → CANCELLED, with its event, at once, whether or not a worker lives; the worker
+ * hears of it and stops its processes. An ended run is refused, an unknown one not found.
+ */
+export async function cancelRun(trx: Trx, run_id: string, viewer_id: string): Promise<void> {
+  const status: RunStatusMessage = { message: 'Cancelled on request.' }
+  const changed = await sql`
+    with before as (
+      select r.run_id as id, r.state as previous_state from runs r
+      where r.run_id = ${run_id} and ${visibleTo(viewer_id)} for update),
+    changed as (
+      update runs set state = 'CANCELLED', status_message = ${JSON.stringify(status)}::jsonb,
+        finished_at = date_trunc('milliseconds', clock_timestamp()), run_time_ms = ${elapsed}, claimed_at = null,
+        interrupt_attempt = null, updated_at = next_update(updated_at), last_sequence = last_sequence + 1
+      from before where run_id = id and state in ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED')
+      returning run_id, last_sequence, execution, attempt, previous_state, status_message)
+    insert into events (run_id, sequence, type, data)
+    select run_id, last_sequence, 'run.state', jsonb_build_object('state', 'CANCELLED', 'previous_state', previous_state,
+      'execution', execution, 'attempt', attempt, 'status_message', status_message) from changed
+    returning 1`.execute(trx)
+  if (changed.rows.length > 0) return
+  const run = await findRun(trx, run_id, viewer_id)
+  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+  throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
+}
+
+/** Asks the worker to stop the current turn. */
+export async function interruptRun(trx: Trx, run_id: string, viewer_id: string): Promise<void> {
+  const changed = await sql`
+    update runs r set interrupt_attempt = r.attempt
+    where r.run_id = ${run_id} and ${visibleTo(viewer_id)} and r.state in ('CLAIMED', 'INPROGRESS') returning 1`.execute(
+    trx,
+  )
+  if (changed.rows.length > 0) return
+  const run = await findRun(trx, run_id, viewer_id)
+  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+  if (run.state === 'QUEUED')
+    throw new AppError('conflict', 'The run is queued: there is no turn to interrupt yet.')
+  if (run.state === 'BLOCKED') {
+    throw new AppError('conflict', 'The run is blocked: there is no turn to interrupt.', { retryable: false })
+  }
+  throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
+}

@@ -1,0 +1,82 @@
+import { sql } from 'kysely'
+import type { Db } from './db.ts'
+import { held, type Lease } from './leases.ts'
+
+export interface SandboxRecord {
+  backend: string
+  id: string
+  run_id: string
+  attempt: number
+}
+
+export interface SandboxRow {
+  run_id: string
+  attempt: number
+  worker_id: string
+  host_id: string
+  ref: SandboxRecord
+  prepared: boolean
+}
+
+/** Records which sandbox the attempt uses; fenced. */
+export async function recordSandbox(
+  db: Db,
+  lease: Lease,
+  sandbox: { host_id: string; ref: SandboxRecord; prepared: boolean },
+): Promise<boolean> {
+  const recorded = await sql`
+    insert into sandboxes as s (run_id, attempt, worker_id, host_id, ref, prepared)
+    select run_id, attempt, worker_id, ${sandbox.host_id}, ${JSON.stringify(sandbox.ref)}::jsonb, ${sandbox.prepared}
+    from runs where ${held(lease)}
+    on conflict (run_id) do update set attempt = excluded.attempt, worker_id = excluded.worker_id,
+      host_id = excluded.host_id, ref = excluded.ref, prepared = excluded.prepared, idle_until = null
+      where s.attempt <= excluded.attempt
+    returning 1`.execute(db)
+  return recorded.rows.length > 0
+}
+
+export async function readSandbox(db: Db, run_id: string): Promise<SandboxRow | null> {
+  const found = await sql<SandboxRow>`
+    select run_id, attempt, worker_id, host_id, ref, prepared from sandboxes where run_id = ${run_id}`.execute(
+    db,
+  )
+  return found.rows[0] ?? null
+}
+
+/** The turn is over: keep the sandbox for follow-ups for so long. */
+export async function idleSandbox(db: Db, lease: Lease, minutes: number): Promise<void> {
+  await sql`
+    update sandboxes set idle_until = clock_timestamp() + ${minutes} * interval '1 minute'
+    where run_id = ${lease.run_id} and attempt = ${lease.attempt}`.execute(db)
+}
+
+/**
+ * Sandboxes of this host that nobody needs: idle for too long or, beyond `keep`, the least recently used. Rows are
+ * removed here, in one statement with the choice, unless a worker holds the run; the caller then destroys what they name.
+ */
+export async function takeExpiredSandboxes(db: Db, host_id: string, keep: number): Promise<SandboxRecord[]> {
+  const taken = await sql<{ ref: SandboxRecord }>`
+    with idle as (
+      select s.run_id, s.idle_until, row_number() over (order by s.idle_until desc) as place
+      from sandboxes s join runs r using (run_id)
+      where s.host_id = ${host_id} and s.idle_until is not null and r.worker_id is null and r.state <> 'QUEUED')
+    delete from sandboxes s using idle i
+    where s.run_id = i.run_id and s.idle_until = i.idle_until and (i.idle_until < clock_timestamp() or i.place > ${keep})
+    returning s.ref`.execute(db)
+  return taken.rows.map((row) => row.ref)
+}
+
+/** Which of these sandboxes the database knows, as `run_id:attempt`. The reaper lists first and asks second. */
+export async function readKnownSandboxes(db: Db, run_ids: readonly string[]): Promise<Set<string>> {
+  const found = await sql<{ run_id: string; attempt: number; held: boolean }>`
+    select r.run_id, coalesce(s.attempt, 0) as attempt, r.worker_id is not null as held
+    from runs r left join sandboxes s using (run_id) where r.run_id = any(${[...run_ids]}::uuid[])`.execute(
+    db,
+  )
+  return new Set(
+    found.rows.flatMap((row) => [
+      `${row.run_id}:${row.attempt}`,
+      ...(row.held ? [`${row.run_id}:held`] : []),
+    ]),
+  )
+}

@@ -1,0 +1,26 @@
+import { sql } from 'kysely'
+import type { Model } from '../contract/model.ts'
+import type { Db } from './db.ts'
+
+/** What the live workers can use, each model once; the default is that of the longest-lived worker that has one. */
+export async function readModels(db: Db): Promise<{ models: Model[]; default_model_id: string | null }> {
+  const found = await sql<{ models: { models: Model[]; default_model_id?: string } }>`
+    select models from workers where not lost order by started_at, worker_id`.execute(db)
+  const models = new Map<string, Model>()
+  for (const row of found.rows) for (const model of row.models.models) models.set(model.model_id, model)
+  const first = found.rows.find((row) => row.models.default_model_id !== undefined)
+  return { models: [...models.values()], default_model_id: first?.models.default_model_id ?? null }
+}
+
+export async function countLiveWorkers(db: Db): Promise<number> {
+  const found = await sql<{ n: number }>`select count(*)::int as n from workers where not lost`.execute(db)
+  return found.rows[0]?.n ?? 0
+}
+
+/** Lost workers of a day ago that no run and no sandbox names: only their rows are left. */
+export async function removeOldWorkers(db: Db): Promise<void> {
+  await sql`
+    delete from workers w where w.lost and w.started_at < clock_timestamp() - interval '1 day'
+      and not exists (select 1 from runs r where r.worker_id = w.worker_id)
+      and not exists (select 1 from sandboxes s where s.worker_id = w.worker_id)`.execute(db)
+}

@@ -1,0 +1,22 @@
+/** Entry of the warden's process: `node warden-process.ts '{"backend": …}'`; see worker/warden.ts. */
+import { openBubblewrap } from './sandbox/bubblewrap.ts'
+import { openDocker } from './sandbox/docker.ts'
+import { openHost } from './sandbox/host.ts'
+import type { SandboxBackend } from './sandbox/sandbox.ts'
+import { runWarden } from './worker/warden.ts'
+
+export interface WardenArguments {
+  backend: SandboxBackend['name']
+  data_dir: string
+  installation_id: string
+  /** Freeze when stamps fail; not in embedded mode, where no other process can take runs over. */
+  deadline: boolean
+}
+
+const OPEN = { bubblewrap: openBubblewrap, docker: openDocker, host: openHost }
+
+const { deadline, backend, ...place } = JSON.parse(process.argv[2] ?? '{}') as WardenArguments
+// A terminal's Ctrl-C is the worker's business; the warden goes when the pipe closes.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+await runWarden(await OPEN[backend](place), process.stdin, { deadline })
+process.exit(0)

@@ -1,0 +1,91 @@
+import type { NewEvent } from '../contract/event.ts'
+import type { Db } from '../store/db.ts'
+import { appendEvents, type OpenMessage, writeOpenMessages } from '../store/events.ts'
+import type { Lease } from '../store/leases.ts'
+import { LeaseLost, retrying } from './lease-lost.ts'
+import { storable } from './storable.ts'
+
+/** Deltas are worth a write this often. */
+const DELTA_MS = 100
+
+export interface EventWriter {
+  /** Resolves when the events are committed, in the order of the calls; rejects with `LeaseLost`. */
+  emit(...events: NewEvent[]): Promise<void>
+  delta(message_id: string, text: string): void
+  /** Waits until everything emitted is committed; says nothing about a lost lease. */
+  drain(): Promise<void>
+}
+
+/**
+ * Groups what is emitted while a write is under way into the next one: an idle run's event is written at once, a busy
+ * run's in large batches. One write at a time keeps the order.
+ */
+export function createEventWriter(options: {
+  db: Db
+  lease: Lease
+  signal: AbortSignal
+  onCommit: () => void
+  onLost: () => void
+}): EventWriter {
+  const { db, lease, signal } = options
+  let queue: NewEvent[] = []
+  let writing: Promise<void> | null = null
+  let batch = 0
+  let lost = false
+  const open = new Map<string, string>()
+  let delta_timer: NodeJS.Timeout | undefined
+
+  const write = async (): Promise<void> => {
+    const events = queue
+    queue = []
+    writing = null
+    batch += 1
+    const number = batch
+    const kept = await retrying(() => appendEvents(db, lease, number, events), signal)
+    if (!kept) {
+      lost = true
+      options.onLost()
+      throw new LeaseLost()
+    }
+    options.onCommit()
+  }
+  let tail: Promise<unknown> = Promise.resolve()
+  /** Everything written goes through one queue. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = tail.then(work, work)
+    tail = next.catch(() => {})
+    return next
+  }
+
+  const writeDeltas = async (): Promise<void> => {
+    delta_timer = undefined
+    const messages: OpenMessage[] = [...open].map(([message_id, text]) => storable({ message_id, text }))
+    if (messages.length === 0 || lost || signal.aborted) return
+    // Worth nothing later, so never tried again.
+    const written = await writeOpenMessages(db, lease, messages).catch(() => false)
+    if (written) options.onCommit()
+  }
+
+  return {
+    emit(...events) {
+      if (lost) return Promise.reject(new LeaseLost())
+      if (events.length === 0) return Promise.resolve()
+      for (const event of events) if (event.type === 'message.assistant') open.delete(event.data.message_id)
+      queue.push(...events.map(storable))
+      writing ??= inTurn(write)
+      const written = writing
+      // Callers may leave output unawaited; the loss reaches them at their next await.
+      written.catch(() => {})
+      return written
+    },
+    delta(message_id, text) {
+      open.set(message_id, (open.get(message_id) ?? '') + text)
+      delta_timer ??= setTimeout(() => inTurn(writeDeltas), DELTA_MS)
+    },
+    async drain() {
+      clearTimeout(delta_timer)
+      delta_timer = undefined
+      await tail
+    },
+  }
+}

@@ -1,0 +1,240 @@
+import { AppError } from '../contract/error.ts'
+import type { NewEvent } from '../contract/event.ts'
+import type { Inbox, Outcome } from '../harness/harness.ts'
+import { type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
+import { toAppError } from '../store/db.ts'
+import { dropOpenMessages, readConversationEvents } from '../store/events.ts'
+import {
+  acknowledgeInterrupt,
+  finishRun,
+  type Lease,
+  releaseRun,
+  requeueRun,
+  startRun,
+} from '../store/leases.ts'
+import { type RunRow, readRuns } from '../store/runs.ts'
+import { idleSandbox } from '../store/sandboxes.ts'
+import { createBudget } from './budget.ts'
+import { collectArtifacts } from './collect-artifacts.ts'
+import { createEventWriter } from './event-writer.ts'
+import type { Execution, StopReason, WorkerContext } from './execution.ts'
+import { createInbox } from './inbox.ts'
+import { LeaseLost, retrying } from './lease-lost.ts'
+import { prepareSandbox } from './prepare.ts'
+
+const INTERRUPTED: Outcome = {
+  state: 'BLOCKED',
+  status_message: { message: 'Interrupted. Send a follow-up to go on, or cancel the run.' },
+}
+
+/** One claimed run from its sandbox to its release. Everything it writes carries the lease; it never throws. */
+export function executeRun(context: WorkerContext, lease: Lease): Execution {
+  const { store, watch, log } = context
+  const { db } = store
+  /** Aborted once, for good. */
+  const stopping = new AbortController()
+  /** Aborted when nothing may be written any more. */
+  const gone = new AbortController()
+  let turn = new AbortController()
+  let sandbox: Sandbox | null = null
+  /** The run failed and does not say so: it must not be left as if it were at work. */
+  let unrecorded = false
+  const reason = (): StopReason | null =>
+    stopping.signal.aborted ? (stopping.signal.reason as StopReason) : null
+  const touch = () => watch.touchRun(lease.run_id)
+
+  const stop = (why: StopReason): void => {
+    if (why !== 'cancelled') gone.abort()
+    if (stopping.signal.aborted) return
+    stopping.abort(why)
+    // Harnesses obey the signal; this does not depend on it.
+    sandbox?.killAll().catch(() => {})
+  }
+  const writer = createEventWriter({
+    db,
+    lease,
+    signal: gone.signal,
+    onCommit: touch,
+    onLost: () => stop('lost'),
+  })
+  const emit = (...events: NewEvent[]): Promise<void> =>
+    gone.signal.aborted ? Promise.reject(new LeaseLost()) : writer.emit(...events)
+
+  const openInbox = (since: number) =>
+    createInbox({
+      db,
+      lease,
+      since,
+      signal: gone.signal,
+      onDelivered: touch,
+      sandbox: () => sandbox,
+      blobs: context.blobs,
+    })
+
+  /** True when the run has ended; false when follow-ups came meanwhile. */
+  const finish = async (outcome: Outcome): Promise<boolean> => {
+    await writer.drain()
+    const result = await retrying(() => finishRun(db, lease, outcome), gone.signal)
+    if (result === 'undelivered') return false
+    if (result === 'lost') throw new LeaseLost()
+    touch()
+    return true
+  }
+
+  /** Ends the run before its agent started. Messages that wait are put into the log first: nothing accepted is lost. */
+  const giveUp = async (failure: Outcome, inbox: Inbox): Promise<void> => {
+    do await inbox.take()
+    while (!(await finish(failure)))
+  }
+
+  const live = async (run: RunRow): Promise<void> => {
+    const inbox = openInbox(run.last_sequence)
+    const prepared = await prepareSandbox(context, lease, run, {
+      emit,
+      signal: stopping.signal,
+      onSandbox: (made) => {
+        sandbox = made
+        context.warden.watch(made.ref)
+      },
+    })
+    if ('failure' in prepared) return giveUp(prepared.failure, inbox)
+    const name = harnessOf(run, context)
+    const harness = context.harnesses.get(name)
+    if (!harness) return giveUp(notInstalled(name, context), inbox)
+    if (!(await retrying(() => startRun(db, lease, { harness: name }), gone.signal))) throw new LeaseLost()
+    touch()
+    const budget = createBudget(run, () => turn.abort('budget'))
+    try {
+      for (;;) {
+        if (reason()) return
+        await inbox.writeAttachments()
+        const history = await retrying(() => readConversationEvents(db, run.conversation_id), gone.signal)
+        const outcome = await harness.run({
+          run: {
+            run_id: run.run_id,
+            attempt: lease.attempt,
+            config: run.config,
+            cwd: prepared.cwd,
+            ...(run.request.output_schema ? { output_schema: run.request.output_schema } : {}),
+          },
+          history,
+          inbox,
+          sandbox: prepared.sandbox,
+          emit: (...events) => {
+            budget.count(events)
+            return emit(...events)
+          },
+          delta: (message_id, text) => writer.delta(message_id, text),
+          signal: AbortSignal.any([stopping.signal, turn.signal]),
+        })
+        await writer.drain()
+        if (reason()) return
+        const cut = turn.signal.aborted ? (turn.signal.reason as 'interrupt' | 'budget') : null
+        if (cut) turn = new AbortController()
+        // A cut that nobody asks for any more: the order was read twice. The turn goes on from the log.
+        if (cut === 'interrupt' && !(await retrying(() => acknowledgeInterrupt(db, lease), gone.signal)))
+          continue
+        await collectArtifacts(context, lease, prepared.sandbox, stopping.signal)
+        const ending = cut === 'budget' ? budget.outcome() : cut === 'interrupt' ? INTERRUPTED : outcome
+        if (await finish(ending)) return
+        await inbox.take()
+      }
+    } finally {
+      budget.close()
+    }
+  }
+
+  /** The processes are stopped first: a released run may start elsewhere at once. */
+  const release = async (run: RunRow | undefined): Promise<void> => {
+    const used = sandbox as Sandbox | null
+    if (used) {
+      await used
+        .killAll()
+        .catch((error) => log.error({ err: error, ...lease }, 'Stopping the sandbox failed.'))
+      context.warden.unwatch(used.ref)
+    }
+    if (reason() === 'lost') return
+    await writer.drain()
+    const patient = AbortSignal.timeout(60_000)
+    await retrying(() => dropOpenMessages(db, lease.run_id), patient)
+    const stopped = reason() === 'shutdown'
+    const why = stopped ? 'The worker is stopping.' : 'The attempt failed and its end could not be recorded.'
+    if ((stopped || unrecorded) && (await retrying(() => requeueRun(db, lease, why, unrecorded), patient))) {
+      watch.touchPool(context.settings.pool)
+    } else {
+      const minutes = run?.config.idle_timeout_minutes ?? 10
+      await retrying(() => idleSandbox(db, lease, minutes), patient)
+      const { claimable_in } = await retrying(() => releaseRun(db, lease), patient)
+      if (claimable_in) watch.touchPool(claimable_in)
+    }
+    touch()
+  }
+
+  /** A fault of ours: the run says so, with what can be said to its caller. */
+  const fail = async (error: unknown): Promise<void> => {
+    log.error({ err: error, ...lease }, 'The execution failed.')
+    const fault = faultOf(error)
+    try {
+      await emit({
+        type: 'error',
+        data: { error_code: fault.code, message: fault.detail, retryable: fault.retryable },
+      })
+      const status_message = { message: fault.detail, error_code: fault.code, retryable: fault.retryable }
+      await giveUp({ state: 'ERROR', status_message }, openInbox(0))
+    } catch (again) {
+      unrecorded = true
+      if (!(again instanceof LeaseLost))
+        log.error({ err: again, ...lease }, 'The fault could not be recorded.')
+    }
+  }
+
+  const done = (async () => {
+    let run: RunRow | undefined
+    try {
+      ;[run] = await retrying(() => readRuns(db, [lease.run_id]), gone.signal)
+      if (run) await live(run)
+    } catch (error) {
+      if (!(error instanceof LeaseLost) && !reason()) await fail(error)
+    }
+    try {
+      await release(run)
+    } catch (error) {
+      // The sweep takes it back once this worker is gone.
+      log.error({ err: error, ...lease }, 'Releasing the run failed.')
+    }
+  })()
+
+  return {
+    run_id: lease.run_id,
+    attempt: lease.attempt,
+    stop,
+    interrupt: () => {
+      if (!turn.signal.aborted) turn.abort('interrupt')
+    },
+    done,
+  }
+}
+
+function faultOf(error: unknown): AppError {
+  if (error instanceof SandboxFault) {
+    return new AppError('resource_unavailable', `The sandbox failed: ${error.message}`, { cause: error })
+  }
+  const fault = toAppError(error)
+  return fault.code === 'internal_error'
+    ? new AppError('internal_error', 'A fault of the service ended the run; its log has the cause.', {
+        cause: error,
+      })
+    : fault
+}
+
+const harnessOf = (run: RunRow, context: WorkerContext): string =>
+  run.config.harness?.type ?? context.default_harness
+
+const notInstalled = (name: string, context: WorkerContext): Outcome => ({
+  state: 'FAILED',
+  status_message: {
+    message: `This installation has no harness "${name}"; it has ${[...context.harnesses.keys()].join(' and ')}.`,
+    error_code: 'feature_not_available',
+    retryable: false,
+  },
+})

@@ -1,0 +1,61 @@
+import type { Blobs } from '../blobs/blobs.ts'
+import type { Harness } from '../harness/harness.ts'
+import type { EgressPolicy, SandboxBackend, SandboxRef } from '../sandbox/sandbox.ts'
+import type { Store } from '../store/db.ts'
+import type { Watch } from '../store/watch.ts'
+
+/** Why a run must stop now. The first one counts. */
+export type StopReason = 'cancelled' | 'lost' | 'shutdown'
+
+/** The warden as a worker sees it: what it watches is frozen when beats fail and killed when the worker goes. */
+export interface Warden {
+  watch(ref: SandboxRef): void
+  unwatch(ref: SandboxRef): void
+}
+
+export interface Logger {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** What every execution of a worker shares. */
+export interface WorkerContext {
+  store: Store
+  watch: Watch
+  blobs: Blobs
+  backend: SandboxBackend
+  harnesses: ReadonlyMap<string, Harness>
+  /** The harness of runs that name none. */
+  default_harness: string
+  warden: Warden
+  log: Logger
+  settings: WorkerSettings
+}
+
+export interface WorkerSettings {
+  pool: string
+  host_id: string
+  slots: number
+  /** How long runs may take to a step boundary when the worker stops. */
+  grace_ms: number
+  /** Idle sandboxes kept at most. */
+  max_idle: number
+  seal_key: Buffer
+  /** The widest egress an environment may ask for. */
+  egress: EgressPolicy
+  /** Local repositories lie below this folder; absent: there are none. */
+  local_repos?: string
+}
+
+/** One run in the hands of this worker. */
+export interface Execution {
+  run_id: string
+  attempt: number
+  /** Stops it for good. */
+  stop(reason: StopReason): void
+  /** Stops its current turn. */
+  interrupt(): void
+  /** Resolves when the run is released. Never rejects. */
+  done: Promise<void>
+}

@@ -1,0 +1,69 @@
+import { buffer } from 'node:stream/consumers'
+import type { Blobs } from '../blobs/blobs.ts'
+import type { RunEvent } from '../contract/event.ts'
+import type { Inbox } from '../harness/harness.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { readAttachments } from '../store/attachments.ts'
+import type { Db } from '../store/db.ts'
+import { readEvents } from '../store/events.ts'
+import { deliverFollowups } from '../store/followups.ts'
+import type { Lease } from '../store/leases.ts'
+import { LeaseLost, retrying } from './lease-lost.ts'
+
+type UserMessage = Extract<RunEvent, { type: 'message.user' }>
+
+/** Delivers follow-ups from the store to a harness, and their files to its workspace. */
+export function createInbox(options: {
+  db: Db
+  lease: Lease
+  /** Sequence up to which the harness knows the log. */
+  since: number
+  signal: AbortSignal
+  onDelivered: () => void
+  sandbox: () => Sandbox | null
+  blobs: Blobs
+}): Inbox & { writeAttachments(): Promise<void> } {
+  const { db, lease, signal } = options
+  const written = new Set<string>()
+
+  const writeAttachments = async (): Promise<void> => {
+    const sandbox = options.sandbox()
+    if (!sandbox) return
+    for (const attachment of await retrying(() => readAttachments(db, lease.run_id), signal)) {
+      if (written.has(attachment.attachment_id)) continue
+      const data = await options.blobs.get(attachment.blob_key)
+      if (data) await sandbox.writeFile(`/workspace/attachments/${attachment.file_name}`, await buffer(data))
+      written.add(attachment.attachment_id)
+    }
+  }
+
+  let since = options.since
+  /** Delivered by a statement whose answer was not heard: they are in the log, so they are read from there. */
+  const readDelivered = async (): Promise<UserMessage[]> => {
+    const messages: UserMessage[] = []
+    for (let after = since; ; ) {
+      const page = await readEvents(db, lease.run_id, after, 1000)
+      for (const event of page) if (event.type === 'message.user') messages.push(event)
+      const last = page.at(-1)
+      if (!last) return messages
+      after = last.sequence
+    }
+  }
+
+  return {
+    writeAttachments,
+    async take() {
+      let tries = 0
+      const messages = await retrying(async () => {
+        tries += 1
+        const delivered = await deliverFollowups(db, lease)
+        if (delivered === null) throw new LeaseLost()
+        return tries > 1 ? readDelivered() : delivered
+      }, signal)
+      since = messages.at(-1)?.sequence ?? since
+      if (messages.length > 0) options.onDelivered()
+      if (messages.some((message) => message.data.attachments?.length)) await writeAttachments()
+      return messages
+    },
+  }
+}

@@ -1,0 +1,169 @@
+import type { EnvironmentConfig } from '../contract/environment.ts'
+import type { NewEvent } from '../contract/event.ts'
+import type { Outcome } from '../harness/harness.ts'
+import { DEFAULT_LIMITS, type Sandbox, type SandboxSpec } from '../sandbox/sandbox.ts'
+import { findEnvironment, markSetup } from '../store/environments.ts'
+import type { Lease } from '../store/leases.ts'
+import type { RunRow } from '../store/runs.ts'
+import { readSandbox, recordSandbox } from '../store/sandboxes.ts'
+import { unseal } from '../store/vault.ts'
+import type { WorkerContext } from './execution.ts'
+import { LeaseLost } from './lease-lost.ts'
+import { directoryOf, fetchRepository, repositoriesOf } from './repository.ts'
+import { createSetupSteps, SetupFailed, type SetupSteps } from './setup-step.ts'
+
+const SETUP_MINUTES = 30
+
+export interface PrepareHooks {
+  emit: (...events: NewEvent[]) => Promise<void>
+  signal: AbortSignal
+  /** Called as soon as there is a sandbox to watch. */
+  onSandbox: (sandbox: Sandbox) => void
+}
+
+export type Prepared = { sandbox: Sandbox; cwd: string } | { failure: Outcome }
+
+/**
+ * A sandbox with the run's workspace: the one of the attempt before when it is still here and was prepared to its end,
+ * else a fresh one with repositories and setup commands. Each step is told as `setup` events; so is what was lost.
+ */
+export async function prepareSandbox(
+  context: WorkerContext,
+  lease: Lease,
+  run: RunRow,
+  hooks: PrepareHooks,
+): Promise<Prepared> {
+  const { db } = context.store
+  const environment = run.environment_id ? await findEnvironment(db, run.environment_id) : null
+  if (run.environment_id && !environment) {
+    return refuse('resource_not_found', `The environment ${run.environment_id} does not exist any more.`)
+  }
+  const config: EnvironmentConfig = environment?.config ?? { name: 'empty' }
+  const variables =
+    environment?.sealed && context.settings.seal_key
+      ? unseal(context.settings.seal_key, environment.uid, environment.sealed)
+      : {}
+  const egress =
+    config.egress ?? (repositoriesOf(config).some((repository) => repository.url) ? 'open' : 'none')
+  if (egress === 'open' && context.settings.egress !== 'open') {
+    return refuse(
+      'feature_not_available',
+      'The environment needs the network; the operator allows it with RUNYARD_EGRESS=open.',
+    )
+  }
+  const spec: SandboxSpec = {
+    run_id: run.run_id,
+    attempt: lease.attempt,
+    ...(config.docker_image ? { image: config.docker_image } : {}),
+    limits: limitsOf(config),
+    egress,
+    env: { ...AGENT_ENV, ...variables },
+  }
+  const steps = createSetupSteps(hooks)
+  const cwd = workingDirectory(config)
+  const repositories = repositoriesOf(config)
+
+  const kept = await reattach(context, lease, spec, hooks, steps)
+  if (kept) return { sandbox: kept, cwd }
+
+  const sandbox = await steps.run('sandbox', context.backend.name, async () => context.backend.create(spec))
+  hooks.onSandbox(sandbox)
+  await record(context, lease, sandbox, false)
+  const deadline = AbortSignal.timeout((config.limits?.setup_minutes ?? SETUP_MINUTES) * 60_000)
+  const signal = AbortSignal.any([hooks.signal, deadline])
+  try {
+    await sandbox.exec({ command: 'mkdir -p artifacts attachments', signal }).exit
+    for (const repository of repositories) {
+      await fetchRepository({ repository, sandbox, steps, signal, local_repos: context.settings.local_repos })
+    }
+    for (const command of config.setup_commands ?? []) {
+      await steps.exec('command', sandbox, { command, env: { CI: 'true' }, signal })
+    }
+  } catch (error) {
+    if (hooks.signal.aborted) throw new LeaseLost()
+    if (!(error instanceof SetupFailed)) throw error
+    if (environment) await markSetup(db, environment.uid, true)
+    const limit = deadline.aborted ? ' The setup took longer than its limit.' : ''
+    return refuse('environment_setup_failed', error.message + limit)
+  }
+  if (environment) await markSetup(db, environment.uid, false)
+  await record(context, lease, sandbox, true)
+  return { sandbox, cwd }
+}
+
+/** Git must find a name for commits; nothing here is secret. */
+const AGENT_ENV: Record<string, string> = {
+  RUNYARD: '1',
+  RUNYARD_ARTIFACTS_DIR: '/workspace/artifacts',
+  GIT_AUTHOR_NAME: 'Runyard agent',
+  GIT_AUTHOR_EMAIL: 'agent@runyard.invalid',
+  GIT_COMMITTER_NAME: 'Runyard agent',
+  GIT_COMMITTER_EMAIL: 'agent@runyard.invalid',
+  GIT_TERMINAL_PROMPT: '0',
+}
+
+async function reattach(
+  context: WorkerContext,
+  lease: Lease,
+  spec: SandboxSpec,
+  hooks: PrepareHooks,
+  steps: SetupSteps,
+): Promise<Sandbox | null> {
+  if (lease.attempt === 1) return null
+  const earlier = await readSandbox(context.store.db, lease.run_id)
+  if (
+    earlier?.prepared &&
+    earlier.ref.backend === context.backend.name &&
+    earlier.host_id === context.settings.host_id
+  ) {
+    const started = performance.now()
+    const sandbox = await context.backend.attach(spec)
+    if (sandbox) {
+      hooks.onSandbox(sandbox)
+      await record(context, lease, sandbox, true)
+      await steps.tell('restore', 'the workspace of the attempt before, as it was left', started)
+      return sandbox
+    }
+  }
+  // Half-made workspaces are of no use to anyone.
+  const half = earlier && !earlier.prepared ? await context.backend.attach(spec) : null
+  await half?.destroy()
+  if (earlier?.prepared) {
+    await steps.tell(
+      'restore',
+      'a fresh workspace: the earlier one is not on this machine any more, and its changes with it',
+    )
+  }
+  return null
+}
+
+async function record(
+  context: WorkerContext,
+  lease: Lease,
+  sandbox: Sandbox,
+  prepared: boolean,
+): Promise<void> {
+  const { host_id } = context.settings
+  const ours = await recordSandbox(context.store.db, lease, { host_id, ref: sandbox.ref, prepared })
+  if (!ours) throw new LeaseLost()
+}
+
+/** The agent starts in the repository when there is exactly one. */
+function workingDirectory(config: EnvironmentConfig): string {
+  const [only, ...more] = repositoriesOf(config)
+  return only && more.length === 0 ? `/workspace/${directoryOf(only)}` : '/workspace'
+}
+
+function limitsOf({ limits }: EnvironmentConfig): SandboxSpec['limits'] {
+  return {
+    ...DEFAULT_LIMITS,
+    ...(limits?.memory_mb ? { memory_bytes: limits.memory_mb * 1024 ** 2 } : {}),
+    ...(limits?.pids ? { pids: limits.pids } : {}),
+    ...(limits?.cpus ? { cpus: limits.cpus } : {}),
+  }
+}
+
+const refuse = (
+  error_code: 'resource_not_found' | 'feature_not_available' | 'environment_setup_failed',
+  message: string,
+): Prepared => ({ failure: { state: 'FAILED', status_message: { message, error_code, retryable: false } } })

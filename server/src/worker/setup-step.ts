@@ -1,0 +1,82 @@
+import { StringDecoder } from 'node:string_decoder'
+import type { EventData, NewEvent } from '../contract/event.ts'
+import type { ExecExit, ExecOptions, Sandbox } from '../sandbox/sandbox.ts'
+
+type Phase = EventData<'setup'>['phase']
+
+/** Characters of output that an event keeps: the end says what went wrong. */
+const TAIL = 4_000
+
+/** A step of the environment's setup ended badly; the message says which, how, and the end of what it printed. */
+export class SetupFailed extends Error {
+  override name = 'SetupFailed'
+}
+
+export interface SetupSteps {
+  /** Does something and tells how long it took. */
+  run<T>(phase: Phase, name: string, work: () => Promise<T>): Promise<T>
+  /** Runs a command in the sandbox; throws `SetupFailed` unless it exits 0. `name` default: the command. */
+  exec(phase: Phase, sandbox: Sandbox, options: ExecOptions & { name?: string }): Promise<void>
+  /** Tells something that is already done. */
+  tell(phase: Phase, name: string, started?: number): Promise<void>
+}
+
+/** Tells each step as `setup` events: started, then finished or failed with its duration. */
+export function createSetupSteps(hooks: { emit: (...events: NewEvent[]) => Promise<void> }): SetupSteps {
+  const emit = (data: EventData<'setup'>) => hooks.emit({ type: 'setup', data })
+  const since = (started: number) => Math.round(performance.now() - started)
+
+  return {
+    async run(phase, name, work) {
+      const started = performance.now()
+      const result = await work()
+      await emit({ phase, name, status: 'finished', duration_ms: since(started) })
+      return result
+    },
+
+    async exec(phase, sandbox, { name, ...options }) {
+      const shown = name ?? options.command
+      const started = performance.now()
+      await emit({ phase, name: shown, status: 'started' })
+      const handle = sandbox.exec(options)
+      const output = await tailOf(handle.output)
+      const exit = await handle.exit
+      const failed = exit.code !== 0
+      await emit({
+        phase,
+        name: shown,
+        status: failed ? 'failed' : 'finished',
+        exit_code: exit.code,
+        duration_ms: since(started),
+        ...(output ? { output } : {}),
+      })
+      if (failed)
+        throw new SetupFailed(`${describe(phase, shown)} ${howItEnded(exit)}.${output ? `\n${output}` : ''}`)
+    },
+
+    async tell(phase, name, started) {
+      await emit({
+        phase,
+        name,
+        status: 'finished',
+        ...(started === undefined ? {} : { duration_ms: since(started) }),
+      })
+    },
+  }
+}
+
+const describe = (phase: Phase, name: string): string =>
+  phase === 'clone' ? `Cloning ${name}` : `The setup command "${name}"`
+
+function howItEnded(exit: ExecExit): string {
+  if (exit.aborted) return 'was stopped'
+  if (exit.timed_out) return 'took too long'
+  return exit.code === null ? `was killed by ${exit.signal}` : `ended with exit code ${exit.code}`
+}
+
+async function tailOf(output: AsyncIterable<{ data: Uint8Array }>): Promise<string> {
+  const decoder = new StringDecoder('utf8')
+  let tail = ''
+  for await (const chunk of output) tail = (tail + decoder.write(Buffer.from(chunk.data))).slice(-TAIL)
+  return (tail + decoder.end()).slice(-TAIL).trim().toWellFormed()
+}

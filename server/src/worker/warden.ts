@@ -1,0 +1,106 @@
+/**
+ * The warden: a small sibling process of each worker that owns the life of its sandboxes, so that a worker that is
+ * stopped, stalled or killed leaves no command running. It reads lines of JSON from the worker:
+ *
+ * - `watch` / `unwatch` a sandbox;
+ * - `stamp`: a beat succeeded that was begun at this uptime. None for DEADLINE: it freezes the sandboxes, for the worker
+ *   may be declared lost soon and the run started elsewhere. A later stamp thaws them and the runs go on;
+ * - `lost`, or the end of its input (the worker is gone): it kills them.
+ *
+ * Its clock is the machine's uptime, which does not stop while the machine is suspended.
+ */
+import { spawn } from 'node:child_process'
+import { uptime } from 'node:os'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import type { SandboxBackend, SandboxRef } from '../sandbox/sandbox.ts'
+import type { Warden } from './execution.ts'
+
+type Line = { watch: SandboxRef } | { unwatch: SandboxRef } | { stamp: number } | { lost: true }
+
+const DEADLINE_SECONDS = 4
+const LOOK_MS = 250
+
+/** The warden's side. Resolves when its input has ended and everything it watched is dead. */
+export async function runWarden(
+  backend: SandboxBackend,
+  input: Readable,
+  options: { deadline: boolean },
+): Promise<void> {
+  const watched = new Map<string, SandboxRef>()
+  let stamped = uptime()
+  let frozen = false
+  const all = (work: (ref: SandboxRef) => Promise<void>) =>
+    Promise.all(
+      [...watched.values()].map((ref) => work(ref).catch((error) => console.error(`warden: ${error}`))),
+    )
+  const look = async (): Promise<void> => {
+    const late = uptime() - stamped > DEADLINE_SECONDS
+    if (late === frozen) return
+    frozen = late
+    await all((ref) => (late ? backend.freeze(ref) : backend.thaw(ref)))
+  }
+  const timer = options.deadline ? setInterval(look, LOOK_MS) : undefined
+  for await (const text of createInterface({ input })) {
+    const line = JSON.parse(text) as Line
+    if ('watch' in line) {
+      watched.set(keyOf(line.watch), line.watch)
+      if (frozen) await backend.freeze(line.watch).catch(() => {})
+    } else if ('unwatch' in line) watched.delete(keyOf(line.unwatch))
+    else if ('stamp' in line) {
+      stamped = Math.max(stamped, line.stamp)
+      if (options.deadline) await look()
+    } else break
+  }
+  clearInterval(timer)
+  await all((ref) => backend.kill(ref))
+}
+
+const keyOf = (ref: SandboxRef): string => `${ref.id}:${ref.attempt}`
+
+export interface WardenProcess extends Warden {
+  /** A beat succeeded that was begun at this uptime. */
+  stamp(uptime: number): void
+  /** The worker was declared lost. */
+  lose(): void
+  /** Ends it in order; whatever it still watches is killed. */
+  close(): Promise<void>
+  /** Rejects if it dies on its own: without a warden no worker may go on. */
+  died: Promise<never>
+}
+
+/** Starts the warden as a process of its own: its session outlives the worker's terminal, its environment is bare. */
+export function spawnWarden(argv: readonly string[]): WardenProcess {
+  const child = spawn(process.execPath, [...argv], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+    detached: true,
+    env: {
+      PATH: process.env.PATH,
+      ...(process.env.DOCKER_HOST ? { DOCKER_HOST: process.env.DOCKER_HOST } : {}),
+    },
+  })
+  const pipe: Writable = child.stdin
+  pipe.on('error', () => {})
+  const send = (line: Line) => pipe.write(`${JSON.stringify(line)}\n`)
+  let closing = false
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const died = new Promise<never>((_, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, signal) => {
+      if (!closing) reject(new Error(`The warden ended with ${signal ?? code}.`))
+    })
+  })
+  died.catch(() => {})
+  return {
+    watch: (ref) => send({ watch: ref }),
+    unwatch: (ref) => send({ unwatch: ref }),
+    stamp: (at) => send({ stamp: at }),
+    lose: () => send({ lost: true }),
+    died,
+    async close() {
+      closing = true
+      pipe.end()
+      await exited
+    },
+  }
+}

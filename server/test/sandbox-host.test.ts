@@ -1,0 +1,3 @@
+import { testSandboxBackend } from './support/sandbox-conformance.ts'
+
+await testSandboxBackend('host')

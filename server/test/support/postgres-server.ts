@@ -1,0 +1,93 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+export interface PostgresServer {
+  /** Of its superuser, on the database `postgres`. */
+  url: string
+  port: number
+  /** The process that can be frozen or killed by a test that wants an outage. */
+  pid: number
+  stop(): Promise<void>
+}
+
+/** The newest installed server's binaries; `null` when this machine has none. */
+export function findPostgres(): string | null {
+  const root = '/usr/lib/postgresql'
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : []
+  return (
+    versions.map((version) => join(root, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb'))) ??
+    null
+  )
+}
+
+/** A cluster of its own on a free port, as the user `postgres` when started by root (the server refuses root). */
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = findPostgres()
+  if (!bin) throw new Error('PostgreSQL is not installed: scripts/setup-debian.sh postgres')
+  const directory = mkdtempSync(join(tmpdir(), 'runyard-postgres-'))
+  const asRoot = process.getuid?.() === 0
+  const owner = asRoot ? { uid: idOf('-u'), gid: idOf('-g') } : {}
+  if (asRoot) chownSync(directory, idOf('-u'), idOf('-g'))
+  const data = join(directory, 'data')
+  await run(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'runyard', '--auth=trust', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'],
+    {
+      ...owner,
+      cwd: directory,
+    },
+  )
+  const port = await freePort()
+  // Durability is not what the tests of the service are about; kills of the server itself stay safe for the file system.
+  const settings = [
+    'fsync=off',
+    'max_connections=200',
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${directory}`,
+  ]
+  const server = spawn(
+    join(bin, 'postgres'),
+    ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+    { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'ignore'] },
+  )
+  const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+  const url = `postgres://runyard@127.0.0.1:${port}/postgres`
+  for (const deadline = Date.now() + 30_000; ; ) {
+    const ready = await run(join(bin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]).then(
+      () => true,
+      () => false,
+    )
+    if (ready) break
+    if (Date.now() > deadline || server.exitCode !== null) throw new Error('PostgreSQL did not start.')
+  }
+  if (server.pid === undefined) throw new Error('PostgreSQL has no pid.')
+  return {
+    url,
+    port,
+    pid: server.pid,
+    async stop() {
+      // Fast shutdown: open connections are closed.
+      server.kill('SIGINT')
+      await ended
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+const idOf = (flag: '-u' | '-g'): number =>
+  Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+
+export async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const address = probe.address()
+  await new Promise((resolve) => probe.close(resolve))
+  if (typeof address !== 'object' || !address) throw new Error('No port could be had.')
+  return address.port
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { eventually, processesWith, run, type Subject, uniqueSeconds } from './sandbox-conformance.ts'
+
+const MiB = 1024 ** 2
+
+export function testIsolation(subject: Subject): void {
+  const { backend, create, spec } = subject
+  const { capabilities } = backend
+
+  if (capabilities.isolation === 'none') {
+    test('says that it isolates nothing and refuses what it cannot enforce', async () => {
+      assert.match(backend.description, /NO ISOLATION/)
+      assert.equal(capabilities.limits, 'none')
+      await assert.rejects(backend.create(spec({ egress: 'none' })), { name: 'SandboxFault' })
+    })
+  } else {
+    test('symlinks and .. lead only where the agent could go itself', async () => {
+      const sandbox = await create()
+      const secret = await mkdtemp(join(tmpdir(), 'runyard-secret-'))
+      await writeFile(join(secret, 'file'), 'of the host')
+      const shadow = existsSync('/etc/shadow') ? readFileSync('/etc/shadow', 'utf8') : 'of the host'
+      await run(sandbox, `ln -s /etc/shadow shadow; ln -s ${secret} directory; ln -s / root`)
+      const paths = ['shadow', `directory/file`, `root${secret}/file`, `../../../../..${secret}/file`]
+      for (const path of paths) {
+        const text = await sandbox.readFile(path).then(String, (error) => error.code)
+        assert.ok(text !== 'of the host' && text !== shadow, path)
+      }
+      // Written through a link, it lands inside.
+      await run(sandbox, 'ln -s /tmp escape')
+      await sandbox.writeFile(`escape/${secret.split('/').at(-1)}.txt`, 'inside')
+      assert.equal(existsSync(`${secret}.txt`), false)
+      await sandbox.destroy()
+      await rm(secret, { recursive: true })
+    })
+
+    test('the system is read-only; workspace, /tmp and home are not', async () => {
+      const sandbox = await create()
+      for (const path of ['/', '/usr', '/usr/bin', '/etc', '/dev', '/proc/sys/kernel/core_pattern', '/opt']) {
+        const target = path.startsWith('/proc') ? path : join(path, 'planted')
+        assert.notEqual((await run(sandbox, `echo x > ${target}`)).exit.code, 0, path)
+      }
+      const writable = 'for d in /workspace /tmp "$HOME"; do echo x > "$d/planted" || exit 1; done'
+      assert.equal((await run(sandbox, writable)).exit.code, 0)
+      const { stdout } = await run(sandbox, 'cat /tmp/planted "$HOME/planted"; id -u')
+      assert.equal(stdout, 'x\nx\n1000\n', 'they last from one command to the next')
+      await sandbox.destroy()
+    })
+
+    test('holds no privilege: no mounts, namespaces, key rings or other users', async () => {
+      const sandbox = await create()
+      const { stdout } = await run(
+        sandbox,
+        'grep -E "^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status',
+      )
+      const status = Object.fromEntries(stdout.split('\n').map((line) => line.split(':\t')))
+      assert.deepEqual([status.CapEff, status.CapPrm], ['0000000000000000', '0000000000000000'])
+      assert.deepEqual([status.NoNewPrivs, status.Seccomp], ['1', '2'])
+      assert.notEqual((await run(sandbox, 'mount -t tmpfs none /tmp')).exit.code, 0)
+      assert.notEqual((await run(sandbox, 'unshare --user true')).exit.code, 0)
+      const keyctl = process.arch === 'arm64' ? 219 : 250
+      const denied = await run(
+        sandbox,
+        `perl -e 'syscall(${keyctl}, 0, -3, 0) >= 0 and print "allowed"; print $!+0'`,
+      )
+      assert.equal(denied.stdout, '1', 'EPERM')
+      await sandbox.destroy()
+    })
+
+    test('nothing of the worker is visible: neither its environment nor its descriptors nor its processes', async () => {
+      const canary = `canary-${randomUUID()}`
+      const seen = await subject.elsewhere(
+        {
+          action: 'run',
+          spec: spec(),
+          command: `cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\\0' '\\n'; env; perl -e 'opendir $d, "/proc/self/fd"; print "fds: ", join " ", sort grep /\\d/, readdir $d'`,
+        },
+        { CANARY: canary },
+      )
+      assert.ok(!seen.includes(canary))
+      assert.ok(!seen.includes('sandbox-process.ts'))
+      // The fourth is the directory being listed.
+      assert.match(seen, /^fds: 0 1 2 3$/m)
+    })
+
+    test('what a command is given never stands in a command line of the host', async () => {
+      const sandbox = await create()
+      const [secret, seconds] = [`secret-${randomUUID()}`, uniqueSeconds()]
+      const handle = sandbox.exec({ command: `sleep ${seconds}`, env: { SECRET: secret } })
+      await eventually('the command runs', () => processesWith(seconds).length > 0)
+      assert.deepEqual(processesWith(secret), [])
+      assert.deepEqual(processesWith(`SECRET=${secret}`), [])
+      await handle.kill()
+      await sandbox.destroy()
+    })
+
+    test('two sandboxes see neither files nor processes of each other', async () => {
+      const [one, two] = [await create(), await create()]
+      const seconds = uniqueSeconds()
+      await run(one, 'echo mine > mine; echo mine > /tmp/mine; echo mine > "$HOME/mine"')
+      const handle = one.exec({ command: `sleep ${seconds}` })
+      await eventually('the command runs', () => processesWith(seconds).length > 0)
+      const { stdout } = await run(
+        two,
+        `cat mine /tmp/mine "$HOME/mine" 2>/dev/null; grep -la ${seconds} /proc/[0-9]*/cmdline | grep -v "/$$/"; ls /dev/shm`,
+        { stdin: '' },
+      )
+      assert.equal(stdout.replaceAll(/^\/proc\/\d+\/cmdline$/gm, '').trim(), '')
+      await handle.kill()
+      await Promise.all([one.destroy(), two.destroy()])
+    })
+
+    test('no network unless it was opened', async () => {
+      let connections = 0
+      const server = createServer((socket) => {
+        connections++
+        socket.end('hello\n')
+      })
+      // A container reaches the host by its gateway, a shared network by the loopback address.
+      await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
+      const { port } = server.address() as AddressInfo
+      const connect = `
+host=127.0.0.1
+gateway=$(awk '$2 == "00000000" { print $3; exit }' /proc/net/route)
+[ -z "$gateway" ] || [ ${subject.name} != docker ] || host=$(echo "$gateway" | sed 's/\\(..\\)\\(..\\)\\(..\\)\\(..\\)/printf "%d.%d.%d.%d" 0x\\4 0x\\3 0x\\2 0x\\1/' | sh)
+bash -c "cat < /dev/tcp/$host/${port}"`
+      const [closed, open] = [await create(), await create({ egress: 'open' })]
+      const refused = await run(closed, connect, { timeout_ms: 10_000 })
+      assert.notEqual(refused.exit.code, 0)
+      assert.equal(connections, 0)
+      const interfaces = await run(closed, `tail -n +3 /proc/net/dev | cut -d: -f1`)
+      assert.deepEqual(interfaces.stdout.trim().split(/\s+/), ['lo'])
+      assert.equal((await run(open, connect, { timeout_ms: 10_000 })).stdout, 'hello\n')
+      assert.equal(connections, 1)
+      await Promise.all([closed.destroy(), open.destroy()])
+      await new Promise((resolve) => server.close(resolve))
+    })
+
+    test('survives a fork bomb', async () => {
+      const sandbox = await create({ limits: { ...spec().limits, pids: 64 } })
+      const { exit } = await run(sandbox, 'bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 60', {
+        timeout_ms: 1500,
+        max_output_bytes: 10_000,
+      })
+      assert.equal(exit.timed_out, true)
+      assert.equal((await run(sandbox, 'echo usable')).stdout, 'usable\n')
+      await sandbox.destroy()
+    })
+
+    test('survives a memory hog', async () => {
+      const sandbox = await create({ limits: { ...spec().limits, memory_bytes: 128 * MiB } })
+      const { exit } = await run(sandbox, `perl -e '$x = "a" x (64 << 20); @y = map { $x . $_ } 1 .. 20'`)
+      assert.notEqual(exit.code, 0)
+      assert.equal((await run(sandbox, 'echo usable')).stdout, 'usable\n')
+      await sandbox.destroy()
+    })
+
+    test('survives a full disk and says so', async () => {
+      const sandbox = await create()
+      const { exit, stderr } = await run(sandbox, 'head -c 200000000 /dev/zero > /dev/shm/full')
+      assert.notEqual(exit.code, 0)
+      assert.match(stderr, /No space left on device/)
+      await assert.rejects(sandbox.writeFile('/dev/full', 'x'), { name: 'SandboxFileError' })
+      // Filling the workspace itself is left to the worker to watch: no backend here promises a quota.
+      assert.equal(capabilities.disk_quota, false)
+      await sandbox.destroy()
+    })
+  }
+
+  test('git works and a program of the workspace runs on Node', async () => {
+    const sandbox = await create()
+    const { stdout, stderr } = await run(
+      sandbox,
+      'git init -q r && cd r && echo "console.log(6 * 7)" > a.js && git add a.js && git -c user.name=n -c user.email=e commit -q -m "a" && git log --format=%s && node a.js',
+    )
+    assert.equal(stdout, 'a\n42\n', stderr)
+    await sandbox.destroy()
+  })
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { RunEvent } from '../../src/contract/event.ts'
+import type { RunItem } from '../../src/contract/run.ts'
+
+const BIN = fileURLToPath(new URL('../../../cli/bin/runyard.js', import.meta.url))
+
+export interface TestService {
+  base_url: string
+  api_key: string
+  data_dir: string
+  pid: number
+  /** Everything the process wrote to standard error so far. */
+  log(): string
+  kill(signal: NodeJS.Signals): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface StartOptions {
+  data_dir?: string
+  env?: Record<string, string>
+  sandbox?: string
+}
+
+/** A directory that is removed when the process ends. */
+export function temporaryDirectory(name: string): string {
+  const directory = mkdtempSync(join(tmpdir(), `runyard-${name}-`))
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** A process of the command line, its environment bare but for PATH, HOME and `env`. */
+export function spawnRunyard(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): ChildProcess & { log(): string } {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: temporaryDirectory('home'),
+      ...(process.env.DOCKER_HOST ? { DOCKER_HOST: process.env.DOCKER_HOST } : {}),
+      ...env,
+    },
+  })
+  let log = ''
+  child.stderr.on('data', (chunk) => {
+    log += chunk
+  })
+  process.once('exit', () => child.kill('SIGKILL'))
+  return Object.assign(child, { log: () => log })
+}
+
+/** `runyard dev` as a process of its own, ready to serve, on a free port and a data directory of its own. */
+export async function startService(options: StartOptions = {}): Promise<TestService> {
+  const data_dir = options.data_dir ?? temporaryDirectory('data')
+  const args = [
+    'dev',
+    '--json',
+    '--port',
+    '0',
+    '--data-dir',
+    data_dir,
+    '--sandbox',
+    options.sandbox ?? 'bubblewrap',
+  ]
+  const child = spawnRunyard(args, options.env)
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const { stdout, pid } = child
+  assert(stdout && pid)
+  const line = await Promise.race([
+    new Promise<string>((resolve) => createInterface({ input: stdout }).once('line', resolve)),
+    exited.then(() => {
+      throw new Error(`runyard dev ended with ${child.exitCode}:\n${child.log()}`)
+    }),
+  ])
+  const { base_url, api_key } = JSON.parse(line) as { base_url: string; api_key: string }
+  const kill = async (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    await exited
+  }
+  return { base_url, api_key, data_dir, pid, log: child.log, kill, stop: () => kill('SIGTERM') }
+}
+
+/** Plain HTTP with the service's key; `call` throws nothing on error statuses. */
+export function apiOf(service: { base_url: string; api_key: string }) {
+  const call = (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Response> =>
+    fetch(service.base_url + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        authorization: `Bearer ${service.api_key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  const json = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const response = await call(method, path, body)
+    const text = await response.text()
+    assert(response.ok, `${method} ${path}: ${response.status} ${text}`)
+    return JSON.parse(text) as T
+  }
+  const get = (run_id: string) => json<RunItem>('GET', `/agent/runs/${run_id}`)
+  const until = async (run_id: string, done: (run: RunItem) => boolean, seconds = 30): Promise<RunItem> => {
+    for (const deadline = Date.now() + seconds * 1000; ; ) {
+      const run = await get(run_id)
+      if (done(run)) return run
+      if (Date.now() > deadline) throw new Error(`Waited in vain; the run is ${run.state}.`)
+      await wait(20)
+    }
+  }
+  return {
+    call,
+    json,
+    get,
+    until,
+    create: async (body: object) => (await json<{ run_id: string }>('POST', '/agent/runs', body)).run_id,
+    /** The run once it is ended and its worker has let go. */
+    ended: (run_id: string, seconds?: number) =>
+      until(
+        run_id,
+        (run) => ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED'].includes(run.state) && !run.is_sandbox_running,
+        seconds,
+      ),
+    events: async (run_id: string): Promise<RunEvent[]> => {
+      const events: RunEvent[] = []
+      for (;;) {
+        const after = events.at(-1)?.sequence ?? 0
+        const page = await json<{ events: RunEvent[]; has_more: boolean }>(
+          'GET',
+          `/agent/runs/${run_id}/events?limit=1000&after=${after}`,
+        )
+        events.push(...page.events)
+        if (!page.has_more) return events
+      }
+    },
+  }
+}
+
+/** A prompt of one shell step. */
+export const shell = (command: string): string => `\`\`\`sh\n${command}\n\`\`\``

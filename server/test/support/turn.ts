@@ -1,0 +1,126 @@
+import type { AmbientAgentConfig } from '../../src/contract/agent-config.ts'
+import type { EventData, EventType, NewEvent, RunEvent, StoredEvent } from '../../src/contract/event.ts'
+import type { Harness, Inbox, Outcome, Turn, TurnRun } from '../../src/harness/harness.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+
+export interface TestTurnOptions {
+  sandbox: Sandbox
+  /** What the log holds already. */
+  history?: readonly RunEvent[]
+  /** Appended to the history as the run's prompt. */
+  prompt?: string
+  config?: AmbientAgentConfig
+}
+
+/** The loss of the lease, as the event writer reports it. */
+export class LeaseLost extends Error {
+  override name = 'LeaseLost'
+}
+
+/** A turn over a log in memory: what a worker gives a harness, without a worker. */
+export class TestTurn implements Turn {
+  readonly run: TurnRun
+  readonly history: readonly RunEvent[]
+  readonly sandbox: Sandbox
+  readonly deltas: Array<{ message_id: string; text: string }> = []
+  /** The whole log: the history and everything emitted since. */
+  readonly log: RunEvent[]
+  /** Events emitted after `runHarness` had returned; always a fault. */
+  readonly late: NewEvent[] = []
+  /** Called with each event as it is stored. */
+  onEvent: (event: RunEvent) => void = () => {}
+  /** Decides whether the lease is lost before an event can be stored. */
+  refuses: (event: NewEvent) => boolean = () => false
+  readonly #controller = new AbortController()
+  readonly #followups: Array<{ followup_id: string; text: string }> = []
+  #lost = false
+  #returned = false
+
+  constructor({ sandbox, history = [], prompt, config = {} }: TestTurnOptions) {
+    this.run = { run_id: 'run-1', attempt: 1, config, cwd: sandbox.workspace }
+    this.sandbox = sandbox
+    this.log = [...history]
+    if (prompt !== undefined) {
+      const message_id = `m${this.log.filter((event) => event.type === 'message.user').length + 1}`
+      this.#store({ type: 'message.user', data: { message_id, text: prompt } })
+    }
+    this.history = [...this.log]
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** What the harness added to the history. */
+  get emitted(): RunEvent[] {
+    return this.log.slice(this.history.length)
+  }
+
+  stop(): void {
+    this.#controller.abort()
+  }
+
+  /** Puts a follow-up on its way; `take` delivers it. */
+  followUp(text: string): void {
+    this.#followups.push({ followup_id: `f${this.#followups.length + this.log.length}`, text })
+  }
+
+  readonly inbox: Inbox = {
+    take: async () => {
+      await nextTick()
+      if (this.#lost) throw new LeaseLost()
+      return this.#followups.splice(0).map(({ followup_id, text }) => {
+        this.#store({ type: 'followup.delivered', data: { followup_id } })
+        const data = { message_id: `message-of-${followup_id}`, text, followup_id }
+        const event: StoredEvent<'message.user'> = { ...this.#envelope(), type: 'message.user', data }
+        this.#append(event)
+        return event
+      })
+    },
+  }
+
+  async emit(...events: NewEvent[]): Promise<void> {
+    if (this.#returned) this.late.push(...events)
+    for (const event of events) {
+      this.#lost ||= this.refuses(event)
+      if (!this.#lost) this.#store(event)
+    }
+    await nextTick()
+    if (this.#lost) throw new LeaseLost()
+  }
+
+  delta(message_id: string, text: string): void {
+    this.deltas.push({ message_id, text })
+  }
+
+  /** Runs the harness and notes that it returned, so that anything later shows up in `late`. */
+  async runHarness(harness: Harness): Promise<Outcome> {
+    try {
+      return await harness.run(this)
+    } finally {
+      this.#returned = true
+    }
+  }
+
+  data<T extends EventType>(type: T): Array<EventData<T>> {
+    return this.log
+      .filter((event): event is Extract<RunEvent, { type: T }> => event.type === type)
+      .map(({ data }) => data as EventData<T>)
+  }
+
+  #store(event: NewEvent): void {
+    // As the log would hold it: a round trip through JSON.
+    this.#append({ ...this.#envelope(), ...(JSON.parse(JSON.stringify(event)) as NewEvent) })
+  }
+
+  #append(event: RunEvent): void {
+    this.log.push(event)
+    this.onEvent(event)
+  }
+
+  #envelope() {
+    return { sequence: this.log.length + 1, run_id: 'run-1', occurred_at: '2026-01-01T00:00:00.000Z' }
+  }
+}
+
+const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -1,0 +1,146 @@
+// @ts-check
+import { byId, make, makeTime } from './dom.js'
+import { formatBytes, formatCost, formatDuration, plainText } from './text.js'
+
+/** @typedef {import('./feed.js').RunEvent} RunEvent */
+/** @typedef {Record<string, any> & { run_id: string, title: string, state: string, created_at: string }} Run */
+
+/** @type {Record<string, string>} */
+const STATES = {
+  QUEUED: 'Queued',
+  PENDING: 'Pending',
+  CLAIMED: 'Preparing',
+  INPROGRESS: 'Running',
+  SUCCEEDED: 'Succeeded',
+  FAILED: 'Failed',
+  ERROR: 'Error',
+  BLOCKED: 'Waiting for you',
+  CANCELLED: 'Cancelled',
+}
+/** Of the icon in the tab: fixed colours, since it stands on the browser's ground. @type {Record<string, string>} */
+const ICON_COLOURS = {
+  CLAIMED: '#4f6bed',
+  INPROGRESS: '#4f6bed',
+  SUCCEEDED: '#259b5c',
+  FAILED: '#d9453c',
+  ERROR: '#d9453c',
+  BLOCKED: '#d4900f',
+}
+
+/** Title, state and figures of the run, kept right by its events. */
+export class RunHeader {
+  #run
+  #state
+  #tokens = 0
+  #cost = 0
+  #worked_ms = 0
+  #working_since = 0
+  #attempt = 0
+  #is_changed = true
+
+  /** @param {Run} run */
+  constructor(run) {
+    this.#run = run
+    this.#state = run.state
+    const { creator, agent_config: config = {}, created_at } = run
+    byId('title').textContent = plainText(run.title)
+    setFact('creator', plainText(creator?.display_name ?? creator?.uid ?? ''))
+    setFact('created', makeTime(created_at))
+    setFact('agent', plainText([config.harness?.type, config.model_id].filter(Boolean).join(' · ')))
+    setFact('run', run.run_id)
+    setFact('conversation', String(run.conversation_id ?? ''))
+    setFact('source', String(run.source ?? ''))
+    setFact('environment', String(config.environment_id ?? ''))
+    setFact('skill', plainText(run.agent_skill?.full_path ?? ''))
+  }
+
+  get state() {
+    return this.#state
+  }
+
+  /** @param {RunEvent} event */
+  apply({ type, data, occurred_at }) {
+    if (type === 'run.state') this.#changeState(data.state, Date.parse(occurred_at))
+    else if (type === 'usage') {
+      this.#tokens += data.total_tokens
+      this.#cost += data.inference_cost_usd ?? 0
+    } else if (type === 'attempt.started') this.#attempt = data.attempt
+    else if (type === 'artifact.created') addArtifact(data)
+    else return
+    this.#is_changed = true
+  }
+
+  /**
+   * @param {string} state
+   * @param {number} at
+   */
+  #changeState(state, at) {
+    this.#state = state
+    const is_working = state === 'CLAIMED' || state === 'INPROGRESS'
+    if (is_working) this.#working_since ||= at
+    else {
+      if (this.#working_since) this.#worked_ms += at - this.#working_since
+      this.#working_since = 0
+    }
+  }
+
+  /** Shows what has changed. */
+  settle() {
+    if (!this.#is_changed) return
+    this.#is_changed = false
+    const label = STATES[this.#state] ?? this.#state
+    const badge = byId('state')
+    badge.dataset.state = this.#state
+    if (badge.textContent !== label) badge.textContent = label
+    document.title = `${label} · ${plainText(this.#run.title)}`
+    setIcon(ICON_COLOURS[this.#state] ?? '#888888')
+  }
+
+  /**
+   * Shows the figures; called each second, since time is one of them.
+   * @param {number} now
+   */
+  tick(now) {
+    const worked = this.#worked_ms + (this.#working_since ? Math.max(0, now - this.#working_since) : 0)
+    // A running clock shows whole seconds, or it would flicker.
+    const time = this.#working_since ? Math.floor(worked / 1000) * 1000 : worked
+    setFact('time', worked > 0 ? formatDuration(time) : '')
+    setFact('tokens', this.#tokens > 0 ? this.#tokens.toLocaleString() : '')
+    setFact('cost', this.#cost > 0 ? formatCost(this.#cost) : '')
+    setFact('attempt', this.#attempt > 1 ? String(this.#attempt) : '')
+  }
+}
+
+/**
+ * Sets a fact, and hides it while there is nothing to say.
+ * @param {string} name
+ * @param {string | Node} value
+ */
+function setFact(name, value) {
+  const place = byId(`fact-${name}`)
+  const entry = place.parentElement
+  if (entry) entry.hidden = value === ''
+  if (typeof value !== 'string') place.replaceChildren(value)
+  else if (place.textContent !== value) place.textContent = value
+}
+
+/** @param {Record<string, any>} artifact */
+function addArtifact({ filename, filepath, size_bytes }) {
+  const item = make(
+    'li',
+    '',
+    make('code', '', plainText(filename)),
+    make('span', 'soft', formatBytes(size_bytes)),
+  )
+  item.title = plainText(filepath)
+  byId('artifact-list').append(item)
+  byId('artifacts').hidden = false
+}
+
+/** @param {string} colour */
+function setIcon(colour) {
+  const icon = document.querySelector('link[rel=icon]')
+  const svg = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><circle cx='8' cy='8' r='6' fill='${colour}'/></svg>`
+  const href = `data:image/svg+xml,${encodeURIComponent(svg)}`
+  if (icon instanceof HTMLLinkElement && icon.href !== href) icon.href = href
+}

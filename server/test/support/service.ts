@@ -39,9 +39,11 @@ export function temporaryDirectory(name: string): string {
 export function spawnRunyard(
   args: readonly string[],
   env: Record<string, string> = {},
+  cwd: string = process.cwd(),
 ): ChildProcess & { log(): string } {
   const child = spawn(process.execPath, [BIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    cwd,
     env: {
       PATH: process.env.PATH ?? '',
       HOME: temporaryDirectory('home'),

@@ -3,12 +3,15 @@
 # Quiet and fast when nothing is missing. Not root: prints the line to run and exits 1.
 set -eu
 
+has() { command -v "$1" >/dev/null; }
+
+# Programs that came another way (docker-ce, a vendor's browser) are not installed a second time.
 packages_of() {
   case $1 in
     sandbox) echo 'bubblewrap git util-linux' ;;
-    docker) echo 'docker.io debootstrap' ;;
+    docker) if has dockerd; then echo debootstrap; else echo 'docker.io debootstrap'; fi ;;
     postgres) echo 'postgresql' ;;
-    browser) echo 'chromium' ;;
+    browser) has chromium || has google-chrome || echo chromium ;;
     *)
       echo "setup-debian.sh: unknown group '$1'; known: sandbox docker postgres browser" >&2
       exit 2

@@ -1465,7 +1465,7 @@ export interface operations {
                 creator?: string;
                 /** @description `next_cursor` of the page before; goes with the same sort. */
                 cursor?: string;
-                environment_id?: "empty-environment" | string;
+                environment_id?: string;
                 execution_location?: "LOCAL" | "REMOTE";
                 executor?: string;
                 /** @description 1 to 500, default 20. */

@@ -38,6 +38,8 @@ export class APIError extends RunyardError {
   readonly trace_id: string | undefined
   /** The parsed body, or its text when it is no JSON. */
   readonly body: unknown
+  /** The body as the problem document it is, when the service itself answered. */
+  readonly problem: Partial<ProblemDetails> | undefined
   readonly headers: Headers
 
   constructor(answer: ErrorAnswer) {
@@ -52,6 +54,7 @@ export class APIError extends RunyardError {
     this.request_id = headers.get('x-request-id') ?? undefined
     this.trace_id = problem?.trace_id
     this.body = body
+    this.problem = problem
     this.headers = headers
   }
 }

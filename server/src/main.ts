@@ -1,21 +1,10 @@
-/** The roles of the service. The only file that knows every room; the command line calls these. */
-import { readFileSync } from 'node:fs'
-import { hostname } from 'node:os'
+/** The roles of the service; the command line calls these. With work.ts and listen.ts the only files that know every room. */
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
-import { openDiskBlobs } from './blobs/disk.ts'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
-import { lockDataDir, readSecretKey } from './data-dir.ts'
-import { createLoop } from './harness/loop.ts'
-import { openModels } from './harness/models.ts'
-import { runbook } from './harness/runbook.ts'
-import { createApp } from './http/app.ts'
-import type { HttpSettings, Readiness } from './http/context.ts'
-import { chooseBackend } from './sandbox/choose.ts'
-import type { SandboxBackend } from './sandbox/sandbox.ts'
+import { lockDataDir } from './data-dir.ts'
+import { listen } from './listen.ts'
 import {
   createPrincipalWithKey,
   findActor,
@@ -25,16 +14,11 @@ import {
   revokeKey,
 } from './store/api-keys.ts'
 import { openPglite, openPostgres, type Store } from './store/db.ts'
-import { loseAllWorkers, readInstallation } from './store/leases.ts'
+import { loseAllWorkers } from './store/leases.ts'
 import { migrate, pendingMigrations } from './store/migrate.ts'
-import { deriveKey } from './store/vault.ts'
 import { Watch } from './store/watch.ts'
-import { countLiveWorkers } from './store/workers.ts'
-import type { WardenArguments } from './warden-process.ts'
-import { startBeats } from './worker/beat.ts'
+import { work } from './work.ts'
 import { recoverRuns, startSweep } from './worker/sweep.ts'
-import { spawnWarden } from './worker/warden.ts'
-import { startWorker, type WorkerHandle, type WorkerOptions } from './worker/worker.ts'
 
 export type { Config } from './config.ts'
 export { readConfig } from './config.ts'
@@ -63,8 +47,6 @@ export interface DevService {
   /** Runs get their grace, then everything is closed. */
   stop(): Promise<void>
 }
-
-const WARDEN = fileURLToPath(new URL('./warden-process.ts', import.meta.url))
 
 function configure(options: RoleOptions): Config {
   const config = options.config ?? readConfig()
@@ -259,171 +241,5 @@ function closeAll(closers: Array<() => Promise<void> | void>): () => Promise<voi
       if (failure) throw failure
     })()
     return closing
-  }
-}
-
-interface WorkOptions {
-  config: Config
-  store: Store
-  watch: Watch
-  log: Logger
-  embedded: boolean
-}
-
-/** Works, one life after the other, until stopped: a worker that was declared lost comes back under a new id. */
-async function work({ config, store, watch, log, embedded }: WorkOptions) {
-  const installation_id = await readInstallation(store.db)
-  const { data_dir } = config
-  const { backend, reason } = await chooseBackend({
-    data_dir,
-    installation_id,
-    ...(config.sandbox ? { requested: config.sandbox } : {}),
-    ...(config.default_image ? { default_image: config.default_image } : {}),
-    logger: log,
-  })
-  log.info({ sandbox: backend.name, reason, ...backend.capabilities }, backend.description)
-  if (!embedded && backend.capabilities.limits === 'weak' && !config.allow_weak_limits) {
-    throw new AppError(
-      'operation_not_supported',
-      'Memory and process limits are weak here (no cgroups to write to). Set RUNYARD_ALLOW_WEAK_LIMITS=1 to work all the same.',
-    )
-  }
-  const models = openModels(config.models)
-  const loop = createLoop(models)
-  const wardenArguments: WardenArguments = {
-    backend: backend.name,
-    data_dir,
-    installation_id,
-    deadline: !embedded,
-  }
-  const warden_argv = [WARDEN, JSON.stringify(wardenArguments)]
-  const openWarden: WorkerOptions['openWarden'] = (worker_id, onLost) => {
-    if (config.database_url && !embedded) {
-      return startBeats({ database_url: config.database_url, worker_id, warden_argv, onLost })
-    }
-    const warden = spawnWarden(warden_argv)
-    warden.died.catch((error: Error) => onLost(error.message))
-    return warden
-  }
-  const context = {
-    store,
-    watch,
-    blobs: openDiskBlobs(join(data_dir, 'blobs')),
-    backend,
-    harnesses: new Map([loop, runbook].map((harness) => [harness.name, harness])),
-    default_harness: models.configured ? loop.name : runbook.name,
-    log,
-    settings: {
-      pool: config.pool,
-      host_id: `${hostname()}:${data_dir}`,
-      slots: config.slots,
-      grace_ms: config.grace_ms,
-      max_idle: config.max_idle,
-      seal_key: deriveKey(readSecretKey(data_dir, config.secret_key), 'sealed-values'),
-      egress: config.egress ?? 'none',
-      ...(config.local_repos ? { local_repos: config.local_repos } : {}),
-    },
-  }
-  const readModels = async () => ({
-    models: await models.list(),
-    ...(models.default_model ? { default_model_id: models.default_model } : {}),
-  })
-
-  let stopped = false
-  let life: WorkerHandle = await startWorker(context, { readModels, openWarden })
-  const lives = (async () => {
-    while (!stopped) {
-      await life.lost
-      if (stopped) return
-      if (embedded) await recoverRuns(store, watch, log)
-      life = await startWorker(context, { readModels, openWarden })
-    }
-  })()
-  lives.catch((error) => log.fatal({ err: error }, 'The worker could not start again.'))
-  return {
-    backend,
-    async stop() {
-      stopped = true
-      await life.stop()
-    },
-  }
-}
-
-interface ListenOptions {
-  config: Config
-  store: Store
-  watch: Watch
-  log: Logger
-  /** The worker of this process, when it has one. */
-  backend?: SandboxBackend
-  tls?: { cert_file: string; key_file: string }
-}
-
-async function listen(options: ListenOptions): Promise<{ app: FastifyInstance; public_url: () => string }> {
-  const { config, store, watch, backend, tls } = options
-  const scheme = tls ? 'https' : 'http'
-  let port = config.port
-  const public_url = () =>
-    config.public_url ??
-    `${scheme}://${/^(0\.0\.0\.0|::)$/.test(config.host) ? 'localhost' : config.host}:${port}`
-  const settings: HttpSettings = {
-    get public_url() {
-      return public_url()
-    },
-    allowed_hosts: config.allowed_hosts,
-    secret_key: readSecretKey(config.data_dir, config.secret_key),
-    trust_proxy: config.trust_proxy,
-    version: config.version,
-    log_level: config.log_level ?? 'warn',
-    default_pool: config.pool,
-    ...(tls ? { tls: { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file) } } : {}),
-  }
-  if (!isLoopback(config.host) && !tls && !config.trust_proxy) {
-    options.log.warn(
-      { host: config.host },
-      'Listening beyond this machine without TLS: keys travel in the clear.',
-    )
-  }
-  const app = createApp({
-    store,
-    watch,
-    blobs: openDiskBlobs(join(config.data_dir, 'blobs')),
-    settings,
-    readiness: () => readiness(store, backend),
-  })
-  try {
-    await app.listen({ host: config.host, port: config.port })
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
-    throw new AppError(
-      'conflict',
-      `Port ${config.port} is taken. Choose another with --port, or 0 for any free one.`,
-    )
-  }
-  const address = app.server.address()
-  if (typeof address === 'object' && address) port = address.port
-  return { app, public_url }
-}
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || host.startsWith('127.')
-
-async function readiness(store: Store, backend: SandboxBackend | undefined): Promise<Readiness> {
-  const database = { kind: store.kind, reachable: false, migrated: false }
-  let live_workers = 0
-  try {
-    database.migrated = (await pendingMigrations(store.db)) === 0
-    database.reachable = true
-    if (database.migrated) live_workers = await countLiveWorkers(store.db)
-  } catch {
-    // What is false says what is wrong; the log of the database has the rest.
-  }
-  return {
-    ready: database.reachable && database.migrated,
-    database,
-    live_workers,
-    ...(backend
-      ? { sandbox: { backend: backend.name, description: backend.description, ...backend.capabilities } }
-      : {}),
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { EnvironmentId } from './environment-id.ts'
 
 const text = (max: number) => z.string().max(max)
 
@@ -48,10 +49,7 @@ export const AmbientAgentConfig = z
     base_prompt: text(1_048_576)
       .optional()
       .meta({ description: 'Instructions put before the conversation.' }),
-    environment_id: z
-      .string()
-      .regex(/^[A-Za-z0-9]{22}$/, 'must be 22 characters of A-Z, a-z, 0-9')
-      .optional(),
+    environment_id: EnvironmentId.optional(),
     skill_spec: text(1024).optional(),
     skills: z.array(text(1024)).max(20).optional(),
     mcp_servers: z.record(text(128), MCPServerConfig).optional(),

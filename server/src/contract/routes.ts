@@ -132,12 +132,10 @@ export const ROUTES = {
     tag: 'Runs',
     params: RunParams,
     query: z.object({
-      after: wholeNumber('after', 0, Number.MAX_SAFE_INTEGER)
+      after: wholeNumber(0, Number.MAX_SAFE_INTEGER)
         .optional()
         .meta({ description: 'Events with a greater sequence only.' }),
-      limit: wholeNumber('limit', 1, 1000)
-        .optional()
-        .meta({ description: '1 to 1000, default 200; JSON only.' }),
+      limit: wholeNumber(1, 1000).optional().meta({ description: '1 to 1000, default 200; JSON only.' }),
       follow: z
         .enum(['true', 'false'])
         .optional()

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
 import { MetadataKey, MetadataValue } from './run.ts'
+import { RunId, uuid } from './run-id.ts'
 import { RunState } from './state.ts'
 
 export const PROMPT_MAX_BYTES = 1024 ** 2
@@ -47,9 +48,9 @@ export const RunAgentRequest = z
     skill: z.string().min(1).max(1024).optional().meta({ description: 'Wins over `config.skill_spec`.' }),
     config: AmbientAgentConfig.optional(),
     title: z.string().max(512).optional().meta({ description: 'Default: the first line of the prompt.' }),
-    conversation_id: z.uuid('must be a conversation id').optional(),
+    conversation_id: uuid('must be a conversation id').optional(),
     attachments: Attachments.optional(),
-    parent_run_id: z.uuid('must be a run id').optional(),
+    parent_run_id: RunId.optional(),
     metadata: z
       .record(MetadataKey, MetadataValue)
       .refine((value) => Object.keys(value).length <= 20, 'at most 20 keys')

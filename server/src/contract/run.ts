@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
 import { ArtifactItem } from './artifact.ts'
+import { isEnvironmentId } from './environment-id.ts'
+import { RunId } from './run-id.ts'
 import { RunState, RunStatusMessage } from './state.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
 
@@ -125,12 +127,14 @@ const listOf = <T extends z.ZodType>(item: T) =>
     z.array(item).min(1).max(64),
   )
 
-export const wholeNumber = (name: string, min: number, max: number) =>
-  z
+export const wholeNumber = (min: number, max: number) => {
+  const error = `must be a whole number from ${min} to ${max}`
+  return z
     .string()
-    .regex(/^\d{1,15}$/, `must be a whole number from ${min} to ${max}`)
+    .regex(/^\d{1,16}$/, error)
     .transform(Number)
-    .pipe(z.int().min(min, `${name} must be at least ${min}`).max(max, `${name} must be at most ${max}`))
+    .pipe(z.int({ error }).min(min, error).max(max, error))
+}
 
 export const MetadataKey = z
   .string()
@@ -143,7 +147,7 @@ export const SORT_KEYS = ['updated_at', 'created_at', 'title', 'agent'] as const
 export type SortKey = (typeof SORT_KEYS)[number]
 
 export const ListRunsQuery = z.object({
-  limit: wholeNumber('limit', 1, 500).optional().meta({ description: '1 to 500, default 20.' }),
+  limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 20.' }),
   cursor: z
     .string()
     .max(4096)
@@ -162,14 +166,16 @@ export const ListRunsQuery = z.object({
   created_before: TimestampInput.optional(),
   updated_after: TimestampInput.optional(),
   environment_id: z
-    .union([z.literal('empty-environment'), z.string().regex(/^[A-Za-z0-9]{22}$/)], {
-      error: 'must be an environment id (22 characters of A-Z, a-z, 0-9) or empty-environment',
-    })
+    .string()
+    .refine(
+      (value) => value === 'empty-environment' || isEnvironmentId(value),
+      'must be an environment id (22 characters of A-Z, a-z, 0-9) or empty-environment',
+    )
     .optional(),
   skill: z.string().max(1024).optional(),
   skill_spec: z.string().max(1024).optional(),
   schedule_id: z.string().max(256).optional(),
-  ancestor_run_id: z.uuid('must be a run id').optional(),
+  ancestor_run_id: RunId.optional(),
   artifact_type: z.enum(['PLAN', 'PULL_REQUEST', 'SCREENSHOT', 'FILE', 'EXTERNAL_REFERENCE']).optional(),
   metadata: z
     .record(MetadataKey, MetadataValue)

@@ -6,7 +6,7 @@ import { AppError } from '../contract/error.ts'
 import { ROUTES, type RouteDefinition } from '../contract/routes.ts'
 import { createAuthenticator } from './auth.ts'
 import type { HttpContext, Services } from './context.ts'
-import { checkText, parseJson } from './json-body.ts'
+import { checkValue, parseJson } from './json-body.ts'
 import { problemBody, sendProblem } from './problem.ts'
 import { API_PREFIX } from './route.ts'
 import { serveArtifacts } from './routes/artifacts.ts'
@@ -21,14 +21,23 @@ import { serveSessions } from './routes/sessions.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
 
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const
+/** A proxy in front could read one value and this service the other. */
+const UNREPEATABLE = ['host', 'authorization']
+/** How long a request may take to arrive, its body included. */
+const REQUEST_TIMEOUT_MS = 300_000
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
 /** The HTTP face of the service. Not listening yet; `close` ends its streams. */
 export function createApp(context: HttpContext): FastifyInstance {
   const { settings } = context
   const options: FastifyServerOptions = {
-    logger: { level: settings.log_level, redact: ['req.headers.authorization', 'req.headers.cookie'] },
+    // Standard output belongs to the command.
+    logger: {
+      level: settings.log_level,
+      redact: ['req.headers.authorization', 'req.headers.cookie'],
+      stream: process.stderr,
+    },
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: settings.trust_proxy,
     requestIdHeader: false,
@@ -37,13 +46,19 @@ export function createApp(context: HttpContext): FastifyInstance {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
     },
     return503OnClosing: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
     routerOptions: { querystringParser: parseQueryString, maxParamLength: 1024 },
     frameworkErrors: (error, request, reply) => sendProblem(error, request, reply, settings.public_url),
     clientErrorHandler: (error, socket) => answerUnparsable(error, socket, settings.public_url),
-    ...(settings.tls ? { https: settings.tls } : {}),
+    // Node's own refusal of a request without Host has no problem document; the hook below refuses it too.
+    ...(settings.tls
+      ? { https: { ...settings.tls, requireHostHeader: false } }
+      : { http: { requireHostHeader: false } }),
   }
   const app = Fastify(options)
+  // An expectation nobody knows may be ignored (RFC 9110, 10.1.1); Node's refusal has no problem document either.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const closing = new AbortController()
   app.addHook('preClose', async () => closing.abort())
@@ -53,6 +68,11 @@ export function createApp(context: HttpContext): FastifyInstance {
       throw new AppError('resource_unavailable', 'The service is stopping.', {
         headers: { 'retry-after': '2' },
       })
+    }
+    for (const name of UNREPEATABLE) {
+      if ((request.raw.headersDistinct[name]?.length ?? 0) > 1) {
+        throw new AppError('invalid_request', `${name}: is given more than once.`)
+      }
     }
     if (!isProbe(request.url) && !isKnownHost(request.host, settings)) {
       throw new AppError(
@@ -70,6 +90,8 @@ export function createApp(context: HttpContext): FastifyInstance {
       done(error as Error)
     }
   })
+  // Not in the parser: Fastify does not catch what that throws.
+  app.addHook('preValidation', async (request) => checkValue(request.query, 'The query'))
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, settings.public_url))
   app.setNotFoundHandler(() => {
     throw new AppError('resource_not_found', 'There is nothing at this path.')
@@ -103,7 +125,8 @@ function refuseOtherMethods(app: FastifyInstance): void {
     allowed.set(url, (allowed.get(url) ?? new Set()).add(method))
   }
   for (const [url, methods] of allowed) {
-    const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : [])].join(', ')
+    if (methods.has('GET')) methods.add('HEAD')
+    const allow = [...methods].join(', ')
     app.route({
       method: METHODS.filter((method) => !methods.has(method)),
       url,
@@ -122,12 +145,13 @@ function refuseOtherMethods(app: FastifyInstance): void {
 /** `a=1&a=2` gives an array, `metadata[key]=value` a map; everything else stays a string. */
 function parseQueryString(text: string): Record<string, unknown> {
   const query: Record<string, unknown> = Object.create(null)
+  const metadata: Array<[string, unknown]> = []
   for (const [name, value] of Object.entries(parseQuery(text))) {
-    for (const part of [name, value].flat()) if (part !== undefined) checkText(part)
     const nested = /^metadata\[(.*)\]$/s.exec(name)
-    if (!nested) query[name] = value
-    else query.metadata = { ...(query.metadata as object | undefined), [nested[1] ?? '']: value }
+    if (nested) metadata.push([nested[1] ?? '', value])
+    else query[name] = value
   }
+  if (metadata.length > 0) query.metadata ??= Object.fromEntries(metadata)
   return query
 }
 

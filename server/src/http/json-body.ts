@@ -16,27 +16,28 @@ export function parseJson(bytes: Buffer): unknown {
       error instanceof SyntaxError ? 'The body is not valid JSON.' : 'The body is not valid UTF-8.',
     )
   }
-  check(value, 0)
+  checkValue(value, 'The body')
   return value
 }
 
-function check(value: unknown, depth: number): void {
+/** Refuses what is nested too deeply, what the database cannot keep and what could reach a prototype. */
+export function checkValue(value: unknown, what: string, depth = 0): void {
   if (typeof value === 'string') checkText(value)
   if (typeof value !== 'object' || value === null) return
-  if (depth >= MAX_DEPTH) throw refuse('The body is nested too deeply: at most 64 levels.')
+  if (depth >= MAX_DEPTH) throw refuse(`${what} is nested too deeply: at most ${MAX_DEPTH} levels.`)
   if (Array.isArray(value)) {
-    for (const item of value) check(item, depth + 1)
+    for (const item of value) checkValue(item, what, depth + 1)
     return
   }
   for (const [key, inner] of Object.entries(value)) {
     if (key === '__proto__') throw refuse('A field must not be called __proto__.')
     checkText(key)
-    check(inner, depth + 1)
+    checkValue(inner, what, depth + 1)
   }
 }
 
 /** PostgreSQL stores neither in text. */
-export function checkText(text: string): void {
+function checkText(text: string): void {
   if (text.includes('\u0000')) throw refuse('Text must not contain NUL characters.')
   if (!text.isWellFormed()) throw refuse('Text must not contain lone surrogates.')
 }

@@ -15,6 +15,8 @@ export function sendProblem(
   for (const [name, value] of Object.entries(problem.headers)) reply.header(name, value)
   reply
     .code(problem.status)
+    // A path that cannot be decoded gets here without having met a hook.
+    .header('x-request-id', request.id)
     .header('x-should-retry', String(problem.retryable))
     .header('content-type', 'application/problem+json; charset=utf-8')
     .send(JSON.stringify(problemBody(problem, request.id, request.url, public_url)))
@@ -45,6 +47,8 @@ const FRAMEWORK: Record<string, (message: string) => AppError> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new AppError('invalid_request', 'The body is not as long as Content-Length says.'),
   FST_ERR_BAD_URL: () => new AppError('invalid_request', 'The path is not validly percent-encoded.'),
+  FST_ERR_MAX_PARAM_LENGTH: () =>
+    new AppError('invalid_request', 'A part of the path is too long.', { status: 414 }),
   FST_ERR_ASYNC_CONSTRAINT: (message) => new AppError('invalid_request', message),
 }
 
@@ -63,7 +67,9 @@ function fromFramework(error: unknown): AppError | null {
 export function invalid(error: z.ZodError): AppError {
   const shown = error.issues.slice(0, 5).map((issue) => {
     const path = issue.path.map(String).join('.')
-    return path ? `${path}: ${issue.message}` : issue.message
+    // What is wrong with a key says more than that one is.
+    const message = (issue.code === 'invalid_key' && issue.issues[0]?.message) || issue.message
+    return path ? `${path}: ${message}` : message
   })
   const more = error.issues.length - shown.length
   const tooLarge = error.issues.some((issue) => issue.code === 'custom' && issue.params?.status === 413)

@@ -1,24 +1,11 @@
-import { accessSync, constants, existsSync, lstatSync, readlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+
 import { basename, dirname, join } from 'node:path'
+import { type BubblewrapHost, npmOf } from './bubblewrap-host.ts'
+import { DESCRIPTORS } from './bubblewrap-process.ts'
 import { quote } from './file-operations.ts'
 import type { EgressPolicy, SandboxLimits } from './sandbox.ts'
 import { isUnder, type Staging } from './staging.ts'
-
-/** Paths of this machine, looked up once at start; the launch script runs without a PATH. */
-export interface BubblewrapHost {
-  bwrap: string
-  setpriv: string
-  unshare: string
-  /** The shell commands run in: bash where the host has it. */
-  shell: string
-  /** The service's own Node, bound into the sandbox when it lies outside `/usr`. */
-  node: string
-  /** Started by root: every sandbox gets a user of its own. */
-  root: boolean
-  staging: Staging
-  /** Descriptors the service was started with and would pass on. */
-  inherited: number[]
-}
 
 /** Directories and files of one sandbox on the host. */
 export interface BubblewrapPlaces {
@@ -52,9 +39,7 @@ export interface BubblewrapCommand {
 /** A program and its arguments. */
 export type Launch = [file: string, ...args: string[]]
 
-/** Descriptors of the started process beyond the standard three. */
-export const DESCRIPTORS = { arguments: 3, command: 4, status: 5, seccomp: 6 } as const
-
+const MARKER = 'RUNYARD_SANDBOX'
 const NODE_PREFIX = '/opt/node'
 const SHM_BYTES = 64 * 1024 ** 2
 const COMMAND_FILE = '/run/command'
@@ -126,8 +111,13 @@ export function makeLaunch(host: BubblewrapHost, command: BubblewrapCommand): La
 }
 
 /** First arguments of every `bwrap` of this sandbox; its process 1 carries them too. */
-export function markerArguments(marker: string): string[] {
-  return ['--setenv', 'RUNYARD_SANDBOX', marker]
+function markerArguments(marker: string): string[] {
+  return ['--setenv', MARKER, marker]
+}
+
+/** The marker in a command line; empty when it is not one of ours. */
+export function readMarker([, option, name, marker = '']: string[]): string {
+  return option === '--setenv' && name === MARKER ? marker : ''
 }
 
 /** What `bwrap` reads from its arguments descriptor. */
@@ -210,26 +200,4 @@ function nodeFiles(node: string, at: Staging['at']): string[] {
       words.push('--symlink', `../lib/node_modules/npm/bin/${name}-cli.js`, join(NODE_PREFIX, 'bin', name))
   }
   return words
-}
-
-/** The npm that came with this Node, if any: only it and the binary are bound, never the directories around them. */
-export function npmOf(node: string): string {
-  return join(dirname(dirname(node)), 'lib/node_modules/npm')
-}
-
-/** The first of `names` on the PATH or in the usual places; `null` when none is there. */
-export function findProgram(...names: string[]): string | null {
-  const directories = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/bin', '/sbin', '/bin']
-  for (const name of names)
-    for (const directory of directories) {
-      const path = join(directory, name)
-      try {
-        if (directory.startsWith('/')) accessSync(path, constants.X_OK)
-        else continue
-        return path
-      } catch {
-        // Not here.
-      }
-    }
-  return null
 }

@@ -1,22 +1,16 @@
-import { type ChildProcess, execFile } from 'node:child_process'
 import { createHash, randomInt, randomUUID } from 'node:crypto'
-import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
-import { chmod, chown, mkdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { closeSync, openSync } from 'node:fs'
+import { chmod, chown, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { Duplex } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import { promisify } from 'node:util'
 import {
   type BubblewrapCommand,
-  type BubblewrapHost,
-  DESCRIPTORS,
-  findProgram,
   makeArguments,
   makeLaunch,
   makeScript,
-  markerArguments,
-  npmOf,
+  readMarker,
 } from './bubblewrap-command.ts'
+import { type BubblewrapHost, inspectHost } from './bubblewrap-host.ts'
+import { superviseBwrap } from './bubblewrap-process.ts'
 import {
   type ControlGroup,
   type ControlGroupParent,
@@ -29,9 +23,9 @@ import {
   removeControlGroup,
   thawControlGroup,
 } from './control-group.ts'
-import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
+import { type RunningCommand, superviseExec } from './exec-handle.ts'
 import { makeFileOperations } from './file-operations.ts'
-import { readArguments, signalTree } from './process-tree.ts'
+import { isMarkedBy, makeMarker, readArguments, signalTree } from './process-tree.ts'
 import {
   DEFAULT_LIMITS,
   type ExecHandle,
@@ -44,25 +38,23 @@ import {
   type SandboxInfo,
   type SandboxRef,
   type SandboxSpec,
+  toFault,
 } from './sandbox.ts'
 import { type SandboxRecord, SandboxRecords } from './sandbox-records.ts'
 import { makeSeccompFilter } from './seccomp-filter.ts'
-import { planStaging } from './staging.ts'
-import { openStandardStreams, type StandardStreams, spawnOn } from './standard-streams.ts'
+import { openStandardStreams, spawnOn } from './standard-streams.ts'
 
-const run = promisify(execFile)
-
-/** `--disable-userns` and `--size` are there from this version on. */
-const OLDEST_BWRAP = [0, 8] as const
 /** Users of sandboxes come from here: far from accounts and from the ranges of `/etc/subuid`. */
 const FIRST_UID = 0x60000000
 const UIDS = 0x10000000
-const MESSAGE_BYTES = 4096
 
 interface Details {
   installation_id: string
   uid: number | null
+  /** The owner's; no process of an earlier attempt can start in it. */
   group: ControlGroup | null
+  /** Those of earlier owners. The next owner ends them, and the one after that, should that one have died over it. */
+  former_groups: ControlGroup[]
 }
 
 /**
@@ -137,9 +129,11 @@ class Bubblewrap implements SandboxBackend {
       'seccomp.bpf': filter,
     }
     for (const [name, content] of Object.entries(files)) {
-      const path = join(common, name)
-      await writeFile(path, content)
-      await chmod(path, 0o644)
+      // Renamed into place: another process may be starting a command with the old one right now.
+      const draft = join(common, `${name}-${randomUUID()}`)
+      await writeFile(draft, content)
+      await chmod(draft, 0o644)
+      await rename(draft, join(common, name))
     }
     const probe = await this.create({
       run_id: randomUUID(),
@@ -168,31 +162,38 @@ class Bubblewrap implements SandboxBackend {
       installation_id: this.#installation_id,
       uid,
       group: null,
+      former_groups: [],
     })
     if (!record) throw new SandboxFault(`Attempt ${spec.attempt} of run ${spec.run_id} already has a sandbox`)
-    const places = this.#places(record.id)
-    for (const path of [places.workspace, places.home, places.tmp]) {
-      await mkdir(path, { recursive: true, mode: 0o700 })
-      if (uid !== null) await chown(path, uid, uid)
+    try {
+      const places = this.#places(record.id)
+      for (const path of [places.workspace, places.home, places.tmp]) {
+        await mkdir(path, { mode: 0o700 })
+        if (uid !== null) await chown(path, uid, uid)
+      }
+      // Only its own user passes, so other users of the host cannot look in.
+      const directory = this.#records.directory(record.id)
+      if (uid !== null) await chown(directory, 0, uid)
+      await chmod(directory, 0o710)
+      const owned = await this.#takeOver(record.id, spec)
+      if (!owned) throw new SandboxFault(`The sandbox of run ${spec.run_id} was taken while it was made`)
+      return this.#open(owned, spec)
+    } catch (error) {
+      await this.destroy(this.#refOf(record)).catch(() => {})
+      throw toFault(error)
     }
-    // Only its own user passes, so other users of the host cannot look in.
-    const directory = this.#records.directory(record.id)
-    if (uid !== null) await chown(directory, 0, uid)
-    await chmod(directory, 0o710)
-    const owned = await this.#takeOver(record.id, spec)
-    if (!owned) throw new SandboxFault(`The sandbox of run ${spec.run_id} was taken while it was made`)
-    return this.#open(owned, spec)
   }
 
   async attach(spec: SandboxSpec): Promise<Sandbox | null> {
     requireEgress(this, spec)
     const [latest] = (await this.#records.ofRun(spec.run_id)).filter((record) => !record.removed)
     if (!latest) return null
-    const owned = await this.#takeOver(latest.id, spec)
-    if (!owned) return null
-    await this.#killProcesses(latest)
-    if (latest.details.group && latest.attempt < spec.attempt) removeControlGroup(latest.details.group)
-    return this.#open(owned, spec)
+    try {
+      const owned = await this.#takeOver(latest.id, spec)
+      return owned && this.#open(owned, spec)
+    } catch (error) {
+      throw toFault(error)
+    }
   }
 
   async list(): Promise<SandboxInfo[]> {
@@ -206,14 +207,14 @@ class Bubblewrap implements SandboxBackend {
     if (!record) return
     if (record.details.group) return freezeControlGroup(record.details.group)
     await writeFile(this.#frozenFile(record.id), '')
-    await signalTree(this.#isProcessOf(record.id), 'SIGSTOP')
+    await signalTree(this.#isProcessOf(record), 'SIGSTOP')
   }
 
   async thaw(ref: SandboxRef): Promise<void> {
     const record = await this.#current(ref)
     if (!record) return
     if (record.details.group) return thawControlGroup(record.details.group)
-    await signalTree(this.#isProcessOf(record.id), 'SIGCONT')
+    await signalTree(this.#isProcessOf(record), 'SIGCONT')
     await rm(this.#frozenFile(record.id), { force: true })
   }
 
@@ -233,17 +234,22 @@ class Bubblewrap implements SandboxBackend {
     if (record.details.uid !== null) await rm(this.#uidFile(record.details.uid), { force: true })
   }
 
-  /** Makes `spec.attempt` the owner, with a control group into which earlier owners cannot start anything. */
+  /**
+   * Makes `spec.attempt` the owner, with a control group into which earlier owners cannot start anything, and kills
+   * what the owner before left running.
+   */
   async #takeOver(id: string, spec: SandboxSpec): Promise<SandboxRecord<Details> | null> {
-    const group =
-      this.#groups &&
-      makeControlGroup(this.#groups, `runyard-${this.#place}-${id}-${spec.attempt}`, spec.limits)
-    const owned = await this.#records.update(id, (current) =>
-      current.removed || current.attempt > spec.attempt
-        ? null
-        : { ...current, attempt: spec.attempt, details: { ...current.details, group } },
-    )
-    if (!owned && group) removeControlGroup(group)
+    const name = `runyard-${makeMarker(this.#nameOf(id), spec.attempt)}`
+    const group = this.#groups && makeControlGroup(this.#groups, name, spec.limits)
+    const owned = await this.#records.update(id, (current) => {
+      if (current.removed || current.attempt > spec.attempt) return null
+      const { details } = current
+      const former = details.group && current.attempt < spec.attempt ? [details.group] : []
+      const former_groups = [...details.former_groups, ...former]
+      return { ...current, attempt: spec.attempt, details: { ...details, group, former_groups } }
+    })
+    if (owned) await this.#killProcesses(owned)
+    else if (group) removeControlGroup(group)
     return owned
   }
 
@@ -270,7 +276,7 @@ class Bubblewrap implements SandboxBackend {
     const { uid, group } = record.details
     const command: BubblewrapCommand = {
       places: this.#places(record.id),
-      marker: this.#marker(record.id),
+      marker: makeMarker(this.#nameOf(record.id), record.attempt),
       uid,
       join_files: group ? joinFiles(group) : [],
       frozen_file: this.#frozenFile(record.id),
@@ -283,9 +289,7 @@ class Bubblewrap implements SandboxBackend {
       command: options.command,
     }
     const directory = this.#records.directory(record.id)
-    const streams = await openStandardStreams(directory, uid, options.stdin).catch((error) => {
-      throw new SandboxFault(`The sandbox cannot be used: ${error.message}`)
-    })
+    const streams = await openStandardStreams(directory, uid, options.stdin)
     const seccomp = openSync(join(this.#common, 'seccomp.bpf'), 'r')
     try {
       const child = spawnOn(streams, makeLaunch(this.#host, command), { env: {}, cwd: '/' }, [
@@ -305,10 +309,16 @@ class Bubblewrap implements SandboxBackend {
     }
   }
 
+  /** Ends the processes of the record's owner and of all before it. */
   async #killProcesses(record: SandboxRecord<Details>): Promise<void> {
-    if (record.details.group) await killControlGroup(record.details.group)
+    const { group, former_groups } = record.details
+    for (const former of former_groups) {
+      await killControlGroup(former)
+      removeControlGroup(former)
+    }
+    if (group) await killControlGroup(group)
     else {
-      await signalTree(this.#isProcessOf(record.id), 'SIGKILL')
+      await signalTree(this.#isProcessOf(record), 'SIGKILL')
       await rm(this.#frozenFile(record.id), { force: true })
     }
   }
@@ -331,12 +341,9 @@ class Bubblewrap implements SandboxBackend {
     }
   }
 
-  #isProcessOf(id: string): (pid: number) => boolean {
-    const marker = markerArguments(this.#marker(id))
-    return (pid) => {
-      const [, ...args] = readArguments(pid)
-      return marker.every((word, index) => args[index] === word)
-    }
+  #isProcessOf(record: SandboxRecord<Details>): (pid: number) => boolean {
+    const sandbox = this.#nameOf(record.id)
+    return (pid) => isMarkedBy(readMarker(readArguments(pid)), sandbox, record.attempt)
   }
 
   #refOf({ id, run_id, attempt }: SandboxRecord<Details>): SandboxRef {
@@ -357,7 +364,8 @@ class Bubblewrap implements SandboxBackend {
     return join(this.#records.root, 'common')
   }
 
-  #marker(id: string): string {
+  /** Unique on this host. */
+  #nameOf(id: string): string {
     return `${this.#place}-${id}`
   }
 
@@ -368,94 +376,4 @@ class Bubblewrap implements SandboxBackend {
   #uidFile(uid: number): string {
     return join(this.#records.root, 'uids', String(uid))
   }
-}
-
-/** Feeds a starting `bwrap` and reads how its command ended. */
-function superviseBwrap(
-  child: ChildProcess,
-  { stdout, stderr }: StandardStreams,
-  args: Buffer,
-  script: string,
-): RunningCommand {
-  const send = (descriptor: number, data: Buffer | string) => {
-    const pipe = pipeOf(child, descriptor)
-    // It ended before it read everything; how it ended says why.
-    pipe.on('error', () => {})
-    pipe.end(data)
-  }
-  send(DESCRIPTORS.arguments, args)
-  send(DESCRIPTORS.command, script)
-  let message = ''
-  const status = text(pipeOf(child, DESCRIPTORS.status)).catch(() => '')
-  stderr.on('data', (data: Buffer) => {
-    if (message.length < MESSAGE_BYTES) message += data
-  })
-
-  const ended = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
-    child.once('error', (error) => reject(new SandboxFault(`bubblewrap did not start: ${error.message}`)))
-    child.once('exit', async (code, signal) => {
-      const said = /"exit-code": (\d+)/.exec(await status)
-      if (signal) resolve({ code: null, signal })
-      else if (said) resolve(exitOfShell(Number(said[1])))
-      else reject(new SandboxFault(`bubblewrap could not run the command (exit ${code}): ${message.trim()}`))
-    })
-  })
-  return {
-    stdin: child.stdin,
-    stdout,
-    stderr,
-    ended,
-    // One process is enough: bwrap's process 1 dies with it, and with process 1 everything in its namespace.
-    kill: async () => void child.kill('SIGKILL'),
-  }
-}
-
-function pipeOf(child: ChildProcess, descriptor: number): Duplex {
-  const pipe = child.stdio.at(descriptor)
-  if (!(pipe instanceof Duplex))
-    throw new SandboxFault(`bubblewrap was started without descriptor ${descriptor}`)
-  return pipe
-}
-
-async function inspectHost(root_directory: string): Promise<BubblewrapHost> {
-  if (process.platform !== 'linux') throw new SandboxFault('bubblewrap runs on Linux only')
-  const bwrap = findProgram('bwrap')
-  if (!bwrap) throw new SandboxFault('bubblewrap is not installed')
-  const version = (await run(bwrap, ['--version'])).stdout.trim()
-  const [major = 0, minor = 0] = version.split(' ').at(-1)?.split('.').map(Number) ?? []
-  const [oldest_major, oldest_minor] = OLDEST_BWRAP
-  if (major < oldest_major || (major === oldest_major && minor < oldest_minor))
-    throw new SandboxFault(`${version} is too old: ${OLDEST_BWRAP.join('.')} or later is needed`)
-  const root = process.getuid?.() === 0
-  const setpriv = findProgram('setpriv')
-  const unshare = findProgram('unshare')
-  if (root && !(setpriv && unshare)) throw new SandboxFault('util-linux is not installed')
-  const node = process.execPath
-  const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
-  return {
-    bwrap,
-    setpriv: setpriv ?? '',
-    unshare: unshare ?? '',
-    shell,
-    node,
-    root,
-    staging: planStaging(root ? [root_directory, node, npmOf(node)] : []),
-    inherited: shell.endsWith('bash') ? inheritedDescriptors() : [],
-  }
-}
-
-/** Descriptors this process was started with and its children would inherit; Node's own are closed on exec. */
-function inheritedDescriptors(): number[] {
-  const CLOSE_ON_EXEC = 0o2000000
-  return readdirSync('/proc/self/fdinfo')
-    .map(Number)
-    .filter((descriptor) => {
-      if (descriptor <= Math.max(...Object.values(DESCRIPTORS))) return false // Replaced at the start.
-      try {
-        const info = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')
-        return (Number.parseInt(/flags:\s*(\d+)/.exec(info)?.[1] ?? '0', 8) & CLOSE_ON_EXEC) === 0
-      } catch {
-        return false // The descriptor that read the directory.
-      }
-    })
 }

@@ -5,6 +5,8 @@ import { type SandboxBackend, SandboxFault } from './sandbox.ts'
 
 /** How long a missing default image may take to pull before the start goes on without Docker. */
 const PULL_LIMIT_MS = 30_000
+/** The same when Docker was asked for: then there is nothing to go on with. */
+const REQUESTED_PULL_LIMIT_MS = 10 * 60_000
 
 export interface BackendChoice {
   backend: SandboxBackend
@@ -25,23 +27,23 @@ export async function chooseBackend(options: {
   default_image?: string
   logger: { info(message: string): void }
 }): Promise<BackendChoice> {
-  const choice = await choose(options)
-  options.logger.info(`Sandbox: ${choice.backend.description} (${choice.reason})`)
-  return choice
-}
-
-async function choose(options: Parameters<typeof chooseBackend>[0]): Promise<BackendChoice> {
+  const { requested, installation_id, logger } = options
   const image = options.default_image ?? DEFAULT_IMAGE
-  const docker = { installation_id: options.installation_id, default_image: image }
-  if (options.requested === 'docker') return { backend: await openDocker(docker), reason: 'requested' }
-  if (options.requested === 'host') return { backend: await openHost(options), reason: 'requested' }
-  if (options.requested === 'bubblewrap')
-    return { backend: await openInstalled(options), reason: 'requested' }
-  try {
+  const docker = {
+    installation_id,
+    default_image: image,
+    onPull: (name: string) => logger.info(`Pulling the container image ${name}`),
+  }
+  if (requested === 'docker')
     return {
-      backend: await openDocker({ ...docker, pull_limit_ms: PULL_LIMIT_MS }),
-      reason: `a Docker engine answers and has ${image}`,
+      backend: await openDocker({ ...docker, pull_limit_ms: REQUESTED_PULL_LIMIT_MS }),
+      reason: 'requested',
     }
+  if (requested === 'host') return { backend: await openHost(options), reason: 'requested' }
+  if (requested === 'bubblewrap') return { backend: await openInstalled(options), reason: 'requested' }
+  try {
+    const backend = await openDocker({ ...docker, pull_limit_ms: PULL_LIMIT_MS })
+    return { backend, reason: `a Docker engine answers and has ${image}` }
   } catch (error) {
     if (!(error instanceof SandboxFault)) throw error
     const reason = `not Docker: ${error.message}`

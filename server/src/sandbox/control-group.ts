@@ -19,10 +19,15 @@ export type ControlGroup =
 /** Where control groups can be made here, found once at start. */
 export type ControlGroupParent = ControlGroup
 
-/** The parent under which this process may make control groups; `null` when it may not. */
+/** The best parent under which this process may make control groups; `null` when there is none. */
 export function findControlGroupParent(): ControlGroupParent | null {
-  for (const parent of [findV1(), ...findV2()]) if (parent && probe(parent)) return parent
-  return null
+  return listControlGroupParents()[0] ?? null
+}
+
+/** Every hierarchy in which this process may make control groups, those that limit first. */
+export function listControlGroupParents(): ControlGroupParent[] {
+  const v1 = findV1()
+  return [v1 ? [v1] : [], findV2(true), findV2(false)].flatMap((places) => places.find(probe) ?? [])
 }
 
 /** Whether memory and process limits hold, not only freezing and killing. */
@@ -124,14 +129,14 @@ function findV1(): ControlGroupParent | null {
 }
 
 /** Ancestors of this process's own group, nearest first: siblings of a group with processes may hold controllers. */
-function findV2(): ControlGroupParent[] {
+function findV2(hard: boolean): ControlGroupParent[] {
   const mount = existsSync(join(MOUNT, 'cgroup.controllers')) ? MOUNT : join(MOUNT, 'unified')
   const own = ownGroups().find(([hierarchy]) => hierarchy === '0')?.[2]
   if (own === undefined || !existsSync(join(mount, 'cgroup.controllers'))) return []
   const parts = own.split('/').filter((part) => part && part !== '..')
-  const parents = parts.map((_, index) => join(mount, ...parts.slice(0, parts.length - 1 - index)))
-  const places = parents.length > 0 ? parents : [mount]
-  return [true, false].flatMap((hard) => places.map((unified) => ({ version: 2 as const, unified, hard })))
+  const ancestors = parts.map((_, index) => join(mount, ...parts.slice(0, parts.length - 1 - index)))
+  const places = ancestors.length > 0 ? ancestors : [mount]
+  return places.map((unified) => ({ version: 2 as const, unified, hard }))
 }
 
 /** Whether a group can be made below `parent`, with limits if it claims them, and removed again. */

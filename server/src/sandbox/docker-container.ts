@@ -35,7 +35,8 @@ export class DockerContainer {
         command: ['/sbin/docker-init', '-s', '--', ...words],
         env: { ...env, RUNYARD_EXEC: marker },
         stdin: options.stdin !== undefined,
-        kill: () => this.#kill(KILL_EXEC_SCRIPT, marker),
+        // A kill that fails shows in how the command ended.
+        kill: () => this.#kill(KILL_EXEC_SCRIPT, marker).catch(() => {}),
       })
     })
   }
@@ -104,13 +105,19 @@ export class DockerContainer {
     } catch {
       // A fork bomb at the process limit leaves no room even for the killer.
     }
-    await this.#restart()
+    // Stopped or gone: there is nothing to kill, and starting it again would undo that. Frozen: nothing runs, and the
+    // killer waits to be thawed like everything else.
+    const state = await this.#container.inspect().then(
+      ({ State }) => State,
+      () => null,
+    )
+    if (state?.Running && !state.Paused) await this.#restart()
   }
 
   /** The last resort: everything dies, `/tmp` is emptied, the volumes stay. */
   async #restart(): Promise<void> {
     await ignoreStatus([404, 409], this.#container.kill())
-    await ignoreStatus([304, 404], this.#container.start())
+    await ignoreStatus([304, 404, 409], this.#container.start())
   }
 
   async #storeScript(script: string): Promise<string> {

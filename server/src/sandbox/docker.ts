@@ -3,6 +3,7 @@ import Docker from 'dockerode'
 import { makeOwnedArchive } from './docker-archive.ts'
 import { DockerContainer } from './docker-container.ts'
 import { ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
+import { requireImage } from './docker-image.ts'
 import { makeFileOperations } from './file-operations.ts'
 import {
   type ExecHandle,
@@ -15,6 +16,7 @@ import {
   type SandboxInfo,
   type SandboxRef,
   type SandboxSpec,
+  toFault,
 } from './sandbox.ts'
 
 export const DEFAULT_IMAGE = 'node:24-bookworm'
@@ -37,8 +39,13 @@ export interface DockerOptions {
   installation_id: string
   /** Used when a spec names no image. */
   default_image?: string
-  /** How long pulling the default image may take when the backend is opened. */
+  /**
+   * Given: opening fails unless the default image is there or is pulled within so many milliseconds. Absent: the image
+   * is first looked for when a sandbox is made.
+   */
   pull_limit_ms?: number
+  /** Told before an image is pulled, which may take minutes. */
+  onPull?: (image: string) => void
   /** A runtime configured in the engine, such as `runsc`; absent: the engine's default. */
   runtime?: string
 }
@@ -46,7 +53,7 @@ export interface DockerOptions {
 /**
  * Opens the Docker backend on the engine `DOCKER_HOST` names, else on the local socket. A sandbox is two labelled
  * volumes, the workspace and the home directory, and a container for each attempt: making the container of an attempt
- * is what takes the volumes over. Throws `SandboxFault` when no engine answers or the default image cannot be had.
+ * is what takes the volumes over. Throws `SandboxFault` when no engine answers.
  */
 export async function openDocker(options: DockerOptions): Promise<SandboxBackend> {
   const docker = new Docker()
@@ -55,9 +62,9 @@ export async function openDocker(options: DockerOptions): Promise<SandboxBackend
   } catch (error) {
     throw new SandboxFault(`no Docker engine answers: ${messageOf(error)}`)
   }
-  const backend = new DockerBackend(docker, options)
-  await backend.requireImage(options.default_image ?? DEFAULT_IMAGE, options.pull_limit_ms ?? PULL_LIMIT_MS)
-  return backend
+  if (options.pull_limit_ms !== undefined)
+    await requireImage(docker, options.default_image ?? DEFAULT_IMAGE, options.pull_limit_ms, options.onPull)
+  return new DockerBackend(docker, options)
 }
 
 class DockerBackend implements SandboxBackend {
@@ -89,8 +96,7 @@ class DockerBackend implements SandboxBackend {
 
   async create(spec: SandboxSpec): Promise<Sandbox> {
     requireEgress(this, spec)
-    const image = spec.image ?? this.#options.default_image ?? DEFAULT_IMAGE
-    await this.requireImage(image, PULL_LIMIT_MS)
+    const image = await this.#requireImage(spec)
     for (const { ref } of await this.#find({ run_id: spec.run_id })) {
       if (ref.attempt >= spec.attempt)
         throw new SandboxFault(`Run ${spec.run_id} already has a sandbox of attempt ${ref.attempt}`)
@@ -110,7 +116,7 @@ class DockerBackend implements SandboxBackend {
       return this.#open(ref, spec, container)
     } catch (error) {
       await this.destroy(ref).catch(() => {})
-      throw error instanceof SandboxFault ? error : new SandboxFault(messageOf(error))
+      throw toFault(error)
     }
   }
 
@@ -119,8 +125,7 @@ class DockerBackend implements SandboxBackend {
     const [latest] = await this.#find({ run_id: spec.run_id })
     if (!latest || latest.ref.attempt > spec.attempt) return null
     const ref = { ...latest.ref, attempt: spec.attempt }
-    const image = spec.image ?? this.#options.default_image ?? DEFAULT_IMAGE
-    await this.requireImage(image, PULL_LIMIT_MS)
+    const image = await this.#requireImage(spec)
     // The name is free or ours: whoever makes a container of the highest attempt owns the volumes.
     const container = await this.#createContainer(ref, spec, image).catch(async (error) => {
       if (statusOf(error) !== 409) throw new SandboxFault(messageOf(error))
@@ -169,24 +174,10 @@ class DockerBackend implements SandboxBackend {
       await ignoreStatus([404, 409], this.#docker.getVolume(`${ref.id}-${part}`).remove())
   }
 
-  /** Pulls the image when it is not there; refuses what would undo the sandbox. */
-  async requireImage(image: string, limit_ms: number): Promise<void> {
-    const inspect = () => this.#docker.getImage(image).inspect()
-    let info = await inspect().catch(() => null)
-    if (!info) {
-      try {
-        const progress = await this.#docker.pull(image, { abortSignal: AbortSignal.timeout(limit_ms) })
-        await new Promise<void>((resolve, reject) =>
-          this.#docker.modem.followProgress(progress, (error) => (error ? reject(error) : resolve())),
-        )
-        info = await inspect()
-      } catch (error) {
-        throw new SandboxFault(`image ${image} is not there and cannot be pulled: ${messageOf(error)}`)
-      }
-    }
-    // Such volumes give room past the read-only root and stay behind.
-    if (Object.keys(info.Config.Volumes ?? {}).length > 0)
-      throw new SandboxFault(`image ${image} declares volumes, which sandboxes do not allow`)
+  async #requireImage(spec: SandboxSpec): Promise<string> {
+    const image = spec.image ?? this.#options.default_image ?? DEFAULT_IMAGE
+    await requireImage(this.#docker, image, PULL_LIMIT_MS, this.#options.onPull)
+    return image
   }
 
   #open(ref: SandboxRef, spec: SandboxSpec, container: Docker.Container): Sandbox {

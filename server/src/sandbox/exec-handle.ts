@@ -2,10 +2,12 @@ import { constants } from 'node:os'
 import { Readable, type Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { DEFAULT_MAX_OUTPUT_BYTES, ExecOutput } from './exec-output.ts'
-import type { ExecExit, ExecHandle, ExecOptions } from './sandbox.ts'
+import { type ExecExit, type ExecHandle, type ExecOptions, toFault } from './sandbox.ts'
 
 /** How long the pipes of a killed command may take to close before they are cut. */
 const CLOSE_LIMIT_MS = 500
+
+type StopReason = 'timed_out' | 'aborted' | 'killed'
 
 /** A command as a backend has started it. */
 export interface RunningCommand {
@@ -28,10 +30,9 @@ export function superviseExec(
   start: () => RunningCommand | Promise<RunningCommand>,
 ): ExecHandle {
   const output = new ExecOutput(options.max_output_bytes ?? DEFAULT_MAX_OUTPUT_BYTES)
-  const stop = Promise.withResolvers<'timed_out' | 'aborted' | 'killed'>()
+  const stop = Promise.withResolvers<StopReason>()
   const onAbort = () => stop.resolve('aborted')
-  if (options.signal?.aborted) onAbort()
-  else options.signal?.addEventListener('abort', onAbort, { once: true })
+  options.signal?.addEventListener('abort', onAbort, { once: true })
   const timer =
     options.timeout_ms === undefined
       ? undefined
@@ -39,36 +40,35 @@ export function superviseExec(
 
   const run = async (): Promise<ExecExit> => {
     try {
-      const command = await start()
+      if (options.signal?.aborted) return stopped('aborted', output)
+      const starting = (async () => start())().catch((error: unknown) => {
+        throw toFault(error)
+      })
+      const early = await Promise.race([starting.then(() => null), stop.promise])
+      // What hangs while it starts, as in a frozen sandbox, must not hold its caller: it is killed once it has started.
+      if (early && !(await settles(starting, CLOSE_LIMIT_MS))) {
+        starting.then(abandon, () => {})
+        return stopped(early, output)
+      }
+      const command = await starting
       feed(command, options.stdin)
       const closed = collect(command, output)
       // A failure of the sandbox shows in `ended` and is thrown below; here it only means there is nothing to kill.
       const over = Promise.all([command.ended, closed]).then(
-        () => 'over' as const,
-        () => 'over' as const,
+        () => null,
+        () => null,
       )
       const reason = await Promise.race([over, stop.promise])
-      if (reason === 'over') {
+      if (!reason) {
         const ended = await command.ended
-        return {
-          ...ended,
-          timed_out: false,
-          aborted: false,
-          truncated_bytes: output.truncated_bytes,
-        }
+        return { ...ended, timed_out: false, aborted: false, truncated_bytes: output.truncated_bytes }
       }
       await command.kill()
-      await before(CLOSE_LIMIT_MS, over)
+      await settles(over, CLOSE_LIMIT_MS)
       command.stdout.destroy()
       command.stderr.destroy()
       await closed
-      return {
-        code: null,
-        signal: 'SIGKILL',
-        timed_out: reason === 'timed_out',
-        aborted: reason === 'aborted',
-        truncated_bytes: output.truncated_bytes,
-      }
+      return stopped(reason, output)
     } finally {
       clearTimeout(timer)
       options.signal?.removeEventListener('abort', onAbort)
@@ -139,9 +139,34 @@ async function collect(command: RunningCommand, output: ExecOutput): Promise<voi
   await Promise.allSettled(pipes.map((pipe) => finished(pipe, { writable: false })))
 }
 
-async function before(milliseconds: number, promise: Promise<unknown>): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, milliseconds)
-  await Promise.race([promise, late])
-  clearTimeout(timer)
+function stopped(reason: StopReason, output: ExecOutput): ExecExit {
+  return {
+    code: null,
+    signal: 'SIGKILL',
+    timed_out: reason === 'timed_out',
+    aborted: reason === 'aborted',
+    truncated_bytes: output.truncated_bytes,
+  }
+}
+
+async function abandon(command: RunningCommand): Promise<void> {
+  command.ended.catch(() => {})
+  await command.kill()
+  command.stdout.destroy()
+  command.stderr.destroy()
+}
+
+/** Whether the promise settles, either way, within the time. */
+async function settles(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(resolve, milliseconds, false)
+  const settled = promise.then(
+    () => true,
+    () => true,
+  )
+  try {
+    return await Promise.race([settled, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }

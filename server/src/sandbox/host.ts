@@ -4,7 +4,7 @@ import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
 import { makeFileOperations, quote } from './file-operations.ts'
-import { readEnvironment, signalTree } from './process-tree.ts'
+import { isMarkedBy, makeMarker, readEnvironment, signalTree } from './process-tree.ts'
 import {
   type ExecHandle,
   type ExecOptions,
@@ -88,7 +88,7 @@ class Host implements SandboxBackend {
       current.removed || current.attempt > spec.attempt ? null : { ...current, attempt: spec.attempt },
     )
     if (!owned) return null
-    await this.#signal(owned.id, 'SIGKILL')
+    await this.#signal(owned, 'SIGKILL')
     return this.#open(owned, spec)
   }
 
@@ -99,15 +99,18 @@ class Host implements SandboxBackend {
   }
 
   async freeze(ref: SandboxRef): Promise<void> {
-    if (await this.#owns(ref)) await this.#signal(ref.id, 'SIGSTOP')
+    const record = await this.#current(ref)
+    if (record) await this.#signal(record, 'SIGSTOP')
   }
 
   async thaw(ref: SandboxRef): Promise<void> {
-    if (await this.#owns(ref)) await this.#signal(ref.id, 'SIGCONT')
+    const record = await this.#current(ref)
+    if (record) await this.#signal(record, 'SIGCONT')
   }
 
   async kill(ref: SandboxRef): Promise<void> {
-    if (await this.#owns(ref)) await this.#signal(ref.id, 'SIGKILL')
+    const record = await this.#current(ref)
+    if (record) await this.#signal(record, 'SIGKILL')
   }
 
   async destroy(ref: SandboxRef): Promise<void> {
@@ -115,7 +118,7 @@ class Host implements SandboxBackend {
       current.attempt > ref.attempt ? null : { ...current, removed: true },
     )
     if (!record) return
-    await this.#signal(record.id, 'SIGKILL')
+    await this.#signal(record, 'SIGKILL')
     await this.#records.remove(record.id)
   }
 
@@ -146,9 +149,9 @@ class Host implements SandboxBackend {
       throw new SandboxFault('The sandbox is gone or belongs to a later attempt')
     const workspace = this.#workspace(record.id)
     const directory = this.#records.directory(record.id)
-    const marker = { RUNYARD_EXEC: randomUUID() }
+    const exec_id = randomUUID()
     // A file, since an argument cannot be longer than 128 KiB.
-    const script = join(directory, `script-${marker.RUNYARD_EXEC}`)
+    const script = join(directory, `script-${exec_id}`)
     const move = `cd -- ${quote(this.#locate(record.id, options.cwd ?? '/workspace'))} || exit 126; `
     const child_options = {
       cwd: workspace,
@@ -157,8 +160,8 @@ class Host implements SandboxBackend {
         ...Object.fromEntries(PASSED_ON.map((name) => [name, process.env[name]])),
         ...env,
         RUNYARD_WORKSPACE: workspace,
-        ...this.#marker(record.id),
-        ...marker,
+        RUNYARD_SANDBOX: makeMarker(this.#nameOf(record.id), record.attempt),
+        RUNYARD_EXEC: exec_id,
       },
     }
     await writeFile(script, `${move}${options.command}\n`, { mode: 0o600 })
@@ -178,18 +181,24 @@ class Host implements SandboxBackend {
       stdout: streams.stdout,
       stderr: streams.stderr,
       ended,
-      kill: () => signalTree(hasEnvironment(marker), 'SIGKILL'),
+      kill: () => signalTree((pid) => readVariable(pid, 'RUNYARD_EXEC') === exec_id, 'SIGKILL'),
     }
   }
 
-  async #owns(ref: SandboxRef): Promise<boolean> {
+  /** The record, unless a later attempt owns the sandbox: its processes are none of the caller's. */
+  async #current(ref: SandboxRef): Promise<SandboxRecord<Details> | null> {
     const record = await this.#records.read(ref.id)
-    return record !== null && record.attempt <= ref.attempt
+    return record && record.attempt <= ref.attempt ? record : null
   }
 
-  /** Reaches what a command started, unless that emptied its environment and left its parents: the host's limit. */
-  async #signal(id: string, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void> {
-    await signalTree(hasEnvironment(this.#marker(id)), signal)
+  /**
+   * Reaches what the record's owner and those before it started, unless that emptied its environment and left its
+   * parents: the host's limit.
+   */
+  async #signal(record: SandboxRecord<Details>, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void> {
+    const sandbox = this.#nameOf(record.id)
+    const isRoot = (pid: number) => isMarkedBy(readVariable(pid, 'RUNYARD_SANDBOX'), sandbox, record.attempt)
+    await signalTree(isRoot, signal)
   }
 
   #locate(id: string, path: string): string {
@@ -201,8 +210,9 @@ class Host implements SandboxBackend {
     return join(this.#records.directory(id), 'workspace')
   }
 
-  #marker(id: string): Record<string, string> {
-    return { RUNYARD_SANDBOX: `${this.#place}-${id}` }
+  /** Unique on this host. */
+  #nameOf(id: string): string {
+    return `${this.#place}-${id}`
   }
 
   #refOf({ id, run_id, attempt }: SandboxRecord<Details>): SandboxRef {
@@ -210,10 +220,7 @@ class Host implements SandboxBackend {
   }
 }
 
-function hasEnvironment(variables: Record<string, string>): (pid: number) => boolean {
-  const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`)
-  return (pid) => {
-    const environment = readEnvironment(pid)
-    return words.every((word) => environment.includes(word))
-  }
+function readVariable(pid: number, name: string): string {
+  const word = readEnvironment(pid).find((variable) => variable.startsWith(`${name}=`))
+  return word?.slice(name.length + 1) ?? ''
 }

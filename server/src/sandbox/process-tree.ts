@@ -46,6 +46,16 @@ export function findTree(isRoot: (pid: number) => boolean): number[] {
   return [...found]
 }
 
+/** The mark that the processes of a sandbox carry, in a command line or an environment, with its owner's attempt. */
+export function makeMarker(sandbox: string, attempt: number): string {
+  return `${sandbox}-${attempt}`
+}
+
+/** Whether the marker names this sandbox under the owner of `attempt` or an earlier one. */
+export function isMarkedBy(marker: string, sandbox: string, attempt: number): boolean {
+  return marker.startsWith(`${sandbox}-`) && Number(marker.slice(sandbox.length + 1)) <= attempt
+}
+
 /** The command line's arguments; empty when the process is gone or not ours to see. */
 export function readArguments(pid: number): string[] {
   return readWords(`/proc/${pid}/cmdline`)

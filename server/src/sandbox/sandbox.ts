@@ -172,6 +172,12 @@ export class SandboxFault extends Error {
   override name = 'SandboxFault'
 }
 
+/** Any failure below a backend's interface as the one its callers expect. */
+export function toFault(error: unknown): SandboxFault {
+  if (error instanceof SandboxFault) return error
+  return new SandboxFault(error instanceof Error ? error.message : String(error), { cause: error })
+}
+
 /** A file operation was refused inside the sandbox; `code` as in errno (`ENOENT`, `EISDIR`, `EFBIG`, …). */
 export class SandboxFileError extends Error {
   override name = 'SandboxFileError'

@@ -1,6 +1,7 @@
 import { constants, existsSync, statSync } from 'node:fs'
 import { dirname, sep } from 'node:path'
 import { quote } from './file-operations.ts'
+import { SandboxFault } from './sandbox.ts'
 
 /**
  * How paths become reachable for a sandbox's user. `bwrap` opens what it binds as that user, who cannot pass through
@@ -24,7 +25,8 @@ export function planStaging(paths: string[]): Staging {
   const stage = STAGES.find(
     (place) => existsSync(place) && isReachable(place) && !paths.some((path) => isUnder(path, place)),
   )
-  if (!stage) throw new Error(`None of ${STAGES.join(', ')} is free to pass ${hidden.join(', ')} through`)
+  if (!stage)
+    throw new SandboxFault(`None of ${STAGES.join(', ')} is free to pass ${hidden.join(', ')} through`)
   const targets = hidden.map((path, index) => ({ path, target: `${stage}/${index}` }))
   const script = [
     'PATH=/usr/sbin:/usr/bin:/sbin:/bin',

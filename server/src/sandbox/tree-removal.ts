@@ -14,7 +14,8 @@ export async function removeTrees(paths: string[]): Promise<void> {
   try {
     await remove()
   } catch {
-    await run('chmod', ['-R', 'u+rwX', '--', ...paths])
+    // It complains about what the first try removed; whether it was enough shows in the second.
+    await run('chmod', ['-R', 'u+rwX', '--', ...paths]).catch(() => {})
     await remove()
   }
 }

@@ -16,7 +16,7 @@ export interface ArtifactRow {
   created_at: Date
 }
 
-/** Stores an artifact and its event in one fenced statement; false when the lease is lost. */
+/** Stores an artifact and its event in one fenced statement, once however often it is said; false when the lease is lost. */
 export async function insertArtifact(
   db: Db,
   lease: Lease,
@@ -27,14 +27,15 @@ export async function insertArtifact(
   const inserted = await sql`
     with owned as (
       update runs set last_sequence = last_sequence + 1, updated_at = next_update(updated_at)
-      where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS') returning run_id, last_sequence),
+      where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS')
+        and not exists (select 1 from artifacts where artifact_uid = ${artifact_uid}) returning run_id, last_sequence),
     logged as (
       insert into events (run_id, sequence, type, data)
       select run_id, last_sequence, 'artifact.created', ${JSON.stringify(event)}::jsonb from owned)
     insert into artifacts (artifact_uid, run_id, artifact_type, filename, filepath, mime_type, size_bytes, sha256, blob_key)
     select ${artifact_uid}::uuid, run_id, ${artifact_type}, ${filename}, ${filepath}, ${mime_type}, ${size_bytes}::int,
       ${artifact.sha256}, ${artifact.blob_key} from owned returning 1`.execute(db)
-  return inserted.rows.length > 0
+  return inserted.rows.length > 0 || (await readArtifact(db, artifact_uid)) !== null
 }
 
 /** The newest artifact of each path, so that a file that did not change is not kept twice. */

@@ -32,7 +32,7 @@ export async function appendEvents(
   const sum = (of: (data: (typeof usage)[number]) => number) =>
     usage.reduce((total, data) => total + of(data), 0)
   const visible = events.some((event) => event.type === 'usage' || event.type === 'artifact.created')
-  const stepped = events.some((event) => event.type === 'tool.result')
+  const stepped = events.some(isFinishedStep)
   const closed = events.flatMap((event) =>
     event.type === 'message.assistant' ? [event.data.message_id] : [],
   )
@@ -66,11 +66,15 @@ export async function appendEvents(
   return stored.rows.length > 0
 }
 
+/** A step that ended by itself. One closed without knowing how it ended (its worker was lost, say) is no progress. */
+const isFinishedStep = (event: NewEvent): boolean =>
+  event.type === 'tool.result' && !(event.data.is_error && event.data.exit_code === null)
+
 /** Events after `after`, oldest first. `limit` + 1 tells whether there are more. */
 export async function readEvents(db: Db, run_id: string, after: number, limit: number): Promise<RunEvent[]> {
   const found = await sql<EventRow>`
     select run_id, sequence, type, data, occurred_at from events
-    where run_id = ${run_id} and sequence > ${after} order by sequence limit ${limit}`.execute(db)
+    where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}`.execute(db)
   return found.rows.map(toRunEvent)
 }
 
@@ -106,7 +110,7 @@ export async function readLog(
       worker_id is null and state in ('SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED') as settled,
       (select jsonb_agg(to_jsonb(e) order by e.sequence) from (
         select run_id, sequence, type, data, occurred_at from events
-        where run_id = ${run_id} and sequence > ${after} order by sequence limit ${limit}) e) as events
+        where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}) e) as events
     from runs where run_id = ${run_id}`.execute(db)
   const row = found.rows[0]
   if (!row) return null
@@ -142,9 +146,4 @@ export async function readOpenMessages(db: Db, run_id: string): Promise<OpenMess
   const found = await sql<OpenMessage>`
     select message_id, text from open_messages where run_id = ${run_id} order by message_id`.execute(db)
   return found.rows
-}
-
-/** Messages that were never completed: the turn was cut off. */
-export async function dropOpenMessages(db: Db, run_id: string): Promise<void> {
-  await sql`delete from open_messages where run_id = ${run_id}`.execute(db)
 }

@@ -47,7 +47,7 @@ export async function acceptFollowup(
     throw new AppError('conflict', 'The agent is working and on_busy is reject.', { retryable: false })
   }
   const requeued = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED', 'BLOCKED'].includes(run.state)
-  if (requeued && !followup.message.trim() && run.attempt === 0) {
+  if (!followup.message.trim() && run.attempt === 0) {
     throw new AppError('invalid_request', 'message: is required, the run has no saved context to continue.')
   }
   const interrupts = outcome === 'live_session' && followup.on_busy === 'interrupt'
@@ -90,6 +90,11 @@ export async function deliverFollowups(
   db: Db,
   lease: Lease,
 ): Promise<Array<Extract<RunEvent, { type: 'message.user' }>> | null> {
+  // Asked at every step of every run and mostly answered by "none": that takes one statement and no lock.
+  const waiting = await sql<{ undelivered: number }>`
+    select undelivered from runs where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS')`.execute(db)
+  if (!waiting.rows[0]) return null
+  if (waiting.rows[0].undelivered === 0) return []
   return db.transaction().execute(async (trx) => {
     const locked = await sql<{ last_sequence: number }>`
       select last_sequence from runs where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS') for update`.execute(

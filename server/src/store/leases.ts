@@ -48,6 +48,10 @@ export const held = (lease: Lease): RawBuilder<boolean> =>
 export const elapsed = sql`run_time_ms + coalesce(
   greatest(0, extract(epoch from clock_timestamp() - claimed_at) * 1000)::int, 0)`
 
+/** How long the sandbox of an ended run is kept for follow-ups. */
+export const idleTime = (alias: string): RawBuilder<unknown> =>
+  sql`coalesce((${sql.ref(`${alias}.config`)}->>'idle_timeout_minutes')::double precision, 10) * interval '1 minute'`
+
 export async function readInstallation(db: Db): Promise<string> {
   const found = await sql<{ installation_id: string }>`select installation_id from installation`.execute(db)
   const row = found.rows[0]
@@ -189,13 +193,26 @@ export async function acknowledgeInterrupt(db: Db, lease: Lease): Promise<boolea
   return changed.rows.length > 0
 }
 
-/** Gives the run up after its processes are stopped. Returns its pool when it is claimable again. */
-export async function releaseRun(db: Db, lease: Lease): Promise<{ claimable_in: string | null }> {
+/**
+ * Gives the run up after its processes are stopped; its sandbox is kept for the idle time, its open messages are void.
+ * `claimable_in`: its pool when it was queued again meanwhile. A run still at work is left alone (`released: false`):
+ * without its worker nobody would ever take it back.
+ */
+export async function releaseRun(
+  db: Db,
+  lease: Lease,
+): Promise<{ released: boolean; claimable_in: string | null }> {
   const released = await sql<{ state: string; pool: string }>`
-    update runs set worker_id = null, updated_at = next_update(updated_at) where ${held(lease)}
-    returning state, pool`.execute(db)
+    with released as (
+      update runs set worker_id = null, updated_at = next_update(updated_at)
+      where ${held(lease)} and state not in ('CLAIMED', 'INPROGRESS') returning run_id, state, pool, config),
+    kept as (
+      update sandboxes s set idle_until = clock_timestamp() + ${idleTime('r')}
+      from released r where s.run_id = r.run_id and s.attempt = ${lease.attempt}),
+    voided as (delete from open_messages m using released r where m.run_id = r.run_id)
+    select state, pool from released`.execute(db)
   const row = released.rows[0]
-  return { claimable_in: row?.state === 'QUEUED' ? row.pool : null }
+  return { released: row !== undefined, claimable_in: row?.state === 'QUEUED' ? row.pool : null }
 }
 
 /**
@@ -211,11 +228,12 @@ export async function requeueRun(db: Db, lease: Lease, reason: string, counted: 
         status_message = case when ${poisoned} then ${JSON.stringify(POISONED)}::jsonb else status_message end,
         finished_at = case when ${poisoned} then date_trunc('milliseconds', clock_timestamp()) else finished_at end,
         lost_attempts = lost_attempts + ${counted ? 1 : 0},
-        worker_id = null, run_time_ms = ${elapsed}, claimed_at = null,
+        worker_id = null, run_time_ms = ${elapsed}, claimed_at = null, interrupt_attempt = null,
         updated_at = next_update(updated_at), last_sequence = last_sequence + 1
       from before
       where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS')
-      returning run_id, last_sequence, state, execution, attempt, previous_state)
+      returning run_id, last_sequence, state, execution, attempt, previous_state),
+    voided as (delete from open_messages m using changed c where m.run_id = c.run_id)
     insert into events (run_id, sequence, type, data)
     select run_id, last_sequence, 'run.state', jsonb_build_object('state', state, 'previous_state', previous_state,
       'execution', execution, 'attempt', attempt, 'status_message', jsonb_build_object('message', ${reason}::text))

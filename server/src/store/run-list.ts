@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { AppError } from '../contract/error.ts'
-import type { ListRunsQuery, SortKey } from '../contract/run.ts'
+import { type ListRunsQuery, SORT_KEYS, type SortKey } from '../contract/run.ts'
+import { isUuid } from '../contract/run-id.ts'
 import type { Db } from './db.ts'
 import { type RunRow, selectRuns, visibleTo } from './runs.ts'
 
@@ -110,9 +111,13 @@ function filtersOf(query: ListRunsQuery, viewer_id: string): RawBuilder<unknown>
 
 const NO_ONE = '00000000-0000-0000-0000-000000000000'
 /** An id of another form is nobody's, not an error: ids of people are opaque to callers. */
-const asUuid = (id: string): string => (/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(id) ? id : NO_ONE)
+const asUuid = (id: string): string => (isUuid(id) ? id : NO_ONE)
 
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
+
+/** A time as this service writes it and PostgreSQL reads it. */
+const isMoment = (text: string): boolean =>
+  /^(?!0000)\d{4}-/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text
 
 const encodeCursor = (position: Position): string =>
   Buffer.from(JSON.stringify([position.by, position.order, position.value, position.run_id])).toString(
@@ -130,16 +135,16 @@ function decodeCursor(cursor: string, by: SortKey, order: 'asc' | 'desc'): Posit
   if (!Array.isArray(parts) || parts.length !== 4) throw broken()
   const [sortedBy, sortedOrder, value, run_id] = parts as unknown[]
   if (sortedBy !== by || sortedOrder !== order) {
-    if (typeof sortedBy === 'string' && sortedBy in SORT) {
+    if ((SORT_KEYS as readonly unknown[]).includes(sortedBy)) {
       throw new AppError('invalid_request', 'cursor: belongs to another sort_by or sort_order.')
     }
     throw broken()
   }
-  if (typeof run_id !== 'string' || asUuid(run_id) !== run_id) throw broken()
+  if (typeof run_id !== 'string' || !isUuid(run_id)) throw broken()
   if (value === null ? by !== 'agent' : typeof value !== 'string') throw broken()
   if (typeof value === 'string') {
     if (value.includes('\u0000')) throw broken()
-    if ((by === 'updated_at' || by === 'created_at') && Number.isNaN(Date.parse(value))) throw broken()
+    if ((by === 'updated_at' || by === 'created_at') && !isMoment(value)) throw broken()
   }
   return { by, order, value: value as string | null, run_id }
 }

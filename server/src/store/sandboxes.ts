@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from './db.ts'
-import { held, type Lease } from './leases.ts'
+import { held, idleTime, type Lease } from './leases.ts'
 
 export interface SandboxRecord {
   backend: string
@@ -43,25 +43,21 @@ export async function readSandbox(db: Db, run_id: string): Promise<SandboxRow | 
   return found.rows[0] ?? null
 }
 
-/** The turn is over: keep the sandbox for follow-ups for so long. */
-export async function idleSandbox(db: Db, lease: Lease, minutes: number): Promise<void> {
-  await sql`
-    update sandboxes set idle_until = clock_timestamp() + ${minutes} * interval '1 minute'
-    where run_id = ${lease.run_id} and attempt = ${lease.attempt}`.execute(db)
-}
-
 /**
  * Sandboxes of this host that nobody needs: idle for too long or, beyond `keep`, the least recently used. Rows are
  * removed here, in one statement with the choice, unless a worker holds the run; the caller then destroys what they name.
+ * A run that ended away from its worker (cancelled after that was lost, say) never had its idle time set: it counts from
+ * the run's last change.
  */
 export async function takeExpiredSandboxes(db: Db, host_id: string, keep: number): Promise<SandboxRecord[]> {
   const taken = await sql<{ ref: SandboxRecord }>`
     with idle as (
-      select s.run_id, s.idle_until, row_number() over (order by s.idle_until desc) as place
+      select s.run_id, s.attempt, coalesce(s.idle_until, r.updated_at + ${idleTime('r')}) as until
       from sandboxes s join runs r using (run_id)
-      where s.host_id = ${host_id} and s.idle_until is not null and r.worker_id is null and r.state <> 'QUEUED')
-    delete from sandboxes s using idle i
-    where s.run_id = i.run_id and s.idle_until = i.idle_until and (i.idle_until < clock_timestamp() or i.place > ${keep})
+      where s.host_id = ${host_id} and r.worker_id is null and r.state <> 'QUEUED'),
+    placed as (select *, row_number() over (order by until desc) as place from idle)
+    delete from sandboxes s using placed p
+    where s.run_id = p.run_id and s.attempt = p.attempt and (p.until < clock_timestamp() or p.place > ${keep})
     returning s.ref`.execute(db)
   return taken.rows.map((row) => row.ref)
 }

@@ -22,20 +22,31 @@ export interface Beats extends Warden {
   close(): Promise<void>
 }
 
+type Report = { beating: true } | { lost: string }
+
 /**
  * Beats on a thread of its own, which also holds the warden's pipe: a busy event loop neither delays a beat nor makes the
- * warden freeze healthy sandboxes. `onLost` is called once when the worker was declared lost, or when the warden died.
+ * warden freeze healthy sandboxes. Resolves after the first beat: nothing may be claimed that no warden guards. `onLost` is
+ * called once when the worker was declared lost after that, or when the warden died.
  */
-export function startBeats(
+export async function startBeats(
   options: Omit<ThreadData, 'beat_thread'> & { onLost: (reason: string) => void },
-): Beats {
+): Promise<Beats> {
   const { onLost, ...data } = options
   const thread = new Worker(new URL(import.meta.url), {
     workerData: { ...data, beat_thread: true } satisfies ThreadData,
   })
   const closed = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
-  thread.on('message', (reason: string) => onLost(reason))
-  thread.on('error', (error) => onLost(`the beat thread failed: ${error.message}`))
+  const begun = Promise.withResolvers<void>()
+  let beating = false
+  const lose = (reason: string) => (beating ? onLost(reason) : begun.reject(new Error(reason)))
+  thread.on('message', (report: Report) => {
+    if ('lost' in report) return lose(report.lost)
+    beating = true
+    begun.resolve()
+  })
+  thread.on('error', (error) => lose(`the beat thread failed: ${error.message}`))
+  await begun.promise
   const send = (order: Order) => thread.postMessage(order)
   return {
     watch: (ref) => send({ watch: ref }),
@@ -50,7 +61,9 @@ export function startBeats(
 function runThread(data: ThreadData): void {
   const store = openPostgres({ url: data.database_url, max: 1, application_name: 'runyard-beat' })
   const warden = spawnWarden(data.warden_argv)
+  const report = (message: Report) => parentPort?.postMessage(message)
   let timer: NodeJS.Timeout | undefined
+  let beating = false
   let over = false
 
   const end = async (reason: string | null): Promise<void> => {
@@ -59,7 +72,7 @@ function runThread(data: ThreadData): void {
     clearTimeout(timer)
     if (reason) {
       warden.lose()
-      parentPort?.postMessage(reason)
+      report({ lost: reason })
     }
     await warden.close()
     await store.close()
@@ -72,6 +85,8 @@ function runThread(data: ThreadData): void {
       if (!(await beat(store.db, data.worker_id))) return await end('the worker was declared lost')
       // Counted from before the beat was sent: that is when the database may have seen it.
       warden.stamp(began)
+      if (!beating) report({ beating: true })
+      beating = true
     } catch {
       // The database is away. The warden freezes the sandboxes until a beat succeeds again.
     }

@@ -2,8 +2,15 @@ import type { NewEvent } from '../contract/event.ts'
 import type { Outcome } from '../harness/harness.ts'
 import type { RunRow } from '../store/runs.ts'
 
+export interface Budget {
+  count(events: readonly NewEvent[]): void
+  /** How the run ends once it is spent. */
+  outcome(): Outcome
+  close(): void
+}
+
 /** Watches what a run may spend, over all its executions, and calls `onSpent` once when it is spent. */
-export function createBudget(run: RunRow, onSpent: () => void) {
+export function createBudget(run: RunRow, onSpent: () => void): Budget {
   const budget = run.request.budget
   const limit_ms = budget?.max_duration_minutes === undefined ? null : budget.max_duration_minutes * 60_000
   let tokens = run.input_tokens + run.output_tokens

@@ -6,10 +6,12 @@ import type { Lease } from '../store/leases.ts'
 import type { WorkerContext } from './execution.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
 
-const DIRECTORY = '/workspace/artifacts'
+/** Below the workspace. */
+const DIRECTORY = 'artifacts'
 const MAX_FILES = 100
 const MAX_BYTES = 100 * 1024 ** 2
 const MAX_DEPTH = 4
+const FIND_MS = 60_000
 
 /** By ending, for what people open most; everything else is bytes. */
 const MIME_TYPES: Record<string, string> = {
@@ -42,18 +44,18 @@ export async function collectArtifacts(
   signal: AbortSignal,
 ): Promise<void> {
   const { store, blobs, watch, log } = context
-  const files = await findFiles(sandbox, DIRECTORY, MAX_DEPTH)
-  if (files.length === 0) return
+  const names = await findFiles(sandbox)
+  if (names.length === 0) return
+  if (names.length > MAX_FILES) log.warn({ ...lease, files: names.length }, 'Only 100 artifacts were kept.')
   const kept = await retrying(() => readArtifactHashes(store.db, lease.run_id), signal)
-  for (const { path, size } of files.slice(0, MAX_FILES)) {
+  for (const name of names.slice(0, MAX_FILES)) {
     if (signal.aborted) return
-    const filepath = path.slice(DIRECTORY.length + 1)
-    if (size > MAX_BYTES) {
-      log.warn({ ...lease, filepath, size }, 'An artifact is over 100 MB and was not kept.')
-      continue
-    }
-    // It may be gone or changed by now: a process of the agent can still be at work.
-    const data = await sandbox.readFile(path, { max_bytes: MAX_BYTES }).catch(() => null)
+    const filepath = name.slice(DIRECTORY.length + 1)
+    // Too large, or gone or changed by now: a process of the agent can still be at work.
+    const data = await sandbox.readFile(name, { max_bytes: MAX_BYTES }).catch((error: unknown) => {
+      log.warn({ ...lease, filepath, err: error }, 'An artifact was not kept.')
+      return null
+    })
     if (!data) continue
     const sha256 = createHash('sha256').update(data).digest('hex')
     if (kept.get(filepath) === sha256) continue
@@ -79,22 +81,15 @@ export async function collectArtifacts(
   }
 }
 
-async function findFiles(
-  sandbox: Sandbox,
-  directory: string,
-  depth: number,
-): Promise<Array<{ path: string; size: number }>> {
-  const found: Array<{ path: string; size: number }> = []
-  const entries = await sandbox.listDirectory(directory).catch(() => [])
-  for (const { name, type } of entries) {
-    if (found.length >= MAX_FILES) break
-    // Names that no log line or header should have to carry are the agent's to change.
-    if (/\p{Cc}/u.test(name) || !name.isWellFormed()) continue
-    const path = `${directory}/${name}`
-    if (type === 'directory' && depth > 1) found.push(...(await findFiles(sandbox, path, depth - 1)))
-    if (type !== 'file') continue
-    const stat = await sandbox.stat(path)
-    if (stat?.type === 'file') found.push({ path, size: stat.size })
-  }
-  return found
+/** Names by one command: most turns leave nothing, and a command costs more than all else the end of a turn does. */
+async function findFiles(sandbox: Sandbox): Promise<string[]> {
+  const { output } = sandbox.exec({
+    command: `[ ! -d ${DIRECTORY} ] || exec find ${DIRECTORY} -maxdepth ${MAX_DEPTH} -type f -print0`,
+    timeout_ms: FIND_MS,
+  })
+  const printed: Uint8Array[] = []
+  for await (const { stream, data } of output) if (stream === 'stdout') printed.push(data)
+  const names = Buffer.concat(printed).toString().split('\0').slice(0, -1)
+  // Names that no log line or header should have to carry are the agent's to change.
+  return names.filter((name) => !/[\p{Cc}\ufffd]/u.test(name)).sort()
 }

@@ -25,7 +25,8 @@ export function createEventWriter(options: {
   lease: Lease
   signal: AbortSignal
   onCommit: () => void
-  onLost: () => void
+  /** The run does not take this attempt's events any more. */
+  onRefused: () => void
 }): EventWriter {
   const { db, lease, signal } = options
   let queue: NewEvent[] = []
@@ -44,7 +45,7 @@ export function createEventWriter(options: {
     const kept = await retrying(() => appendEvents(db, lease, number, events), signal)
     if (!kept) {
       lost = true
-      options.onLost()
+      options.onRefused()
       throw new LeaseLost()
     }
     options.onCommit()

@@ -1,9 +1,9 @@
 import { AppError } from '../contract/error.ts'
 import type { NewEvent } from '../contract/event.ts'
-import type { Inbox, Outcome } from '../harness/harness.ts'
+import type { Harness, Inbox, Outcome, TurnRun } from '../harness/harness.ts'
 import { type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 import { toAppError } from '../store/db.ts'
-import { dropOpenMessages, readConversationEvents } from '../store/events.ts'
+import { readConversationEvents } from '../store/events.ts'
 import {
   acknowledgeInterrupt,
   finishRun,
@@ -13,19 +13,22 @@ import {
   startRun,
 } from '../store/leases.ts'
 import { type RunRow, readRuns } from '../store/runs.ts'
-import { idleSandbox } from '../store/sandboxes.ts'
-import { createBudget } from './budget.ts'
+import { type Budget, createBudget } from './budget.ts'
 import { collectArtifacts } from './collect-artifacts.ts'
 import { createEventWriter } from './event-writer.ts'
 import type { Execution, StopReason, WorkerContext } from './execution.ts'
 import { createInbox } from './inbox.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
 import { prepareSandbox } from './prepare.ts'
+import { findUnsupported } from './unsupported.ts'
 
 const INTERRUPTED: Outcome = {
   state: 'BLOCKED',
   status_message: { message: 'Interrupted. Send a follow-up to go on, or cancel the run.' },
 }
+
+/** What may end a turn from outside while the run stays this worker's. */
+type Cut = 'interrupt' | 'budget'
 
 /** One claimed run from its sandbox to its release. Everything it writes carries the lease; it never throws. */
 export function executeRun(context: WorkerContext, lease: Lease): Execution {
@@ -33,18 +36,20 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
   const { db } = store
   /** Aborted once, for good. */
   const stopping = new AbortController()
-  /** Aborted when nothing may be written any more. */
+  /** Aborted when the execution may write nothing any more; the run may still be given up. */
   const gone = new AbortController()
+  /** Aborted when the worker may own the run no more. */
+  const lost = new AbortController()
   let turn = new AbortController()
+  let draining = false
   let sandbox: Sandbox | null = null
-  /** The run failed and does not say so: it must not be left as if it were at work. */
-  let unrecorded = false
   const reason = (): StopReason | null =>
     stopping.signal.aborted ? (stopping.signal.reason as StopReason) : null
   const touch = () => watch.touchRun(lease.run_id)
 
   const stop = (why: StopReason): void => {
     if (why !== 'cancelled') gone.abort()
+    if (why === 'lost') lost.abort()
     if (stopping.signal.aborted) return
     stopping.abort(why)
     // Harnesses obey the signal; this does not depend on it.
@@ -55,7 +60,11 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     lease,
     signal: gone.signal,
     onCommit: touch,
-    onLost: () => stop('lost'),
+    // Lost, or over without our knowing (cancelled and queued again, say): giving it up is fenced and finds out.
+    onRefused: () => {
+      gone.abort()
+      stop('cancelled')
+    },
   })
   const emit = (...events: NewEvent[]): Promise<void> =>
     gone.signal.aborted ? Promise.reject(new LeaseLost()) : writer.emit(...events)
@@ -67,6 +76,9 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       since,
       signal: gone.signal,
       onDelivered: touch,
+      onBoundary: () => {
+        if (draining) stop('shutdown')
+      },
       sandbox: () => sandbox,
       blobs: context.blobs,
     })
@@ -89,6 +101,11 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
 
   const live = async (run: RunRow): Promise<void> => {
     const inbox = openInbox(run.last_sequence)
+    const name = run.config.harness?.type ?? context.default_harness
+    const harness = context.harnesses.get(name)
+    const unsupported = findUnsupported(run, name)
+    if (unsupported) return giveUp(unsupported, inbox)
+    if (!harness) return giveUp(notInstalled(name, context), inbox)
     const prepared = await prepareSandbox(context, lease, run, {
       emit,
       signal: stopping.signal,
@@ -98,54 +115,59 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       },
     })
     if ('failure' in prepared) return giveUp(prepared.failure, inbox)
-    const name = harnessOf(run, context)
-    const harness = context.harnesses.get(name)
-    if (!harness) return giveUp(notInstalled(name, context), inbox)
+    await writer.drain()
     if (!(await retrying(() => startRun(db, lease, { harness: name }), gone.signal))) throw new LeaseLost()
     touch()
     const budget = createBudget(run, () => turn.abort('budget'))
     try {
-      for (;;) {
-        if (reason()) return
-        await inbox.writeAttachments()
-        const history = await retrying(() => readConversationEvents(db, run.conversation_id), gone.signal)
-        const outcome = await harness.run({
-          run: {
-            run_id: run.run_id,
-            attempt: lease.attempt,
-            config: run.config,
-            cwd: prepared.cwd,
-            ...(run.request.output_schema ? { output_schema: run.request.output_schema } : {}),
-          },
-          history,
-          inbox,
-          sandbox: prepared.sandbox,
-          emit: (...events) => {
-            budget.count(events)
-            return emit(...events)
-          },
-          delta: (message_id, text) => writer.delta(message_id, text),
-          signal: AbortSignal.any([stopping.signal, turn.signal]),
-        })
-        await writer.drain()
-        if (reason()) return
-        const cut = turn.signal.aborted ? (turn.signal.reason as 'interrupt' | 'budget') : null
-        if (cut) turn = new AbortController()
-        // A cut that nobody asks for any more: the order was read twice. The turn goes on from the log.
-        if (cut === 'interrupt' && !(await retrying(() => acknowledgeInterrupt(db, lease), gone.signal)))
-          continue
-        await collectArtifacts(context, lease, prepared.sandbox, stopping.signal)
-        const ending = cut === 'budget' ? budget.outcome() : cut === 'interrupt' ? INTERRUPTED : outcome
-        if (await finish(ending)) return
-        await inbox.take()
-      }
+      await takeTurns(run, prepared, harness, inbox, budget)
     } finally {
       budget.close()
     }
   }
 
+  /** Turn after turn until the run has ended: a follow-up that arrives as one ends makes another. */
+  const takeTurns = async (
+    run: RunRow,
+    place: { sandbox: Sandbox; cwd: string },
+    harness: Harness,
+    inbox: ReturnType<typeof openInbox>,
+    budget: Budget,
+  ): Promise<void> => {
+    // An attempt before may have been lost between its last step and what follows it.
+    let worked = lease.attempt > 1
+    while (!reason()) {
+      const history = await retrying(() => readConversationEvents(db, run.conversation_id), gone.signal)
+      if (history.some(hasAttachments)) await inbox.writeAttachments()
+      const outcome = await harness.run({
+        run: turnRunOf(run, lease, place.cwd),
+        history,
+        inbox,
+        sandbox: place.sandbox,
+        emit: (...events) => {
+          budget.count(events)
+          worked ||= events.some((event) => event.type === 'tool.call')
+          return emit(...events)
+        },
+        delta: (message_id, text) => writer.delta(message_id, text),
+        signal: AbortSignal.any([stopping.signal, turn.signal]),
+      })
+      await writer.drain()
+      if (reason()) return
+      const cut = turn.signal.aborted ? (turn.signal.reason as Cut) : null
+      if (cut) turn = new AbortController()
+      // A cut that nobody asks for any more: the order was read twice. The turn goes on from the log.
+      if (cut === 'interrupt' && !(await retrying(() => acknowledgeInterrupt(db, lease), gone.signal)))
+        continue
+      if (worked) await collectArtifacts(context, lease, place.sandbox, stopping.signal)
+      worked = false
+      if (await finish(endingOf(cut, outcome, budget))) return
+      await inbox.take()
+    }
+  }
+
   /** The processes are stopped first: a released run may start elsewhere at once. */
-  const release = async (run: RunRow | undefined): Promise<void> => {
+  const release = async (): Promise<void> => {
     const used = sandbox as Sandbox | null
     if (used) {
       await used
@@ -153,19 +175,17 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
         .catch((error) => log.error({ err: error, ...lease }, 'Stopping the sandbox failed.'))
       context.warden.unwatch(used.ref)
     }
-    if (reason() === 'lost') return
+    if (lost.signal.aborted) return
     await writer.drain()
-    const patient = AbortSignal.timeout(60_000)
-    await retrying(() => dropOpenMessages(db, lease.run_id), patient)
-    const stopped = reason() === 'shutdown'
-    const why = stopped ? 'The worker is stopping.' : 'The attempt failed and its end could not be recorded.'
-    if ((stopped || unrecorded) && (await retrying(() => requeueRun(db, lease, why, unrecorded), patient))) {
-      watch.touchPool(context.settings.pool)
-    } else {
-      const minutes = run?.config.idle_timeout_minutes ?? 10
-      await retrying(() => idleSandbox(db, lease, minutes), patient)
-      const { claimable_in } = await retrying(() => releaseRun(db, lease), patient)
-      if (claimable_in) watch.touchPool(claimable_in)
+    const { released, claimable_in } = await retrying(() => releaseRun(db, lease), lost.signal)
+    if (claimable_in) watch.touchPool(claimable_in)
+    if (!released) {
+      // Still at work as far as anybody can read: it must go on somewhere.
+      const failed = reason() !== 'shutdown'
+      const why = failed ? 'The attempt failed and its end could not be recorded.' : 'The worker is stopping.'
+      if (await retrying(() => requeueRun(db, lease, why, failed), lost.signal)) {
+        watch.touchPool(context.settings.pool)
+      }
     }
     touch()
   }
@@ -182,22 +202,20 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       const status_message = { message: fault.detail, error_code: fault.code, retryable: fault.retryable }
       await giveUp({ state: 'ERROR', status_message }, openInbox(0))
     } catch (again) {
-      unrecorded = true
       if (!(again instanceof LeaseLost))
         log.error({ err: again, ...lease }, 'The fault could not be recorded.')
     }
   }
 
   const done = (async () => {
-    let run: RunRow | undefined
     try {
-      ;[run] = await retrying(() => readRuns(db, [lease.run_id]), gone.signal)
+      const [run] = await retrying(() => readRuns(db, [lease.run_id]), gone.signal)
       if (run) await live(run)
     } catch (error) {
       if (!(error instanceof LeaseLost) && !reason()) await fail(error)
     }
     try {
-      await release(run)
+      await release()
     } catch (error) {
       // The sweep takes it back once this worker is gone.
       log.error({ err: error, ...lease }, 'Releasing the run failed.')
@@ -210,6 +228,9 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     stop,
     interrupt: () => {
       if (!turn.signal.aborted) turn.abort('interrupt')
+    },
+    drain: () => {
+      draining = true
     },
     done,
   }
@@ -227,8 +248,21 @@ function faultOf(error: unknown): AppError {
     : fault
 }
 
-const harnessOf = (run: RunRow, context: WorkerContext): string =>
-  run.config.harness?.type ?? context.default_harness
+const turnRunOf = (run: RunRow, lease: Lease, cwd: string): TurnRun => ({
+  run_id: run.run_id,
+  attempt: lease.attempt,
+  config: run.config,
+  cwd,
+  ...(run.request.output_schema ? { output_schema: run.request.output_schema } : {}),
+})
+
+function endingOf(cut: Cut | null, outcome: Outcome, budget: Budget): Outcome {
+  if (cut === 'budget') return budget.outcome()
+  return cut === 'interrupt' ? INTERRUPTED : outcome
+}
+
+const hasAttachments = (event: NewEvent): boolean =>
+  event.type === 'message.user' && Boolean(event.data.attachments?.length)
 
 const notInstalled = (name: string, context: WorkerContext): Outcome => ({
   state: 'FAILED',

@@ -4,7 +4,10 @@ import type { EgressPolicy, SandboxBackend, SandboxRef } from '../sandbox/sandbo
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 
-/** Why a run must stop now. The first one counts. */
+/**
+ * Why a run must stop now; the first one counts. `cancelled`: it is over for its caller. `lost`: this worker may own it no
+ * more and writes nothing. `shutdown`: it is handed back to the queue.
+ */
 export type StopReason = 'cancelled' | 'lost' | 'shutdown'
 
 /** The warden as a worker sees it: what it watches is frozen when beats fail and killed when the worker goes. */
@@ -56,6 +59,8 @@ export interface Execution {
   stop(reason: StopReason): void
   /** Stops its current turn. */
   interrupt(): void
+  /** Hands it back at its next step boundary: no command is cut off, and another worker goes on with the next step. */
+  drain(): void
   /** Resolves when the run is released. Never rejects. */
   done: Promise<void>
 }

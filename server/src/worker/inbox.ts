@@ -20,6 +20,8 @@ export function createInbox(options: {
   since: number
   signal: AbortSignal
   onDelivered: () => void
+  /** Called at each step boundary, before anything is delivered: the place to stop the run. */
+  onBoundary?: () => void
   sandbox: () => Sandbox | null
   blobs: Blobs
 }): Inbox & { writeAttachments(): Promise<void> } {
@@ -53,6 +55,8 @@ export function createInbox(options: {
   return {
     writeAttachments,
     async take() {
+      options.onBoundary?.()
+      if (signal.aborted) throw new LeaseLost()
       let tries = 0
       const messages = await retrying(async () => {
         tries += 1

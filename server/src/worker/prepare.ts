@@ -8,7 +8,7 @@ import type { RunRow } from '../store/runs.ts'
 import { readSandbox, recordSandbox } from '../store/sandboxes.ts'
 import { unseal } from '../store/vault.ts'
 import type { WorkerContext } from './execution.ts'
-import { LeaseLost } from './lease-lost.ts'
+import { LeaseLost, retrying } from './lease-lost.ts'
 import { directoryOf, fetchRepository, repositoriesOf } from './repository.ts'
 import { createSetupSteps, SetupFailed, type SetupSteps } from './setup-step.ts'
 
@@ -34,9 +34,12 @@ export async function prepareSandbox(
   hooks: PrepareHooks,
 ): Promise<Prepared> {
   const { db } = context.store
-  const environment = run.environment_id ? await findEnvironment(db, run.environment_id) : null
-  if (run.environment_id && !environment) {
-    return refuse('resource_not_found', `The environment ${run.environment_id} does not exist any more.`)
+  const { environment_id } = run
+  const environment = environment_id
+    ? await retrying(() => findEnvironment(db, environment_id), hooks.signal)
+    : null
+  if (environment_id && !environment) {
+    return refuse('resource_not_found', `The environment ${environment_id} does not exist any more.`)
   }
   const config: EnvironmentConfig = environment?.config ?? { name: 'empty' }
   const variables =
@@ -63,32 +66,51 @@ export async function prepareSandbox(
   const cwd = workingDirectory(config)
   const repositories = repositoriesOf(config)
 
-  const kept = await reattach(context, lease, spec, hooks, steps)
+  const kept = await reattach(context, lease, run, spec, hooks, steps)
   if (kept) return { sandbox: kept, cwd }
 
-  const sandbox = await steps.run('sandbox', context.backend.name, async () => context.backend.create(spec))
-  hooks.onSandbox(sandbox)
-  await record(context, lease, sandbox, false)
+  const sandbox = await steps.run('sandbox', context.backend.name, async () => {
+    const made = await context.backend.create(spec)
+    hooks.onSandbox(made)
+    return made
+  })
+  const bare = repositories.length === 0 && !config.setup_commands?.length
+  // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
+  if (!bare) await record(context, lease, sandbox, false, hooks.signal)
+  const failure = await setUp(context, config, sandbox, steps, hooks.signal)
+  if (environment && !bare) {
+    await retrying(() => markSetup(db, environment.uid, failure !== null), hooks.signal)
+  }
+  if (failure) return refuse('environment_setup_failed', failure)
+  await record(context, lease, sandbox, true, hooks.signal)
+  return { sandbox, cwd }
+}
+
+/** Repositories, then commands, each in order. Returns what the first failing one has to say. */
+async function setUp(
+  context: WorkerContext,
+  config: EnvironmentConfig,
+  sandbox: Sandbox,
+  steps: SetupSteps,
+  stopping: AbortSignal,
+): Promise<string | null> {
+  const { local_repos } = context.settings
   const deadline = AbortSignal.timeout((config.limits?.setup_minutes ?? SETUP_MINUTES) * 60_000)
-  const signal = AbortSignal.any([hooks.signal, deadline])
+  const signal = AbortSignal.any([stopping, deadline])
   try {
     await sandbox.exec({ command: 'mkdir -p artifacts attachments', signal }).exit
-    for (const repository of repositories) {
-      await fetchRepository({ repository, sandbox, steps, signal, local_repos: context.settings.local_repos })
+    for (const repository of repositoriesOf(config)) {
+      await fetchRepository({ repository, sandbox, steps, signal, local_repos })
     }
     for (const command of config.setup_commands ?? []) {
       await steps.exec('command', sandbox, { command, env: { CI: 'true' }, signal })
     }
+    return null
   } catch (error) {
-    if (hooks.signal.aborted) throw new LeaseLost()
+    if (stopping.aborted) throw new LeaseLost()
     if (!(error instanceof SetupFailed)) throw error
-    if (environment) await markSetup(db, environment.uid, true)
-    const limit = deadline.aborted ? ' The setup took longer than its limit.' : ''
-    return refuse('environment_setup_failed', error.message + limit)
+    return deadline.aborted ? `${error.message} The setup took longer than its limit.` : error.message
   }
-  if (environment) await markSetup(db, environment.uid, false)
-  await record(context, lease, sandbox, true)
-  return { sandbox, cwd }
 }
 
 /** Git must find a name for commits; nothing here is secret. */
@@ -105,12 +127,13 @@ const AGENT_ENV: Record<string, string> = {
 async function reattach(
   context: WorkerContext,
   lease: Lease,
+  run: RunRow,
   spec: SandboxSpec,
   hooks: PrepareHooks,
   steps: SetupSteps,
 ): Promise<Sandbox | null> {
   if (lease.attempt === 1) return null
-  const earlier = await readSandbox(context.store.db, lease.run_id)
+  const earlier = await retrying(() => readSandbox(context.store.db, lease.run_id), hooks.signal)
   if (
     earlier?.prepared &&
     earlier.ref.backend === context.backend.name &&
@@ -120,7 +143,7 @@ async function reattach(
     const sandbox = await context.backend.attach(spec)
     if (sandbox) {
       hooks.onSandbox(sandbox)
-      await record(context, lease, sandbox, true)
+      await record(context, lease, sandbox, true, hooks.signal)
       await steps.tell('restore', 'the workspace of the attempt before, as it was left', started)
       return sandbox
     }
@@ -128,7 +151,8 @@ async function reattach(
   // Half-made workspaces are of no use to anyone.
   const half = earlier && !earlier.prepared ? await context.backend.attach(spec) : null
   await half?.destroy()
-  if (earlier?.prepared) {
+  // Started once, so there was a workspace: here, on another machine, or removed after its idle time.
+  if (run.started_at) {
     await steps.tell(
       'restore',
       'a fresh workspace: the earlier one is not on this machine any more, and its changes with it',
@@ -142,9 +166,11 @@ async function record(
   lease: Lease,
   sandbox: Sandbox,
   prepared: boolean,
+  signal: AbortSignal,
 ): Promise<void> {
   const { host_id } = context.settings
-  const ours = await recordSandbox(context.store.db, lease, { host_id, ref: sandbox.ref, prepared })
+  const row = { host_id, ref: sandbox.ref, prepared }
+  const ours = await retrying(() => recordSandbox(context.store.db, lease, row), signal)
   if (!ours) throw new LeaseLost()
 }
 

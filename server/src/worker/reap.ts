@@ -1,3 +1,4 @@
+import type { SandboxRef } from '../sandbox/sandbox.ts'
 import { readKnownSandboxes, takeExpiredSandboxes } from '../store/sandboxes.ts'
 import type { WorkerContext } from './execution.ts'
 
@@ -5,10 +6,18 @@ import type { WorkerContext } from './execution.ts'
 const SETTLED_MS = 60_000
 
 /** Removes sandboxes of this host that nobody needs: idle for too long, or without a row (their run or row is gone). */
-export async function reapSandboxes(context: WorkerContext): Promise<void> {
-  const { store, backend, settings } = context
+export async function reapSandboxes(
+  context: Pick<WorkerContext, 'store' | 'backend' | 'settings' | 'log'>,
+  now: () => number = Date.now,
+): Promise<void> {
+  const { store, backend, settings, log } = context
+  const destroy = (ref: SandboxRef): Promise<void> =>
+    backend.destroy(ref).catch((error) => {
+      // It has no row any more, so it is found again as an orphan; the others need not wait for it.
+      log.warn({ err: error, ...ref }, 'Removing a sandbox failed; trying again.')
+    })
   for (const ref of await takeExpiredSandboxes(store.db, settings.host_id, settings.max_idle)) {
-    if (ref.backend === backend.name) await backend.destroy(ref)
+    if (ref.backend === backend.name) await destroy(ref)
   }
   // Listed first, rows read second: a sandbox made in between is not in the list, so it cannot be taken for an orphan.
   const listed = await backend.list()
@@ -19,6 +28,6 @@ export async function reapSandboxes(context: WorkerContext): Promise<void> {
   )
   for (const { ref, created_at } of listed) {
     const needed = known.has(`${ref.run_id}:${ref.attempt}`) || known.has(`${ref.run_id}:held`)
-    if (!needed && Date.now() - created_at > SETTLED_MS) await backend.destroy(ref)
+    if (!needed && now() - created_at > SETTLED_MS) await destroy(ref)
   }
 }

@@ -13,7 +13,7 @@ export class SetupFailed extends Error {
 }
 
 export interface SetupSteps {
-  /** Does something and tells how long it took. */
+  /** Does something and tells how long it took; what is told may still be on its way to the log. */
   run<T>(phase: Phase, name: string, work: () => Promise<T>): Promise<T>
   /** Runs a command in the sandbox; throws `SetupFailed` unless it exits 0. `name` default: the command. */
   exec(phase: Phase, sandbox: Sandbox, options: ExecOptions & { name?: string }): Promise<void>
@@ -30,17 +30,19 @@ export function createSetupSteps(hooks: { emit: (...events: NewEvent[]) => Promi
     async run(phase, name, work) {
       const started = performance.now()
       const result = await work()
-      await emit({ phase, name, status: 'finished', duration_ms: since(started) })
+      emit({ phase, name, status: 'finished', duration_ms: since(started) }).catch(() => {})
       return result
     },
 
     async exec(phase, sandbox, { name, ...options }) {
       const shown = name ?? options.command
       const started = performance.now()
-      await emit({ phase, name: shown, status: 'started' })
+      const told = emit({ phase, name: shown, status: 'started' })
+      told.catch(() => {})
       const handle = sandbox.exec(options)
       const output = await tailOf(handle.output)
       const exit = await handle.exit
+      await told
       const failed = exit.code !== 0
       await emit({
         phase,

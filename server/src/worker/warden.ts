@@ -30,30 +30,35 @@ export async function runWarden(
   const watched = new Map<string, SandboxRef>()
   let stamped = uptime()
   let frozen = false
-  const all = (work: (ref: SandboxRef) => Promise<void>) =>
-    Promise.all(
-      [...watched.values()].map((ref) => work(ref).catch((error) => console.error(`warden: ${error}`))),
+  let acting: Promise<unknown> = Promise.resolve()
+  /** One after the other: a freeze must not overtake the thaw or the kill that was ordered after it. */
+  const all = (refs: Iterable<SandboxRef>, work: (ref: SandboxRef) => Promise<void>): Promise<unknown> => {
+    const chosen = [...refs]
+    acting = acting.then(() =>
+      Promise.all(chosen.map((ref) => work(ref).catch((error) => console.error(`warden: ${error}`)))),
     )
-  const look = async (): Promise<void> => {
+    return acting
+  }
+  const look = (): void => {
     const late = uptime() - stamped > DEADLINE_SECONDS
     if (late === frozen) return
     frozen = late
-    await all((ref) => (late ? backend.freeze(ref) : backend.thaw(ref)))
+    all(watched.values(), (ref) => (late ? backend.freeze(ref) : backend.thaw(ref)))
   }
   const timer = options.deadline ? setInterval(look, LOOK_MS) : undefined
   for await (const text of createInterface({ input })) {
     const line = JSON.parse(text) as Line
     if ('watch' in line) {
       watched.set(keyOf(line.watch), line.watch)
-      if (frozen) await backend.freeze(line.watch).catch(() => {})
+      if (frozen) all([line.watch], (ref) => backend.freeze(ref))
     } else if ('unwatch' in line) watched.delete(keyOf(line.unwatch))
     else if ('stamp' in line) {
       stamped = Math.max(stamped, line.stamp)
-      if (options.deadline) await look()
+      if (options.deadline) look()
     } else break
   }
   clearInterval(timer)
-  await all((ref) => backend.kill(ref))
+  await all(watched.values(), (ref) => backend.kill(ref))
 }
 
 const keyOf = (ref: SandboxRef): string => `${ref.id}:${ref.attempt}`

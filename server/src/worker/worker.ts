@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
+  type Command,
   claimRuns,
   type Lease,
   readCommands,
@@ -16,6 +17,8 @@ import { reapSandboxes } from './reap.ts'
 const CLAIM_POLL_MS = 1_000
 const COMMAND_POLL_MS = 500
 const REAP_MS = 30_000
+/** An unheard claim may still be committed for so long: the statement timeout. */
+const DOUBT_MS = 60_000
 const MODELS_MS = 5 * 60_000
 /** Handing runs back takes less than a second; a database that is away must not keep the process. */
 const HANDBACK_MS = 10_000
@@ -31,7 +34,10 @@ export interface WorkerHandle {
 export interface WorkerOptions {
   readModels: () => Promise<WorkerRegistration['models']>
   /** Starts what guards the sandboxes of this life; `onLost` ends the life. */
-  openWarden: (worker_id: string, onLost: (reason: string) => void) => Warden & { close(): Promise<void> }
+  openWarden: (
+    worker_id: string,
+    onLost: (reason: string) => void,
+  ) => Promise<Warden & { close(): Promise<void> }>
 }
 
 /** One life of a worker: from a registered id to its loss or stop. */
@@ -52,16 +58,27 @@ export async function startWorker(
     sandbox: base.backend.name,
     models,
   })
-  const warden = options.openWarden(worker_id, (reason) => {
+  const warden = await options.openWarden(worker_id, (reason) => {
     log.warn({ worker_id, reason }, 'The worker lost its leases and starts anew.')
     lose()
   })
   const context: WorkerContext = { ...base, warden }
+  log.info({ worker_id, pool: settings.pool, slots: settings.slots }, 'The worker is at work.')
 
   let wake: () => void = () => {}
   const nudge = () => wake()
   const stopListening = watch.onPool(settings.pool, nudge)
   const { promise: lost, resolve: resolveLost } = Promise.withResolvers<void>()
+
+  let ended_since_reap = 0
+  let reaping: Promise<void> | null = null
+  const reap = (): Promise<void> => {
+    ended_since_reap = 0
+    reaping ??= reapSandboxes(context).finally(() => {
+      reaping = null
+    })
+    return reaping
+  }
 
   const start = (lease: Lease): void => {
     const execution = executeRun(context, lease)
@@ -71,7 +88,29 @@ export async function startWorker(
       stop()
       if (executions.get(lease.run_id) === execution) executions.delete(lease.run_id)
       nudge()
+      ended_since_reap += 1
+      // Many short runs leave more idle sandboxes between two looks than may be kept.
+      if (ended_since_reap > Math.max(settings.max_idle, settings.slots)) inBackground(reap)
     })
+  }
+
+  let claiming_now = false
+  let claims = 0
+  let doubtful_until = 0
+  const claim = async (n: number): Promise<number> => {
+    claiming_now = true
+    claims += 1
+    try {
+      const claimed = await claimRuns(store.db, { worker_id, pool: settings.pool }, n)
+      for (const lease of claimed) start(lease)
+      return claimed.length
+    } catch (error) {
+      doubtful_until = performance.now() + DOUBT_MS
+      log.warn({ err: error }, 'Claiming failed; trying again.')
+      return 0
+    } finally {
+      claiming_now = false
+    }
   }
 
   const claimLoop = async (): Promise<void> => {
@@ -80,16 +119,8 @@ export async function startWorker(
       const waiting = new Promise<void>((resolve) => {
         wake = resolve
       })
-      let claimed: Lease[] = []
-      if (free > 0) {
-        try {
-          claimed = await claimRuns(store.db, { worker_id, pool: settings.pool }, free)
-        } catch (error) {
-          log.warn({ err: error }, 'Claiming failed; trying again.')
-        }
-      }
-      for (const lease of claimed) start(lease)
-      if (claimed.length === 0 || executions.size >= settings.slots) {
+      const claimed = free > 0 ? await claim(free) : 0
+      if (claimed === 0 || executions.size >= settings.slots) {
         await Promise.race([
           waiting,
           wait(CLAIM_POLL_MS, undefined, { signal: closing.signal }).catch(() => {}),
@@ -115,9 +146,11 @@ export async function startWorker(
     return reading
   }
   const obey = async (): Promise<void> => {
-    if (executions.size === 0) return
+    const doubtful = performance.now() < doubtful_until
+    if (executions.size === 0 && !doubtful) return
     const before = [...executions.values()]
-    let commands: Awaited<ReturnType<typeof readCommands>>
+    const quiet_since = claiming_now ? null : claims
+    let commands: Command[]
     try {
       commands = await readCommands(store.db, worker_id)
     } catch {
@@ -131,17 +164,31 @@ export async function startWorker(
       else if (command.state === 'CANCELLED' || command.state === 'QUEUED') execution.stop('cancelled')
       else if (command.interrupt_attempt === execution.attempt) execution.interrupt()
     }
+    // Certain only if no claim was under way while we read.
+    if (doubtful && quiet_since === claims && !closing.signal.aborted) {
+      const known = new Set(before.map((execution) => execution.run_id))
+      startUnheard(commands.filter((command) => !known.has(command.run_id)))
+    }
+  }
+  /** Claims that were committed and whose answer was not heard: the runs are ours and nobody executes them. */
+  const startUnheard = (commands: Command[]): void => {
+    for (const { run_id, attempt, state } of commands) {
+      if (state !== 'CLAIMED') continue
+      log.warn({ run_id, attempt }, 'A claimed run was found after an outage and is started.')
+      start({ run_id, attempt, worker_id })
+    }
+  }
+  const inBackground = (work: () => Promise<unknown>): void => {
+    work().catch((error) => log.warn({ err: error }, 'Background work of the worker failed; trying again.'))
   }
   const every = (milliseconds: number, work: () => Promise<unknown>): NodeJS.Timeout => {
-    const timer = setInterval(() => {
-      work().catch((error) => log.warn({ err: error }, 'Background work of the worker failed; trying again.'))
-    }, milliseconds)
+    const timer = setInterval(() => inBackground(work), milliseconds)
     timer.unref()
     return timer
   }
   const timers = [
     every(COMMAND_POLL_MS, readOrders),
-    every(REAP_MS, () => reapSandboxes(context)),
+    every(REAP_MS, reap),
     every(MODELS_MS, async () => {
       models = await options.readModels()
       await updateModels(store.db, worker_id, models)
@@ -152,8 +199,13 @@ export async function startWorker(
   const end = async (reason: StopReason): Promise<void> => {
     closing.abort()
     stopListening()
+    const stopAll = () => {
+      for (const execution of executions.values()) execution.stop(reason)
+    }
+    stopAll()
+    // A claim under way may bring more.
     await claiming
-    for (const execution of executions.values()) execution.stop(reason)
+    stopAll()
     await Promise.all([...executions.values()].map((execution) => execution.done))
     for (const timer of timers) clearInterval(timer)
     await warden.close()
@@ -171,6 +223,7 @@ export async function startWorker(
     stop() {
       ending ??= (async () => {
         closing.abort()
+        for (const execution of executions.values()) execution.drain()
         const running = [...executions.values()].map((execution) => execution.done)
         await Promise.race([Promise.all(running), wait(settings.grace_ms, undefined, { ref: false })])
         await Promise.race([end('shutdown'), wait(HANDBACK_MS, undefined, { ref: false })])

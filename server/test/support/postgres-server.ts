@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,8 +11,12 @@ export interface PostgresServer {
   /** Of its superuser, on the database `postgres`. */
   url: string
   port: number
-  /** The process that can be frozen or killed by a test that wants an outage. */
-  pid: number
+  /** Stops every process of the server where it stands; what is sent to it waits. */
+  freeze(): void
+  thaw(): void
+  /** Ends it without warning to anybody; `revive` starts it again on what it had committed. */
+  crash(): Promise<void>
+  revive(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -51,34 +55,62 @@ export async function startPostgres(): Promise<PostgresServer> {
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${directory}`,
   ]
-  const server = spawn(
-    join(bin, 'postgres'),
-    ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
-    { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'ignore'] },
-  )
-  const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
-  const url = `postgres://runyard@127.0.0.1:${port}/postgres`
-  for (const deadline = Date.now() + 30_000; ; ) {
-    const ready = await run(join(bin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]).then(
-      () => true,
-      () => false,
+  const start = async () => {
+    const server = spawn(
+      join(bin, 'postgres'),
+      ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+      { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'ignore'] },
     )
-    if (ready) break
-    if (Date.now() > deadline || server.exitCode !== null) throw new Error('PostgreSQL did not start.')
+    const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+    for (const deadline = Date.now() + 30_000; ; ) {
+      const ready = await run(join(bin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]).then(
+        () => true,
+        () => false,
+      )
+      if (ready) break
+      if (Date.now() > deadline || server.exitCode !== null) throw new Error('PostgreSQL did not start.')
+    }
+    const { pid } = server
+    if (pid === undefined) throw new Error('PostgreSQL has no pid.')
+    return {
+      pid,
+      async end(signal: NodeJS.Signals) {
+        server.kill(signal)
+        await ended
+      },
+    }
   }
-  if (server.pid === undefined) throw new Error('PostgreSQL has no pid.')
+  let server = await start()
   return {
-    url,
+    url: `postgres://runyard@127.0.0.1:${port}/postgres`,
     port,
-    pid: server.pid,
+    // The postmaster first: it would start what we have not stopped yet.
+    freeze: () => signalAll([server.pid, ...childrenOf(server.pid)], 'SIGSTOP'),
+    thaw: () => signalAll([server.pid, ...childrenOf(server.pid)], 'SIGCONT'),
+    crash: () => server.end('SIGQUIT'),
+    async revive() {
+      server = await start()
+    },
     async stop() {
       // Fast shutdown: open connections are closed.
-      server.kill('SIGINT')
-      await ended
+      await server.end('SIGINT')
       rmSync(directory, { recursive: true, force: true })
     },
   }
 }
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // A connection's process that ended just now.
+    }
+  }
+}
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 
 const idOf = (flag: '-u' | '-g'): number =>
   Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))

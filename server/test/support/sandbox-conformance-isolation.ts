@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -25,12 +25,12 @@ export function testIsolation(subject: Subject): void {
       const sandbox = await create()
       const secret = await mkdtemp(join(tmpdir(), 'runyard-secret-'))
       await writeFile(join(secret, 'file'), 'of the host')
-      const shadow = existsSync('/etc/shadow') ? readFileSync('/etc/shadow', 'utf8') : 'of the host'
       await run(sandbox, `ln -s /etc/shadow shadow; ln -s ${secret} directory; ln -s / root`)
       const paths = ['shadow', `directory/file`, `root${secret}/file`, `../../../../..${secret}/file`]
       for (const path of paths) {
         const text = await sandbox.readFile(path).then(String, (error) => error.code)
-        assert.ok(text !== 'of the host' && text !== shadow, path)
+        // An image may have a shadow file of its own, which its user cannot read either.
+        assert.match(text, /^(ENOENT|EACCES)$/, path)
       }
       // Written through a link, it lands inside.
       await run(sandbox, 'ln -s /tmp escape')

@@ -43,6 +43,16 @@ export function testLifecycle(subject: Subject): void {
     await sandbox.destroy()
   })
 
+  test('a frozen sandbox holds nobody up: a command started in it times out, and runs again once thawed', async () => {
+    const sandbox = await create()
+    await backend.freeze(sandbox.ref)
+    const { exit } = await run(sandbox, 'sleep 60', { timeout_ms: 200 })
+    assert.equal(exit.timed_out, true)
+    await backend.thaw(sandbox.ref)
+    assert.equal((await run(sandbox, 'echo thawed')).stdout, 'thawed\n')
+    await sandbox.destroy()
+  })
+
   test('another process kills a sandbox by its ref, a frozen one too; its workspace stays', async () => {
     for (const frozen of [false, true]) {
       const request = spec()

@@ -28,10 +28,16 @@ export interface StartOptions {
   sandbox?: string
 }
 
+const leftovers: Array<() => void> = []
+process.once('exit', () => {
+  // Processes were started after the directories they use.
+  for (const remove of leftovers.reverse()) remove()
+})
+
 /** A directory that is removed when the process ends. */
 export function temporaryDirectory(name: string): string {
   const directory = mkdtempSync(join(tmpdir(), `runyard-${name}-`))
-  process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
+  leftovers.push(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
@@ -55,7 +61,7 @@ export function spawnRunyard(
   child.stderr.on('data', (chunk) => {
     log += chunk
   })
-  process.once('exit', () => child.kill('SIGKILL'))
+  leftovers.push(() => child.kill('SIGKILL'))
   return Object.assign(child, { log: () => log })
 }
 

@@ -1,15 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError, ERRORS, type ErrorCode } from '../../contract/error.ts'
-import type { Services } from '../context.ts'
+import type { HttpSettings, Services } from '../context.ts'
 import { type Html, html, type Page, sendPage } from '../page.ts'
 import { problemBody } from '../problem.ts'
+import { API_PREFIX } from '../route.ts'
 import { serveWebFiles } from '../web-files.ts'
 
 /** The pages for people who use the API, and the files that all pages are made of. */
 export function serveDocs(app: FastifyInstance, { settings }: Services): void {
   serveWebFiles(app)
   app.get('/', async (_request, reply) => reply.redirect('/docs', 302))
-  app.get('/docs', async (_request, reply) => sendPage(reply, indexPage(settings.version)))
+  app.get('/docs', async (_request, reply) => sendPage(reply, indexPage(settings)))
   app.get('/docs/api', async (_request, reply) => sendPage(reply, API_PAGE))
   app.get('/docs/errors', async (_request, reply) => sendPage(reply, errorsPage()))
   app.get<{ Params: { code: string } }>('/docs/errors/:code', async (request, reply) => {
@@ -20,7 +21,7 @@ export function serveDocs(app: FastifyInstance, { settings }: Services): void {
 
 const CODES = Object.keys(ERRORS) as ErrorCode[]
 
-const indexPage = (version: string): Page => ({
+const indexPage = ({ public_url, version }: HttpSettings): Page => ({
   title: 'Documentation',
   main: html`<h1>Runyard</h1>
 <p class="lead">Runs coding agents on request: send a prompt over HTTP, follow the run live, collect what it made.</p>
@@ -30,12 +31,13 @@ const indexPage = (version: string): Page => ({
 <li><a href="/api/v1/openapi.json">OpenAPI description</a><p>The same contract for machines, version 3.1.</p></li>
 </ul>
 <h2>A first run</h2>
-<pre tabindex="0"><code>curl -sS "$RUNYARD_BASE_URL/api/v1/agent/runs" \\
+<pre tabindex="0"><code>curl -sS ${public_url}${API_PREFIX}/agent/runs \\
   -H "Authorization: Bearer $RUNYARD_API_KEY" \\
   -H "Content-Type: application/json" \\
-  -d '{"prompt": "Say hello"}'</code></pre>
+  -d '{"prompt": "Say hello.\\n\`\`\`sh\\necho hello\\n\`\`\`"}'</code></pre>
 <p>The answer holds the <code>run_id</code>. <code>GET /api/v1/agent/runs/{run_id}</code> shows the run with a
-<code>session_link</code>: the live page of the run, which opens without a key for 15 minutes.</p>
+<code>session_link</code>: the live page of the run, which opens without a key for 15 minutes. Where no model is
+configured, the fenced shell blocks of a prompt are run, and nothing else.</p>
 <p class="soft">Version ${version}</p>`,
 })
 
@@ -46,18 +48,18 @@ const errorsPage = (): Page => ({
 <code>error_code</code> is one of these and stays the same; the <code>detail</code> says what happened this time. The
 header <code>X-Should-Retry</code> mirrors <code>retryable</code>. A run that ends badly carries the same codes in
 <code>status_message</code>.</p>
-<div class="scroll" tabindex="0" role="region" aria-label="Error codes"><table>
-<thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Retry</th><th scope="col">Meaning</th></tr></thead>
+<table class="codes">
+<thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Retry</th></tr></thead>
 <tbody>
 ${CODES.map(errorRow)}
 </tbody>
-</table></div>`,
+</table>`,
 })
 
 const errorRow = (code: ErrorCode): Html => {
   const { status, title, retryable } = ERRORS[code]
-  return html`<tr><th scope="row"><a href="/docs/errors/${code}"><code>${code}</code></a></th><td>${status}</td>
-<td>${retryable ? 'yes' : 'no'}</td><td>${title}</td></tr>`
+  return html`<tr><th scope="row"><a href="/docs/errors/${code}"><code>${code}</code></a><span class="soft">${title}</span></th>
+<td>${status}</td><td>${retryable ? 'yes' : 'no'}</td></tr>`
 }
 
 const RETRY = {
@@ -83,7 +85,7 @@ const errorPage = (code: ErrorCode, public_url: string): Page => {
   }
 }
 
-const EXAMPLE_DETAIL = 'Here stands what happened this time.'
+const EXAMPLE_DETAIL = 'What happened this time.'
 
 const answerExample = (code: ErrorCode, public_url: string): unknown =>
   problemBody(

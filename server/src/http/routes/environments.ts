@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Environment, EnvironmentConfig } from '../../contract/environment.ts'
+import { isEnvironmentId } from '../../contract/environment-id.ts'
 import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import {
@@ -37,7 +38,8 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   )
 
   serve(app, services, ROUTES.getEnvironment, async ({ params }) => {
-    const row = await findEnvironment(store.db, params.environment_id)
+    const uid = params.environment_id
+    const row = isEnvironmentId(uid) ? await findEnvironment(store.db, uid) : null
     if (!row) throw new AppError('resource_not_found', 'There is no environment with this id.')
     return viewEnvironment(row)
   })

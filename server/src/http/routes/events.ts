@@ -7,13 +7,14 @@ import { readEvents } from '../../store/events.ts'
 import type { Services } from '../context.ts'
 import { type Call, SENT, serve } from '../route.ts'
 import { followRun, formatStream } from '../sse.ts'
+import { StreamLimit } from '../stream-limit.ts'
 import { requireRun } from './runs.ts'
 
 const STREAMS_PER_KEY = 200
 
 export function serveEvents(app: FastifyInstance, services: Services): void {
   const { db } = services.store
-  const streams = new Map<string, number>()
+  const streams = new StreamLimit(STREAMS_PER_KEY)
 
   serve(app, services, ROUTES.listEvents, async (call) => {
     const run = await requireRun(services, call.params.run_id, call.actor.principal_id)
@@ -25,26 +26,15 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
 
   function stream(call: Call<typeof ROUTES.listEvents>, run_id: string) {
     const { actor, request, reply } = call
-    const open = streams.get(actor.key_id) ?? 0
-    if (open >= STREAMS_PER_KEY) {
-      throw new AppError('resource_unavailable', `At most ${STREAMS_PER_KEY} streams a key.`, {
-        status: 429,
-        headers: { 'retry-after': '5' },
-      })
-    }
-    streams.set(actor.key_id, open + 1)
-    const done = () => {
-      const left = (streams.get(actor.key_id) ?? 1) - 1
-      if (left > 0) streams.set(actor.key_id, left)
-      else streams.delete(actor.key_id)
-    }
-    const body = openStream(services, request, {
-      run_id,
-      after: lastEventId(request) ?? call.query.after ?? 0,
-      follow: call.query.follow === 'true',
-      isAllowed: () => isKeyActive(db, actor.key_id),
-    })
-    body.once('close', done)
+    const after = lastEventId(request) ?? call.query.after ?? 0
+    const body = streams.open(actor.key_id, () =>
+      openStream(services, request, {
+        run_id,
+        after,
+        follow: call.query.follow === 'true',
+        isAllowed: () => isKeyActive(db, actor.key_id),
+      }),
+    )
     reply.headers(STREAM_HEADERS).send(body)
     return SENT
   }
@@ -72,13 +62,20 @@ export function openStream(
     objectMode: false,
     highWaterMark: 64 * 1024,
   })
-  request.raw.socket.once('close', () => ended.abort())
-  body.once('close', () => ended.abort())
+  const { socket } = request.raw
+  const end = () => ended.abort()
+  socket.once('close', end)
+  body.once('close', () => {
+    // The connection may be kept for further requests.
+    socket.off('close', end)
+    end()
+  })
   return body
 }
 
 const wantsStream = (request: FastifyRequest): boolean =>
-  (request.headers.accept ?? '').toLowerCase().includes('text/event-stream')
+  // Answering HEAD would drain an endless stream.
+  request.method === 'GET' && (request.headers.accept ?? '').toLowerCase().includes('text/event-stream')
 
 export function lastEventId(request: FastifyRequest): number | undefined {
   const id = request.headers['last-event-id']

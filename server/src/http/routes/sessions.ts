@@ -19,7 +19,7 @@ import { requireRun } from './runs.ts'
 
 const STREAMS_PER_SESSION = 50
 const AccessBody = z.object({ token: z.string().max(256).optional() })
-const EventsQuery = z.object({ after: wholeNumber('after', 0, Number.MAX_SAFE_INTEGER).optional() })
+const EventsQuery = z.object({ after: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional() })
 
 type SessionRoute = { Params: { session_id: string } }
 

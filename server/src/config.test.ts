@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { readConfig } from './config.ts'
+
+test('empty variables count as absent', () => {
+  const config = readConfig({ DATABASE_URL: '', RUNYARD_PORT: '', OPENAI_API_KEY: '' })
+  assert.equal(config.database_url, undefined)
+  assert.equal(config.port, 4200)
+  assert.deepEqual(config.models, {})
+})
+
+for (const [name, value, says] of [
+  ['DATABASE_URL', 'mysql://localhost/x', 'postgres://'],
+  ['RUNYARD_PORT', '65536', '65535'],
+  ['RUNYARD_PORT', '-1', 'whole number'],
+  ['RUNYARD_SECRET_KEY', 'short', '32 characters'],
+  ['RUNYARD_PUBLIC_URL', 'ftp://example.org', 'http'],
+  ['RUNYARD_SANDBOX', 'chroot', 'bubblewrap'],
+  ['RUNYARD_SLOTS', '0', '1'],
+] as const) {
+  test(`${name}=${value} is refused with a line that names it`, () => {
+    assert.throws(
+      () => readConfig({ [name]: value }),
+      (error: Error) => error.message.includes(`${name}:`) && error.message.includes(says),
+    )
+  })
+}
+
+test('a provider counts with a key or an address of its own', () => {
+  const { models } = readConfig({ OPENAI_BASE_URL: 'http://localhost:11434/v1', GEMINI_API_KEY: 'k' })
+  assert.deepEqual(models, { openai: { base_url: 'http://localhost:11434/v1' }, google: { api_key: 'k' } })
+})
+
+test('docs/configuration.md names every variable the service reads, and no other', () => {
+  const source = readFileSync(new URL('./config.ts', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
+  const read = new Set([...source.matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name]) => name))
+  const clients = ['RUNYARD_BASE_URL', 'RUNYARD_API_KEY']
+  const told = new Set([...page.matchAll(/`([A-Z][A-Z]+_[A-Z_]+)`/g)].map(([, name]) => name))
+  assert.deepEqual([...told].filter((name) => !clients.includes(name ?? '')).sort(), [...read].sort())
+})

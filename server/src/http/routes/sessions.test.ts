@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { test } from 'node:test'
+import { openDiskBlobs } from '../../blobs/disk.ts'
+import { openPglite } from '../../store/db.ts'
+import { Watch } from '../../store/watch.ts'
+import { createApp } from '../app.ts'
+import { createSessionLinks } from '../session-access.ts'
+
+const RUN = '01980000-0000-7000-8000-000000000001'
+
+test('the cookie is secure, and says so by its name, where the service is reached by https', async (context) => {
+  const settings = {
+    public_url: 'https://runs.example',
+    allowed_hosts: [],
+    secret_key: 'a secret key of more than thirty-two characters',
+    trust_proxy: false,
+    version: '0',
+    log_level: 'silent',
+    default_pool: 'default',
+  }
+  const store = await openPglite()
+  const app = createApp({
+    store,
+    watch: new Watch(store),
+    blobs: openDiskBlobs(tmpdir()),
+    settings,
+    readiness: async () => ({
+      ready: true,
+      database: { kind: 'pglite', reachable: true, migrated: true },
+    }),
+  })
+  context.after(async () => {
+    await app.close()
+    await store.close()
+  })
+  const link = new URL(createSessionLinks(settings).linkTo(RUN))
+  // Behind a proxy that ends TLS the request itself is http; the origin is the public one.
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const sent = request(`${address}/sessions/${RUN}/access`, {
+    method: 'POST',
+    headers: { host: 'runs.example', origin: link.origin, 'content-type': 'application/json' },
+  })
+  sent.end(JSON.stringify({ token: link.hash.replace('#access=', '') }))
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  answer.resume()
+  assert.equal(answer.statusCode, 204)
+  assert.match(
+    String(answer.headers['set-cookie']),
+    new RegExp(
+      `^__Secure-runyard_session=[\\w.-]+; Max-Age=43200; Path=/sessions/${RUN}; HttpOnly; Secure; SameSite=Strict$`,
+    ),
+  )
+})

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { openDiskBlobs } from './blobs/disk.ts'
+import type { Config } from './config.ts'
+import { AppError } from './contract/error.ts'
+import { readSecretKey } from './data-dir.ts'
+import { createApp } from './http/app.ts'
+import type { HttpSettings, Readiness } from './http/context.ts'
+import type { SandboxBackend } from './sandbox/sandbox.ts'
+import type { Store } from './store/db.ts'
+import { pendingMigrations } from './store/migrate.ts'
+import type { Watch } from './store/watch.ts'
+import { countLiveWorkers } from './store/workers.ts'
+
+export interface ListenOptions {
+  config: Config
+  store: Store
+  watch: Watch
+  log: Logger
+  /** The worker of this process, when it has one. */
+  backend?: SandboxBackend
+  tls?: { cert_file: string; key_file: string }
+}
+
+/** Builds the HTTP face and listens; the address links are made of is known only then. */
+export async function listen(
+  options: ListenOptions,
+): Promise<{ app: FastifyInstance; public_url: () => string }> {
+  const { config, store, watch, backend, tls } = options
+  const scheme = tls ? 'https' : 'http'
+  let port = config.port
+  const public_url = () =>
+    config.public_url ??
+    `${scheme}://${/^(0\.0\.0\.0|::)$/.test(config.host) ? 'localhost' : config.host}:${port}`
+  const settings: HttpSettings = {
+    get public_url() {
+      return public_url()
+    },
+    allowed_hosts: config.allowed_hosts,
+    secret_key: readSecretKey(config.data_dir, config.secret_key),
+    trust_proxy: config.trust_proxy,
+    version: config.version,
+    log_level: config.log_level ?? 'warn',
+    default_pool: config.pool,
+    ...(tls ? { tls: { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file) } } : {}),
+  }
+  if (!isLoopback(config.host) && !tls && !config.trust_proxy) {
+    options.log.warn(
+      { host: config.host },
+      'Listening beyond this machine without TLS: keys travel in the clear.',
+    )
+  }
+  const app = createApp({
+    store,
+    watch,
+    blobs: openDiskBlobs(join(config.data_dir, 'blobs')),
+    settings,
+    readiness: () => readiness(store, backend),
+  })
+  try {
+    await app.listen({ host: config.host, port: config.port })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+    throw new AppError(
+      'conflict',
+      `Port ${config.port} is taken. Choose another with --port, or 0 for any free one.`,
+    )
+  }
+  const address = app.server.address()
+  if (typeof address === 'object' && address) port = address.port
+  return { app, public_url }
+}
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || host.startsWith('127.')
+
+async function readiness(store: Store, backend: SandboxBackend | undefined): Promise<Readiness> {
+  const database = { kind: store.kind, reachable: false, migrated: false }
+  let live_workers = 0
+  try {
+    database.migrated = (await pendingMigrations(store.db)) === 0
+    database.reachable = true
+    if (database.migrated) live_workers = await countLiveWorkers(store.db)
+  } catch {
+    // What is false says what is wrong; the log of the database has the rest.
+  }
+  return {
+    ready: database.reachable && database.migrated,
+    database,
+    live_workers,
+    ...(backend
+      ? { sandbox: { backend: backend.name, description: backend.description, ...backend.capabilities } }
+      : {}),
+  }
+}

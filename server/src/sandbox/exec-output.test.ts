@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ExecOutput } from './exec-output.ts'
+
+async function read(output: ExecOutput): Promise<string> {
+  let text = ''
+  for await (const { stream, data } of output)
+    text += `${stream === 'stdout' ? '' : '!'}${Buffer.from(data).toString()}`
+  return text
+}
+
+test('everything passes up to the limit, whatever the chunks', async () => {
+  const output = new ExecOutput(10)
+  for (const letter of 'abcdefghij') output.push('stdout', Buffer.from(letter))
+  output.end()
+  assert.equal(await read(output), 'abcdefghij')
+  assert.equal(output.truncated_bytes, 0)
+})
+
+test('beyond the limit the first and the last half stay, in order and by stream', async () => {
+  const output = new ExecOutput(10)
+  output.push('stdout', Buffer.from('abcdefg'))
+  output.push('stderr', Buffer.from('hijklmnopq'))
+  output.push('stdout', Buffer.from('rs'))
+  output.end()
+  assert.equal(await read(output), 'abcde!opqrs')
+  assert.equal(output.truncated_bytes, 9)
+})
+
+test('a limit of nothing drops everything and still counts it', async () => {
+  const output = new ExecOutput(0)
+  output.push('stdout', Buffer.from('abc'))
+  output.end()
+  assert.equal(await read(output), '')
+  assert.equal(output.truncated_bytes, 3)
+})
+
+test('asks to wait once the reader is far behind, and says when it has caught up', async () => {
+  const output = new ExecOutput(Number.POSITIVE_INFINITY)
+  let drained = 0
+  output.onDrain = () => drained++
+  assert.equal(output.push('stdout', Buffer.alloc(100_000)), true)
+  assert.equal(output.push('stdout', Buffer.alloc(200_000)), false)
+  const reader = output[Symbol.asyncIterator]()
+  await reader.next()
+  assert.equal(drained, 1)
+  assert.equal(output.push('stdout', Buffer.alloc(1)), true)
+})
+
+test('what is dropped asks nobody to wait', () => {
+  const output = new ExecOutput(1000)
+  assert.equal(output.push('stdout', Buffer.alloc(10_000_000)), true)
+  assert.equal(output.truncated_bytes, 10_000_000 - 1000)
+})

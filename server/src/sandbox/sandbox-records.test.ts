@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { SandboxRecords } from './sandbox-records.ts'
+
+const root = await mkdtemp(join(tmpdir(), 'runyard-records-'))
+after(() => rm(root, { recursive: true }))
+
+async function open(name: string): Promise<SandboxRecords<{ taken: number }>> {
+  const records = new SandboxRecords<{ taken: number }>(join(root, name))
+  await records.open()
+  return records
+}
+
+test('of many who change the same state each sees the change before', async () => {
+  const records = await open('race')
+  const record = await records.create('run', 1, { taken: 0 })
+  assert.ok(record)
+  const others = await Promise.all(Array.from({ length: 20 }, () => open('race')))
+  await Promise.all(
+    others.map((other) =>
+      other.update(record.id, (now) => ({ ...now, details: { taken: now.details.taken + 1 } })),
+    ),
+  )
+  assert.equal((await records.read(record.id))?.details.taken, 20)
+})
+
+test('an attempt is made once; a refused change leaves everything alone', async () => {
+  const records = await open('once')
+  const made = await Promise.all([1, 2, 3].map(() => records.create('run', 1, { taken: 0 })))
+  assert.equal(made.filter((record) => record !== null).length, 1)
+  const [record] = await records.list()
+  assert.ok(record)
+  assert.equal(await records.update(record.id, () => null), null)
+  assert.deepEqual(await records.read(record.id), record)
+  assert.equal(existsSync(records.successorFile(record)), false)
+  await records.update(record.id, (now) => ({ ...now, attempt: 2 }))
+  assert.equal(existsSync(records.successorFile(record)), true)
+})
+
+test('finds the sandboxes of one run only, whatever its id looks like', async () => {
+  const records = await open('find')
+  const ids = ['a', 'a-1', '../../etc', 'a b', '0198f0c5-0000-7000-8000-000000000000']
+  for (const id of ids) await records.create(id, 1, { taken: 0 })
+  await records.create('a', 2, { taken: 0 })
+  for (const id of ids) {
+    const found = await records.ofRun(id)
+    assert.deepEqual(
+      found.map(({ run_id, attempt }) => [run_id, attempt]),
+      id === 'a'
+        ? [
+            ['a', 2],
+            ['a', 1],
+          ]
+        : [[id, 1]],
+    )
+    for (const { id: name } of found) assert.match(name, /^[\w-]+$/)
+  }
+  assert.equal((await records.list()).length, 6)
+})
+
+test('removal is final and may be repeated', async () => {
+  const records = await open('remove')
+  const record = await records.create('run', 1, { taken: 0 })
+  assert.ok(record)
+  await records.remove(record.id)
+  await records.remove(record.id)
+  assert.equal(await records.read(record.id), null)
+  assert.equal(await records.update(record.id, (now) => now), null)
+})

@@ -1,0 +1,128 @@
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import { openDiskBlobs } from './blobs/disk.ts'
+import type { Config } from './config.ts'
+import { AppError } from './contract/error.ts'
+import { readSecretKey } from './data-dir.ts'
+import { createLoop } from './harness/loop.ts'
+import { openModels } from './harness/models.ts'
+import { runbook } from './harness/runbook.ts'
+import { chooseBackend } from './sandbox/choose.ts'
+import type { Store } from './store/db.ts'
+import { readInstallation } from './store/leases.ts'
+import { deriveKey } from './store/vault.ts'
+import type { Watch } from './store/watch.ts'
+import type { WardenArguments } from './warden-process.ts'
+import { startBeats } from './worker/beat.ts'
+import { recoverRuns } from './worker/sweep.ts'
+import { spawnWarden } from './worker/warden.ts'
+import { startWorker, type WorkerHandle, type WorkerOptions } from './worker/worker.ts'
+
+/** Between two tries to begin a new life: the database may be away. */
+const RESTART_MS = 1_000
+const WARDEN = fileURLToPath(new URL('./warden-process.ts', import.meta.url))
+
+export interface WorkOptions {
+  config: Config
+  store: Store
+  watch: Watch
+  log: Logger
+  embedded: boolean
+}
+
+/** Works, one life after the other, until stopped: a worker that was declared lost comes back under a new id. */
+export async function work({ config, store, watch, log, embedded }: WorkOptions) {
+  const installation_id = await readInstallation(store.db)
+  const { data_dir } = config
+  const { backend, reason } = await chooseBackend({
+    data_dir,
+    installation_id,
+    ...(config.sandbox ? { requested: config.sandbox } : {}),
+    ...(config.default_image ? { default_image: config.default_image } : {}),
+    logger: log,
+  })
+  log.info({ sandbox: backend.name, reason, ...backend.capabilities }, backend.description)
+  if (!embedded && backend.capabilities.limits === 'weak' && !config.allow_weak_limits) {
+    throw new AppError(
+      'operation_not_supported',
+      'Memory and process limits are weak here (no cgroups to write to). Set RUNYARD_ALLOW_WEAK_LIMITS=1 to work all the same.',
+    )
+  }
+  const models = openModels(config.models)
+  const loop = createLoop(models)
+  const wardenArguments: WardenArguments = {
+    backend: backend.name,
+    data_dir,
+    installation_id,
+    deadline: !embedded,
+  }
+  const warden_argv = [WARDEN, JSON.stringify(wardenArguments)]
+  const openWarden: WorkerOptions['openWarden'] = async (worker_id, onLost) => {
+    if (config.database_url && !embedded) {
+      return startBeats({ database_url: config.database_url, worker_id, warden_argv, onLost })
+    }
+    const warden = spawnWarden(warden_argv)
+    warden.died.catch((error: Error) => onLost(error.message))
+    return warden
+  }
+  const context = {
+    store,
+    watch,
+    blobs: openDiskBlobs(join(data_dir, 'blobs')),
+    backend,
+    harnesses: new Map([loop, runbook].map((harness) => [harness.name, harness])),
+    default_harness: models.configured ? loop.name : runbook.name,
+    log,
+    settings: {
+      pool: config.pool,
+      host_id: `${hostname()}:${data_dir}`,
+      slots: config.slots,
+      grace_ms: config.grace_ms,
+      max_idle: config.max_idle,
+      seal_key: deriveKey(readSecretKey(data_dir, config.secret_key), 'sealed-values'),
+      egress: config.egress ?? 'none',
+      ...(config.local_repos ? { local_repos: config.local_repos } : {}),
+    },
+  }
+  const readModels = async () => ({
+    models: await models.list(),
+    ...(models.default_model ? { default_model_id: models.default_model } : {}),
+  })
+
+  const stopping = new AbortController()
+  const startAgain = async (): Promise<WorkerHandle> => {
+    for (;;) {
+      try {
+        if (embedded) await recoverRuns(store, watch, log)
+        return await startWorker(context, { readModels, openWarden })
+      } catch (error) {
+        log.error({ err: error }, 'The worker could not start again; trying once more.')
+        // Throws when the process is to stop: there is nothing to start then.
+        await wait(RESTART_MS, undefined, { signal: stopping.signal })
+      }
+    }
+  }
+  const first = await startWorker(context, { readModels, openWarden })
+  let life = Promise.resolve(first)
+  const live = async (): Promise<void> => {
+    for (let worker = first; ; worker = await life) {
+      await worker.lost
+      if (stopping.signal.aborted) return
+      life = startAgain()
+    }
+  }
+  live().catch(() => {})
+  return {
+    backend,
+    async stop() {
+      stopping.abort()
+      await life.then(
+        (worker) => worker.stop(),
+        () => {},
+      )
+    },
+  }
+}

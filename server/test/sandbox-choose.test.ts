@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { chooseBackend } from '../src/sandbox/choose.ts'
+
+const data_dir = await mkdtemp(join(tmpdir(), 'runyard-choose-'))
+after(() => rm(data_dir, { recursive: true }))
+const options = { data_dir, installation_id: 'choose', logger: { info: () => {} } }
+
+// No engine listens there, whatever this machine has otherwise.
+process.env.DOCKER_HOST = `unix://${data_dir}/no-docker.sock`
+
+test('without a Docker engine it takes bubblewrap and says why', async () => {
+  const { backend, reason } = await chooseBackend(options)
+  assert.equal(backend.name, 'bubblewrap')
+  assert.match(reason, /^not Docker: no Docker engine answers/)
+})
+
+test('what was requested is taken or refused, never replaced', async () => {
+  assert.equal((await chooseBackend({ ...options, requested: 'host' })).backend.name, 'host')
+  assert.equal((await chooseBackend({ ...options, requested: 'bubblewrap' })).reason, 'requested')
+  await assert.rejects(chooseBackend({ ...options, requested: 'docker' }), {
+    name: 'SandboxFault',
+    message: /no Docker engine answers/,
+  })
+})
+
+test('with neither it names both reasons and the line to install one', async () => {
+  const old = join(data_dir, 'bwrap')
+  await writeFile(old, '#!/bin/sh\necho bubblewrap 0.4.0\n')
+  await chmod(old, 0o755)
+  const path = process.env.PATH
+  process.env.PATH = `${data_dir}:${path}`
+  try {
+    await assert.rejects(chooseBackend(options), (error: Error) => {
+      assert.equal(error.name, 'SandboxFault')
+      assert.match(error.message, /bubblewrap 0\.4\.0 is too old/)
+      assert.match(error.message, /no Docker engine answers/)
+      assert.match(error.message, /apt-get install -y bubblewrap/)
+      return true
+    })
+  } finally {
+    process.env.PATH = path
+  }
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { setTimeout as wait } from 'node:timers/promises'
+import { createPrincipalWithKey } from '../../src/store/api-keys.ts'
+import { openPostgres, type Store } from '../../src/store/db.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { apiOf, spawnRunyard, temporaryDirectory } from './service.ts'
+
+export interface Role {
+  pid: number
+  log(): string
+  signal(signal: NodeJS.Signals): void
+  /** Sends the signal and waits for the process to end. */
+  end(signal: NodeJS.Signals): Promise<void>
+}
+
+export interface WorkerRole extends Role {
+  /** Of its present life. */
+  worker_id(): string
+}
+
+export interface Cluster {
+  store: Store
+  data_dir: string
+  api: ReturnType<typeof apiOf>
+  /** One more worker of this pool, at work when it resolves. All share one data directory, so one host. */
+  worker(pool: string, env?: Record<string, string>): Promise<WorkerRole>
+  stop(): Promise<void>
+}
+
+/** `runyard serve` and any number of `runyard worker`, processes of their own, on this database. */
+export async function startCluster(database_url: string): Promise<Cluster> {
+  const data_dir = temporaryDirectory('cluster')
+  const store = openPostgres({ url: database_url })
+  await migrate(store.db)
+  const { api_key } = await createPrincipalWithKey(store.db, { name: 'test', role: 'admin' })
+  const roles: Role[] = []
+  const start = async (args: string[], ready: RegExp, env: Record<string, string> = {}) => {
+    const role = await startRole(args, ready, {
+      DATABASE_URL: database_url,
+      RUNYARD_DATA_DIR: data_dir,
+      RUNYARD_ALLOW_WEAK_LIMITS: '1',
+      ...env,
+    })
+    roles.push(role)
+    return role
+  }
+  const serve = await start(['serve', '--port', '0'], /Listening on /)
+  const base_url = /Listening on (\S+)/.exec(serve.log())?.[1]
+  assert(base_url)
+  return {
+    store,
+    data_dir,
+    api: apiOf({ base_url, api_key }),
+    async worker(pool, env) {
+      const role = await start(['worker', '--pool', pool, '--sandbox', 'bubblewrap'], /Working for /, env)
+      const worker_id = () => role.log().match(/"worker_id":"([0-9a-f-]+)"[^\n]*is at work/g)
+      return {
+        ...role,
+        worker_id: () => /"worker_id":"([0-9a-f-]+)"/.exec(worker_id()?.at(-1) ?? '')?.[1] ?? '',
+      }
+    },
+    async stop() {
+      for (const role of roles) role.signal('SIGCONT')
+      await Promise.all(roles.map((role) => role.end('SIGTERM')))
+      await store.close()
+    },
+  }
+}
+
+async function startRole(args: string[], ready: RegExp, env: Record<string, string>): Promise<Role> {
+  const child = spawnRunyard(args, env)
+  const { pid } = child
+  assert(pid)
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  // Nobody reads it, and a full pipe would stop the process.
+  child.stdout?.resume()
+  await until(`runyard ${args[0]} to be ready`, () => {
+    assert(child.exitCode === null, `runyard ${args[0]} ended with ${child.exitCode}:\n${child.log()}`)
+    return ready.test(child.log())
+  })
+  return {
+    pid,
+    log: child.log,
+    signal: (signal) => void child.kill(signal),
+    async end(signal) {
+      child.kill(signal)
+      await ended
+    },
+  }
+}
+
+/** Polls until `reached` says something true, and returns it. */
+export async function until<T>(
+  what: string,
+  reached: () => T | Promise<T>,
+  seconds = 60,
+): Promise<Exclude<T, null | undefined | false>> {
+  for (const deadline = Date.now() + seconds * 1000; ; ) {
+    const value = await reached()
+    if (value) return value as Exclude<T, null | undefined | false>
+    if (Date.now() > deadline) throw new Error(`Waited in vain for ${what}.`)
+    await wait(50)
+  }
+}

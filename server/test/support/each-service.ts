@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { after, before, describe } from 'node:test'
+import { migrateDatabase, readConfig, startServe, startWorkerRole } from '../../src/main.ts'
+import { openPostgres } from '../../src/store/db.ts'
+import { createDatabase, stopTestServer } from './databases.ts'
+import { findPostgres } from './postgres-server.ts'
+import { type KeySpec, makeKeys, seedKeys } from './seed-keys.ts'
+import { apiOf, startService, temporaryDirectory } from './service.ts'
+
+/** A pool that nobody serves: its runs stay QUEUED. */
+export const NOBODY = 'nobody'
+/** Few, so that a test can fill them all. */
+export const SLOTS = 3
+
+export interface JourneyService {
+  base_url: string
+  /** Of a principal of its own each. */
+  admin: ReturnType<typeof apiOf>
+  other: ReturnType<typeof apiOf>
+  viewer: ReturnType<typeof apiOf>
+  keys: Record<Person, string>
+  stop(): Promise<void>
+}
+
+type Person = 'admin' | 'other' | 'viewer'
+const PEOPLE: Record<Person, KeySpec> = {
+  admin: { role: 'admin' },
+  other: { role: 'member' },
+  viewer: { role: 'viewer' },
+}
+const SETTINGS = { RUNYARD_SLOTS: String(SLOTS), RUNYARD_GRACE_SECONDS: '0' }
+
+/**
+ * Registers the journeys twice: against `runyard dev`, a process on its embedded database, and against an API and a worker
+ * in this process on PostgreSQL.
+ */
+export function onEachService(name: string, body: (service: () => JourneyService) => void): void {
+  const register = (kind: string, start: () => Promise<JourneyService>, skip: string | false) =>
+    describe(`${name}, ${kind}`, { skip }, () => {
+      let service: JourneyService | undefined
+      before(async () => {
+        service = await start()
+      })
+      after(() => service?.stop())
+      body(() => {
+        if (!service) throw new Error('The service is not up.')
+        return service
+      })
+    })
+  register('dev', startDev, false)
+  const missing = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+  register('PostgreSQL', startOnPostgres, missing)
+}
+
+async function startDev(): Promise<JourneyService> {
+  const data_dir = temporaryDirectory('journeys')
+  const keys = await seedKeys(data_dir, PEOPLE)
+  const service = await startService({ data_dir, env: SETTINGS })
+  return toJourneyService(service.base_url, keys, async () => {
+    await service.stop()
+    assert.doesNotMatch(service.log(), /unhandled|uncaught|"level":[56]0|MaxListeners/i)
+  })
+}
+
+async function startOnPostgres(): Promise<JourneyService> {
+  const database = await createDatabase()
+  const config = readConfig({
+    ...SETTINGS,
+    DATABASE_URL: database.url,
+    RUNYARD_DATA_DIR: temporaryDirectory('journeys'),
+    RUNYARD_PORT: '0',
+    RUNYARD_SANDBOX: 'bubblewrap',
+    RUNYARD_ALLOW_WEAK_LIMITS: '1',
+    RUNYARD_LOG_LEVEL: 'silent',
+  })
+  await migrateDatabase({ config })
+  const store = openPostgres({ url: database.url, max: 1 })
+  const keys = await makeKeys(store.db, PEOPLE)
+  await store.close()
+  const api = await startServe({ config })
+  const worker = await startWorkerRole({ config })
+  return toJourneyService(api.base_url, keys, async () => {
+    await worker.stop()
+    await api.stop()
+    await database.drop()
+    await stopTestServer()
+  })
+}
+
+function toJourneyService(
+  base_url: string,
+  keys: Record<Person, string>,
+  stop: () => Promise<void>,
+): JourneyService {
+  const as = (person: Person) => apiOf({ base_url, api_key: keys[person] })
+  return { base_url, keys, admin: as('admin'), other: as('other'), viewer: as('viewer'), stop }
+}

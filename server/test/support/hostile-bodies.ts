@@ -1,0 +1,266 @@
+import type { HostileCase } from './hostile-case.ts'
+
+const MIB = 1024 ** 2
+const PROMPT_NEEDED = 'prompt: is required unless skill or config.skill_spec is given'
+const TOO_DEEP = 'The body is nested too deeply: at most 64 levels.'
+const NUL = 'Text must not contain NUL characters.'
+
+const post =
+  (path: string) =>
+  (name: string, body: unknown, detail: string, more: Partial<HostileCase> = {}) =>
+    ({
+      name,
+      method: 'POST',
+      path,
+      body,
+      detail,
+      status: 400,
+      code: 'invalid_request',
+      ...more,
+    }) as HostileCase
+const create = post('/agent/runs')
+const followup = post('/agent/runs/{run}/followups')
+const environment = post('/agent/environments')
+
+const nested = (levels: number) => `{"prompt":"x","extra":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+const file = (more: object = {}) => ({ file_name: 'a.txt', mime_type: 'text/plain', data: 'YQ==', ...more })
+const withFiles = (...attachments: object[]) => ({ prompt: 'x', attachments })
+const withConfig = (config: object) => ({ prompt: 'x', config })
+const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${i}`, 'x']))
+const tooLarge = { status: 413 }
+
+/** Bodies that no honest client sends. Strings and bytes go out as they are, other values as JSON. */
+export const HOSTILE_BODIES: HostileCase[] = [
+  create('cut-off JSON', '{"prompt":', 'The body is not valid JSON.'),
+  create('JSON with a comma too many', '{"prompt":"x",}', 'The body is not valid JSON.'),
+  create('two JSON values', '{"prompt":"x"}{}', 'The body is not valid JSON.'),
+  create(
+    'bytes that are not UTF-8',
+    Buffer.from('7b2270726f6d7074223a22ff227d', 'hex'),
+    'The body is not valid UTF-8.',
+  ),
+  create('an empty body', '', 'A JSON body is required.'),
+  create('no body at all', undefined, 'A JSON body is required.'),
+  create('null', 'null', 'Invalid input: expected object, received null'),
+  create('an array', [], 'Invalid input: expected object, received array'),
+  create('a string', '"x"', 'Invalid input: expected object, received string'),
+  create('an empty object', {}, PROMPT_NEEDED),
+  create('a blank prompt', { prompt: ' \n\t' }, PROMPT_NEEDED),
+  create('a number as prompt', { prompt: 7 }, 'prompt: Invalid input: expected string, received number'),
+  create('null as prompt', { prompt: null }, 'prompt: Invalid input: expected string, received null'),
+  create(
+    'an object as title',
+    { prompt: 'x', title: {} },
+    'title: Invalid input: expected string, received object',
+  ),
+  create(
+    'an endless number',
+    '{"prompt":"x","priority":1e999}',
+    'priority: Invalid input: expected number, received Infinity',
+  ),
+  create(
+    'a priority out of range',
+    { prompt: 'x', priority: 101 },
+    'priority: Too big: expected number to be <=100',
+  ),
+  create(
+    'half a minute of idling',
+    withConfig({ idle_timeout_minutes: 1.5 }),
+    'config.idle_timeout_minutes: Invalid input: expected int, received number',
+  ),
+  create(
+    'an idle timeout over an hour',
+    withConfig({ idle_timeout_minutes: 61 }),
+    'config.idle_timeout_minutes: Too big: expected number to be <=60',
+  ),
+  create(
+    'a budget of nothing',
+    { prompt: 'x', budget: { max_tokens: 0 } },
+    'budget.max_tokens: Too small: expected number to be >0',
+  ),
+  create(
+    'an unknown harness',
+    withConfig({ harness: { type: 'cobol' } }),
+    'config.harness.type: Invalid option: expected one of "oz"|"claude"|"codex"|"gemini"|"opencode"|"runbook"',
+  ),
+  create(
+    'an unknown mode',
+    { prompt: 'x', mode: 'yolo' },
+    'mode: Invalid option: expected one of "normal"|"plan"|"orchestrate"',
+  ),
+  create('a prompt over 1 MiB', { prompt: 'é'.repeat(MIB / 2 + 1) }, 'prompt: is over 1 MiB', tooLarge),
+  create(
+    'a title of 513 characters',
+    { prompt: 'x', title: 'x'.repeat(513) },
+    'title: Too big: expected string to have <=512 characters',
+  ),
+  create(
+    'over 2 MiB without attachments',
+    { prompt: 'x', padding: 'x'.repeat(2 * MIB) },
+    'The body is over 2 MiB and has no attachments.',
+    tooLarge,
+  ),
+  create('over 64 MiB announced', undefined, 'The body is too large.', {
+    ...tooLarge,
+    headers: [
+      ['Content-Type', 'application/json'],
+      ['Content-Length', String(64 * MIB + 1)],
+    ],
+  }),
+  post('/agent/environments')(
+    'over 2 MiB where nothing large belongs',
+    { name: 'x', description: 'x'.repeat(2 * MIB) },
+    'The body is too large.',
+    tooLarge,
+  ),
+  create('65 levels', nested(65), TOO_DEEP),
+  create('half a million levels', '['.repeat(MIB / 2) + ']'.repeat(MIB / 2), TOO_DEEP),
+  create('NUL in the prompt', { prompt: 'a\u0000b' }, NUL),
+  create('half a surrogate pair', '{"prompt":"\\ud800"}', 'Text must not contain lone surrogates.'),
+  create('NUL in a field name', { prompt: 'x', 'a\u0000': 1 }, NUL),
+  create('__proto__', '{"prompt":"x","__proto__":{"admin":true}}', 'A field must not be called __proto__.'),
+  create(
+    '__proto__ further in',
+    '{"prompt":"x","metadata":{"__proto__":"x"}}',
+    'A field must not be called __proto__.',
+  ),
+  create('21 keys of metadata', { prompt: 'x', metadata: keys(21) }, 'metadata: at most 20 keys'),
+  create(
+    'a metadata key with a blank',
+    { prompt: 'x', metadata: { 'a b': 'x' } },
+    'metadata.a b: keys are 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-"',
+  ),
+  create(
+    'an empty metadata key',
+    { prompt: 'x', metadata: { '': 'x' } },
+    'metadata.: keys are 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-"',
+  ),
+  create(
+    'metadata of 257 bytes',
+    { prompt: 'x', metadata: { a: `${'é'.repeat(128)}x` } },
+    'metadata.a: values are at most 256 bytes',
+  ),
+  create(
+    'a number as metadata',
+    { prompt: 'x', metadata: { a: 1 } },
+    'metadata.a: Invalid input: expected string, received number',
+  ),
+  create('six attachments', withFiles(...Array(6).fill(file())), 'attachments: at most 5 attachments'),
+  create(
+    'an attachment that climbs',
+    withFiles(file({ file_name: '../x' })),
+    'attachments.0.file_name: must be a plain file name',
+  ),
+  create(
+    'an attachment called ..',
+    withFiles(file({ file_name: '..' })),
+    'attachments.0.file_name: must be a plain file name',
+  ),
+  create(
+    'an attachment that is not base64',
+    withFiles(file({ data: 'a b' })),
+    'attachments.0.data: must be base64',
+  ),
+  create(
+    'two attachments of one name',
+    withFiles(file(), file()),
+    'attachments: two have the same file_name.',
+  ),
+  create(
+    'an attachment over 10 MB',
+    withFiles(file({ data: 'A'.repeat(14 * MIB) })),
+    'attachments.0.data: is over 10 MB',
+    tooLarge,
+  ),
+  create(
+    'a tool server of both kinds',
+    withConfig({ mcp_servers: { a: { command: 'x', url: 'https://x.test' } } }),
+    'config.mcp_servers.a: must have exactly one of command and url',
+  ),
+  create(
+    'a shared tool server',
+    withConfig({ mcp_servers: { a: { warp_id: 'x' } } }),
+    'config.mcp_servers.a: shared tool servers do not exist here: give command or url instead of warp_id',
+  ),
+  create(
+    'a tool server on a file',
+    withConfig({ mcp_servers: { a: { url: 'file:///etc/passwd' } } }),
+    'config.mcp_servers.a.url: must be an http or https address',
+  ),
+  create(
+    'a pool with a quote',
+    withConfig({ worker_host: "a'b" }),
+    'config.worker_host: must be made of A-Z, a-z, 0-9, ".", "_", "-"',
+  ),
+  create(
+    'an environment id of another form',
+    withConfig({ environment_id: "' or 1=1" }),
+    'config.environment_id: must be 22 characters of A-Z, a-z, 0-9',
+  ),
+  create(
+    'an unknown environment',
+    withConfig({ environment_id: 'A'.repeat(22) }),
+    'config.environment_id: there is no environment with this id.',
+  ),
+  create('a parent that is no id', { prompt: 'x', parent_run_id: 'x' }, 'parent_run_id: must be a run id'),
+  create('a parent in capitals', { prompt: 'x', parent_run_id: '{RUN}' }, 'parent_run_id: must be a run id'),
+  create(
+    'an unknown parent',
+    { prompt: 'x', parent_run_id: '{nowhere}' },
+    'parent_run_id: there is no run with this id.',
+    { status: 404, code: 'resource_not_found' },
+  ),
+  create(
+    'an unknown conversation',
+    { prompt: 'x', conversation_id: '{nowhere}' },
+    'conversation_id: there is no conversation with this id.',
+    { status: 404, code: 'resource_not_found' },
+  ),
+  followup('a number as message', { message: 1 }, 'message: Invalid input: expected string, received number'),
+  followup(
+    'no message and nothing to continue',
+    {},
+    'message: is required, the run has no saved context to continue.',
+  ),
+  followup(
+    'a blank message',
+    { message: ' ' },
+    'message: is required, the run has no saved context to continue.',
+  ),
+  followup(
+    'an unknown on_busy',
+    { message: 'x', on_busy: 'panic' },
+    'on_busy: Invalid option: expected one of "enqueue"|"interrupt"|"reject"',
+  ),
+  followup('a message over 1 MiB', { message: 'x'.repeat(MIB + 1) }, 'message: is over 1 MiB', tooLarge),
+  post('/agent/runs/{run}/cancel')(
+    'an array to cancel',
+    [],
+    'Invalid input: expected object, received array',
+  ),
+  environment(
+    'a repository that is an option',
+    { name: 'x', repositories: [{ url: 'https://x.test/a', ref: '--upload-pack=x' }] },
+    'repositories.0.ref: must be a branch, tag or commit',
+  ),
+  environment(
+    'a repository over ssh',
+    { name: 'x', repositories: [{ url: 'ssh://x.test/a' }] },
+    'repositories.0.url: must be an https address',
+  ),
+  environment(
+    'credentials in an address',
+    { name: 'x', repositories: [{ url: 'https://u:p@x.test/a' }] },
+    'repositories.0.url: must hold no credentials',
+  ),
+  environment(
+    'a directory that climbs',
+    { name: 'x', repositories: [{ url: 'https://x.test/a', directory: '..' }] },
+    'repositories.0.directory: must be one plain folder name',
+  ),
+  environment(
+    'a variable with a blank',
+    { name: 'x', variables: { 'A B': 'x' } },
+    'variables.A B: must be a variable name',
+  ),
+]

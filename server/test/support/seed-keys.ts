@@ -1,0 +1,38 @@
+import { join } from 'node:path'
+import { createPrincipalWithKey, type Role, revokeKey } from '../../src/store/api-keys.ts'
+import { type Db, openPglite } from '../../src/store/db.ts'
+import { migrate } from '../../src/store/migrate.ts'
+
+export interface KeySpec {
+  role: Role
+  expires_at?: Date
+  revoked?: boolean
+}
+
+/** Makes a principal with one key for each name. */
+export async function makeKeys<N extends string>(
+  db: Db,
+  specs: Record<N, KeySpec>,
+): Promise<Record<N, string>> {
+  const keys: Partial<Record<N, string>> = {}
+  for (const [name, { revoked, ...options }] of Object.entries(specs) as Array<[N, KeySpec]>) {
+    const { api_key, key_id } = await createPrincipalWithKey(db, { name, ...options })
+    if (revoked) await revokeKey(db, key_id)
+    keys[name] = api_key
+  }
+  return keys as Record<N, string>
+}
+
+/** The same in the embedded database of a `dev` that has not started yet: a running one owns its data directory. */
+export async function seedKeys<N extends string>(
+  data_dir: string,
+  specs: Record<N, KeySpec>,
+): Promise<Record<N, string>> {
+  const store = await openPglite(join(data_dir, 'db'))
+  try {
+    await migrate(store.db)
+    return await makeKeys(store.db, specs)
+  } finally {
+    await store.close()
+  }
+}

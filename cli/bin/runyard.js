@@ -7,5 +7,9 @@ if (major < 24) {
   )
   process.exit(2)
 }
+const { enableCompileCache } = await import('node:module')
+const { homedir } = await import('node:os')
+// Halves the time to start. Not in the default place: others may write to the directory for temporary files.
+enableCompileCache(`${process.env.XDG_CACHE_HOME || `${homedir()}/.cache`}/runyard`)
 const { main } = await import('../src/main.ts')
 await main(process.argv)

@@ -39,9 +39,11 @@ export function explain(error: unknown): Explanation {
     return { message: error.message, hint, exit_code: EXIT.failed }
   }
   if (error instanceof APIError) {
-    const request = error.request_id ? `request ${error.request_id}` : undefined
-    const about = [error.code, request].filter(Boolean).join(', ')
-    return { message: error.message, ...(about ? { hint: about } : {}), exit_code: EXIT.failed }
+    const hint =
+      error.status >= 500
+        ? `the server's log has it under ${error.request_id ?? 'this time'}`
+        : error.problem?.type && `more about it: ${error.problem.type}`
+    return { message: error.message, ...(hint ? { hint } : {}), exit_code: EXIT.failed }
   }
   if (error instanceof RunyardError) return { message: error.message, exit_code: EXIT.usage }
   if (isServiceError(error)) {

@@ -38,6 +38,8 @@ export class RunView {
   #kind: Kind | null = null
   /** The message whose unfinished line is the last one on the terminal. */
   #writing: string | null = null
+  /** The last call was shown with output, so a blank line follows it. */
+  #is_tall = false
   /** The call whose output is the last thing shown, where output is not folded. */
   #current: string | null = null
 
@@ -90,15 +92,20 @@ export class RunView {
     }
   }
 
-  /** Leaves the terminal to someone else, such as a question; `show` takes it back. */
+  /** Leaves the terminal to someone else, such as a question. */
   pause(): void {
     this.#endLine()
-    this.#status.hide()
+    this.#status.pause()
+  }
+
+  resume(): void {
+    this.#status.resume()
   }
 
   /** The last words about the run, after a blank line. */
   finish(text: string): void {
-    this.pause()
+    this.#endLine()
+    this.#status.hide()
     this.#output.write(`${this.#kind === null ? '' : '\n'}${text}\n`)
   }
 
@@ -167,10 +174,15 @@ export class RunView {
     const outcome = describeResult(result, Date.parse(occurred_at) - block.started_at, this.#output)
     const painted = result.is_error ? colors.red(outcome) : this.#dim(outcome)
     const rest = block.takeRest()
-    const told = fold(block.printed ? [] : linesOfResult(result, this.#output), this.#output)
+    const told = fold(
+      block.printed && !result.is_error ? [] : linesOfResult(result, this.#output),
+      this.#output,
+    )
     if (this.#folds()) {
       const shown = [...fold(rest, this.#output), ...told]
-      this.#block('tool', [`${mark} ${block.title}  ${painted}`, ...this.#gutter(shown)].join('\n'))
+      this.#block('tool', `${mark} ${block.title}  ${painted}`, this.#is_tall)
+      this.#print(this.#gutter(shown))
+      this.#is_tall = shown.length > 0
       this.#showRunning()
       return
     }

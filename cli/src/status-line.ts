@@ -9,6 +9,7 @@ export class StatusLine {
   readonly #write: (text: string) => void
   readonly #columns: () => number | undefined
   #text: (() => string) | null = null
+  #paused = false
   #timer: NodeJS.Timeout | undefined
   #frame = 0
   #shown = false
@@ -21,16 +22,27 @@ export class StatusLine {
   /** `text` is asked again for every frame, so it may count seconds. */
   show(text: () => string): void {
     this.#text = text
+    this.resume()
+  }
+
+  /** Gives the line to someone else; `resume` or `show` takes it back. */
+  pause(): void {
+    this.#paused = true
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#erase()
+  }
+
+  resume(): void {
+    this.#paused = false
     this.#draw()
     this.#timer ??= setInterval(() => this.#draw(), FRAME_MS).unref()
   }
 
-  /** Gives the line back to whoever writes next. */
+  /** Nothing is going on. */
   hide(): void {
     this.#text = null
-    clearInterval(this.#timer)
-    this.#timer = undefined
-    this.#erase()
+    this.pause()
   }
 
   /** Writes whole lines above the spinner. */
@@ -43,7 +55,7 @@ export class StatusLine {
   #draw(): void {
     const columns = this.#columns()
     // Without a terminal there is nothing that could be overwritten.
-    if (!this.#text || columns === undefined) return
+    if (!this.#text || this.#paused || columns === undefined) return
     this.#frame += 1
     const text = `${FRAMES[this.#frame % FRAMES.length]} ${this.#text()}`
     // A line that wraps could not be erased.

@@ -5,9 +5,10 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** `0.3 s`, `12.0 s`, `3 m 4 s`, `2 h 5 m`. */
+/** `35 ms`, `0.3 s`, `12.0 s`, `3 m 4 s`, `2 h 5 m`. */
 export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, milliseconds)
+  if (ms < 99.5) return `${Math.round(ms)} ms`
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`
   const seconds = Math.round(ms / 1000)
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)]

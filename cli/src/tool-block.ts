@@ -1,6 +1,6 @@
 import type { RunEvent } from '@runyard/client'
 import type { Output } from './output.ts'
-import { truncate } from './table.ts'
+import { truncate, widthOf } from './table.ts'
 import { formatDuration } from './time-text.ts'
 
 export type ToolCall = Extract<RunEvent, { type: 'tool.call' }>['data']
@@ -8,7 +8,12 @@ export type ToolResult = Extract<RunEvent, { type: 'tool.result' }>['data']
 
 /** Lines of output shown of a finished call on a terminal, unless all are asked for. */
 const FOLDED_LINES = 10
-const TITLE_LENGTH = 100
+/** Columns of a title where no terminal sets a limit. */
+const TITLE_LENGTH = 130
+/** A reason up to this length stands beside the title, a longer one below it. */
+const SHORT_REASON = 40
+/** What the mark, the exit code and the time next to a title take. */
+const FIGURES_LENGTH = 28
 
 /** A tool call on its way: its title, and what it printed, by lines. */
 export class ToolBlock {
@@ -57,13 +62,18 @@ export class ToolBlock {
 
 /** One line that says what is called: `Run the tests  $ npm test`, `read_file src/app.ts`. */
 export function titleOf(call: ToolCall, output: Output): string {
-  const title = oneLine(output.clean(call.title ?? ''))
+  const limit = Math.max(20, (output.columns() ?? TITLE_LENGTH) - FIGURES_LENGTH)
+  const title = truncate(oneLine(output.clean(call.title ?? '')), limit)
   const command = call.input.command
   if (typeof command === 'string') {
-    const shown = `$ ${oneLine(output.clean(command))}`
-    return title && !sameText(title, command) ? `${title}  ${output.colors.dim(shown)}` : shown
+    const shown = oneLine(output.clean(command))
+    if (!title || sameText(title, command)) return truncate(`$ ${shown}`, limit)
+    const left = limit - widthOf(title) - 4
+    return left < 10 ? title : `${title}  ${output.colors.dim(`$ ${truncate(shown, left)}`)}`
   }
-  return `${output.colors.bold(output.clean(call.name))} ${title || oneLine(output.clean(summarise(call.input)))}`.trimEnd()
+  const name = oneLine(output.clean(call.name))
+  const about = title || oneLine(output.clean(summarise(call.input)))
+  return `${output.colors.bold(name)} ${truncate(about, Math.max(10, limit - widthOf(name)))}`.trimEnd()
 }
 
 /** `2.1 s`, `exit code 1 · 2.1 s`, or what the agent was told when that is one short line. */
@@ -97,11 +107,11 @@ export function fold(lines: readonly string[], output: Output): string[] {
   ]
 }
 
-const isShort = (text: string): boolean => text.length <= 200 && !text.includes('\n')
+const isShort = (text: string): boolean => text.length <= SHORT_REASON && !text.includes('\n')
 
 function oneLine(text: string): string {
   const [first = '', ...more] = text.trim().split('\n')
-  return truncate(first.replaceAll('\t', ' ') + (more.length > 0 ? ' …' : ''), TITLE_LENGTH)
+  return first.replaceAll('\t', ' ') + (more.length > 0 ? ' …' : '')
 }
 
 const sameText = (title: string, command: string): boolean =>

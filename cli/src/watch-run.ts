@@ -39,6 +39,7 @@ export async function watchRun(
       if (step === 'interrupted') {
         view?.pause()
         if ((await decide(session, run_id)) === 'leave') return leave(session, run_id)
+        view?.resume()
         continue
       }
       if (step.done) break
@@ -55,6 +56,7 @@ export async function watchRun(
       if (blocked.state !== 'BLOCKED') continue
       view?.pause()
       if ((await answer(session, blocked)) === 'leave') break
+      view?.resume()
     }
     const run = await client.runs.retrieve(run_id)
     view?.finish(describeEnd(run, output))

@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path'
 import { Runyard, VERSION } from '@runyard/client'
 import { type Command, Option } from 'commander'
+import { wrapAnsi } from 'fast-wrap-ansi'
 import { readStoredKey, saveConnection } from '../connection.ts'
 import { port } from '../option-values.ts'
 import { type Output, openOutput } from '../output.ts'
@@ -70,11 +71,11 @@ async function describeDev(
   }
   const client = new Runyard({ base_url: service.base_url, api_key: service.api_key })
   const { models, default_model_id } = await client.models.list()
-  const fields = [
+  const fields: Array<[string, string]> = [
     ['API', cyan(service.base_url)],
     ['Page', cyan(service.web_url)],
     ['Key', `in ${shown(file)}, where runyard commands find it`],
-    ['Sandbox', `${service.sandbox}: ${service.sandbox_description}`],
+    ['Sandbox', service.sandbox_description],
     [
       'Database',
       `embedded (PGlite) in ${shown(data_dir)}; a power cut may lose the last writes: PGlite does not fsync`,
@@ -86,15 +87,17 @@ async function describeDev(
         : 'none: prompts run as runbooks, the shell blocks in them step by step. ANTHROPIC_API_KEY or OPENAI_API_KEY brings models.',
     ],
   ]
+  // Started by npm, the command is not on the PATH of the other terminal.
+  const command = process.env.npm_execpath ? 'npx runyard' : 'runyard'
   const prompt = 'Say hello:\\n```sh\\necho Hello from the sandbox\\n```'
   return `
 ${bold(`Runyard ${VERSION}`)} is running. ${dim('Ctrl-C stops it.')}
 
-${fields.map(([name = '', value]) => `  ${dim(name.padEnd(9))} ${value}`).join('\n')}
+${fields.map(([name, value]) => `  ${dim(name.padEnd(9))} ${hang(value, 12, output.columns())}`).join('\n')}
 
 A first run, from another terminal:
 
-  runyard run $'${prompt}'
+  ${command} run $'${prompt}'
 
 or with curl:
 
@@ -104,4 +107,10 @@ or with curl:
     -d '{"prompt": "${prompt}"}'
 
 `
+}
+
+/** Text wrapped on words, its further lines below its first. */
+function hang(text: string, by: number, columns: number | undefined): string {
+  if (columns === undefined) return text
+  return wrapAnsi(text, Math.max(20, columns - by - 1)).replaceAll('\n', `\n${' '.repeat(by)}`)
 }

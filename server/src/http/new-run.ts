@@ -114,9 +114,9 @@ export async function storeAttachments(
   )
 }
 
-/** The first line with text, cut on a word. */
+/** The first line with text (the fence of a code block is none), cut on a word. */
 export function titleOf(prompt: string): string {
-  const line = prompt.split('\n').find((text) => text.trim()) ?? ''
+  const line = prompt.split('\n').find((text) => text.trim() && !/^\s*(```|~~~)/.test(text)) ?? ''
   const clean = line
     .trim()
     .replace(/^#+\s+/, '')

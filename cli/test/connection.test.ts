@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+import { type Connection, findConnection, readStoredKey, saveConnection } from '../src/connection.ts'
+import { CommandFailure, EXIT } from '../src/failure.ts'
+
+const NEAR = { base_url: 'http://127.0.0.1:4201/api/v1', api_key: 'near' }
+const OWN = { base_url: 'https://own.test/api/v1', api_key: 'own' }
+let root = ''
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'runyard-connection-'))
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+const find = (flags: Partial<Connection> = {}, environment: NodeJS.ProcessEnv = {}) =>
+  findConnection({
+    flags,
+    environment: { HOME: root, ...environment },
+    directory: join(root, 'project/deep/below'),
+  })
+
+function write(folder: string, connection: Connection, mode = 0o600): void {
+  mkdirSync(join(root, folder), { recursive: true })
+  writeFileSync(join(root, folder, 'client.json'), JSON.stringify(connection), { mode })
+  chmodSync(join(root, folder, 'client.json'), mode)
+}
+const writeNear = (connection: Connection = NEAR, mode?: number) =>
+  write('project/.runyard', connection, mode)
+const writeOwn = () => write('.config/runyard', OWN)
+
+test('flags come before the environment, the nearest file before the one of the user', () => {
+  writeNear()
+  writeOwn()
+  const environment = { RUNYARD_BASE_URL: 'http://env.test', RUNYARD_API_KEY: 'env' }
+  assert.deepEqual(find({ base_url: 'http://flag.test', api_key: 'flag' }, environment), {
+    base_url: 'http://flag.test',
+    api_key: 'flag',
+  })
+  assert.deepEqual(find({ api_key: 'flag' }, environment), { base_url: 'http://env.test', api_key: 'flag' })
+  assert.deepEqual(find(), NEAR)
+  rmSync(join(root, 'project'), { recursive: true })
+  assert.deepEqual(find(), OWN)
+})
+
+test('a stored key goes to its own address only', () => {
+  writeNear()
+  assert.deepEqual(find({ base_url: 'http://127.0.0.1:4201' }), {
+    ...NEAR,
+    base_url: 'http://127.0.0.1:4201',
+  })
+  assert.throws(
+    () => find({}, { RUNYARD_BASE_URL: 'https://elsewhere.test' }),
+    (error) => {
+      assert.ok(error instanceof CommandFailure)
+      assert.match(error.message, /No API key is known for https:\/\/elsewhere\.test/)
+      return true
+    },
+  )
+})
+
+test('a file of a project cannot send the key of the environment elsewhere', () => {
+  writeNear({ base_url: 'https://evil.test', api_key: 'x' })
+  assert.deepEqual(find({}, { RUNYARD_API_KEY: 'secret' }), {
+    base_url: 'http://127.0.0.1:4200',
+    api_key: 'secret',
+  })
+  writeNear()
+  assert.deepEqual(find({}, { RUNYARD_API_KEY: 'secret' }), { base_url: NEAR.base_url, api_key: 'secret' })
+  rmSync(join(root, 'project'), { recursive: true })
+  writeOwn()
+  assert.deepEqual(find({}, { RUNYARD_API_KEY: 'secret' }), { base_url: OWN.base_url, api_key: 'secret' })
+})
+
+test('a file that others can read, as one of a cloned repository, is not used', () => {
+  writeNear(NEAR, 0o644)
+  writeOwn()
+  assert.deepEqual(find(), OWN)
+})
+
+test('nothing known: exit code 4 and what to do', () => {
+  assert.throws(
+    () => find(),
+    (error) => {
+      assert.ok(error instanceof CommandFailure)
+      assert.equal(error.exit_code, EXIT.unreachable)
+      assert.match(error.hint ?? '', /runyard dev/)
+      return true
+    },
+  )
+})
+
+test('a saved connection is private, replaced as a whole, and found in both places', () => {
+  const data_dir = join(root, 'project/.runyard')
+  const environment = { HOME: root }
+  saveConnection(OWN, data_dir, environment)
+  const file = saveConnection(NEAR, data_dir, environment)
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), NEAR)
+  assert.equal(readStoredKey(data_dir), 'near')
+  assert.deepEqual(find(), NEAR)
+  rmSync(join(root, 'project'), { recursive: true })
+  assert.deepEqual(find(), NEAR)
+})

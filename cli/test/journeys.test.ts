@@ -1,0 +1,317 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { RunEvent, RunItem } from '@runyard/client'
+import { Home, printedBy } from './runyard.ts'
+
+const LIMIT = { timeout: 90_000 }
+const home = new Home()
+let dev: ReturnType<Home['spawn']>
+
+const block = (...commands: string[]): string => `\`\`\`sh\n${commands.join('\n')}\n\`\`\``
+const lastRun = async (): Promise<RunItem> => {
+  const { stdout } = await home.run(['list', '--limit', '1', '--sort', 'created_at', '-o', 'ndjson'])
+  return JSON.parse(stdout) as RunItem
+}
+
+before(async () => {
+  dev = home.spawn(['dev', '--port', '0', '--json'])
+  await printedBy(dev, /\n/)
+}, LIMIT)
+after(() => home.remove(), LIMIT)
+
+test('run shows the run and ends with 0', LIMIT, async () => {
+  const { code, stdout, stderr } = await home.run(['run', block('echo hello from the sandbox')])
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /^Run [0-9a-f-]{36}\nhttp/)
+  assert.match(stdout, /▸ \$ echo hello from the sandbox\n {2}│ hello from the sandbox\n {2}✓ /)
+  assert.match(stdout, /✓ Succeeded in /)
+  assert.equal((await lastRun()).source, 'CLI')
+})
+
+test('a prompt from a file and from standard input', LIMIT, async () => {
+  writeFileSync(join(home.directory, 'prompt.md'), block('echo from a file'))
+  assert.match((await home.run(['run', '-f', 'prompt.md'])).stdout, /│ from a file\n/)
+  assert.match((await home.run(['run', '-'], { input: block('echo from a pipe') })).stdout, /│ from a pipe\n/)
+})
+
+test('a failed run ends with 1 and says why', LIMIT, async () => {
+  const { code, stdout } = await home.run(['run', block('exit 7')])
+  assert.equal(code, 1)
+  assert.match(stdout, /✗ exit code 7/)
+  assert.match(stdout, /✗ Failed in [^\n]*\n {2}Step 1 [^\n]*exit code 7/)
+})
+
+test('escape sequences of the agent do not reach the terminal, unless --raw', LIMIT, async () => {
+  const prompt = block("printf '\\033[31mred\\033[0m\\033]0;title\\007\\n'")
+  const { stdout } = await home.run(['run', prompt])
+  assert.match(stdout, /│ red\n/)
+  assert.ok(!stdout.includes('\u001b') && !stdout.includes('\u0007'))
+  assert.ok((await home.run(['run', prompt, '--raw'])).stdout.includes('\u001b[31mred'))
+})
+
+test('what is given to run arrives', LIMIT, async () => {
+  writeFileSync(join(home.directory, 'notes.txt'), 'attached\n')
+  const created = await home.run([
+    ...[
+      'run',
+      block('cat attachments/notes.txt'),
+      '--name',
+      'triage',
+      '--title',
+      'A title',
+      '--harness',
+      'runbook',
+    ],
+    ...['--metadata', 'team=core', '--metadata', 'note=a=b', '--attach', 'notes.txt', '-o', 'json'],
+  ])
+  assert.equal(created.code, 0, created.stderr)
+  const run = JSON.parse(created.stdout) as RunItem
+  assert.equal(run.title, 'A title')
+  assert.equal(run.agent_config.name, 'triage')
+  assert.deepEqual(run.metadata, { team: 'core', note: 'a=b' })
+  assert.match((await home.run(['follow', run.run_id])).stdout, /│ attached\n/)
+})
+
+test('list filters, get reads, follow shows again and from an event on', LIMIT, async () => {
+  const { stdout: id } = await home.run(['run', '--detach', '--name', 'listed', block('echo listed')])
+  assert.match(id, /^[0-9a-f-]{36}\n$/)
+  const run_id = id.trim()
+  const followed = await home.run(['follow', run_id])
+  assert.equal(followed.code, 0)
+  assert.match(followed.stdout, /│ listed\n/)
+
+  const listed = await home.run([
+    'list',
+    '--name',
+    'listed',
+    '--state',
+    'succeeded,failed',
+    '--created-after',
+    '1h',
+  ])
+  assert.match(
+    listed.stdout,
+    new RegExp(`^RUN +STATE +TITLE +AGENT +WORKED +UPDATED\n${run_id}  SUCCEEDED  .* listed `),
+  )
+  assert.equal(listed.stdout.trim().split('\n').length, 2)
+  const page = JSON.parse((await home.run(['list', '-o', 'json', '-l', '1'])).stdout)
+  assert.equal(page.runs.length, 1)
+  assert.equal(page.page_info.has_next_page, true)
+  assert.match((await home.run(['list', '--name', 'nobody'])).stderr, /^No runs\.\n$/)
+
+  const shown = await home.run(['get', run_id])
+  assert.match(shown.stdout, /^```sh|^echo listed/)
+  assert.match(shown.stdout, /\nstate +SUCCEEDED\n/)
+  assert.equal(JSON.parse((await home.run(['get', run_id, '-o', 'json'])).stdout).run_id, run_id)
+
+  const events = (await home.run(['follow', run_id, '-o', 'ndjson'])).stdout
+  const log = events
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as RunEvent)
+  assert.deepEqual(
+    log.map((event) => event.sequence),
+    log.map((_, at) => at + 1),
+  )
+  const rest = (await home.run(['follow', run_id, '-o', 'ndjson', '--after', '3'])).stdout
+  assert.equal(rest, events.split('\n').slice(3).join('\n'))
+})
+
+test('a message to an ended run goes on with it, and only the new part is shown', LIMIT, async () => {
+  await home.run(['run', block('echo first')])
+  const { run_id } = await lastRun()
+  const { code, stdout } = await home.run(['message', run_id, block('echo second'), '--wait'])
+  assert.equal(code, 0)
+  assert.match(stdout, /│ second\n/)
+  assert.ok(!stdout.includes('first'))
+  const quick = await home.run(['message', run_id, block('echo third')])
+  assert.deepEqual([quick.code, quick.stdout], [0, 'The run goes on with the message.\n'])
+  assert.match((await home.run(['follow', run_id])).stdout, /first[\s\S]*second[\s\S]*third/)
+})
+
+test(
+  'a working run refuses with --reject, is interrupted, answered, and cancelled with 3',
+  LIMIT,
+  async () => {
+    const watching = home.spawn(['run', block('echo started; sleep 60')])
+    await printedBy(watching, /│ started\n/)
+    const { run_id } = await lastRun()
+    const refused = await home.run(['message', run_id, 'hello', '--reject'])
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /^error: .*working/)
+
+    assert.equal((await home.run(['interrupt', run_id])).code, 0)
+    const stopped = await watching.ended
+    assert.equal(stopped.code, 1)
+    assert.match(stopped.stdout, /\? Waiting for your answer/)
+    assert.match(stopped.stderr, new RegExp(`runyard message ${run_id}`))
+
+    const again = home.spawn(['message', run_id, block('echo again; sleep 60'), '--wait'])
+    await printedBy(again, /│ again\n/)
+    assert.equal((await home.run(['cancel', run_id])).stdout, `Cancelled ${run_id}\n`)
+    const cancelled = await again.ended
+    assert.equal(cancelled.code, 3)
+    assert.match(cancelled.stdout, /■ Cancelled/)
+    const twice = await home.run(['cancel', run_id])
+    assert.equal(twice.code, 1)
+    assert.match(twice.stderr, /already ended/)
+  },
+)
+
+test('Ctrl-C without a terminal leaves the run alone', LIMIT, async () => {
+  const watching = home.spawn(['run', block('echo started; sleep 60')])
+  await printedBy(watching, /│ started\n/)
+  watching.kill('SIGINT')
+  const { code, stderr } = await watching.ended
+  assert.equal(code, 130)
+  const run = await lastRun()
+  assert.match(stderr, new RegExp(`The run goes on.*${run.run_id}`))
+  assert.equal(run.state, 'INPROGRESS')
+  await home.run(['cancel', run.run_id])
+})
+
+test('artifacts are downloaded under a safe name, and nothing is replaced unasked', LIMIT, async () => {
+  const prompt = block(
+    'mkdir -p "$RUNYARD_ARTIFACTS_DIR"',
+    'echo made > "$RUNYARD_ARTIFACTS_DIR/report one.txt"',
+  )
+  assert.match((await home.run(['run', prompt])).stdout, /\+ report one\.txt {2}5 B/)
+  const [artifact] = (await lastRun()).artifacts
+  assert.ok(artifact?.artifact_type === 'FILE')
+  const uid = artifact.data.artifact_uid
+  assert.equal((await home.run(['artifacts', 'get', uid])).stdout, 'report_one.txt (5 B)\n')
+  assert.equal(readFileSync(join(home.directory, 'report_one.txt'), 'utf8'), 'made\n')
+  assert.equal((await home.run(['artifacts', 'get', uid])).code, 2)
+  assert.equal((await home.run(['artifacts', 'get', uid, '-f', '-'])).stdout, 'made\n')
+})
+
+test('environments are made, listed and used', LIMIT, async () => {
+  const { stdout } = await home.run([
+    'env',
+    'create',
+    'greeter',
+    '--setup',
+    'echo prepared',
+    '--variable',
+    'WHO=you',
+  ])
+  assert.match(stdout, /^[A-Za-z0-9]{22}\n$/)
+  assert.match((await home.run(['env', 'list'])).stdout, /^ENVIRONMENT +NAME .*\n[A-Za-z0-9]{22} {2}greeter/)
+  const run = await home.run(['run', block('echo hello $WHO'), '--env', stdout.trim()])
+  assert.match(run.stdout, /✓ \$ echo prepared/)
+  assert.match(run.stdout, /│ hello you\n/)
+})
+
+test('a wrong key, an unknown run and no server: one line, a hint, and a code', LIMIT, async () => {
+  const environment = { RUNYARD_API_KEY: 'ry_wrong' }
+  const wrong = await home.run(['list'], { environment })
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.stderr, /^error: [^\n]+\nhint: [^\n]+\n$/)
+  const unknown = await home.run(['get', 'nope'])
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /^error: There is no run with this id\.\nhint: /)
+
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  const nobody = { RUNYARD_BASE_URL: `http://127.0.0.1:${port}`, RUNYARD_API_KEY: 'ry_x' }
+  const away = await home.run(['list'], { environment: nobody })
+  assert.equal(away.code, 4)
+  assert.match(away.stderr, /^error: Cannot reach http:\/\/127\.0\.0\.1:\d+: .*\nhint: .*runyard dev.*\n$/)
+  const lost = new Home()
+  const { code, stderr } = await lost.run(['list'])
+  await lost.remove()
+  assert.equal(code, 4)
+  assert.match(stderr, /^error: No Runyard server is known here\.\nhint: /)
+})
+
+test('wrong use ends with 2', LIMIT, async () => {
+  for (const args of [
+    ['nonsense'],
+    ['run'],
+    ['run', 'x', '--nonsense'],
+    ['run', 'x', '--wait', '--detach'],
+    ['run', 'x', '-f', 'prompt.md'],
+    ['run', '-f', 'missing.md'],
+    ['run', 'x', '--metadata', 'novalue'],
+    ['run', 'x', '--harness', 'abacus'],
+    ['list', '--limit', 'many'],
+    ['list', '-o', 'xml'],
+    ['get'],
+    ['dev', '--port', '99999'],
+    ['serve', '--tls-cert', 'only.pem'],
+    ['serve'],
+  ]) {
+    const { code, stdout, stderr } = await home.run(args)
+    assert.equal(code, 2, `${args.join(' ')}: ${stderr}`)
+    assert.equal(stdout, '')
+    assert.match(stderr, /^error: /)
+  }
+  for (const args of [['--help'], ['--version'], ['run', '--help'], ['help', 'list']]) {
+    assert.equal((await home.run(args)).code, 0)
+  }
+})
+
+test('a reader that has seen enough is no error', LIMIT, async () => {
+  const child = home.spawn(['run', block('for i in $(seq 20000); do echo line $i; done')])
+  await printedBy(child, /│ line 1\n/)
+  child.ended.catch(() => {})
+  child.stdout?.destroy()
+  const [code] = await once(child, 'exit')
+  assert.equal(code, 0)
+})
+
+test('dev: one line of JSON, a private file, one per data directory, and a clean end', LIMIT, async (t) => {
+  const other = new Home()
+  t.after(() => other.remove())
+  const first = other.spawn(['dev', '--port', '0', '--data-dir', 'data', '--json'])
+  const line = await printedBy(first, /\n/)
+  const ready = JSON.parse(line) as Record<string, string>
+  assert.deepEqual(Object.keys(ready), ['base_url', 'api_key', 'web_url', 'sandbox', 'database'])
+  assert.match(ready.base_url ?? '', /^http:\/\/127\.0\.0\.1:\d+\/api\/v1$/)
+  const file = join(other.directory, 'data/client.json')
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), {
+    base_url: ready.base_url,
+    api_key: ready.api_key,
+  })
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.ok(existsSync(join(other.directory, '.config/runyard/client.json')))
+  assert.equal((await other.run(['list'])).code, 0)
+
+  const second = await other.run(['dev', '--port', '0', '--data-dir', 'data', '--json'])
+  assert.equal(second.code, 1)
+  assert.equal(second.stdout, '')
+  assert.match(second.stderr, /error: Another runyard process uses the data directory .*--data-dir/)
+  const { port } = new URL(ready.base_url ?? '')
+  const taken = await other.run(['dev', '--port', port, '--data-dir', 'more', '--json'])
+  assert.equal(taken.code, 1)
+  assert.match(taken.stderr, new RegExp(`error: Port ${port} is taken`))
+
+  first.kill('SIGTERM')
+  const ended = await first.ended
+  assert.deepEqual([ended.code, ended.stdout], [0, line])
+  const offline = await other.run([
+    'keys',
+    'create',
+    '--name',
+    'ci',
+    '--role',
+    'viewer',
+    '--data-dir',
+    'data',
+    '--json',
+  ])
+  assert.match(JSON.parse(offline.stdout).api_key, /^ry_[A-Za-z0-9]{46}$/)
+
+  const restarted = other.spawn(['dev', '--port', '0', '--data-dir', 'data'])
+  const banner = await printedBy(restarted, /curl [\s\S]*-d /)
+  assert.match(banner, /Database .*a power cut may lose the last writes: PGlite does not fsync/)
+  assert.equal(JSON.parse(readFileSync(file, 'utf8')).api_key, ready.api_key)
+  restarted.kill('SIGINT')
+  assert.equal((await restarted.ended).code, 0)
+})

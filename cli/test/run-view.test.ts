@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { RunEvent, RunStreamEvent } from '@runyard/client'
+import picocolors from 'picocolors'
+import { cleanText } from '../src/clean-text.ts'
+import type { Output } from '../src/output.ts'
+import { RunView } from '../src/run-view.ts'
+
+const AT = '2026-01-01T00:00:00.000Z'
+
+/** Shows the events, as on a terminal with that many columns or as in a pipe; what was written. */
+function show(events: RunStreamEvent[], columns?: number, full = false): string {
+  let written = ''
+  const write = (text: string): void => {
+    written += text
+  }
+  const output: Output = {
+    format: 'text',
+    terminal: columns !== undefined,
+    interactive: false,
+    colors: picocolors.createColors(false),
+    columns: () => columns,
+    clean: cleanText,
+    raw: false,
+    write,
+    line: (text = '') => write(`${text}\n`),
+    json: () => {},
+    note: () => {},
+  }
+  const view = new RunView(output, { full })
+  for (const each of events) view.show(each)
+  view.finish('The end.')
+  return written
+}
+
+/** What is left on a terminal when the spinner's line was erased each time. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequence is what is looked for.
+const settled = (written: string): string => written.replace(/(\r\u001b\[2K[^\n\r]*)*\r\u001b\[2K/g, '')
+
+let sequence = 0
+const event = <T extends RunEvent['type']>(type: T, data: Extract<RunEvent, { type: T }>['data']): RunEvent =>
+  ({ sequence: ++sequence, run_id: 'r1', type, occurred_at: AT, data }) as RunEvent
+const delta = (offset: number, text: string): RunStreamEvent => ({
+  type: 'message.assistant.delta',
+  run_id: 'r1',
+  data: { message_id: 'm1', offset, text },
+})
+const call = (tool_call_id: string, command: string, title?: string) =>
+  event('tool.call', { tool_call_id, name: 'bash', input: { command }, ...(title ? { title } : {}) })
+const printed = (tool_call_id: string, text: string) =>
+  event('tool.output', { tool_call_id, stream: 'stdout', text })
+const result = (tool_call_id: string, exit_code = 0, output?: string) =>
+  event('tool.result', {
+    tool_call_id,
+    is_error: exit_code !== 0,
+    exit_code,
+    duration_ms: 1500,
+    ...(output ? { output } : {}),
+  })
+
+const lines = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join('')
+
+test('in a pipe every line of the log is there, in order, without escapes', () => {
+  const text = show([
+    event('message.user', { message_id: 'u1', text: 'Do it.' }),
+    event('setup', { phase: 'clone', name: 'app', status: 'started' }),
+    event('setup', { phase: 'clone', name: 'app', status: 'finished', duration_ms: 1200 }),
+    event('run.state', { state: 'INPROGRESS', execution: 1, attempt: 1 }),
+    delta(0, 'I will '),
+    event('message.assistant', { message_id: 'm1', text: 'I will \u001b[31mdo\u001b[0m it.' }),
+    call('c1', 'npm test', 'Run the tests'),
+    printed('c1', 'one\ntw'),
+    printed('c1', 'o\n\u001b]0;title\u0007three'),
+    result('c1', 1),
+  ])
+  assert.equal(
+    text,
+    `› Do it.
+
+✓ clone app  1.2 s
+· INPROGRESS
+
+I will do it.
+
+▸ Run the tests  $ npm test
+  │ one
+  │ two
+  │ three
+  ✗ exit code 1 · 1.5 s
+
+The end.
+`,
+  )
+})
+
+test('output of two calls at once stays apart', () => {
+  const text = show([
+    call('a', 'first'),
+    call('b', 'second'),
+    printed('a', 'A\n'),
+    printed('b', 'B\n'),
+    result('a'),
+    result('b'),
+  ])
+  const headers = text.split('\n').filter((line) => line.startsWith('▸'))
+  assert.match(text, /▸ \$ first\n {2}│ A\n\n▸ \$ second\n {2}│ B\n/)
+  assert.equal(headers.at(-2), '▸ $ first')
+  assert.match(text, /▸ \$ first\n {2}✓ 1\.5 s\n\n▸ \$ second\n {2}✓ 1\.5 s\n/)
+})
+
+test('on a terminal a call is one line when it ends, with the end of its output', () => {
+  const events = [call('c1', 'make'), printed('c1', lines(30)), result('c1')]
+  const text = settled(show(events, 80))
+  assert.match(text, /^✓ \$ make {2}1\.5 s\n {2}│ … 20 earlier lines\n {2}│ line 21\n/)
+  assert.match(text, / {2}│ line 30\n\nThe end\.\n$/)
+  assert.match(show(events, 80), /⠙ \$ make/)
+  assert.match(settled(show(events, 80, true)), /│ line 1\n/)
+})
+
+test('on a terminal text appears while it is written, and once', () => {
+  const text = show(
+    [
+      delta(0, 'Hel'),
+      delta(3, 'lo \u001b['),
+      delta(8, '31mworld'),
+      event('message.assistant', { message_id: 'm1', text: 'Hello \u001b[31mworld!' }),
+    ],
+    80,
+  )
+  assert.match(settled(text), /^Hello world!\n\nThe end\.\n$/)
+})
+
+test('no line of the spinner is wider than the terminal', () => {
+  const text = show(
+    [call('c1', `echo ${'x'.repeat(300)}`), printed('c1', `${'漢'.repeat(300)}\n`), result('c1')],
+    60,
+  )
+  for (const line of text.split(/[\r\n]+/)) {
+    assert.ok([...cleanText(line)].reduce((width, each) => width + (each > '⺀' ? 2 : 1), 0) <= 60, line)
+  }
+})
+
+test('what a tool said is shown where it printed nothing, and a short reason beside the title', () => {
+  const read = event('tool.call', { tool_call_id: 'c1', name: 'read_file', input: { path: 'src/app.ts' } })
+  const text = show([
+    read,
+    event('tool.result', { tool_call_id: 'c1', is_error: false, output: 'first\nsecond', duration_ms: 5 }),
+  ])
+  assert.equal(text, '▸ read_file src/app.ts\n  │ first\n  │ second\n  ✓ 5 ms\n\nThe end.\n')
+  const failed = show([
+    read,
+    event('tool.result', { tool_call_id: 'c1', is_error: true, output: 'no such file', duration_ms: 5 }),
+  ])
+  assert.match(failed, / {2}✗ no such file · 5 ms\n/)
+  const reason = 'interrupted: the turn was stopped and the command was killed'
+  const killed = show([call('c2', 'sleep 60'), printed('c2', 'one\n'), result('c2', 1, reason)])
+  assert.match(killed, new RegExp(` {2}│ one\\n {2}│ ${reason}\\n {2}✗ exit code 1`))
+})
+
+test('a lost attempt begins anew', () => {
+  const text = settled(
+    show(
+      [
+        delta(0, 'Half'),
+        event('attempt.lost', { attempt: 1, reason: 'the worker stopped answering' }),
+        delta(0, 'Whole'),
+        event('message.assistant', { message_id: 'm1', text: 'Whole' }),
+      ],
+      80,
+    ),
+  )
+  assert.equal(text, 'Half\n\n! Attempt 1 was lost: the worker stopped answering\n\nWhole\n\nThe end.\n')
+})
+
+test('kinds of events that a newer server may send are passed over', () => {
+  const unknown = { sequence: 1, run_id: 'r1', type: 'something.new', occurred_at: AT, data: {} }
+  assert.equal(show([JSON.parse(JSON.stringify(unknown))]), 'The end.\n')
+})

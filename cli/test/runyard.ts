@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+
+const BINARY = fileURLToPath(new URL('../bin/runyard.js', import.meta.url))
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** A home of its own for the real command, so that nothing of the machine's is read or written. */
+export class Home {
+  readonly directory = mkdtempSync(join(tmpdir(), 'runyard-cli-'))
+  readonly #children = new Set<ChildProcess>()
+
+  /** Starts `runyard` in this directory; in a pipe, not on a terminal. */
+  spawn(args: string[], environment: NodeJS.ProcessEnv = {}): ChildProcess & { ended: Promise<Ended> } {
+    const { PATH, TMPDIR } = process.env
+    const child = spawn(process.execPath, [BINARY, ...args], {
+      cwd: this.directory,
+      env: { PATH, ...(TMPDIR ? { TMPDIR } : {}), HOME: this.directory, ...environment },
+      stdio: 'pipe',
+    })
+    this.#children.add(child)
+    const closed = once(child, 'close').then(([code]) => {
+      this.#children.delete(child)
+      return code as number | null
+    })
+    const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(
+      ([code, stdout, stderr]) => ({
+        code,
+        stdout,
+        stderr,
+      }),
+    )
+    return Object.assign(child, { ended })
+  }
+
+  /** Runs `runyard` to its end. */
+  run(args: string[], options: { input?: string; environment?: NodeJS.ProcessEnv } = {}): Promise<Ended> {
+    const child = this.spawn(args, options.environment)
+    child.stdin?.end(options.input ?? '')
+    return child.ended
+  }
+
+  async remove(): Promise<void> {
+    const left = [...this.#children].map((child) => {
+      child.kill('SIGKILL')
+      return once(child, 'close')
+    })
+    await Promise.all(left)
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+}
+
+/** Resolves with what the child has printed once it matches; rejects when the child ends before. */
+export function printedBy(child: ChildProcess, pattern: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let printed = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      printed += chunk
+      if (pattern.test(printed)) resolve(printed)
+    })
+    child.once('close', () => reject(new Error(`The command ended before it printed ${pattern}: ${printed}`)))
+  })
+}

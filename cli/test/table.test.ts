@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { formatTable, truncate, widthOf } from '../src/table.ts'
+
+const columns = [{ heading: 'ID' }, { heading: 'TITLE', flexible: true }, { heading: 'AGE' }]
+
+test('columns are aligned by what characters take on a terminal', () => {
+  const table = formatTable(columns, [
+    ['1', '漢字', 'now'],
+    ['22', 'plain', '3m'],
+  ])
+  assert.equal(table, 'ID  TITLE  AGE\n1   漢字   now\n22  plain  3m')
+})
+
+test('the flexible column gives way, and no line is wider than the terminal', () => {
+  const table = formatTable(
+    columns,
+    [['1', 'a title that is far too long for this terminal 漢字漢字', 'now']],
+    30,
+  )
+  for (const line of table.split('\n')) assert.ok(widthOf(line) <= 30, line)
+  assert.match(table, /a title that is fa.*… {2}now$/)
+})
+
+test('without a terminal nothing is cut', () => {
+  const title = 'x'.repeat(500)
+  assert.ok(formatTable(columns, [['1', title, 'now']]).includes(title))
+})
+
+test('paint does not change the alignment', () => {
+  const painted = [
+    { heading: 'STATE', paint: (text: string) => `\u001b[32m${text}\u001b[39m` },
+    { heading: 'X' },
+  ]
+  assert.equal(formatTable(painted, [['OK', 'y']]), 'STATE  X\n\u001b[32mOK\u001b[39m     y')
+})
+
+test('truncate counts columns, not characters', () => {
+  assert.equal(truncate('short', 5), 'short')
+  assert.equal(truncate('longer', 5), 'long…')
+  assert.ok(widthOf(truncate('漢字漢字', 5)) <= 5)
+})

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../', import.meta.url))
 const CHECKS: Record<string, string[]> = {
   types: ['tsc', '-p', '.'],
+  'types of the pages': ['tsc', '-p', 'web'],
   'lint and format': ['biome', 'check', '--error-on-warnings', '.'],
   'generated files': ['node', 'scripts/generate.ts', '--check'],
   'import rules': ['node', 'scripts/import-rules.ts'],

@@ -83,7 +83,8 @@ export class Conversation {
   settle() {
     for (const draft of this.#changed_drafts) draft.prose.update(draft.text)
     this.#changed_drafts.clear()
-    for (const tool of this.#changed_tools) tool.settle()
+    const overflowing = [...this.#changed_tools].filter((tool) => tool.settle())
+    for (const tool of overflowing) tool.offerAll()
     this.#changed_tools.clear()
     const news = this.#news
     this.#news = ''

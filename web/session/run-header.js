@@ -35,18 +35,20 @@ export class RunHeader {
   #cost = 0
   #worked_ms = 0
   #working_since = 0
-  #attempt = 0
+  /** Claims beyond the one that each execution takes: workers were lost. */
+  #retries = 0
+  #model
   #is_changed = true
 
   /** @param {Run} run */
   constructor(run) {
     this.#run = run
     this.#state = run.state
+    this.#model = run.agent_config?.model_id
     const { creator, agent_config: config = {}, created_at } = run
     byId('title').textContent = plainText(run.title)
     setFact('creator', plainText(creator?.display_name ?? creator?.uid ?? ''))
     setFact('created', makeTime(created_at))
-    setFact('agent', plainText([config.harness?.type, config.model_id].filter(Boolean).join(' · ')))
     setFact('run', run.run_id)
     setFact('conversation', String(run.conversation_id ?? ''))
     setFact('source', String(run.source ?? ''))
@@ -64,7 +66,8 @@ export class RunHeader {
     else if (type === 'usage') {
       this.#tokens += data.total_tokens
       this.#cost += data.inference_cost_usd ?? 0
-    } else if (type === 'attempt.started') this.#attempt = data.attempt
+      this.#model = data.model_id
+    } else if (type === 'attempt.started') this.#retries = data.attempt - data.execution
     else if (type === 'artifact.created') addArtifact(data)
     else return
     this.#is_changed = true
@@ -107,7 +110,11 @@ export class RunHeader {
     setFact('time', worked > 0 ? formatDuration(time) : '')
     setFact('tokens', this.#tokens > 0 ? this.#tokens.toLocaleString() : '')
     setFact('cost', this.#cost > 0 ? formatCost(this.#cost) : '')
-    setFact('attempt', this.#attempt > 1 ? String(this.#attempt) : '')
+    setFact('retries', this.#retries > 0 ? String(this.#retries) : '')
+    setFact(
+      'agent',
+      plainText([this.#run.agent_config?.harness?.type, this.#model].filter(Boolean).join(' · ')),
+    )
   }
 }
 

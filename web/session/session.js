@@ -47,7 +47,10 @@ async function main() {
     { log: byId('log'), drafts: byId('drafts'), waiting: byId('waiting') },
     creator,
   )
-  const scroll = keepAtEnd()
+  // A run that goes on is followed; one that has ended is read from the top.
+  const scroll = keepAtEnd(!['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED'].includes(run.state))
+  const opened_at = Date.now() - clock_ahead_ms
+  let has_news = false
   const tick = () => {
     const now = Date.now() - clock_ahead_ms
     header.tick(now)
@@ -60,7 +63,8 @@ async function main() {
     showActivity(before, conversation.running_tool)
     if (news) byId('announcer').textContent = news
     tick()
-    scroll.settle()
+    if (has_news) scroll.addNews()
+    has_news = false
   }
   byId('session').hidden = false
   header.settle()
@@ -69,8 +73,11 @@ async function main() {
 
   const add = createQueue({
     onItem: (item) => {
-      if ('delta' in item) conversation.applyDelta(item.delta)
-      else {
+      if ('delta' in item) {
+        has_news = true
+        conversation.applyDelta(item.delta)
+      } else {
+        has_news ||= Date.parse(item.event.occurred_at) > opened_at
         header.apply(item.event)
         conversation.apply(item.event)
       }
@@ -108,26 +115,28 @@ function showActivity(state, tool) {
 }
 
 /**
- * Keeps a reader who is at the end of the page there; anyone else is only told that there is more.
+ * Keeps a reader who is at the end of the page there, however it grows; anyone else is told that there is more.
+ * @param {boolean} from_the_start Whether the reader begins at the end.
  */
-function keepAtEnd() {
+function keepAtEnd(from_the_start) {
   const latest = byId('latest')
   const root = document.documentElement
-  let is_at_end = true
+  let is_at_end = from_the_start
   let height = 0
   const toEnd = () => window.scrollTo({ top: root.scrollHeight })
   window.addEventListener('scroll', () => {
-    is_at_end = window.scrollY + window.innerHeight >= root.scrollHeight - 48
+    is_at_end = window.scrollY + window.innerHeight >= height - 48
     if (is_at_end) latest.hidden = true
   })
   latest.addEventListener('click', toEnd)
+  // Entries that come near the screen get their true height only then, so new text is not all that makes it grow.
+  new ResizeObserver(() => {
+    height = root.scrollHeight
+    if (is_at_end) toEnd()
+  }).observe(document.body)
   return {
-    settle() {
-      const grown = root.scrollHeight
-      if (grown === height) return
-      height = grown
-      if (is_at_end) toEnd()
-      else latest.hidden = false
+    addNews() {
+      if (!is_at_end) latest.hidden = false
     },
   }
 }

@@ -28,15 +28,17 @@ export class Terminal {
   /** A carriage return at the end of a chunk: what follows says what it means. */
   #has_return = false
 
-  constructor() {
+  /** @param {() => void} onResize Called, with a layout that is up to date, when the output is unfolded or gets narrower. */
+  constructor(onResize) {
     this.#cut.hidden = true
     this.#output.tabIndex = 0
-    this.#output.setAttribute('role', 'region')
+    this.#output.setAttribute('role', 'group')
     this.#output.setAttribute('aria-label', 'Output')
     this.#output.addEventListener('scroll', () => {
       const { scrollTop, clientHeight, scrollHeight } = this.#output
       this.#is_pinned = scrollTop + clientHeight >= scrollHeight - 8
     })
+    new ResizeObserver(onResize).observe(this.#output)
   }
 
   get is_empty() {
@@ -68,9 +70,9 @@ export class Terminal {
     if (this.#is_pinned) this.#output.scrollTop = this.#output.scrollHeight
   }
 
-  /** Whether there is more than fits its height. */
+  /** Whether there is more than fits its height: a good part of a line, not a glyph of a taller font. */
   get is_overflowing() {
-    return this.#output.scrollHeight > this.#output.clientHeight + 1
+    return this.#output.scrollHeight > this.#output.clientHeight + 8
   }
 
   /**

@@ -46,7 +46,7 @@ export class EscapeFilter {
 /** @param {number} milliseconds */
 export function formatDuration(milliseconds) {
   if (milliseconds < 1000) return `${Math.max(0, Math.round(milliseconds))} ms`
-  if (milliseconds < 10_000) return `${(milliseconds / 1000).toFixed(1)} s`
+  if (milliseconds < 9_950) return `${(milliseconds / 1000).toFixed(1)} s`
   const seconds = Math.round(milliseconds / 1000)
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)

@@ -15,7 +15,8 @@ export class ToolBlock {
   #title = make('span', 'tool-title')
   #meta = make('span', 'tool-meta')
   #body = make('div', 'tool-body')
-  #terminal = new Terminal()
+  #terminal = new Terminal(() => this.#settleNow())
+  #is_near = !('ContentVisibilityAutoStateChangeEvent' in window)
   #more = make('button', 'more', 'Show all')
   element = make(
     'details',
@@ -38,9 +39,9 @@ export class ToolBlock {
     this.element.open = typeof command === 'string'
     if (typeof command === 'string') {
       const shown = clip(plainText(command))
-      const is_title = shown === this.name
-      this.#title.classList.toggle('command', is_title)
-      if (!is_title) this.#body.append(make('pre', 'command', shown))
+      // A title that is the command, or the start of it, is set like one; the whole stands below, once.
+      this.#title.classList.toggle('command', shown.startsWith(this.name.replace(/…$/, '')))
+      if (shown !== this.name) this.#body.append(make('pre', 'command', shown))
     } else this.#body.append(...showInput(call.input))
     this.#title.textContent = this.name
     this.#title.title = this.name
@@ -51,7 +52,11 @@ export class ToolBlock {
       this.#more.textContent = is_tall ? 'Show less' : 'Show all'
       this.#terminal.settle()
     })
-    this.element.addEventListener('toggle', () => this.settle())
+    // The browser lays out what is near the screen only; asking about anything else would make it lay out everything.
+    this.element.addEventListener('contentvisibilityautostatechange', (event) => {
+      if (event instanceof ContentVisibilityAutoStateChangeEvent) this.#is_near = !event.skipped
+      this.#settleNow()
+    })
     this.#body.append(this.#terminal.element, this.#more)
     this.#terminal.element.hidden = true
   }
@@ -105,10 +110,20 @@ export class ToolBlock {
       this.#meta.textContent = formatDuration(Math.floor((now - this.started_at) / 1000) * 1000)
   }
 
+  /** Scrolls the output. True when it has become higher than its place: then `offerAll`, after all such questions. */
   settle() {
-    if (!this.element.open) return
+    if (!this.#is_near || !this.element.open) return false
     this.#terminal.settle()
-    if (this.#more.hidden && this.#terminal.is_overflowing) this.#more.hidden = false
+    return this.#more.hidden && this.#terminal.is_overflowing
+  }
+
+  #settleNow() {
+    if (this.settle()) this.offerAll()
+  }
+
+  /** Lets the reader see the whole output. It changes the layout, so that every question after it costs a new one. */
+  offerAll() {
+    this.#more.hidden = false
   }
 }
 
@@ -123,6 +138,7 @@ function showInput(input) {
   if (typeof path === 'string' && typeof content === 'string' && Object.keys(rest).length === 0) {
     return [make('pre', 'input', ...diffLines('added', '+', content))]
   }
+  if (typeof path === 'string' && Object.keys(input).length === 1) return []
   return Object.keys(input).length > 0 ? [make('pre', 'input', clip(plainText(input)))] : []
 }
 

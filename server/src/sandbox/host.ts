@@ -158,7 +158,10 @@ class Host implements SandboxBackend {
       detached: true,
       env: {
         ...Object.fromEntries(PASSED_ON.map((name) => [name, process.env[name]])),
-        ...env,
+        // Variables that point into the workspace must do so here too.
+        ...Object.fromEntries(
+          Object.entries(env).map(([name, value]) => [name, this.#locate(record.id, value)]),
+        ),
         RUNYARD_WORKSPACE: workspace,
         RUNYARD_SANDBOX: makeMarker(this.#nameOf(record.id), record.attempt),
         RUNYARD_EXEC: exec_id,

@@ -38,8 +38,10 @@ export function openPostgres({ url, max = 10, application_name = 'runyard' }: Po
     statement_timeout: 30_000,
     lock_timeout: 10_000,
   })
-  // A broken idle connection is replaced at its next use; without a listener it would end the process.
+  // A broken connection is replaced at its next use; without listeners it would end the process, one lying idle by the
+  // pool's event and one that is checked out by its own.
   pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
   return {
     db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }),
     kind: 'postgres',

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
+import { visibleTo } from './runs.ts'
 
 const toRunEvent = ({ sequence, run_id, type, occurred_at, data }: EventRow): RunEvent =>
   ({ sequence, run_id, type, occurred_at: occurred_at.toISOString(), data }) as RunEvent
@@ -78,15 +79,15 @@ export async function readEvents(db: Db, run_id: string, after: number, limit: n
   return found.rows.map(toRunEvent)
 }
 
-/** All events of a conversation up to now, over all its runs. `without` types are left out (bulky output, say). */
+/** All events of a conversation up to now, over all its runs; with `viewer_id`, over those that principal may see. */
 export async function readConversationEvents(
   db: Db,
   conversation_id: string,
-  without: readonly string[] = [],
+  viewer_id?: string,
 ): Promise<RunEvent[]> {
   const found = await sql<EventRow>`
     select e.run_id, e.sequence, e.type, e.data, e.occurred_at from runs r join events e using (run_id)
-    where r.conversation_id = ${conversation_id} and e.type <> all(${[...without]}::text[])
+    where r.conversation_id = ${conversation_id} ${viewer_id === undefined ? sql`` : sql`and ${visibleTo(viewer_id)}`}
     order by e.run_id, e.sequence`.execute(db)
   return found.rows.map(toRunEvent)
 }

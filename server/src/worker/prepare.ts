@@ -1,7 +1,7 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { NewEvent } from '../contract/event.ts'
 import type { Outcome } from '../harness/harness.ts'
-import { DEFAULT_LIMITS, type Sandbox, type SandboxSpec } from '../sandbox/sandbox.ts'
+import { DEFAULT_LIMITS, type EgressPolicy, type Sandbox, type SandboxSpec } from '../sandbox/sandbox.ts'
 import { findEnvironment, markSetup } from '../store/environments.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
@@ -46,9 +46,8 @@ export async function prepareSandbox(
     environment?.sealed && context.settings.seal_key
       ? unseal(context.settings.seal_key, environment.uid, environment.sealed)
       : {}
-  const egress =
-    config.egress ?? (repositoriesOf(config).some((repository) => repository.url) ? 'open' : 'none')
-  if (egress === 'open' && context.settings.egress !== 'open') {
+  const egress = egressOf(config, context)
+  if (egress === 'open' && context.settings.egress !== 'open' && context.backend.name !== 'host') {
     return refuse(
       'feature_not_available',
       'The environment needs the network; the operator allows it with RUNYARD_EGRESS=open.',
@@ -172,6 +171,16 @@ async function record(
   const row = { host_id, ref: sandbox.ref, prepared }
   const ours = await retrying(() => recordSandbox(context.store.db, lease, row), signal)
   if (!ours) throw new LeaseLost()
+}
+
+/**
+ * What the environment says; by default the network is open where repositories come from it, or where the backend cannot
+ * close it (the host's own commands: whoever chose it said that it isolates nothing).
+ */
+function egressOf(config: EnvironmentConfig, context: WorkerContext): EgressPolicy {
+  if (config.egress) return config.egress
+  const clones = repositoriesOf(config).some((repository) => repository.url)
+  return clones || !context.backend.capabilities.egress.includes('none') ? 'open' : 'none'
 }
 
 /** The agent starts in the repository when there is exactly one. */

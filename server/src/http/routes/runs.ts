@@ -70,7 +70,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.getRunConversation, async ({ params, actor }) => {
     const run = await requireRun(services, params.run_id, actor.principal_id)
-    const events = await readConversationEvents(store.db, run.conversation_id)
+    const events = await readConversationEvents(store.db, run.conversation_id, actor.principal_id)
     return buildConversation(run.conversation_id, events)
   })
 

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { ERRORS, type ErrorBody } from '../src/contract/error.ts'
+import { ROUTES } from '../src/contract/routes.ts'
+import { findChromium, openBrowser, watchPage } from './support/browser.ts'
+import { apiOf, startService, type TestService } from './support/service.ts'
+
+describe('the documentation', () => {
+  let service: TestService
+  let origin: string
+
+  before(async () => {
+    service = await startService()
+    origin = new URL(service.base_url).origin
+  })
+  after(() => service?.stop())
+
+  const read = async (path: string) => {
+    const answer = await fetch(origin + path)
+    return { status: answer.status, headers: answer.headers, text: await answer.text() }
+  }
+
+  test('starts at the root, and every link on its pages leads somewhere', async () => {
+    const root = await fetch(`${origin}/`, { redirect: 'manual' })
+    assert.equal(root.status, 302)
+    assert.equal(root.headers.get('location'), '/docs')
+    const seen = new Set<string>()
+    const wanted = ['/docs']
+    for (const path of wanted) {
+      const { status, text, headers } = await read(path)
+      assert.equal(status, 200, path)
+      if (!headers.get('content-type')?.startsWith('text/html')) continue
+      const policy = headers.get('content-security-policy') ?? ''
+      assert(policy.startsWith("default-src 'none'") && !policy.includes('unsafe'), `${path}: ${policy}`)
+      assert(!/<script>|<style|style=|onclick=/.test(text), `${path} has something inline`)
+      for (const [, link = ''] of text.matchAll(/(?:href|src)="(\/[^"]*)"/g)) {
+        if (!seen.has(link)) wanted.push(link)
+        seen.add(link)
+      }
+    }
+    assert(seen.has('/docs/errors/conflict') && seen.has('/api/v1/openapi.json') && seen.has('/docs/api'))
+  })
+
+  test('has a page for each error code', async () => {
+    const { text: index } = await read('/docs/errors')
+    for (const [code, { status, title }] of Object.entries(ERRORS)) {
+      assert(index.includes(`/docs/errors/${code}`), code)
+      const page = await read(`/docs/errors/${code}`)
+      assert.equal(page.status, 200, code)
+      for (const part of [code, String(status), title]) assert(page.text.includes(part), `${code}: ${part}`)
+    }
+    const unknown = await read('/docs/errors/%3Cscript%3Ealert(1)%3C%2Fscript%3E')
+    assert.equal(unknown.status, 404)
+    assert(!unknown.text.includes('alert(1)'))
+  })
+
+  test('is where the type of an error leads', async () => {
+    const answer = await apiOf(service).call('GET', '/agent/runs/no-such-run')
+    const { type, error_code } = (await answer.json()) as ErrorBody
+    assert.equal(answer.status, 404)
+    const page = await fetch(type)
+    assert.equal(page.status, 200)
+    assert((await page.text()).includes(error_code))
+  })
+
+  const skip = findChromium() ? false : 'there is no Chromium on this machine'
+  test('shows every operation of the API in a browser, with nothing from outside', { skip }, async () => {
+    await using browser = await openBrowser()
+    const page = await browser.newPage()
+    const complaints = watchPage(page, origin)
+    await page.goto(`${origin}/docs/api`)
+    const operations = page.locator('.opblock')
+    await operations.first().waitFor()
+    assert.equal(await operations.count(), Object.keys(ROUTES).length)
+    await operations.first().locator('.opblock-summary-control').click()
+    await page.getByRole('button', { name: 'Try it out' }).waitFor()
+    assert.deepEqual(complaints, [])
+  })
+})

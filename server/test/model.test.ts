@@ -100,10 +100,10 @@ describe('a run with a model', () => {
   })
 
   test('a model of no configured provider ends the run with what there is', async () => {
-    const run_id = await api.create({ prompt: 'short', config: { model_id: 'nobody/unheard-of' } })
+    const run_id = await api.create({ prompt: 'short', config: { model_id: 'anthropic/unheard-of' } })
     const run = await api.ended(run_id)
     assert.equal(run.state, 'FAILED')
-    assert.match(run.status_message?.message ?? '', /unheard-of[\s\S]*openai\/scripted/)
+    assert.match(run.status_message?.message ?? '', /anthropic\/unheard-of[\s\S]*openai\/scripted/)
   })
 
   test('a budget of tokens ends it with its reason', async () => {

@@ -46,7 +46,7 @@ stream.on('test:pass', (event) => {
 })
 stream.on('test:fail', (event) => {
   // A suite that failed because a test in it did is not a failure of its own.
-  if (event.details.type === 'suite' && event.details.error.cause === undefined) return
+  if (isSubtestFailure(event.details.error)) return
   counts.failed += 1
 })
 stream.compose(spec).pipe(process.stdout)
@@ -56,3 +56,7 @@ await postgres?.stop()
 await new Promise((resolve) => setImmediate(resolve))
 process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`)
 process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
+
+function isSubtestFailure(error: object): boolean {
+  return 'failureType' in error && error.failureType === 'subtestsFailed'
+}

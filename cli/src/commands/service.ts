@@ -58,7 +58,7 @@ export function addServiceCommands(program: Command): void {
         () => startWorkerRole(options),
         (worker) =>
           output.note(
-            `Working for the pool ${worker.pool}. Sandbox ${worker.sandbox}: ${worker.sandbox_description}`,
+            `Working for the pool ${worker.pool}. Sandbox: ${worker.sandbox_description}`,
           ),
       )
     })

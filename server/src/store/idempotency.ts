@@ -66,10 +66,10 @@ export async function once(
   if (earlier) return { ...earlier, replayed: true }
   const done = await db.transaction().execute(async (trx) => {
     await sql`set local lock_timeout = '2s'`.execute(trx)
-    const fresh = await claimKey(key, 200, sql`'null'::jsonb`).execute(trx)
+    const fresh = await claimKey(key, 200, sql`'null'::json`).execute(trx)
     if (fresh.rows.length === 0) return null
     const answer = await work(trx)
-    await sql`update idempotency_keys set status = ${answer.status}, response = ${JSON.stringify(answer.body)}::jsonb
+    await sql`update idempotency_keys set status = ${answer.status}, response = ${JSON.stringify(answer.body)}::json
       where principal_id = ${key.principal_id} and route = ${key.route} and key = ${key.key}`.execute(trx)
     return answer
   })

@@ -50,6 +50,7 @@ export interface RunRow {
   attempt: number
   execution: number
   last_sequence: number
+  undelivered: number
   title: string
   prompt: string
   name: string | null
@@ -112,7 +113,7 @@ export async function insertRun(
   run: NewRun,
   key: IdempotencyKey | null,
 ): Promise<{ response: RunAgentResponse; replayed: boolean }> {
-  const answer = sql`jsonb_build_object('run_id', ${run.run_id}::text, 'task_id', ${run.run_id}::text,
+  const answer = sql`json_build_object('run_id', ${run.run_id}::text, 'task_id', ${run.run_id}::text,
     'state', 'QUEUED', 'at_capacity', (select full_up from room))`
   const files = JSON.stringify(run.attachments)
   const inserted = await sql<{ response: RunAgentResponse }>`

@@ -95,12 +95,7 @@ export class Watch {
   }
 
   #hear(payload: string): void {
-    let hint: Hint
-    try {
-      hint = JSON.parse(payload) as Hint
-    } catch {
-      return
-    }
+    const hint = readHint(payload)
     for (const run_id of hint.runs) this.#call(this.#runs.get(run_id))
     for (const pool of hint.pools) this.#call(this.#pools.get(pool))
   }
@@ -133,6 +128,17 @@ export class Watch {
     }
     this.#schedulePoll()
   }
+}
+
+/** Anyone who may connect to the database may also speak on the channel. */
+function readHint(payload: string): Hint {
+  try {
+    const { runs, pools } = JSON.parse(payload) as Partial<Hint>
+    if (Array.isArray(runs) && Array.isArray(pools)) return { runs, pools }
+  } catch {
+    // Not ours.
+  }
+  return { runs: [], pools: [] }
 }
 
 function subscribe(

@@ -116,6 +116,8 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     })
     if ('failure' in prepared) return giveUp(prepared.failure, inbox)
     await writer.drain()
+    // What was said before the agent starts is part of what it starts with.
+    if (run.undelivered > 0) await inbox.take()
     if (!(await retrying(() => startRun(db, lease, { harness: name }), gone.signal))) throw new LeaseLost()
     touch()
     const budget = createBudget(run, () => turn.abort('budget'))

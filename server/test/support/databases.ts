@@ -33,22 +33,18 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
 export function onEachDatabase(name: string, body: (open: () => Promise<Store>) => void): void {
   describe(`${name} on PGlite`, () => {
     const closers: Array<() => Promise<void>> = []
-    after(() => closeAll(closers))
     body(async () => {
       const store = await openPglite()
       closers.push(() => store.close())
       await migrate(store.db)
       return store
     })
+    // After the body's own hooks, which may still need the store.
+    after(() => closeAll(closers))
   })
   const missing = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
   describe(`${name} on PostgreSQL`, { skip: missing }, () => {
     const closers: Array<() => Promise<void>> = []
-    after(async () => {
-      await closeAll(closers)
-      await (await server)?.stop()
-      server = undefined
-    })
     body(async () => {
       const database = await createDatabase()
       const store = openPostgres({ url: database.url })
@@ -58,6 +54,11 @@ export function onEachDatabase(name: string, body: (open: () => Promise<Store>) 
       })
       await migrate(store.db)
       return store
+    })
+    after(async () => {
+      await closeAll(closers)
+      await (await server)?.stop()
+      server = undefined
     })
   })
 }

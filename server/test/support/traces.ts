@@ -35,11 +35,13 @@ function parentOf(pid: number): number {
   }
 }
 
-/** A file in the workspace that attempt 1 made, seen from the host; 0 bytes when it is not there. */
-export function sizeInWorkspace(data_dir: string, run_id: string, name: string): number {
-  const path = join(data_dir, 'sandboxes/bubblewrap', `${run_id}-1`, 'workspace', name)
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
-}
+/** Where a file of the workspace that attempt 1 made lies on the host. */
+export const inWorkspace = (data_dir: string, run_id: string, name: string): string =>
+  join(data_dir, 'sandboxes/bubblewrap', `${run_id}-1`, 'workspace', name)
+
+/** Its size; 0 when it is not there. */
+export const sizeInWorkspace = (data_dir: string, run_id: string, name: string): number =>
+  statSync(inWorkspace(data_dir, run_id, name), { throwIfNoEntry: false })?.size ?? 0
 
 /** A log is whole when its sequences are 1, 2, 3 … without gaps or repeats. */
 export function assertWhole(events: readonly RunEvent[]): void {

@@ -181,13 +181,14 @@ const STATEMENTS = [
     idle_until timestamptz
   )`,
   `create index sandboxes_host on sandboxes (host_id)`,
+  // json, not jsonb: the first answer is given again as it was, in the order of its fields.
   `create table idempotency_keys (
     principal_id uuid not null,
     route text not null,
     key text not null,
     body_hash bytea not null,
     status int not null,
-    response jsonb not null,
+    response json not null,
     created_at timestamptz not null default ${now},
     primary key (principal_id, route, key)
   )`,

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { onEachDatabase } from '../../test/support/databases.ts'
+import { addPrincipal, addRun, cancel } from '../../test/support/stored.ts'
+import type { Store } from './db.ts'
+import { Watch } from './watch.ts'
+
+async function until(done: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 10_000; !done(); await wait(5)) {
+    assert(Date.now() < deadline, 'Waited in vain.')
+  }
+}
+
+onEachDatabase('watch', (open) => {
+  let store: Store
+  let speaker: Watch
+  let hearer: Watch
+  before(async () => {
+    store = await open()
+    speaker = new Watch(store)
+    hearer = new Watch(store)
+    await speaker.start()
+    await hearer.start()
+  })
+  after(async () => {
+    await speaker.close()
+    await hearer.close()
+  })
+
+  test('what one process says another hears: runs and pools, each its own', async () => {
+    const heard: string[] = []
+    const [run_id, other] = [randomUUID(), randomUUID()]
+    const stops = [
+      hearer.onRun(run_id, () => heard.push('run')),
+      hearer.onRun(other, () => heard.push('other')),
+      hearer.onPool('big', () => heard.push('pool')),
+      hearer.onPool('small', () => heard.push('small')),
+    ]
+    speaker.touchRun(run_id)
+    speaker.touchPool('big')
+    await until(() => heard.length >= 2)
+    assert.deepEqual(heard.sort(), ['pool', 'run'])
+    for (const stop of stops) stop()
+    const later = hearer.onRun(other, () => heard.push('later'))
+    speaker.touchRun(run_id)
+    speaker.touchRun(other)
+    await until(() => heard.includes('later'))
+    assert.equal(heard.length, 3)
+    later()
+  })
+
+  test('many runs at once are all heard, though a notification holds few', async () => {
+    const ids = Array.from({ length: 700 }, () => randomUUID())
+    const heard = new Set<string>()
+    const stops = ids.map((run_id) => hearer.onRun(run_id, () => heard.add(run_id)))
+    for (const run_id of ids) speaker.touchRun(run_id)
+    await until(() => heard.size === ids.length)
+    for (const stop of stops) stop()
+  })
+
+  test('what nobody said is found by asking', async () => {
+    const principal_id = await addPrincipal(store.db)
+    const run_id = await addRun(store.db, principal_id)
+    let calls = 0
+    const stop = hearer.onRun(run_id, () => {
+      calls += 1
+    })
+    await until(() => calls === 1)
+    await cancel(store.db, run_id, principal_id)
+    await until(() => calls === 2)
+    stop()
+  })
+
+  test('nonsense on the channel harms nobody', async () => {
+    const run_id = randomUUID()
+    let calls = 0
+    const stop = hearer.onRun(run_id, () => {
+      calls += 1
+    })
+    for (const payload of ['', 'nonsense', '{', 'null', '{}', '[]', '{"runs":1,"pools":null}']) {
+      await sql`select pg_notify('runyard', ${payload})`.execute(store.db)
+    }
+    speaker.touchRun(run_id)
+    await until(() => calls === 1)
+    stop()
+  })
+})

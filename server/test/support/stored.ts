@@ -1,0 +1,117 @@
+/** Rows for tests of the store, as the service would make them. */
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { v7 as uuidv7 } from 'uuid'
+import type { RunState } from '../../src/contract/state.ts'
+import { createPrincipalWithKey } from '../../src/store/api-keys.ts'
+import type { Db } from '../../src/store/db.ts'
+import { acceptFollowup, type NewFollowup } from '../../src/store/followups.ts'
+import { claimRuns, type Lease, registerWorker, type WorkerRegistration } from '../../src/store/leases.ts'
+import { cancelRun, insertRun, interruptRun, type NewRun } from '../../src/store/runs.ts'
+
+export const POOL = 'default'
+
+export async function addPrincipal(db: Db, max_running = 1000): Promise<string> {
+  return (await createPrincipalWithKey(db, { name: 'someone', role: 'member', max_running })).principal_id
+}
+
+export function newRun(principal_id: string, more: Partial<NewRun> = {}): NewRun {
+  const run_id = uuidv7()
+  return {
+    run_id,
+    pool: POOL,
+    principal_id,
+    scope: 'Team',
+    priority: 0,
+    title: 'A run',
+    prompt: 'Do it.',
+    name: null,
+    model_id: null,
+    environment_id: null,
+    skill_spec: null,
+    source: 'API',
+    config: {},
+    sealed: null,
+    request: {},
+    metadata: {},
+    conversation_id: run_id,
+    parent_run_id: null,
+    root_run_id: run_id,
+    ancestor_run_ids: [],
+    attachments: [],
+    ...more,
+  }
+}
+
+export async function addRun(db: Db, principal_id: string, more: Partial<NewRun> = {}): Promise<string> {
+  return (await insertRun(db, newRun(principal_id, more), null)).response.run_id
+}
+
+export async function addWorker(
+  db: Db,
+  more: Partial<WorkerRegistration> = {},
+): Promise<{ worker_id: string; pool: string }> {
+  const worker_id = randomUUID()
+  const pool = more.pool ?? POOL
+  const models = { models: [] }
+  await registerWorker(db, {
+    worker_id,
+    pool,
+    host_id: 'a-host',
+    slots: 8,
+    sandbox: 'host',
+    models,
+    ...more,
+  })
+  return { worker_id, pool }
+}
+
+/** A run in a pool of its own, claimed by a worker of its own. */
+export async function holdRun(db: Db): Promise<Lease & { principal_id: string; pool: string }> {
+  const pool = randomUUID()
+  const principal_id = await addPrincipal(db)
+  await addRun(db, principal_id, { pool })
+  const worker = await addWorker(db, { pool })
+  const [lease] = await claimRuns(db, worker, 1)
+  if (!lease) throw new Error('The run was not claimed.')
+  return { ...lease, principal_id, pool }
+}
+
+export const follow = (db: Db, run_id: string, author_id: string, more: Partial<NewFollowup> = {}) =>
+  db.transaction().execute((trx) =>
+    acceptFollowup(trx, {
+      run_id,
+      author_id,
+      message: 'And then?',
+      mode: 'normal',
+      on_busy: 'enqueue',
+      attachments: [],
+      ...more,
+    }),
+  )
+export const cancel = (db: Db, run_id: string, viewer_id: string) =>
+  db.transaction().execute((trx) => cancelRun(trx, run_id, viewer_id))
+export const interrupt = (db: Db, run_id: string, viewer_id: string) =>
+  db.transaction().execute((trx) => interruptRun(trx, run_id, viewer_id))
+
+/** What tests look at of a stored run. */
+export interface Stored {
+  state: RunState
+  worker_id: string | null
+  attempt: number
+  execution: number
+  lost_attempts: number
+  undelivered: number
+  last_sequence: number
+  input_tokens: number
+  updated_at: Date
+}
+
+export async function readStored(db: Db, run_id: string): Promise<Stored> {
+  const found = await sql<Stored>`
+    select state, worker_id, attempt, execution, lost_attempts, undelivered, last_sequence, input_tokens, updated_at
+    from runs where run_id = ${run_id}`.execute(db)
+  const [row] = found.rows
+  if (!row) throw new Error('There is no such run.')
+  return row
+}

@@ -57,9 +57,7 @@ export function addServiceCommands(program: Command): void {
       await runRole(
         () => startWorkerRole(options),
         (worker) =>
-          output.note(
-            `Working for the pool ${worker.pool}. Sandbox: ${worker.sandbox_description}`,
-          ),
+          output.note(`Working for the pool ${worker.pool}. Sandbox: ${worker.sandbox_description}`),
       )
     })
 

@@ -110,7 +110,7 @@ class DockerBackend implements SandboxBackend {
           Name: `${id}-${part}`,
           Labels: { ...this.#labels(ref), [LABELS.part]: part },
         })
-      await this.#giveVolumes(ref, image)
+      await this.#giveVolumes(ref, image, spec.folders ?? [])
       const container = await this.#createContainer(ref, spec, image)
       await container.start()
       return this.#open(ref, spec, container)
@@ -198,7 +198,7 @@ class DockerBackend implements SandboxBackend {
    * that; the engine unpacks an archive with all of them, but only over a writable root, so into a container that is
    * never started.
    */
-  async #giveVolumes(ref: SandboxRef, image: string): Promise<void> {
+  async #giveVolumes(ref: SandboxRef, image: string, folders: readonly string[]): Promise<void> {
     const container = await this.#docker.createContainer({
       name: `${ref.id}.volumes`,
       Image: image,
@@ -208,6 +208,7 @@ class DockerBackend implements SandboxBackend {
     })
     const archive = makeOwnedArchive({
       workspace: null,
+      ...Object.fromEntries(folders.map((name) => [`workspace/${name}`, null])),
       [HOME.slice(1)]: null,
       [`${HOME.slice(1)}/.gitconfig`]: GITCONFIG,
     })

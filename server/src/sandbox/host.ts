@@ -77,6 +77,7 @@ class Host implements SandboxBackend {
     const record = await this.#records.create(spec.run_id, spec.attempt, details)
     if (!record) throw new SandboxFault(`Attempt ${spec.attempt} of run ${spec.run_id} already has a sandbox`)
     await mkdir(this.#workspace(record.id), { mode: 0o700 })
+    for (const name of spec.folders ?? []) await mkdir(join(this.#workspace(record.id), name))
     return this.#open(record, spec)
   }
 

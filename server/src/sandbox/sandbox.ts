@@ -46,6 +46,8 @@ export interface SandboxSpec {
   egress: EgressPolicy
   /** Set for every command; must hold no secret of the service. */
   env: Record<string, string>
+  /** Names of empty folders that a new workspace is to have; they cost less here than by a command. */
+  folders?: readonly string[]
 }
 
 /**

@@ -1,13 +1,15 @@
 import type { SandboxRef } from '../sandbox/sandbox.ts'
 import { readKnownSandboxes, takeExpiredSandboxes } from '../store/sandboxes.ts'
-import type { WorkerContext } from './execution.ts'
+import type { WorkerContext, WorkerSettings } from './execution.ts'
 
 /** A sandbox younger than this may belong to a claim whose row is on its way. */
 const SETTLED_MS = 60_000
 
 /** Removes sandboxes of this host that nobody needs: idle for too long, or without a row (their run or row is gone). */
 export async function reapSandboxes(
-  context: Pick<WorkerContext, 'store' | 'backend' | 'settings' | 'log'>,
+  context: Pick<WorkerContext, 'store' | 'backend' | 'log'> & {
+    settings: Pick<WorkerSettings, 'host_id' | 'max_idle'>
+  },
   now: () => number = Date.now,
 ): Promise<void> {
   const { store, backend, settings, log } = context

@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import { realpath } from 'node:fs/promises'
-import { basename, join, resolve, sep } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { basename } from 'node:path'
 import type { EnvironmentConfig, EnvironmentRepository } from '../contract/environment.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import { bundleRepository, resolveLocal } from './local-repository.ts'
 import { SetupFailed, type SetupSteps } from './setup-step.ts'
 
 /** All repositories of an environment; `github_repos` is the wire format's short form. */
@@ -50,7 +48,7 @@ export async function fetchRepository(options: {
     })
     return
   }
-  const path = await resolveLocal(repository.local_path ?? '', options.local_repos)
+  const path = await resolveLocal(repository.local_path ?? '', options.local_repos, signal)
   const bundle = bundleRepository(path, signal)
   try {
     await steps.exec('clone', sandbox, {
@@ -96,73 +94,3 @@ for branch in $(git for-each-ref --format='%(refname:lstrip=3)' refs/remotes/ori
 done
 git remote remove origin
 if [ -n "$REF" ]; then git checkout --quiet "$REF" --; else git checkout --quiet HEAD --; fi`
-
-/** The real path must lie below the real folder that the operator opened. */
-async function resolveLocal(local_path: string, local_repos: string | undefined): Promise<string> {
-  if (!local_repos)
-    throw new SetupFailed('Local repositories are not open here: the operator sets RUNYARD_LOCAL_REPOS.')
-  const root = await realpath(local_repos)
-  const refused = new SetupFailed(`The local repository ${local_path} is not below RUNYARD_LOCAL_REPOS.`)
-  const path = await realpath(resolve(root, local_path)).catch(() => {
-    throw new SetupFailed(`There is no local repository at ${local_path}.`)
-  })
-  if (path !== root && !path.startsWith(root.endsWith(sep) ? root : root + sep)) throw refused
-  return path
-}
-
-/**
- * The repository's branches and tags as a bundle, made by git as an ordinary user that may read every file and write
- * none, with the repository's hooks off and no way to fetch: its own configuration is the only foreign input.
- */
-function bundleRepository(path: string, signal: AbortSignal) {
-  const git = [
-    'git',
-    ...[
-      '-c',
-      'safe.directory=*',
-      '-c',
-      'core.hooksPath=/dev/null',
-      '-c',
-      'core.fsmonitor=false',
-      '-c',
-      'protocol.allow=never',
-    ],
-    ...['-C', path, 'bundle', 'create', '--quiet', '-', 'HEAD', '--branches', '--tags'],
-  ]
-  const asOrdinary = process.getuid?.() === 0 ? READ_ONLY_USER : []
-  const [command = 'git', ...args] = [...asOrdinary, ...git]
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env.PATH,
-      LC_ALL: 'C',
-      GIT_NO_LAZY_FETCH: '1',
-      GIT_TERMINAL_PROMPT: '0',
-      HOME: join(sep, 'nonexistent'),
-    },
-    signal,
-  })
-  const said = text(child.stderr)
-  const failure = new Promise<string | null>((done) => {
-    child.once('error', (error) => done(`git could not be started: ${error.message}`))
-    child.once('close', async (code) => {
-      const reason = (await said.catch(() => '')).trim().slice(-1_000)
-      done(
-        code === 0 ? null : `The local repository could not be read: ${reason || `git ended with ${code}`}`,
-      )
-    })
-  })
-  return { stdout: child.stdout, failure }
-}
-
-const READ_ONLY_USER = [
-  ...['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', '--no-new-privs'],
-  ...[
-    '--inh-caps',
-    '-all,+dac_read_search',
-    '--ambient-caps',
-    '-all,+dac_read_search',
-    '--bounding-set',
-    '-all,+dac_read_search',
-  ],
-]

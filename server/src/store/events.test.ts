@@ -184,13 +184,12 @@ onEachDatabase('events', (open) => {
     assert.deepEqual(await readOpenMessages(db, held.run_id), [])
   })
 
-  test('a conversation is all its runs, or those that someone may see', async () => {
+  test('a conversation is the runs of it that one may see', async () => {
     const [owner, stranger] = [await addPrincipal(db), await addPrincipal(db)]
     const first = await addRun(db, owner)
     const second = await addRun(db, stranger, { conversation_id: first, scope: 'User' })
-    const runsOf = async (viewer_id?: string) =>
+    const runsOf = async (viewer_id: string) =>
       new Set((await readConversationEvents(db, first, viewer_id)).map((event) => event.run_id))
-    assert.deepEqual(await runsOf(), new Set([first, second]))
     assert.deepEqual(await runsOf(stranger), new Set([first, second]))
     assert.deepEqual(await runsOf(owner), new Set([first]))
   })

@@ -83,11 +83,11 @@ export async function readEvents(db: Db, run_id: string, after: number, limit: n
 export async function readConversationEvents(
   db: Db,
   conversation_id: string,
-  viewer_id?: string,
+  viewer_id: string,
 ): Promise<RunEvent[]> {
   const found = await sql<EventRow>`
     select e.run_id, e.sequence, e.type, e.data, e.occurred_at from runs r join events e using (run_id)
-    where r.conversation_id = ${conversation_id} ${viewer_id === undefined ? sql`` : sql`and ${visibleTo(viewer_id)}`}
+    where r.conversation_id = ${conversation_id} and ${visibleTo(viewer_id)}
     order by e.run_id, e.sequence`.execute(db)
   return found.rows.map(toRunEvent)
 }

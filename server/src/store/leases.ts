@@ -232,11 +232,12 @@ export async function requeueRun(db: Db, lease: Lease, reason: string, counted: 
         updated_at = next_update(updated_at), last_sequence = last_sequence + 1
       from before
       where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS')
-      returning run_id, last_sequence, state, execution, attempt, previous_state),
+      returning run_id, last_sequence, state, execution, attempt, previous_state, status_message),
     voided as (delete from open_messages m using changed c where m.run_id = c.run_id)
     insert into events (run_id, sequence, type, data)
     select run_id, last_sequence, 'run.state', jsonb_build_object('state', state, 'previous_state', previous_state,
-      'execution', execution, 'attempt', attempt, 'status_message', jsonb_build_object('message', ${reason}::text))
+      'execution', execution, 'attempt', attempt, 'status_message', case when state = 'ERROR' then status_message
+        else jsonb_build_object('message', ${reason}::text) end)
     from changed returning 1`.execute(db)
   return changed.rows.length > 0
 }

@@ -139,7 +139,10 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     // An attempt before may have been lost between its last step and what follows it.
     let worked = lease.attempt > 1
     while (!reason()) {
-      const history = await retrying(() => readConversationEvents(db, run.conversation_id), gone.signal)
+      const history = await retrying(
+        () => readConversationEvents(db, run.conversation_id, run.principal_id),
+        gone.signal,
+      )
       if (history.some(hasAttachments)) await inbox.writeAttachments()
       const outcome = await harness.run({
         run: turnRunOf(run, lease, place.cwd),

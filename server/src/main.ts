@@ -1,5 +1,6 @@
 /** The roles of the service; the command line calls these. With work.ts and listen.ts the only files that know every room. */
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import pino, { type Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
@@ -47,6 +48,8 @@ export interface DevService {
   /** Runs get their grace, then everything is closed. */
   stop(): Promise<void>
 }
+
+const CLOSE_MS = 2_000
 
 function configure(options: RoleOptions): Config {
   const config = options.config ?? readConfig()
@@ -126,7 +129,7 @@ export async function startServe(
   const watch = new Watch(store)
   await watch.start()
   const stopSweep = startSweep(store, watch, log)
-  const closers = [stopSweep, () => watch.close(), () => store.close()]
+  const closers = [stopSweep, () => watch.close(), () => store.close()].map(inTime)
   const stop = closeAll(closers)
   try {
     const { app, public_url } = await listen({
@@ -152,12 +155,12 @@ export async function startWorkerRole(
   const log = openLog(config, 'worker')
   const store = openPostgres({ url: requireDatabase(config, 'worker'), application_name: 'runyard-worker' })
   const watch = new Watch(store)
-  const closers: Array<() => Promise<void> | void> = [() => watch.close(), () => store.close()]
+  const closers = [() => watch.close(), () => store.close()].map(inTime)
   const stop = closeAll(closers)
   try {
     await requireMigrated(store)
     await watch.start()
-    closers.unshift(startSweep(store, watch, log))
+    closers.unshift(inTime(startSweep(store, watch, log)))
     const worker = await work({ config, store, watch, log, embedded: false })
     closers.unshift(() => worker.stop())
     return {
@@ -224,6 +227,10 @@ async function requireMigrated(store: Store): Promise<void> {
   if (pending > 0)
     throw new AppError('conflict', 'The database is not migrated: run `runyard migrate` first.')
 }
+
+/** A database that does not answer must not keep a process that was told to stop. */
+const inTime = (close: () => Promise<void>) => (): Promise<void> =>
+  Promise.race([close(), wait(CLOSE_MS, undefined, { ref: false })])
 
 /** Closes in order, once, each however the one before ended. */
 function closeAll(closers: Array<() => Promise<void> | void>): () => Promise<void> {

@@ -167,7 +167,8 @@ class Bubblewrap implements SandboxBackend {
     if (!record) throw new SandboxFault(`Attempt ${spec.attempt} of run ${spec.run_id} already has a sandbox`)
     try {
       const places = this.#places(record.id)
-      for (const path of [places.workspace, places.home, places.tmp]) {
+      const folders = (spec.folders ?? []).map((name) => join(places.workspace, name))
+      for (const path of [places.workspace, places.home, places.tmp, ...folders]) {
         await mkdir(path, { mode: 0o700 })
         if (uid !== null) await chown(path, uid, uid)
       }

@@ -1,14 +1,12 @@
-import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { closeSync, constants, openSync } from 'node:fs'
-import { chown, rm, writeFile } from 'node:fs/promises'
+import { closeSync, fchownSync, openSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { promisify } from 'node:util'
+import { takePipes } from './pipes.ts'
 import type { ExecOptions } from './sandbox.ts'
-
-const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 
 /** The standard streams of a command about to start. */
 export interface StandardStreams {
@@ -22,8 +20,8 @@ export interface StandardStreams {
 
 /**
  * Streams a command can open again by name. Node connects children by sockets, under which `echo x > /dev/stderr` or
- * `cat /dev/stdin` fails; here stdout and stderr are pipes, and input that is known beforehand is a file. They are made
- * in `directory`, given to `uid`, since only their owner may open them again, and unlinked once both ends are open.
+ * `cat /dev/stdin` fails; here stdout and stderr are pipes, and input that is known beforehand is a file, made in
+ * `directory` and unlinked once it is open. They are given to `uid`, since only their owner may open them again.
  * (A stream as input stays a socket: opening a named pipe again would hang when its writer has gone.)
  */
 export async function openStandardStreams(
@@ -31,40 +29,33 @@ export async function openStandardStreams(
   uid: number | null,
   stdin: ExecOptions['stdin'],
 ): Promise<StandardStreams> {
-  const place = (name: string) => join(directory, `${name}-${randomUUID()}`)
-  const [out, err, input] = [place('stdout'), place('stderr'), place('stdin')]
   const given = typeof stdin === 'string' || stdin instanceof Uint8Array
-  const opened: number[] = []
-  const open = (path: string, flags: number) => {
-    const descriptor = openSync(path, flags)
-    opened.push(descriptor)
-    return descriptor
-  }
+  const input = given ? await openInput(directory, stdin) : null
   try {
-    await Promise.all([
-      promisify(execFile)('mkfifo', ['-m', '600', '--', out, err]),
-      given && writeFile(input, stdin, { mode: 0o600 }),
-    ])
-    const paths = given ? [out, err, input] : [out, err]
-    if (uid !== null) await Promise.all(paths.map((path) => chown(path, uid, uid)))
-    // Our end first and without blocking; opening the other end then blocks neither, and stays a blocking descriptor
-    // as programs expect of their standard streams.
-    const ours = [open(out, O_RDONLY | O_NONBLOCK), open(err, O_RDONLY | O_NONBLOCK)] as const
-    const theirs = [open(out, O_WRONLY), open(err, O_WRONLY)] as const
-    const file = given ? open(input, O_RDONLY) : null
+    const [out, err] = await takePipes()
+    const theirs = [out.write, err.write, ...(input === null ? [] : [input])]
+    if (uid !== null) for (const descriptor of theirs) fchownSync(descriptor, uid, uid)
     return {
-      child: [file ?? (stdin === undefined ? 'ignore' : 'pipe'), ...theirs],
-      stdout: new Socket({ fd: ours[0], readable: true, writable: false }),
-      stderr: new Socket({ fd: ours[1], readable: true, writable: false }),
+      child: [input ?? (stdin === undefined ? 'ignore' : 'pipe'), out.write, err.write],
+      stdout: new Socket({ fd: out.read, readable: true, writable: false }),
+      stderr: new Socket({ fd: err.read, readable: true, writable: false }),
       release: () => {
-        for (const descriptor of [...theirs, file]) if (descriptor !== null) closeSync(descriptor)
+        for (const descriptor of theirs) closeSync(descriptor)
       },
     }
   } catch (error) {
-    for (const descriptor of opened) closeSync(descriptor)
+    if (input !== null) closeSync(input)
     throw error
+  }
+}
+
+async function openInput(directory: string, data: string | Uint8Array): Promise<number> {
+  const path = join(directory, `stdin-${randomUUID()}`)
+  try {
+    await writeFile(path, data, { mode: 0o600 })
+    return openSync(path, 'r')
   } finally {
-    await Promise.all([out, err, input].map((path) => rm(path, { force: true })))
+    await rm(path, { force: true })
   }
 }
 

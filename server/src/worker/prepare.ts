@@ -60,6 +60,7 @@ export async function prepareSandbox(
     limits: limitsOf(config),
     egress,
     env: { ...AGENT_ENV, ...variables },
+    folders: ['artifacts', 'attachments'],
   }
   const steps = createSetupSteps(hooks)
   const cwd = workingDirectory(config)
@@ -97,7 +98,6 @@ async function setUp(
   const deadline = AbortSignal.timeout((config.limits?.setup_minutes ?? SETUP_MINUTES) * 60_000)
   const signal = AbortSignal.any([stopping, deadline])
   try {
-    await sandbox.exec({ command: 'mkdir -p artifacts attachments', signal }).exit
     for (const repository of repositoriesOf(config)) {
       await fetchRepository({ repository, sandbox, steps, signal, local_repos })
     }

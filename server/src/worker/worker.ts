@@ -16,6 +16,8 @@ import { reapSandboxes } from './reap.ts'
 
 const CLAIM_POLL_MS = 1_000
 const COMMAND_POLL_MS = 500
+/** Between two reads of orders: each event that is written gives a hint to read them, ours too. */
+const ORDERS_PAUSE_MS = 50
 const REAP_MS = 30_000
 /** An unheard claim may still be committed for so long: the statement timeout. */
 const DOUBT_MS = 60_000
@@ -137,12 +139,15 @@ export async function startWorker(
       again = true
       return reading
     }
-    reading = obey().finally(() => {
-      reading = null
-      if (!again) return
-      again = false
-      readOrders()
-    })
+    const pause = () => wait(ORDERS_PAUSE_MS, undefined, { ref: false })
+    reading = obey()
+      .then(pause)
+      .finally(() => {
+        reading = null
+        if (!again) return
+        again = false
+        readOrders()
+      })
     return reading
   }
   const obey = async (): Promise<void> => {

@@ -94,11 +94,12 @@ export async function until<T>(
   what: string,
   reached: () => T | Promise<T>,
   seconds = 60,
+  every_ms = 50,
 ): Promise<Exclude<T, null | undefined | false>> {
   for (const deadline = Date.now() + seconds * 1000; ; ) {
     const value = await reached()
     if (value) return value as Exclude<T, null | undefined | false>
     if (Date.now() > deadline) throw new Error(`Waited in vain for ${what}.`)
-    await wait(50)
+    await wait(every_ms)
   }
 }

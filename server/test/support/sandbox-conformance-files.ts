@@ -34,6 +34,13 @@ export function testFiles(subject: Subject): void {
     await sandbox.destroy()
   })
 
+  test('a new workspace has the folders asked for, its user’s own', async () => {
+    const sandbox = await create({ folders: ['one', 'two'] })
+    const { stdout } = await run(sandbox, 'ls; touch one/file two/file && ls one two/file')
+    assert.equal(stdout, 'one\ntwo\ntwo/file\n\none:\nfile\n')
+    await sandbox.destroy()
+  })
+
   test('names what is wrong with a path', async () => {
     const sandbox = await create()
     await sandbox.writeFile('big', Buffer.alloc(2000))

@@ -1,0 +1,252 @@
+/** What stands in a workspace before the agent starts: repositories, setup commands, and how their failures are told. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { EnvironmentConfig } from '../src/contract/environment.ts'
+import { git, makeRepository, serveRepositories } from './support/git.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { assertWhole, ofType, printed } from './support/traces.ts'
+
+type Repository = NonNullable<EnvironmentConfig['repositories']>[number]
+
+describe('an environment', { concurrency: 4 }, () => {
+  let service: TestService
+  let api: ReturnType<typeof apiOf>
+  const root = temporaryDirectory('repositories')
+  const outside = temporaryDirectory('outside')
+  const local = (name: string) => join(root, 'home', name)
+
+  before(async () => {
+    // Like somebody's home: nobody else passes.
+    mkdirSync(join(root, 'home'), { mode: 0o700 })
+    service = await startService({
+      env: { RUNYARD_LOCAL_REPOS: join(root, 'home'), RUNYARD_EGRESS: 'open' },
+    })
+    api = apiOf(service)
+  })
+  after(() => service?.stop())
+
+  /** Runs `command` in an environment; the run, its log and what the environment says afterwards. */
+  async function runIn(config: Partial<EnvironmentConfig>, command = 'pwd') {
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+      name: 'test',
+      ...config,
+    })
+    const run_id = await api.create({ prompt: shell(command), config: { environment_id: uid } })
+    const run = await api.ended(run_id)
+    const events = await api.events(run_id)
+    assertWhole(events)
+    const environment = await api.json<{ setup_failed: boolean }>('GET', `/agent/environments/${uid}`)
+    return { run, events, output: printed(events), environment, setup: ofType(events, 'setup') }
+  }
+  const runWith = (repository: Repository, command?: string) => runIn({ repositories: [repository] }, command)
+
+  /** Ended before its agent started, saying why. */
+  async function assertFails(config: Partial<EnvironmentConfig>, why: RegExp): Promise<void> {
+    const { run, output, environment, setup } = await runIn(config)
+    assert.deepEqual([run.state, run.status_message?.error_code], ['FAILED', 'environment_setup_failed'])
+    assert.match(run.status_message?.message ?? '', why)
+    assert.equal(output, '')
+    assert.equal(environment.setup_failed, true)
+    assert(setup.every(({ data }) => data.phase !== 'command' || data.status !== 'finished'))
+  }
+
+  describe('with a repository of this machine', () => {
+    let second: string
+    const canary = join(outside, 'canary')
+    before(() => {
+      second = makeRepository(local('project')).second
+      // Whatever git could be told to run, and where anybody may write.
+      chmodSync(outside, 0o777)
+      const hooks = join(local('project'), '.git', 'hooks')
+      mkdirSync(hooks, { recursive: true })
+      for (const hook of ['post-checkout', 'reference-transaction', 'pre-auto-gc', 'post-index-change']) {
+        writeFileSync(join(hooks, hook), `#!/bin/sh\ntouch ${canary}\n`, { mode: 0o755 })
+      }
+      for (const [name, value] of [
+        ['core.fsmonitor', `touch ${canary}`],
+        ['core.hooksPath', hooks],
+        ['core.pager', `touch ${canary}`],
+        ['core.sshCommand', `touch ${canary}`],
+        ['core.alternateRefsCommand', `touch ${canary}`],
+        ['uploadpack.packObjectsHook', `touch ${canary}`],
+        ['remote.origin.url', `ext::touch ${canary}`],
+        ['remote.origin.promisor', 'true'],
+        ['alias.bundle', `!touch ${canary}`],
+        ['filter.x.smudge', `touch ${canary}`],
+        ['diff.external', `touch ${canary}`],
+      ]) {
+        git(local('project'), 'config', name ?? '', value ?? '')
+      }
+    })
+    after(() =>
+      assert(!existsSync(canary), 'The repository’s own configuration was carried out on the host.'),
+    )
+
+    test('starts the agent in it, on its default branch, with its branches and history and no way back', async () => {
+      const look =
+        'pwd; cat file; git rev-list --count HEAD; git branch --format="%(refname:short)"; git remote; git status --short'
+      const { run, output, environment, setup } = await runWith({ local_path: 'project' }, look)
+      assert.equal(run.state, 'SUCCEEDED')
+      assert.equal(output, '/workspace/project\nthird\n3\nfeature\nmain\n')
+      assert.equal(environment.setup_failed, false)
+      const clone = setup.filter(({ data }) => data.phase === 'clone').map(({ data }) => data)
+      assert.deepEqual(
+        clone.map(({ name, status }) => [name, status]),
+        [
+          ['project', 'started'],
+          ['project', 'finished'],
+        ],
+      )
+      assert.equal(typeof clone[1]?.duration_ms, 'number')
+    })
+
+    for (const [what, ref, content] of [
+      ['a branch', 'feature', 'feature'],
+      ['a tag', 'v1', 'first'],
+    ] as const) {
+      test(`checks out ${what}`, async () => {
+        const { output } = await runWith(
+          { local_path: local('project'), ref, directory: 'elsewhere' },
+          'pwd; cat file',
+        )
+        assert.equal(output, `/workspace/elsewhere\n${content}\n`)
+      })
+    }
+    test('checks out a commit', async () => {
+      const { output } = await runWith({ local_path: 'project', ref: second }, 'cat file; git rev-parse HEAD')
+      assert.equal(output, `second\n${second}\n`)
+    })
+    test('says which ref there is not', () =>
+      assertFails(
+        { repositories: [{ local_path: 'project', ref: 'nothing' }] },
+        /project ended with exit code.*nothing/s,
+      ))
+
+    test('refuses what lies outside, by name or by link', async () => {
+      makeRepository(join(outside, 'secret'))
+      symlinkSync(join(outside, 'secret'), local('link'))
+      mkdirSync(local('pointer'))
+      writeFileSync(join(local('pointer'), '.git'), `gitdir: ${join(outside, 'secret', '.git')}\n`)
+      const paths = [join(outside, 'secret'), `../../${outside.slice(1)}/secret`, 'link', 'pointer', '/etc']
+      await Promise.all(
+        paths.map((local_path) =>
+          assertFails(
+            { repositories: [{ local_path }] },
+            /is not below RUNYARD_LOCAL_REPOS|no local repository/,
+          ),
+        ),
+      )
+    })
+
+    test('says what is not there, no repository, or empty', async () => {
+      mkdirSync(local('folder'))
+      execFileSync('git', ['init', '--quiet', local('empty')])
+      await assertFails({ repositories: [{ local_path: 'missing' }] }, /no local repository at missing/)
+      await assertFails({ repositories: [{ local_path: 'folder' }] }, /folder is no git repository/)
+      await assertFails({ repositories: [{ local_path: 'empty' }] }, /empty has no commits/)
+    })
+  })
+
+  describe('with a repository on a server', () => {
+    let server: Awaited<ReturnType<typeof serveRepositories>>
+    let second: string
+    const place = temporaryDirectory('served')
+    before(async () => {
+      second = makeRepository(join(place, 'project')).second
+      server = await serveRepositories(place)
+    })
+    after(() => server?.close())
+    const trusting = { variables: { GIT_SSL_NO_VERIFY: '1' } }
+    const look = 'pwd; cat file; git rev-list --count HEAD'
+    const runOn = (repository: Partial<Repository>) =>
+      runIn({ ...trusting, repositories: [{ url: `${server.url}/project`, ...repository }] }, look)
+
+    for (const [what, repository, expected] of [
+      ['its default branch, shallow', {}, 'third\n1'],
+      ['all its history', { depth: 0 }, 'third\n3'],
+      ['some of its history', { depth: 2 }, 'third\n2'],
+      ['a branch', { ref: 'feature' }, 'feature\n1'],
+      ['a tag', { ref: 'v1' }, 'first\n1'],
+    ] as const) {
+      test(`clones ${what}`, async () => {
+        const { run, output } = await runOn(repository)
+        assert.equal(output, `/workspace/project\n${expected}\n`, run.status_message?.message)
+      })
+    }
+    test('clones a commit', async () => {
+      const { output } = await runOn({ ref: second })
+      assert.equal(output, '/workspace/project\nsecond\n1\n')
+    })
+    test('does not trust a certificate nobody vouches for', () =>
+      assertFails({ repositories: [{ url: `${server.url}/project` }] }, /certificate/))
+    test('says that it is not there', () =>
+      assertFails({ ...trusting, repositories: [{ url: `${server.url}/nothing` }] }, /not found/))
+  })
+
+  test('refuses refs and addresses that git could take for something else', async () => {
+    const bad: Partial<Repository>[] = [
+      { url: 'https://example.org/a', ref: '--upload-pack=touch /tmp/x' },
+      { url: 'https://example.org/a', ref: '-b' },
+      { url: 'https://example.org/a', ref: 'a..b' },
+      { url: 'https://example.org/a', ref: 'a b' },
+      { url: 'ext::sh -c id' },
+      { url: 'file:///etc' },
+      { url: 'ssh://git@example.org/a' },
+      { url: 'https://user:secret@example.org/a' },
+      { url: 'https://example.org/a', directory: '../a' },
+      { url: 'https://example.org/a', directory: '-a' },
+      { local_path: 'a', ref: '-a' },
+    ]
+    for (const repository of bad) {
+      const answer = await api.call('POST', '/agent/environments', {
+        name: 'bad',
+        repositories: [repository],
+      })
+      assert.equal(answer.status, 400, JSON.stringify(repository))
+      await answer.body?.cancel()
+    }
+  })
+
+  test('runs its setup commands in order, in the workspace, as a build server would', async () => {
+    const { output, setup } = await runIn(
+      { setup_commands: ['pwd > log; echo "$CI" >> log', 'echo two >> log; echo said', 'echo three >> log'] },
+      'cat log; echo "CI=$CI"',
+    )
+    assert.equal(output, '/workspace\ntrue\ntwo\nthree\nCI=\n')
+    const commands = setup.map(({ data }) => data).filter(({ phase }) => phase === 'command')
+    assert.deepEqual(
+      commands.map(({ status }) => status),
+      Array(3).fill(['started', 'finished']).flat(),
+    )
+    const [, , , finished] = commands
+    assert.deepEqual([finished?.exit_code, finished?.output], [0, 'said'])
+    assert(
+      commands.every(({ status, duration_ms }) => (duration_ms !== undefined) === (status === 'finished')),
+    )
+  })
+
+  test('ends a run whose setup command fails, with the command, its exit code and what it said last', async () => {
+    const failing = 'seq 5000; echo the reason >&2; exit 3'
+    const setup_commands = ['echo fine', failing, 'echo never']
+    const { run, setup, environment } = await runIn({ setup_commands })
+    assert.deepEqual([run.state, run.attempt], ['FAILED', 1])
+    const status = run.status_message
+    assert.equal(status?.error_code, 'environment_setup_failed')
+    assert(status?.message.startsWith(`The setup command "${failing}" ended with exit code 3.\n`))
+    assert(status?.message.endsWith('5000\nthe reason'))
+    const last = setup.at(-1)?.data
+    assert.deepEqual([last?.status, last?.exit_code, last?.name], ['failed', 3, failing])
+    assert.equal(environment.setup_failed, true)
+  })
+
+  test('may have several repositories: the agent starts above them', async () => {
+    makeRepository(local('one'))
+    makeRepository(local('two'))
+    const repositories = [{ local_path: 'one' }, { local_path: 'two', ref: 'v1' }]
+    const { output } = await runIn({ repositories }, 'pwd; cat one/file two/file')
+    assert.equal(output, '/workspace\nthird\nfirst\n')
+  })
+})

@@ -1,0 +1,69 @@
+/** Follow-ups in the instant a run ends: each accepted one is delivered, once and in order. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Cluster, startCluster, until } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { findPostgres } from './support/postgres-server.ts'
+import { shell } from './support/service.ts'
+import { assertWhole, ofType, printed } from './support/traces.ts'
+
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+const RUNS = 100
+const AT_ONCE = 10
+
+describe('follow-ups around the end of a run', { skip }, () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let cluster: Cluster
+  before(async () => {
+    database = await createDatabase()
+    cluster = await startCluster(database.url)
+    await Promise.all([cluster.worker('default'), cluster.worker('default')])
+  })
+  after(async () => {
+    await cluster?.stop()
+    await database?.drop()
+    await stopTestServer()
+  })
+
+  test(`${RUNS} runs, two workers, each message once and in order`, async (t) => {
+    const left = Array.from({ length: RUNS }, (_, index) => index).values()
+    const outcomes = new Map<string, number>()
+    const chase = async (): Promise<void> => {
+      for (const index of left) {
+        for (const outcome of await chaseEnd(index)) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, chase))
+    t.diagnostic(JSON.stringify(Object.fromEntries(outcomes)))
+    // All the ways an ending run can meet a message were met, or the test would prove little.
+    for (const outcome of ['live_session', 'queue_pending', 'handoff_execution'])
+      assert(outcomes.has(outcome))
+  })
+
+  /** One run and two messages, each sent a moment later after the step before was seen to end. */
+  async function chaseEnd(index: number): Promise<string[]> {
+    const { api } = cluster
+    const run_id = await api.create({ prompt: shell(`echo run ${index}`) })
+    const accepted: Array<{ followup_id: string; outcome: string }> = []
+    for (const [steps, message] of ['first', 'second'].entries()) {
+      await until('the step to end', async () => {
+        return ofType(await api.events(run_id), 'tool.result').length > steps
+      })
+      // Spread over what the end of a run and its release take.
+      await wait((index * 7) % 160)
+      accepted.push(
+        await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell(`echo ${message}`) }),
+      )
+    }
+    const run = await api.ended(run_id)
+    const events = await api.events(run_id)
+    const ids = accepted.map(({ followup_id }) => followup_id)
+    const delivered = ofType(events, 'message.user').flatMap(({ data }) => data.followup_id ?? [])
+    assert.equal(run.state, 'SUCCEEDED')
+    assertWhole(events)
+    assert.deepEqual(delivered, ids)
+    assert.equal(printed(events), `run ${index}\nfirst\nsecond\n`)
+    return accepted.map(({ outcome }) => outcome)
+  }
+})

@@ -1,0 +1,278 @@
+/** Workers of a cluster killed, stopped and sent home: their runs go on elsewhere, once. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
+import { type Cluster, startCluster, until, type WorkerRole } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { findPostgres } from './support/postgres-server.ts'
+import { shell } from './support/service.ts'
+import {
+  assertWhole,
+  findProcesses,
+  findWarden,
+  inWorkspace,
+  ofType,
+  printed,
+  sizeInWorkspace,
+  workersOf,
+} from './support/traces.ts'
+
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+
+describe('a cluster', { skip, concurrency: 3 }, () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let cluster: Cluster
+  let markers = 0
+  /** Unique among the arguments of all processes of the machine. */
+  const newMarker = () => `${600 + markers++}${Date.now()}`
+
+  before(async () => {
+    database = await createDatabase()
+    cluster = await startCluster(database.url)
+  })
+  after(async () => {
+    await cluster?.stop()
+    await database?.drop()
+    await stopTestServer()
+  })
+
+  /** Two workers of a pool of their own, a run held in its second step by one of them. */
+  async function holdRun(pool: string) {
+    const workers = await Promise.all([cluster.worker(pool), cluster.worker(pool)])
+    const marker = newMarker()
+    const steps = [
+      'echo one >> done',
+      `echo two >> done; if [ -e waited ]; then cat done; else touch waited; sleep ${marker}; fi`,
+      'echo three',
+    ]
+    const prompt = steps.map(shell).join('\n')
+    const run_id = await cluster.api.create({ prompt, config: { worker_host: pool } })
+    await until('the second step', () => findProcesses(marker).length > 0)
+    const [worker_id] = workersOf(await cluster.api.events(run_id))
+    const holder = workers.find((worker) => worker.worker_id() === worker_id)
+    const other = workers.find((worker) => worker !== holder)
+    assert(holder && other)
+    return { run_id, marker, holder, other }
+  }
+
+  async function assertTakenOver(run_id: string, other: WorkerRole): Promise<void> {
+    const run = await cluster.api.ended(run_id, 60)
+    const events = await cluster.api.events(run_id)
+    assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2])
+    assertWhole(events)
+    assert.equal(workersOf(events)[1], other.worker_id())
+    // The first step once, the one cut off twice.
+    assert.equal(printed(events), 'one\ntwo\ntwo\nthree\n')
+  }
+
+  test('takes the run of a killed worker over', async () => {
+    const { run_id, marker, holder, other } = await holdRun('killed')
+    await holder.end('SIGKILL')
+    await until('the sandbox to die', () => findProcesses(marker).length === 0)
+    await assertTakenOver(run_id, other)
+    assert.equal(ofType(await cluster.api.events(run_id), 'attempt.lost').length, 1)
+  })
+
+  test('freezes what a stopped worker left, takes its run over and hears nothing more of it', async () => {
+    const pool = 'stopped'
+    const workers = await Promise.all([cluster.worker(pool), cluster.worker(pool)])
+    // It prints too, so that the worker has something to write when it awakes.
+    const tick = 'while :; do printf . | tee -a ticks; sleep 0.1; done'
+    const run_id = await cluster.api.create({
+      prompt: shell(`if [ -e ticks ]; then echo taken over; else ${tick}; fi`),
+      config: { worker_host: pool },
+    })
+    const ticks = () => sizeInWorkspace(cluster.data_dir, run_id, 'ticks')
+    await until('the step', () => ticks() > 0)
+    const [first_life] = workersOf(await cluster.api.events(run_id))
+    const holder = workers.find((worker) => worker.worker_id() === first_life)
+    const other = workers.find((worker) => worker !== holder)
+    assert(holder && other && first_life)
+
+    holder.signal('SIGSTOP')
+    // Frozen by the warden while the run still is its worker's: nobody has declared that lost yet.
+    let seen = { ticks: 0, at: 0 }
+    await until('the freeze', () => {
+      if (ticks() !== seen.ticks) seen = { ticks: ticks(), at: performance.now() }
+      return performance.now() - seen.at > 1_000
+    })
+    assert.equal((await cluster.api.get(run_id)).attempt, 1)
+    const run = await cluster.api.ended(run_id, 60)
+    assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2])
+    const length = (await cluster.api.events(run_id)).length
+    assert.equal(ticks(), seen.ticks)
+
+    holder.signal('SIGCONT')
+    const second_life = await until(
+      'a new life',
+      () => holder.worker_id() !== first_life && holder.worker_id(),
+    )
+    const events = await cluster.api.events(run_id)
+    assert.equal(events.length, length)
+    assertWhole(events)
+    assert.deepEqual(workersOf(events), [first_life, other.worker_id()])
+    assert.match(printed(events), /^\.+taken over\n$/)
+
+    await other.end('SIGTERM')
+    const next = await cluster.api.create({ prompt: shell('echo back'), config: { worker_host: pool } })
+    assert.equal((await cluster.api.ended(next)).state, 'SUCCEEDED')
+    assert.deepEqual(workersOf(await cluster.api.events(next)), [second_life])
+  })
+
+  test('lets a run go on after a pause that nobody took for a loss', async () => {
+    const pool = 'paused'
+    const worker = await cluster.worker(pool)
+    const run_id = await cluster.api.create({
+      prompt: shell('for i in $(seq 40); do printf . >> ticks; sleep 0.2; done; wc -c < ticks'),
+      config: { worker_host: pool },
+    })
+    const ticks = () => sizeInWorkspace(cluster.data_dir, run_id, 'ticks')
+    await until('the step', () => ticks() > 0)
+    worker.signal('SIGSTOP')
+    let seen = { ticks: 0, at: 0 }
+    await until('the freeze', () => {
+      if (ticks() !== seen.ticks) seen = { ticks: ticks(), at: performance.now() }
+      return performance.now() - seen.at > 400
+    })
+    worker.signal('SIGCONT')
+    const run = await cluster.api.ended(run_id)
+    const events = await cluster.api.events(run_id)
+    assert.deepEqual([run.state, run.attempt, printed(events)], ['SUCCEEDED', 1, '40\n'])
+    assertWhole(events)
+  })
+
+  test('is left by a worker in order: its run is handed back at a step boundary and counts no loss', async () => {
+    const pool = 'left'
+    const workers = await Promise.all([cluster.worker(pool), cluster.worker(pool)])
+    const marker = newMarker()
+    const steps = [`echo one; until [ -e go ]; do sleep 0.1; done # ${marker}`, 'echo two']
+    const run_id = await cluster.api.create({
+      prompt: steps.map(shell).join('\n'),
+      config: { worker_host: pool },
+    })
+    const events = () => cluster.api.events(run_id)
+    await until('the first step', async () => printed(await events()) === 'one\n')
+    const [holder_id] = workersOf(await events())
+    const holder = workers.find((worker) => worker.worker_id() === holder_id)
+    const other = workers.find((worker) => worker !== holder)
+    assert(holder && other)
+    const gone = holder.end('SIGTERM')
+    await cluster.api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('echo three') })
+    writeFileSync(inWorkspace(cluster.data_dir, run_id, 'go'), '')
+    await gone
+    const run = await cluster.api.ended(run_id)
+    assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2])
+    assertWhole(await events())
+    assert.equal(printed(await events()), 'one\ntwo\nthree\n')
+    assert.deepEqual(workersOf(await events()), [holder_id, other.worker_id()])
+    assert.equal(ofType(await events(), 'attempt.lost').length, 0)
+    assert.equal(await lostAttempts(run_id), 0)
+  })
+
+  test('is left by a worker whose run takes longer than the grace: cut off, handed back, no loss', async () => {
+    const pool = 'grace'
+    const env = { RUNYARD_GRACE_SECONDS: '1' }
+    const workers = await Promise.all([cluster.worker(pool, env), cluster.worker(pool, env)])
+    const marker = newMarker()
+    const run_id = await cluster.api.create({
+      prompt: shell(`if [ -e waited ]; then echo again; else touch waited; sleep ${marker}; fi`),
+      config: { worker_host: pool },
+    })
+    await until('the step', () => findProcesses(marker).length > 0)
+    const [holder_id] = workersOf(await cluster.api.events(run_id))
+    await workers.find((worker) => worker.worker_id() === holder_id)?.end('SIGTERM')
+    assert.deepEqual(findProcesses(marker), [])
+    const run = await cluster.api.ended(run_id)
+    const events = await cluster.api.events(run_id)
+    assert.deepEqual([run.state, run.attempt, printed(events)], ['SUCCEEDED', 2, 'again\n'])
+    assert.equal(ofType(events, 'attempt.lost').length, 0)
+    assertWhole(events)
+  })
+
+  test('ends a run that takes its workers along, five in a row', async () => {
+    const pool = 'poison'
+    const worker = await cluster.worker(pool)
+    const marker = newMarker()
+    const prompt = [shell('echo fine'), shell(`echo in; sleep ${marker}`)].join('\n')
+    const run_id = await cluster.api.create({ prompt, config: { worker_host: pool } })
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      await until(`attempt ${attempt} to be in the step`, async () => {
+        const run = await cluster.api.get(run_id)
+        return run.attempt === attempt && run.state === 'INPROGRESS' && findProcesses(marker).length > 0
+      })
+      // As if it had stopped beating: that this is noticed is another test.
+      await sql`update workers set lost = true where pool = ${pool} and not lost`.execute(cluster.store.db)
+      await until('the sandbox to die', () => findProcesses(marker).length === 0)
+    }
+    const run = await cluster.api.ended(run_id)
+    assert.deepEqual([run.state, run.attempt], ['ERROR', 5])
+    assert.equal(run.status_message?.error_code, 'resource_unavailable')
+    const events = await cluster.api.events(run_id)
+    assertWhole(events)
+    assert.equal(new Set(workersOf(events)).size, 5)
+    assert.equal(printed(events).match(/fine/g)?.length, 1)
+    await worker.end('SIGTERM')
+  })
+
+  test('cancels a run whose worker is dead, at once and for good', async () => {
+    const pool = 'dead'
+    const worker = await cluster.worker(pool)
+    const marker = newMarker()
+    const run_id = await cluster.api.create({
+      prompt: shell(`echo first; sleep ${marker}`),
+      config: { worker_host: pool },
+    })
+    await until('the step', () => findProcesses(marker).length > 0)
+    await worker.end('SIGKILL')
+    await cluster.api.json('POST', `/agent/runs/${run_id}/cancel`)
+    assert.equal((await cluster.api.get(run_id)).state, 'CANCELLED')
+    // A follow-up waits until the dead worker has let go, and is then answered by another.
+    await cluster.api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('echo second') })
+    await cluster.worker(pool)
+    const run = await cluster.api.ended(run_id)
+    const events = await cluster.api.events(run_id)
+    assert.deepEqual([run.state, run.attempt, run.execution], ['SUCCEEDED', 2, 2])
+    assert.match(printed(events), /^(first\n)?second\n$/)
+    assertWhole(events)
+  })
+
+  test('cancels a run that was queued again after a loss', async () => {
+    const pool = 'queued-again'
+    const worker = await cluster.worker(pool)
+    const marker = newMarker()
+    const run_id = await cluster.api.create({
+      prompt: shell(`sleep ${marker}`),
+      config: { worker_host: pool },
+    })
+    await until('the step', () => findProcesses(marker).length > 0)
+    await worker.end('SIGKILL')
+    await until('the run to be queued again', async () => (await cluster.api.get(run_id)).state === 'QUEUED')
+    await cluster.api.json('POST', `/agent/runs/${run_id}/cancel`)
+    await cluster.worker(pool)
+    const next = await cluster.api.create({ prompt: shell('echo next'), config: { worker_host: pool } })
+    assert.equal((await cluster.api.ended(next)).state, 'SUCCEEDED')
+    const run = await cluster.api.get(run_id)
+    assert.deepEqual([run.state, run.attempt], ['CANCELLED', 1])
+    assertWhole(await cluster.api.events(run_id))
+  })
+
+  test('is not harmed by the death of a warden', async () => {
+    const { run_id, marker, holder, other } = await holdRun('unguarded')
+    const before = holder.worker_id()
+    process.kill(findWarden(holder.pid), 'SIGKILL')
+    await until('the unguarded sandbox to die', () => findProcesses(marker).length === 0)
+    const run = await cluster.api.ended(run_id)
+    const events = await cluster.api.events(run_id)
+    assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2])
+    assertWhole(events)
+    const after = await until('a new life', () => holder.worker_id() !== before && holder.worker_id())
+    assert([after, other.worker_id()].includes(workersOf(events)[1] ?? ''))
+  })
+
+  async function lostAttempts(run_id: string): Promise<number | undefined> {
+    const found = await sql<{ lost_attempts: number }>`
+      select lost_attempts from runs where run_id = ${run_id}`.execute(cluster.store.db)
+    return found.rows[0]?.lost_attempts
+  }
+})

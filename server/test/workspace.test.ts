@@ -1,0 +1,211 @@
+/** What goes into a workspace and what is kept of it: attachments, artifacts, idle sandboxes. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
+import { DEFAULT_LIMITS, type SandboxBackend } from '../src/sandbox/sandbox.ts'
+import { readInstallation } from '../src/store/leases.ts'
+import { reapSandboxes } from '../src/worker/reap.ts'
+import { type Cluster, startCluster, until } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { findPostgres } from './support/postgres-server.ts'
+import { openBackend } from './support/sandbox-backends.ts'
+import { shell } from './support/service.ts'
+import { assertWhole, ofType, printed } from './support/traces.ts'
+
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+
+describe('a workspace', { skip }, () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let cluster: Cluster
+  let backend: SandboxBackend
+  before(async () => {
+    database = await createDatabase()
+    cluster = await startCluster(database.url)
+    await cluster.worker('default')
+    const { data_dir, store } = cluster
+    backend = await openBackend('bubblewrap', {
+      data_dir,
+      installation_id: await readInstallation(store.db),
+    })
+  })
+  after(async () => {
+    await cluster?.stop()
+    await database?.drop()
+    await stopTestServer()
+  })
+
+  const followUp = (run_id: string, body: object) =>
+    cluster.api.json('POST', `/agent/runs/${run_id}/followups`, body)
+  const runShell = async (command: string): Promise<string> => {
+    const run_id = await cluster.api.create({ prompt: shell(command) })
+    await cluster.api.ended(run_id)
+    return run_id
+  }
+  const attachment = (file_name: string, text: string) => ({
+    file_name,
+    mime_type: 'text/plain',
+    data: Buffer.from(text).toString('base64'),
+  })
+
+  test('holds the attachments of the prompt and of follow-ups', async () => {
+    const { api } = cluster
+    const run_id = await api.create({
+      prompt: shell('cat attachments/a.txt "attachments/b c.bin" | od -An -c | tr -d " \\n"; echo'),
+      attachments: [attachment('a.txt', 'A\n'), attachment('b c.bin', '\u0000ü')],
+    })
+    await api.ended(run_id)
+    await followUp(run_id, {
+      message: shell('cat /workspace/attachments/a.txt attachments/d.txt'),
+      attachments: [attachment('d.txt', 'D\n')],
+    })
+    const run = await api.ended(run_id)
+    const events = await api.events(run_id)
+    assert.equal(run.state, 'SUCCEEDED')
+    assert.equal(printed(events), 'A\\n\\0303274\nA\nD\n')
+    assert.deepEqual(
+      ofType(events, 'message.user').map(({ data }) => data.attachments?.map(({ path }) => path)),
+      [['attachments/a.txt', 'attachments/b c.bin'], ['attachments/d.txt']],
+    )
+  })
+
+  test('gives its artifacts: files only, changed ones anew and unchanged ones once', async () => {
+    const { api } = cluster
+    const run_id = await runShell(
+      [
+        'cd "$RUNYARD_ARTIFACTS_DIR" && mkdir -p a/b && mkfifo pipe',
+        'echo report > report.md; echo deep > a/b/deep.txt; printf "\\211PNG" > shot.png; : > empty',
+        'ln -s /etc/passwd link.txt; ln -s /etc dir; ln -s report.md inner; touch "$(printf "new\\nline")"',
+      ].join('\n'),
+    )
+    const kept = async () =>
+      ofType(await api.events(run_id), 'artifact.created').map(({ data }) => [
+        data.filepath,
+        data.artifact_type,
+        data.mime_type,
+        data.size_bytes,
+      ])
+    const first = [
+      ['a/b/deep.txt', 'FILE', 'text/plain', 5],
+      ['empty', 'FILE', 'application/octet-stream', 0],
+      ['report.md', 'FILE', 'text/markdown', 7],
+      ['shot.png', 'SCREENSHOT', 'image/png', 4],
+    ]
+    assert.deepEqual(await kept(), first)
+
+    await followUp(run_id, { message: shell('echo changed > artifacts/report.md') })
+    const run = await api.ended(run_id)
+    assert.deepEqual(await kept(), [...first, ['report.md', 'FILE', 'text/markdown', 8]])
+    assert.equal(run.artifacts.length, 5)
+    assertWhole(await api.events(run_id))
+    const downloaded = await Promise.all(
+      run.artifacts.map(({ data }) => download('artifact_uid' in data ? data.artifact_uid : undefined)),
+    )
+    assert.deepEqual(downloaded, ['deep\n', '', 'report\n', '\ufffdPNG', 'changed\n'])
+  })
+
+  async function download(uid: string | undefined): Promise<string> {
+    const { data } = await cluster.api.json<{ data: { download_url: string } }>(
+      'GET',
+      `/agent/artifacts/${uid}`,
+    )
+    const answer = await fetch(data.download_url)
+    assert.equal(answer.status, 200)
+    return answer.text()
+  }
+
+  /** What a worker does every half minute, at the time `now` says. */
+  async function reap(max_idle: number, now?: () => number): Promise<void> {
+    const { store } = cluster
+    const workers = await sql<{ host_id: string }>`select host_id from workers`.execute(store.db)
+    const host_id = workers.rows[0]?.host_id ?? ''
+    await reapSandboxes({ store, backend, settings: { host_id, max_idle }, log: console }, now)
+  }
+  const expire = (run_id: string) =>
+    sql`update sandboxes set idle_until = clock_timestamp() where run_id = ${run_id}`.execute(
+      cluster.store.db,
+    )
+  const workspaceOf = (run_id: string, attempt = 1) =>
+    join(cluster.data_dir, 'sandboxes/bubblewrap', `${run_id}-${attempt}`)
+
+  test('is kept for follow-ups until its idle time is over, and said to be gone after that', async () => {
+    const { api } = cluster
+    const run_id = await runShell('echo kept > file')
+    await followUp(run_id, { message: shell('cat file') })
+    await api.ended(run_id)
+    assert.equal(printed(await api.events(run_id)), 'kept\n')
+
+    await expire(run_id)
+    await reap(100)
+    assert(!existsSync(workspaceOf(run_id)))
+    await followUp(run_id, { message: shell('[ -e file ] || echo fresh') })
+    const run = await api.ended(run_id)
+    const events = await api.events(run_id)
+    assert.equal(run.state, 'SUCCEEDED')
+    assert.equal(printed(events), 'kept\nfresh\n')
+    const restored = ofType(events, 'setup').filter(({ data }) => data.phase === 'restore')
+    assert.equal(restored.length, 2)
+    assert.match(restored[0]?.data.name ?? '', /as it was left/)
+    assert.match(restored[1]?.data.name ?? '', /a fresh workspace/)
+  })
+
+  test('is removed, the least recently used first, when there are too many idle ones', async () => {
+    await reap(0)
+    const [older, newer] = [await runShell('true'), await runShell('true')]
+    await reap(1)
+    assert.deepEqual([existsSync(workspaceOf(older)), existsSync(workspaceOf(newer))], [false, true])
+  })
+
+  test('is left alone while its run is at work or waits', async () => {
+    const { api } = cluster
+    const run_id = await api.create({
+      prompt: shell('touch here; until [ -e go ]; do sleep 0.1; done; echo went'),
+    })
+    await until('the step', () => existsSync(join(workspaceOf(run_id), 'workspace/here')))
+    await expire(run_id)
+    await reap(0, () => Date.now() + 3_600_000)
+    writeFileSync(join(workspaceOf(run_id), 'workspace/go'), '')
+    assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
+    assert.equal(printed(await api.events(run_id)), 'went\n')
+  })
+
+  test('is removed too when its run ended away from its worker', async () => {
+    const { store } = cluster
+    const run_id = await runShell('true')
+    await sql`update sandboxes set idle_until = null where run_id = ${run_id}`.execute(store.db)
+    await reap(100)
+    assert(existsSync(workspaceOf(run_id)))
+    await sql`update runs set updated_at = updated_at - interval '11 minutes' where run_id = ${run_id}`.execute(
+      store.db,
+    )
+    await reap(100)
+    assert(!existsSync(workspaceOf(run_id)))
+  })
+
+  test('without a row is an orphan, once it is old enough not to be on its way', async () => {
+    const run_id = randomUUID()
+    const spec = { run_id, attempt: 1, limits: DEFAULT_LIMITS, egress: 'none', env: {} } as const
+    await backend.create(spec)
+    await reap(100)
+    assert(existsSync(workspaceOf(run_id)))
+    await reap(100, () => Date.now() + 61_000)
+    assert(!existsSync(workspaceOf(run_id)))
+  })
+
+  test('is removed by the worker itself when many short runs leave more than may be kept', async () => {
+    const { api, data_dir } = cluster
+    await reap(0)
+    const env = { RUNYARD_MAX_IDLE_SANDBOXES: '1', RUNYARD_SLOTS: '2' }
+    const worker = await cluster.worker('few', env)
+    const ids = await Promise.all(
+      Array.from({ length: 9 }, () => api.create({ prompt: shell('true'), config: { worker_host: 'few' } })),
+    )
+    await Promise.all(ids.map((run_id) => api.ended(run_id)))
+    const left = () =>
+      readdirSync(join(data_dir, 'sandboxes/bubblewrap')).filter((name) => ids.includes(name.slice(0, 36)))
+    await until('most of them to be removed', () => left().length <= 4, 20)
+    await worker.end('SIGTERM')
+  })
+})

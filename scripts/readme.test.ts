@@ -31,7 +31,7 @@ after(async () => {
 })
 
 test('the curl examples work as printed', async () => {
-  const script = /<!-- test: curl -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1]
+  const script = /<!-- test: curl -->\n```sh\n([\s\S]*?\n)```\n/.exec(readme)?.[1]
   assert(script)
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: directory,

@@ -84,7 +84,7 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
       config: { worker_host: pool },
     })
     const ticks = () => sizeInWorkspace(cluster.data_dir, run_id, 'ticks')
-    await until('the step', () => ticks() > 0)
+    await until('the step', async () => printed(await cluster.api.events(run_id)) !== '')
     const [first_life] = workersOf(await cluster.api.events(run_id))
     const holder = workers.find((worker) => worker.worker_id() === first_life)
     const other = workers.find((worker) => worker !== holder)

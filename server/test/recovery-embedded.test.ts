@@ -21,7 +21,7 @@ const start = async (options: Parameters<typeof startService>[0] = {}): Promise<
 }
 after(() => Promise.all([...started].map((service) => service.stop())))
 
-describe('the embedded service', { concurrency: true }, () => {
+describe('the embedded service', { concurrency: 2 }, () => {
   test('goes on with a run after kill -9, without repeating a finished step', async () => {
     const data_dir = temporaryDirectory('data')
     const first = await start({ data_dir })

@@ -37,7 +37,7 @@ describe('an outage of the database', { skip }, () => {
     }
   }
 
-  test('any answer may be lost: what was said is said again and counts once', async () => {
+  test('any answer may be lost: what was said is said again and counts once', async (t) => {
     const proxy = await startCuttingProxy(server.url, [
       /from claim\(/,
       /from runs r join principals c/,
@@ -53,6 +53,7 @@ describe('an outage of the database', { skip }, () => {
       /SUCCEEDED/,
       /set worker_id = null/,
     ])
+    t.after(() => proxy.close())
     const prompt = [
       'until [ -e attachments/go ]; do sleep 0.1; done; echo one',
       'echo two > artifacts/two; cat artifacts/two',
@@ -72,7 +73,6 @@ describe('an outage of the database', { skip }, () => {
     assert.equal(ofType(events, 'artifact.created').length, 1)
     assert.deepEqual(proxy.left(), [])
     await worker.end('SIGTERM')
-    proxy.close()
   })
 
   test('a log is complete though connections are torn while it is written', async () => {

@@ -23,6 +23,7 @@ import {
   removeControlGroup,
   thawControlGroup,
 } from './control-group.ts'
+import { isEmptyFolder } from './empty-folder.ts'
 import { type RunningCommand, superviseExec } from './exec-handle.ts'
 import { makeFileOperations } from './file-operations.ts'
 import { isMarkedBy, makeMarker, readArguments, signalTree } from './process-tree.ts'
@@ -263,6 +264,7 @@ class Bubblewrap implements SandboxBackend {
       workspace: '/workspace',
       exec: (options) => exec(options, { ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
+      isEmpty: (folder) => isEmptyFolder(join(this.#places(record.id).workspace, folder)),
       killAll: () => this.kill(ref),
       destroy: () => this.destroy(ref),
     }

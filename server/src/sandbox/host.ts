@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { isEmptyFolder } from './empty-folder.ts'
 import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
 import { makeFileOperations, quote } from './file-operations.ts'
 import { isMarkedBy, makeMarker, readEnvironment, signalTree } from './process-tree.ts'
@@ -135,6 +136,7 @@ class Host implements SandboxBackend {
         import_bytes: spec.limits.disk_bytes,
         locate: (path) => this.#locate(record.id, path),
       }),
+      isEmpty: (folder) => isEmptyFolder(join(this.#workspace(record.id), folder)),
       killAll: () => this.kill(ref),
       destroy: () => this.destroy(ref),
     }

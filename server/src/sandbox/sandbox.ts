@@ -132,6 +132,11 @@ export interface Sandbox {
   /** `null` when nothing is there. Does not follow a symlink at the end of the path. */
   stat(path: string): Promise<FileStat | null>
   deleteFile(path: string): Promise<void>
+  /**
+   * Whether a folder of the workspace surely holds nothing, told without running a command. Absent where only a command
+   * could tell.
+   */
+  isEmpty?(folder: string): Promise<boolean>
   /** Unpacks an uncompressed tar below `path` (default `/workspace`), inside, as the sandbox's user. */
   importTar(stream: Readable, path?: string): Promise<void>
   /** An uncompressed tar of `path` (default `/workspace`). */

@@ -44,6 +44,8 @@ export async function collectArtifacts(
   signal: AbortSignal,
 ): Promise<void> {
   const { store, blobs, watch, log } = context
+  // Most turns leave nothing, and a command costs more than all else the end of a turn does.
+  if (await sandbox.isEmpty?.(DIRECTORY)) return
   const names = await findFiles(sandbox)
   if (names.length === 0) return
   if (names.length > MAX_FILES) log.warn({ ...lease, files: names.length }, 'Only 100 artifacts were kept.')
@@ -81,7 +83,6 @@ export async function collectArtifacts(
   }
 }
 
-/** Names by one command: most turns leave nothing, and a command costs more than all else the end of a turn does. */
 async function findFiles(sandbox: Sandbox): Promise<string[]> {
   const { output } = sandbox.exec({
     command: `[ ! -d ${DIRECTORY} ] || exec find ${DIRECTORY} -maxdepth ${MAX_DEPTH} -type f -print0`,

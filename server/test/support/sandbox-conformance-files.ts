@@ -41,6 +41,24 @@ export function testFiles(subject: Subject): void {
     await sandbox.destroy()
   })
 
+  test('tells an empty folder from one that holds something, leads elsewhere or is none', async () => {
+    const sandbox = await create({ folders: ['empty', 'full'] })
+    await run(sandbox, 'mkdir full/folder; mkdir target; ln -s target link; touch file')
+    const { isEmpty } = sandbox
+    // Docker has no look from outside.
+    assert.equal(isEmpty === undefined, subject.name === 'docker')
+    for (const [folder, empty] of [
+      ['empty', true],
+      ['missing', true],
+      ['full', false],
+      ['link', false],
+      ['file', false],
+    ] as const) {
+      if (isEmpty) assert.equal(await isEmpty(folder), empty, folder)
+    }
+    await sandbox.destroy()
+  })
+
   test('names what is wrong with a path', async () => {
     const sandbox = await create()
     await sandbox.writeFile('big', Buffer.alloc(2000))

@@ -38,7 +38,13 @@ if (findPostgres()) {
 }
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
-const stream = run({ files, concurrency: 2, timeout: long ? 3_600_000 : 300_000 })
+const stream = run({
+  files,
+  concurrency: 2,
+  timeout: long ? 3_600_000 : 300_000,
+  // A connection that the Docker engine leaves open after the last test must not keep a file from ending.
+  execArgv: ['--test-force-exit'],
+})
 stream.on('test:pass', (event) => {
   if (event.details.type === 'suite') return
   if (event.skip !== undefined || event.todo !== undefined) counts.skipped += 1

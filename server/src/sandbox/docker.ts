@@ -143,7 +143,14 @@ class DockerBackend implements SandboxBackend {
     for (const other of containers)
       if (other.attempt < spec.attempt)
         await ignoreStatus([404, 409], this.#docker.getContainer(other.name).remove({ force: true, v: true }))
-    await ignoreStatus([304], container.start())
+    try {
+      await ignoreStatus([304], container.start())
+    } catch (error) {
+      // A later attempt may have removed it since: it owns the sandbox.
+      const owners = await this.#containersOf(ref.id)
+      if (owners.some((other) => other.attempt > spec.attempt)) return null
+      throw error
+    }
     return this.#open(ref, spec, container)
   }
 

@@ -43,6 +43,10 @@ export const inWorkspace = (data_dir: string, run_id: string, name: string): str
 export const sizeInWorkspace = (data_dir: string, run_id: string, name: string): number =>
   statSync(inWorkspace(data_dir, run_id, name), { throwIfNoEntry: false })?.size ?? 0
 
+/** When it was last written, in milliseconds since 1970. */
+export const modifiedInWorkspace = (data_dir: string, run_id: string, name: string): number =>
+  statSync(inWorkspace(data_dir, run_id, name)).mtimeMs
+
 /** A log is whole when its sequences are 1, 2, 3 … without gaps or repeats. */
 export function assertWhole(events: readonly RunEvent[]): void {
   assert.deepEqual(

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { ErrorBody } from '../server/src/contract/error.ts'
 import { MessageDelta } from '../server/src/contract/event.ts'
 import { buildOpenApi } from '../server/src/contract/openapi.ts'
+import { WebhookEvent } from '../server/src/contract/webhook.ts'
 
 const checking = process.argv.includes('--check')
 const root = new URL('../', import.meta.url)
@@ -23,7 +24,8 @@ function write(name: string, text: string): void {
   else writeFileSync(file, text)
 }
 
-write('openapi.json', `${JSON.stringify(buildOpenApi(version, [ErrorBody, MessageDelta]), null, 2)}\n`)
+const named = [ErrorBody, MessageDelta, WebhookEvent]
+write('openapi.json', `${JSON.stringify(buildOpenApi(version, named), null, 2)}\n`)
 const types = execFileSync('node_modules/.bin/openapi-typescript', ['openapi.json', '--alphabetize'], {
   cwd: root,
   encoding: 'utf8',

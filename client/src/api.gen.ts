@@ -286,6 +286,27 @@ export interface components {
             /** @description Pool of workers; default `default`. */
             worker_host?: string;
         };
+        ArtifactCreatedEvent: {
+            data: components["schemas"]["ArtifactCreatedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "artifact.created";
+        };
+        ArtifactCreatedEventData: {
+            artifact_type: string;
+            artifact_uid: string;
+            filename: string;
+            filepath: string;
+            mime_type: string;
+            size_bytes: number;
+        };
         ArtifactItem: {
             /** @constant */
             artifact_type: "PLAN";
@@ -385,6 +406,42 @@ export interface components {
             data: string;
             file_name: string;
             mime_type: string;
+        };
+        AttemptLostEvent: {
+            data: components["schemas"]["AttemptLostEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "attempt.lost";
+        };
+        AttemptLostEventData: {
+            attempt: number;
+            reason: string;
+        };
+        AttemptStartedEvent: {
+            data: components["schemas"]["AttemptStartedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "attempt.started";
+        };
+        AttemptStartedEventData: {
+            attempt: number;
+            execution: number;
+            pool: string;
+            worker_id: string;
         };
         Conversation: {
             conversation_id: string;
@@ -522,6 +579,59 @@ export interface components {
          * @enum {string}
          */
         ErrorCode: "invalid_request" | "integration_not_configured" | "authentication_required" | "external_authentication_required" | "not_authorized" | "feature_not_available" | "budget_exceeded" | "insufficient_credits" | "integration_disabled" | "content_policy_violation" | "resource_not_found" | "conflict" | "operation_not_supported" | "resource_unavailable" | "internal_error" | "environment_setup_failed";
+        ErrorEvent: {
+            data: components["schemas"]["ErrorEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "error";
+        };
+        ErrorEventData: {
+            error_code: components["schemas"]["ErrorCode"];
+            message: string;
+            retryable: boolean;
+        };
+        FollowupAcceptedEvent: {
+            data: components["schemas"]["FollowupAcceptedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "followup.accepted";
+        };
+        FollowupAcceptedEventData: {
+            author?: string;
+            followup_id: string;
+            message: string;
+            outcome: string;
+        };
+        FollowupDeliveredEvent: {
+            data: components["schemas"]["FollowupDeliveredEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "followup.delivered";
+        };
+        FollowupDeliveredEventData: {
+            followup_id: string;
+        };
         /** @enum {string} */
         FollowupOutcome: "queued_prompt" | "live_session" | "handoff_execution" | "queue_pending";
         HarnessConfig: {
@@ -532,6 +642,23 @@ export interface components {
              * @enum {string}
              */
             type?: "oz" | "claude" | "codex" | "gemini" | "opencode" | "runbook";
+        };
+        InterruptedEvent: {
+            data: components["schemas"]["InterruptedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "interrupted";
+        };
+        InterruptedEventData: {
+            attempt: number;
+            by?: string;
         };
         InterruptResponse: {
             run_id: string;
@@ -566,9 +693,50 @@ export interface components {
             url?: string;
             warp_id?: string;
         };
+        MessageAssistantEvent: {
+            data: components["schemas"]["MessageAssistantEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "message.assistant";
+        };
+        MessageAssistantEventData: {
+            message_id: string;
+            text: string;
+        };
         MessageDelta: {
             message_id: string;
             offset: number;
+            text: string;
+        };
+        MessageUserEvent: {
+            data: components["schemas"]["MessageUserEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "message.user";
+        };
+        MessageUserEventData: {
+            attachments?: {
+                file_name: string;
+                mime_type: string;
+                path: string;
+            }[];
+            author?: string;
+            followup_id?: string;
+            message_id: string;
             text: string;
         };
         Model: {
@@ -582,6 +750,27 @@ export interface components {
         PageInfo: {
             has_next_page: boolean;
             next_cursor?: string;
+        };
+        ReasoningEvent: {
+            data: components["schemas"]["ReasoningEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "reasoning";
+        };
+        ReasoningEventData: {
+            message_id: string;
+            /** @description What the provider needs to be given back, such as a signature. */
+            provider_metadata?: {
+                [key: string]: unknown;
+            };
+            text: string;
         };
         RequestUsage: {
             /** @description US dollars, where the price of the model is known. */
@@ -644,299 +833,7 @@ export interface components {
             uid: string;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: {
-            data: {
-                attempt: number;
-                execution: number;
-                previous_state?: components["schemas"]["RunState"];
-                state: components["schemas"]["RunState"];
-                status_message?: components["schemas"]["RunStatusMessage"];
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "run.state";
-        } | {
-            data: {
-                attempt: number;
-                execution: number;
-                pool: string;
-                worker_id: string;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "attempt.started";
-        } | {
-            data: {
-                attempt: number;
-                reason: string;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "attempt.lost";
-        } | {
-            data: {
-                duration_ms?: number;
-                exit_code?: number | null;
-                /** @description The backend, repository or command. */
-                name: string;
-                /** @description The end of what it printed. */
-                output?: string;
-                /**
-                 * @description What was done: making the sandbox, restoring a workspace, a clone, a setup command.
-                 * @enum {string}
-                 */
-                phase: "sandbox" | "restore" | "clone" | "command";
-                /** @enum {string} */
-                status: "started" | "finished" | "failed";
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "setup";
-        } | {
-            data: {
-                attachments?: {
-                    file_name: string;
-                    mime_type: string;
-                    path: string;
-                }[];
-                author?: string;
-                followup_id?: string;
-                message_id: string;
-                text: string;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "message.user";
-        } | {
-            data: {
-                message_id: string;
-                text: string;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "message.assistant";
-        } | {
-            data: {
-                message_id: string;
-                /** @description What the provider needs to be given back, such as a signature. */
-                provider_metadata?: {
-                    [key: string]: unknown;
-                };
-                text: string;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "reasoning";
-        } | {
-            data: {
-                input: {
-                    [key: string]: unknown;
-                };
-                name: string;
-                provider_metadata?: {
-                    [key: string]: unknown;
-                };
-                /** @description A short line for people. */
-                title?: string;
-                tool_call_id: string;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "tool.call";
-        } | {
-            data: {
-                /** @enum {string} */
-                stream: "stdout" | "stderr";
-                text: string;
-                tool_call_id: string;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "tool.output";
-        } | {
-            data: {
-                duration_ms?: number;
-                exit_code?: number | null;
-                is_error: boolean;
-                /** @description What the agent was told, where it is not the output itself. */
-                output?: string;
-                tool_call_id: string;
-                truncated_bytes?: number;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "tool.result";
-        } | {
-            data: {
-                author?: string;
-                followup_id: string;
-                message: string;
-                outcome: string;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "followup.accepted";
-        } | {
-            data: {
-                followup_id: string;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "followup.delivered";
-        } | {
-            data: {
-                attempt: number;
-                by?: string;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "interrupted";
-        } | {
-            data: {
-                artifact_type: string;
-                artifact_uid: string;
-                filename: string;
-                filepath: string;
-                mime_type: string;
-                size_bytes: number;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "artifact.created";
-        } | {
-            data: {
-                cached_input_tokens?: number;
-                inference_cost_usd?: number;
-                input_tokens: number;
-                model_id: string;
-                output_tokens: number;
-                total_tokens: number;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "usage";
-        } | {
-            data: {
-                error_code: components["schemas"]["ErrorCode"];
-                message: string;
-                retryable: boolean;
-            };
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            occurred_at: string;
-            run_id: string;
-            /** @description Place in the log: from 1, without gaps. */
-            sequence: number;
-            /** @constant */
-            type: "error";
-        };
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             attachments?: components["schemas"]["Attachment"][];
             message?: string;
@@ -1030,11 +927,159 @@ export interface components {
          * @enum {string}
          */
         RunState: "QUEUED" | "PENDING" | "CLAIMED" | "INPROGRESS" | "SUCCEEDED" | "FAILED" | "ERROR" | "BLOCKED" | "CANCELLED";
+        RunStateEvent: {
+            data: components["schemas"]["RunStateEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "run.state";
+        };
+        RunStateEventData: {
+            attempt: number;
+            execution: number;
+            previous_state?: components["schemas"]["RunState"];
+            state: components["schemas"]["RunState"];
+            status_message?: components["schemas"]["RunStatusMessage"];
+        };
         /** @description Why the run is in its state, for a person to act on. */
         RunStatusMessage: {
             error_code?: components["schemas"]["ErrorCode"];
             message: string;
             retryable?: boolean;
+        };
+        SetupEvent: {
+            data: components["schemas"]["SetupEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "setup";
+        };
+        SetupEventData: {
+            duration_ms?: number;
+            exit_code?: number | null;
+            /** @description The backend, repository or command. */
+            name: string;
+            /** @description The end of what it printed. */
+            output?: string;
+            /**
+             * @description What was done: making the sandbox, restoring a workspace, a clone, a setup command.
+             * @enum {string}
+             */
+            phase: "sandbox" | "restore" | "clone" | "command";
+            /** @enum {string} */
+            status: "started" | "finished" | "failed";
+        };
+        ToolCallEvent: {
+            data: components["schemas"]["ToolCallEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "tool.call";
+        };
+        ToolCallEventData: {
+            input: {
+                [key: string]: unknown;
+            };
+            name: string;
+            provider_metadata?: {
+                [key: string]: unknown;
+            };
+            /** @description A short line for people. */
+            title?: string;
+            tool_call_id: string;
+        };
+        ToolOutputEvent: {
+            data: components["schemas"]["ToolOutputEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "tool.output";
+        };
+        ToolOutputEventData: {
+            /** @enum {string} */
+            stream: "stdout" | "stderr";
+            text: string;
+            tool_call_id: string;
+        };
+        ToolResultEvent: {
+            data: components["schemas"]["ToolResultEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "tool.result";
+        };
+        ToolResultEventData: {
+            duration_ms?: number;
+            exit_code?: number | null;
+            is_error: boolean;
+            /** @description What the agent was told, where it is not the output itself. */
+            output?: string;
+            tool_call_id: string;
+            truncated_bytes?: number;
+        };
+        UsageEvent: {
+            data: components["schemas"]["UsageEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "usage";
+        };
+        UsageEventData: {
+            cached_input_tokens?: number;
+            inference_cost_usd?: number;
+            input_tokens: number;
+            model_id: string;
+            output_tokens: number;
+            total_tokens: number;
+        };
+        WebhookEvent: {
+            data: {
+                run_id: string;
+                state: components["schemas"]["RunState"];
+            };
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            timestamp: string;
+            /** @enum {string} */
+            type: "run.created" | "run.started" | "run.blocked" | "run.succeeded" | "run.failed" | "run.errored" | "run.cancelled";
         };
     };
     responses: never;

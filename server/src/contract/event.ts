@@ -105,14 +105,20 @@ export interface StoredEvent<T extends EventType> {
   data: EventData<T>
 }
 
+/** `run.state` is `RunStateEvent` in the clients. */
+const nameOf = (type: EventType): string =>
+  `${type.replace(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Event`
+
 const variants = (Object.keys(EVENT_DATA) as EventType[]).map((type) =>
-  z.object({
-    sequence: z.int().meta({ description: 'Place in the log: from 1, without gaps.' }),
-    run_id: z.string(),
-    type: z.literal(type),
-    occurred_at: Timestamp,
-    data: EVENT_DATA[type],
-  }),
+  z
+    .object({
+      sequence: z.int().meta({ description: 'Place in the log: from 1, without gaps.' }),
+      run_id: z.string(),
+      type: z.literal(type),
+      occurred_at: Timestamp,
+      data: EVENT_DATA[type].meta({ id: `${nameOf(type)}Data` }),
+    })
+    .meta({ id: nameOf(type) }),
 )
 export const RunEventBody = z
   .discriminatedUnion('type', variants as [(typeof variants)[number], ...typeof variants])

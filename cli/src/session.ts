@@ -35,7 +35,11 @@ export function openSession(options: ClientOptions): Session {
     directory: process.cwd(),
   })
   return {
-    client: new Runyard({ ...connection, headers: { 'x-runyard-source': 'CLI' } }),
+    client: new Runyard({
+      apiKey: connection.api_key,
+      baseURL: connection.base_url,
+      defaultHeaders: { 'x-runyard-source': 'CLI' },
+    }),
     output: openOutput({ format: options.output, raw: options.raw }),
   }
 }

@@ -1,4 +1,5 @@
-import { type RequestOptions, requestJson, type Transport } from './request.ts'
+import type { APIPromise } from './api-promise.ts'
+import { type RequestOptions, request, requestJson, type Transport } from './request.ts'
 import type { ArtifactResponse } from './schemas.ts'
 
 /** `client.artifacts` */
@@ -10,8 +11,18 @@ export class Artifacts {
   }
 
   /** What the artifact is, with a link to its bytes (`data.download_url`) that works without a key for 15 minutes. */
-  retrieve(artifact_uid: string, options?: RequestOptions): Promise<ArtifactResponse> {
+  retrieve(artifact_uid: string, options?: RequestOptions): APIPromise<ArtifactResponse> {
     const path = `/agent/artifacts/${encodeURIComponent(artifact_uid)}`
     return requestJson(this.#transport, { method: 'GET', path }, options)
+  }
+
+  /**
+   * The bytes of the artifact, unread, so that large ones can be streamed: `await (await download(uid)).blob()`. The signed
+   * link is asked without the key.
+   */
+  async download(artifact_uid: string, options?: RequestOptions): Promise<Response> {
+    const { data } = await this.retrieve(artifact_uid, options)
+    const bare: Transport = { ...this.#transport, baseURL: data.download_url, apiKey: null }
+    return request(bare, { method: 'GET', path: '', accept: '*/*' }, options, async (response) => response)
   }
 }

@@ -1,61 +1,138 @@
+import type { APIPromise } from './api-promise.ts'
 import { Artifacts } from './artifacts.ts'
 import { Environments } from './environments.ts'
 import { RunyardError } from './errors.ts'
+import { type Logger, type LogLevel, limitLogger, parseLogLevel } from './log.ts'
 import { Models } from './models.ts'
-import type { Transport } from './request.ts'
+import type { QueryParams } from './query.ts'
+import { type ApiRequest, type RequestOptions, requestJson, type Transport } from './request.ts'
 import { Runs } from './runs.ts'
+import { isBrowser, readEnvironment } from './runtime.ts'
+import { Webhooks } from './webhooks.ts'
 
 const API_PATH = '/api/v1'
 /** Where `runyard dev` listens. */
 const DEFAULT_BASE_URL = 'http://127.0.0.1:4200'
 
 export interface RunyardOptions {
-  /** Default: the environment variable RUNYARD_API_KEY. */
-  api_key?: string | undefined
+  /** Default: the environment variable RUNYARD_API_KEY. Null: none is sent, as in a page with a session cookie. */
+  apiKey?: string | null | undefined
   /** Address of the service, with or without `/api/v1`. Default: RUNYARD_BASE_URL, then http://127.0.0.1:4200. */
-  base_url?: string | undefined
+  baseURL?: string | undefined
   /** Milliseconds for each attempt of a request, its body included; default 60 000. */
   timeout?: number | undefined
   /** How often a request is repeated after an error that may pass; default 2. */
-  max_retries?: number | undefined
+  maxRetries?: number | undefined
   /** Sent with every request. */
-  headers?: Record<string, string> | undefined
+  defaultHeaders?: Record<string, string> | undefined
+  defaultQuery?: QueryParams | undefined
   /** What is called instead of the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined
+  /** Passed on to every `fetch`: what only one runtime has, such as a `dispatcher` for proxies. */
+  fetchOptions?: RequestInit | undefined
+  /** off, error, warn (default), info (one line a request) or debug (headers too). Default: RUNYARD_LOG. */
+  logLevel?: LogLevel | undefined
+  /** Default: `console`. Keys, cookies and signatures never reach it. */
+  logger?: Logger | undefined
+  /** For `webhooks.unwrap`. Default: RUNYARD_WEBHOOK_SECRET. */
+  webhookSecret?: string | undefined
+  /** Allows a key in a browser, where everybody who opens the page can read it. */
+  dangerouslyAllowBrowser?: boolean | undefined
+}
+
+/** A request that no method covers. */
+export interface RawOptions extends RequestOptions {
+  /** Sent as JSON. */
+  body?: unknown
 }
 
 /**
- * A connection to a Runyard service.
+ * A connection to a Runyard service. Cheap; holds nothing that has to be closed.
  *
  *     const client = new Runyard()
- *     const { run_id } = await client.runs.create({ prompt: 'Fix the failing test.' })
- *     const run = await client.runs.wait(run_id)
+ *     const run = await client.runs.createAndWait({ prompt: 'Mend the failing test.' })
  */
 export class Runyard {
   /** With `/api/v1`, without a slash at the end. */
-  readonly base_url: string
+  readonly baseURL: string
   readonly runs: Runs
   readonly environments: Environments
   readonly models: Models
   readonly artifacts: Artifacts
+  readonly webhooks: Webhooks
+  readonly #options: RunyardOptions
+  readonly #transport: Transport
 
   constructor(options: RunyardOptions = {}) {
-    const transport: Transport = {
-      base_url: normaliseBaseUrl(
-        options.base_url || environmentVariable('RUNYARD_BASE_URL') || DEFAULT_BASE_URL,
-      ),
-      api_key: requireKey(options.api_key ?? environmentVariable('RUNYARD_API_KEY')),
-      timeout: options.timeout ?? 60_000,
-      max_retries: options.max_retries ?? 2,
-      headers: options.headers ?? {},
-      // Browsers refuse a `fetch` that is called as a method of something else.
-      fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-    }
-    this.base_url = transport.base_url
+    const transport = createTransport(options)
+    this.#options = options
+    this.#transport = transport
+    this.baseURL = transport.baseURL
     this.runs = new Runs(transport)
     this.environments = new Environments(transport)
     this.models = new Models(transport)
     this.artifacts = new Artifacts(transport)
+    this.webhooks = new Webhooks(options.webhookSecret ?? readEnvironment('RUNYARD_WEBHOOK_SECRET'))
+  }
+
+  /** A client that differs from this one in these options. */
+  withOptions(options: RunyardOptions): Runyard {
+    return new Runyard({ ...this.#options, ...options })
+  }
+
+  /** Asks for a path below `baseURL` that no method covers. So do `post`, `put`, `patch` and `delete`. */
+  get<T = unknown>(path: string, options?: RequestOptions): APIPromise<T> {
+    return this.#send('GET', path, options)
+  }
+
+  post<T = unknown>(path: string, options?: RawOptions): APIPromise<T> {
+    return this.#send('POST', path, options)
+  }
+
+  put<T = unknown>(path: string, options?: RawOptions): APIPromise<T> {
+    return this.#send('PUT', path, options)
+  }
+
+  patch<T = unknown>(path: string, options?: RawOptions): APIPromise<T> {
+    return this.#send('PATCH', path, options)
+  }
+
+  delete<T = unknown>(path: string, options?: RawOptions): APIPromise<T> {
+    return this.#send('DELETE', path, options)
+  }
+
+  #send<T>(method: ApiRequest['method'], path: string, options: RawOptions = {}): APIPromise<T> {
+    // Another address would be given the key.
+    if (!path.startsWith('/')) throw new RunyardError(`The path must begin with a slash: '${path}'.`)
+    const { body, ...request } = options
+    return requestJson(this.#transport, { method, path, body }, request)
+  }
+}
+
+function createTransport(options: RunyardOptions): Transport {
+  const apiKey = requireKey(
+    options.apiKey === undefined ? readEnvironment('RUNYARD_API_KEY') : options.apiKey,
+  )
+  if (apiKey !== null && isBrowser() && !options.dangerouslyAllowBrowser) {
+    throw new RunyardError(
+      'In a browser everybody can read the API key. Use it on a server, or set dangerouslyAllowBrowser.',
+    )
+  }
+  if (!options.fetch && typeof globalThis.fetch !== 'function') {
+    throw new RunyardError('There is no global fetch here: pass one as `fetch`.')
+  }
+  const level = parseLogLevel(options.logLevel ?? readEnvironment('RUNYARD_LOG'))
+  return {
+    baseURL: normaliseBaseUrl(options.baseURL || readEnvironment('RUNYARD_BASE_URL') || DEFAULT_BASE_URL),
+    apiKey,
+    timeout: options.timeout ?? 60_000,
+    maxRetries: options.maxRetries ?? 2,
+    defaultHeaders: options.defaultHeaders ?? {},
+    defaultQuery: options.defaultQuery ?? {},
+    // Browsers refuse a `fetch` that is called as a method of something else.
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    fetchOptions: options.fetchOptions ?? {},
+    log: limitLogger(options.logger ?? console, level),
   }
 }
 
@@ -63,7 +140,7 @@ function normaliseBaseUrl(text: string): string {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
     throw new RunyardError(
-      'base_url must be an http or https address without credentials, query and fragment.',
+      'baseURL must be an http or https address without credentials, query and fragment.',
     )
   }
   const path = url.pathname.replace(/\/+$/, '')
@@ -71,19 +148,10 @@ function normaliseBaseUrl(text: string): string {
 }
 
 /** Checked here, because `fetch` would quote the key in its complaint about the header. */
-function requireKey(key: string | undefined): string {
+function requireKey(key: string | null | undefined): string | null {
+  if (key === null) return null
   const trimmed = key?.trim()
-  if (!trimmed) throw new RunyardError('An API key is needed: pass api_key or set RUNYARD_API_KEY.')
+  if (!trimmed) throw new RunyardError('An API key is needed: pass apiKey or set RUNYARD_API_KEY.')
   if (!/^[\x21-\x7e]+$/.test(trimmed)) throw new RunyardError('The API key holds characters that no key has.')
   return trimmed
-}
-
-/** Undefined where there is no environment, as in browsers. */
-function environmentVariable(name: string): string | undefined {
-  try {
-    return globalThis.process?.env?.[name]
-  } catch {
-    // Deno without permission to read the environment.
-    return undefined
-  }
 }

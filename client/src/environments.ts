@@ -1,3 +1,4 @@
+import type { APIPromise } from './api-promise.ts'
 import { type RequestOptions, requestJson, type Transport } from './request.ts'
 import type {
   Environment,
@@ -16,16 +17,16 @@ export class Environments {
     this.#transport = transport
   }
 
-  create(environment: EnvironmentConfig, options?: RequestOptions): Promise<Environment> {
+  create(environment: EnvironmentConfig, options?: RequestOptions): APIPromise<Environment> {
     return requestJson(this.#transport, { method: 'POST', path: PATH, body: environment }, options)
   }
 
-  retrieve(environment_id: string, options?: RequestOptions): Promise<Environment> {
+  retrieve(environment_id: string, options?: RequestOptions): APIPromise<Environment> {
     const path = `${PATH}/${encodeURIComponent(environment_id)}`
     return requestJson(this.#transport, { method: 'GET', path }, options)
   }
 
-  list(params: ListEnvironmentsParams = {}, options?: RequestOptions): Promise<ListEnvironmentsResponse> {
+  list(params: ListEnvironmentsParams = {}, options?: RequestOptions): APIPromise<ListEnvironmentsResponse> {
     return requestJson(this.#transport, { method: 'GET', path: PATH, query: params }, options)
   }
 }

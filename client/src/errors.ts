@@ -14,7 +14,9 @@
  *     ├─ APIConnectionError        no answer
  *     │  └─ APITimeoutError            not within the timeout
  *     ├─ APIUserAbortError         the caller's signal fired
- *     └─ RunFailedError            `runs.wait`: the run ended without success
+ *     ├─ APIResponseValidationError  the run's result is not what its output schema asks for
+ *     ├─ RunFailedError            `runs.wait`: the run ended without success
+ *     └─ WebhookVerificationError  `webhooks.unwrap`: not sent by the service, or too long ago
  */
 import type { ProblemDetails, RunItem } from './schemas.ts'
 
@@ -79,6 +81,9 @@ export class APIConnectionError extends RunyardError {}
 export class APITimeoutError extends APIConnectionError {}
 export class APIUserAbortError extends RunyardError {}
 
+export class APIResponseValidationError extends RunyardError {}
+export class WebhookVerificationError extends RunyardError {}
+
 /** The run ended as FAILED, ERROR or CANCELLED; `run` is the run as it ended. */
 export class RunFailedError extends RunyardError {
   readonly run: RunItem
@@ -102,7 +107,9 @@ const named = {
   APIConnectionError,
   APITimeoutError,
   APIUserAbortError,
+  APIResponseValidationError,
   RunFailedError,
+  WebhookVerificationError,
 }
 // Written out as strings, since minifiers rename classes.
 for (const [name, type] of Object.entries(named)) type.prototype.name = name
@@ -132,6 +139,8 @@ function asProblem(body: unknown): Partial<ProblemDetails> | undefined {
 
 function describeAnswer({ status, status_text, headers }: ErrorAnswer): string {
   const location = headers.get('location')
-  if (location) return `The server redirects to ${location}, which is not followed. Is base_url right?`
-  return `The server answered ${status}${status_text ? ` ${status_text}` : ''} without saying why. Is base_url right?`
+  // Browsers hide a redirect that is not followed: its status reads 0.
+  if (location || status === 0)
+    return `The server redirects to ${location ?? 'another address'}, which is not followed. Is baseURL right?`
+  return `The server answered ${status}${status_text ? ` ${status_text}` : ''} without saying why. Is baseURL right?`
 }

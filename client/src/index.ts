@@ -1,7 +1,9 @@
-export { Runyard, type RunyardOptions } from './client.ts'
+export { APIPromise, type WithResponse } from './api-promise.ts'
+export { type RawOptions, Runyard, type RunyardOptions } from './client.ts'
 export {
   APIConnectionError,
   APIError,
+  APIResponseValidationError,
   APITimeoutError,
   APIUserAbortError,
   AuthenticationError,
@@ -14,10 +16,14 @@ export {
   RunFailedError,
   RunyardError,
   UnprocessableEntityError,
+  WebhookVerificationError,
 } from './errors.ts'
+export type { Logger, LogLevel } from './log.ts'
+export type { FinishedRun, JsonSchema, OutputSchema } from './output-schema.ts'
+export type { QueryParams, QueryValue } from './query.ts'
 export type { RequestOptions } from './request.ts'
 export type { RunList } from './run-list.ts'
-export type { WaitOptions } from './runs.ts'
+export type { CreateRunParams, WaitOptions } from './runs.ts'
 export {
   type AmbientAgentConfig,
   type ArtifactItem,
@@ -57,6 +63,7 @@ export {
   type RunState,
   type RunStatusMessage,
   type RunStreamEvent,
+  type WebhookEvent,
 } from './schemas.ts'
 export type { StreamOptions } from './stream.ts'
 export { VERSION } from './version.ts'

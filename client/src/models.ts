@@ -1,3 +1,4 @@
+import type { APIPromise } from './api-promise.ts'
 import { type RequestOptions, requestJson, type Transport } from './request.ts'
 import type { ListModelsResponse } from './schemas.ts'
 
@@ -10,7 +11,7 @@ export class Models {
   }
 
   /** The models that the live workers can use now. */
-  list(options?: RequestOptions): Promise<ListModelsResponse> {
+  list(options?: RequestOptions): APIPromise<ListModelsResponse> {
     return requestJson(this.#transport, { method: 'GET', path: '/agent/models' }, options)
   }
 }

@@ -8,8 +8,13 @@ export type QueryValue =
   | null
   | undefined
 
+/** Undefined and null values are left out. */
+export interface QueryParams {
+  readonly [name: string]: QueryValue
+}
+
 /** `?state=A&state=B&metadata[team]=x`, or nothing: arrays repeat the key, maps use brackets, dates are RFC 3339. */
-export function formatQuery(query: { readonly [name: string]: QueryValue } = {}): string {
+export function formatQuery(query: QueryParams = {}): string {
   const pairs = new URLSearchParams()
   const add = (name: string, value: QueryValue): void => {
     if (value === undefined || value === null) return

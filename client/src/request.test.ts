@@ -9,7 +9,9 @@ const AT_ONCE = { 'retry-after-ms': '0' }
 const CREATED = { run_id: 'r1', task_id: 'r1', state: 'QUEUED', at_capacity: false }
 
 test('a request carries the key, its kind and who sends it', async (t) => {
-  const { client, received } = await serve(t, [json(CREATED)], { headers: { 'x-runyard-source': 'CLI' } })
+  const { client, received } = await serve(t, [json(CREATED)], {
+    defaultHeaders: { 'x-runyard-source': 'CLI' },
+  })
   assert.deepEqual(await client.runs.create({ prompt: 'Hello' }), CREATED)
   const [request] = received
   assert.equal(request?.method, 'POST')
@@ -42,7 +44,7 @@ test('two creates have two keys, and a given key is used', async (t) => {
   const { client, received } = await serve(t, [json(CREATED)])
   await client.runs.create({ prompt: 'Hello' })
   await client.runs.create({ prompt: 'Hello' })
-  await client.runs.create({ prompt: 'Hello' }, { idempotency_key: 'mine' })
+  await client.runs.create({ prompt: 'Hello' }, { idempotencyKey: 'mine' })
   const keys = received.map((request) => request.headers['idempotency-key'])
   assert.equal(new Set(keys).size, 3)
   assert.equal(keys[2], 'mine')
@@ -68,7 +70,7 @@ for (const [status, Type] of [
   [503, errors.InternalServerError],
 ] as const) {
   test(`${status} is ${Type.prototype.name}`, async (t) => {
-    const { client } = await serve(t, [problem(status, 'conflict')], { max_retries: 0 })
+    const { client } = await serve(t, [problem(status, 'conflict')], { maxRetries: 0 })
     await assert.rejects(client.runs.retrieve('r1'), (error) => {
       assert.ok(error instanceof errors.APIError)
       assert.equal(error.constructor, Type)
@@ -122,7 +124,7 @@ test('the timeout covers the body, and a body that breaks off is fetched again',
 })
 
 test('a silent server: APITimeoutError', async (t) => {
-  const { client, origin } = await serve(t, [() => {}], { timeout: 50, max_retries: 0 })
+  const { client, origin } = await serve(t, [() => {}], { timeout: 50, maxRetries: 0 })
   await assert.rejects(client.runs.retrieve('r1'), (error) => {
     assert.ok(error instanceof errors.APITimeoutError && error instanceof errors.APIConnectionError)
     assert.equal(error.message, `${origin} did not answer within 0.05 s.`)
@@ -135,7 +137,7 @@ test('nobody there: APIConnectionError that names the place and the reason', asy
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as { port: number }
   await new Promise((resolve) => server.close(resolve))
-  const client = new Runyard({ api_key: 'ry_test', base_url: `http://127.0.0.1:${port}`, max_retries: 0 })
+  const client = new Runyard({ apiKey: 'ry_test', baseURL: `http://127.0.0.1:${port}`, maxRetries: 0 })
   await assert.rejects(client.runs.retrieve('r1'), (error) => {
     assert.ok(error instanceof errors.APIConnectionError)
     assert.match(error.message, new RegExp(`^Cannot reach http://127.0.0.1:${port}: .*ECONNREFUSED`))
@@ -168,11 +170,11 @@ test('a redirect is not followed', async (t) => {
 
 test('a page instead of JSON is explained', async (t) => {
   const { client } = await serve(t, [(response) => void response.end('<html>')])
-  await assert.rejects(client.runs.retrieve('r1'), /not JSON.*base_url/)
+  await assert.rejects(client.runs.retrieve('r1'), /not JSON.*baseURL/)
 })
 
 test('the base URL may hold the path of the API, and a prefix', () => {
-  const baseUrl = (base_url: string) => new Runyard({ api_key: 'k', base_url }).base_url
+  const baseUrl = (base_url: string) => new Runyard({ apiKey: 'k', baseURL: base_url }).baseURL
   assert.equal(baseUrl('http://localhost:4200'), 'http://localhost:4200/api/v1')
   assert.equal(baseUrl('http://localhost:4200/api/v1/'), 'http://localhost:4200/api/v1')
   assert.equal(baseUrl('https://example.test/runyard/'), 'https://example.test/runyard/api/v1')
@@ -183,8 +185,8 @@ test('the base URL may hold the path of the API, and a prefix', () => {
 
 test('a key that fetch would refuse never shows up in an error', () => {
   assert.throws(
-    () => new Runyard({ api_key: 'ry_sécret' }),
+    () => new Runyard({ apiKey: 'ry_sécret' }),
     (error) => !String(error).includes('cret'),
   )
-  assert.throws(() => new Runyard({ api_key: ' ' }), /RUNYARD_API_KEY/)
+  assert.throws(() => new Runyard({ apiKey: ' ' }), /RUNYARD_API_KEY/)
 })

@@ -1,4 +1,4 @@
-import { APIConnectionError, APIError, APIUserAbortError, isRetryableStatus } from './errors.ts'
+import { APIConnectionError, APIError, isRetryableStatus } from './errors.ts'
 
 const LONGEST_ASKED_MS = 60_000
 const LONGEST_MS = 8_000
@@ -27,20 +27,4 @@ function askedDelay(headers: Headers, now: number): number | undefined {
   if (/^\d+(\.\d+)?$/.test(after)) return Number(after) * 1000
   const date = Date.parse(after)
   return Number.isNaN(date) ? undefined : date - now
-}
-
-/** Waits; an abort ends the wait at once with `APIUserAbortError`. */
-export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer)
-      reject(new APIUserAbortError('The request was aborted.', { cause: signal?.reason }))
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, milliseconds)
-    if (signal?.aborted) abort()
-    else signal?.addEventListener('abort', abort, { once: true })
-  })
 }

@@ -1,44 +1,35 @@
-import { type RequestOptions, requestJson, type Transport } from './request.ts'
+import { APIPromise } from './api-promise.ts'
+import {
+  type ApiRequest,
+  type RequestOptions,
+  readJson,
+  request,
+  requestJson,
+  type Transport,
+} from './request.ts'
 import type { ListRunsParams, ListRunsResponse, RunItem } from './schemas.ts'
 
-/**
- * A list of runs that has not been asked for yet. Awaited, it is the first page; iterated, every run of every page, each
- * page fetched when it is needed; `pages()` gives them page by page.
- */
-export class RunList implements PromiseLike<ListRunsResponse>, AsyncIterable<RunItem> {
-  readonly #transport: Transport
-  readonly #params: ListRunsParams
-  readonly #options: RequestOptions | undefined
+/** Awaited, it is the first page; iterated, every run of every page, each page fetched when it is needed. */
+export class RunList extends APIPromise<ListRunsResponse> implements AsyncIterable<RunItem> {
+  readonly #fetchPage: (cursor: string) => Promise<ListRunsResponse>
 
   constructor(transport: Transport, params: ListRunsParams, options: RequestOptions | undefined) {
-    this.#transport = transport
-    this.#params = params
-    this.#options = options
+    const callOf = (query: ListRunsParams): ApiRequest => ({ method: 'GET', path: '/agent/runs', query })
+    super((read) => request(transport, callOf(params), options, read), readJson<ListRunsResponse>)
+    this.#fetchPage = (cursor) => requestJson(transport, callOf({ ...params, cursor }), options)
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: a list is meant to be awaited.
-  then<A = ListRunsResponse, B = never>(
-    resolved?: ((page: ListRunsResponse) => A | PromiseLike<A>) | null,
-    rejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
-  ): Promise<A | B> {
-    return this.#fetch(this.#params.cursor).then(resolved, rejected)
-  }
-
+  /** `for await (const page of client.runs.list().pages())` */
   async *pages(): AsyncGenerator<ListRunsResponse, void, undefined> {
-    let cursor = this.#params.cursor
-    do {
-      const page = await this.#fetch(cursor)
+    let page: ListRunsResponse = await this
+    yield page
+    while (page.page_info.has_next_page && page.page_info.next_cursor !== undefined) {
+      page = await this.#fetchPage(page.page_info.next_cursor)
       yield page
-      cursor = page.page_info.has_next_page ? page.page_info.next_cursor : undefined
-    } while (cursor !== undefined)
+    }
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RunItem, void, undefined> {
     for await (const page of this.pages()) yield* page.runs
-  }
-
-  #fetch(cursor: string | undefined): Promise<ListRunsResponse> {
-    const query = { ...this.#params, cursor }
-    return requestJson(this.#transport, { method: 'GET', path: '/agent/runs', query }, this.#options)
   }
 }

@@ -61,7 +61,7 @@ test('wait returns the run that ended, and throws when it failed unless told not
     return true
   })
   const { client: told } = await serve(t, [ended, run('CANCELLED')])
-  assert.equal((await told.runs.wait('r1', { throw_on_failure: false })).state, 'CANCELLED')
+  assert.equal((await told.runs.wait('r1', { throwOnFailure: false })).state, 'CANCELLED')
 })
 
 test('wait returns a run that waits for a person', async (t) => {

@@ -1,6 +1,16 @@
+import { sleep } from './abort.ts'
+import type { APIPromise } from './api-promise.ts'
 import { RunFailedError } from './errors.ts'
-import { type RequestOptions, request, requestJson, type Transport } from './request.ts'
-import { isRetryable, sleep } from './retry.ts'
+import {
+  type FinishedRun,
+  isOutputSchema,
+  type JsonSchema,
+  type OutputSchema,
+  parseResult,
+  toJsonSchema,
+} from './output-schema.ts'
+import { type RequestOptions, requestAnd, requestJson, type Transport } from './request.ts'
+import { isRetryable } from './retry.ts'
 import { RunList } from './run-list.ts'
 import {
   type Conversation,
@@ -20,10 +30,16 @@ import { type StreamOptions, streamRun } from './stream.ts'
 
 const POLL_MS = 2_000
 
-export interface WaitOptions {
-  signal?: AbortSignal | undefined
+/** What a run is asked for with. `output_schema` is JSON Schema, or an object that has one, such as a Zod schema. */
+export type CreateRunParams<S extends JsonSchema | OutputSchema = JsonSchema | OutputSchema> = Omit<
+  RunAgentRequest,
+  'output_schema'
+> & { output_schema?: S }
+
+/** `timeout` and `maxRetries` are those of each request; the wait itself ends with the run or with `signal`. */
+export interface WaitOptions extends Omit<RequestOptions, 'idempotencyKey' | 'query'> {
   /** Throw `RunFailedError` when the run ends as FAILED, ERROR or CANCELLED; default true. */
-  throw_on_failure?: boolean | undefined
+  throwOnFailure?: boolean | undefined
 }
 
 /** `client.runs` */
@@ -35,11 +51,37 @@ export class Runs {
   }
 
   /** Asks for a run. Safe against lost answers: however often it has to be sent, there is one run. */
-  create(run: RunAgentRequest, options?: RequestOptions): Promise<RunAgentResponse> {
-    return requestJson(this.#transport, { method: 'POST', path: '/agent/runs', body: run }, options)
+  create(run: CreateRunParams, options?: RequestOptions): APIPromise<RunAgentResponse> {
+    const { output_schema } = run
+    const body = output_schema ? { ...run, output_schema: toJsonSchema(output_schema) } : run
+    return requestJson(this.#transport, { method: 'POST', path: '/agent/runs', body }, options)
   }
 
-  retrieve(run_id: string, options?: RequestOptions): Promise<RunItem> {
+  /**
+   * `create` and `wait` in one. With an `output_schema` that can check values, the run's `result` is checked and typed:
+   *
+   *     const run = await client.runs.createAndWait({ prompt, output_schema: z.object({ fixed: z.boolean() }) })
+   *     if (run.state === 'SUCCEEDED') console.log(run.result.fixed)
+   */
+  createAndWait<T>(
+    run: CreateRunParams<OutputSchema<T>> & { output_schema: OutputSchema<T> },
+    options?: RequestOptions & WaitOptions,
+  ): Promise<FinishedRun<T>>
+  createAndWait(run: CreateRunParams<JsonSchema>, options?: RequestOptions & WaitOptions): Promise<RunItem>
+  async createAndWait(
+    run: CreateRunParams,
+    options: RequestOptions & WaitOptions = {},
+  ): Promise<RunItem | FinishedRun<unknown>> {
+    const { throwOnFailure: _, ...forCreate } = options
+    const { run_id } = await this.create(run, forCreate)
+    const { output_schema } = run
+    const { idempotencyKey: __, query: ___, ...forWait } = options
+    return output_schema && isOutputSchema(output_schema)
+      ? this.wait(run_id, { ...forWait, output_schema })
+      : this.wait(run_id, forWait)
+  }
+
+  retrieve(run_id: string, options?: RequestOptions): APIPromise<RunItem> {
     return requestJson(this.#transport, { method: 'GET', path: pathOf(run_id) }, options)
   }
 
@@ -49,12 +91,12 @@ export class Runs {
   }
 
   /** Cancels a run and returns its id. A run that has ended already: `BadRequestError`. */
-  cancel(run_id: string, options?: RequestOptions): Promise<string> {
+  cancel(run_id: string, options?: RequestOptions): APIPromise<string> {
     return requestJson(this.#transport, { method: 'POST', path: `${pathOf(run_id)}/cancel` }, options)
   }
 
   /** Stops what the agent is doing now and keeps the run and its sandbox. */
-  interrupt(run_id: string, options?: RequestOptions): Promise<InterruptResponse> {
+  interrupt(run_id: string, options?: RequestOptions): APIPromise<InterruptResponse> {
     return requestJson(this.#transport, { method: 'POST', path: `${pathOf(run_id)}/interrupt` }, options)
   }
 
@@ -63,7 +105,7 @@ export class Runs {
     run_id: string,
     followup: RunFollowupRequest,
     options?: RequestOptions,
-  ): Promise<RunFollowupResponse> {
+  ): APIPromise<RunFollowupResponse> {
     const path = `${pathOf(run_id)}/followups`
     return requestJson(this.#transport, { method: 'POST', path, body: followup }, options)
   }
@@ -73,7 +115,7 @@ export class Runs {
     run_id: string,
     params: ListEventsParams = {},
     options?: RequestOptions,
-  ): Promise<ListEventsResponse> {
+  ): APIPromise<ListEventsResponse> {
     return requestJson(
       this.#transport,
       { method: 'GET', path: `${pathOf(run_id)}/events`, query: params },
@@ -86,41 +128,50 @@ export class Runs {
     return streamRun(this.#transport, run_id, options)
   }
 
-  conversation(run_id: string, options?: RequestOptions): Promise<Conversation> {
+  conversation(run_id: string, options?: RequestOptions): APIPromise<Conversation> {
     return requestJson(this.#transport, { method: 'GET', path: `${pathOf(run_id)}/conversation` }, options)
   }
 
   /** The whole log as JSON Lines. */
-  transcript(run_id: string, options?: RequestOptions): Promise<string> {
-    const call = {
-      method: 'GET',
-      path: `${pathOf(run_id)}/transcript`,
-      accept: '*/*',
-      follow_redirects: true,
-    } as const
-    return request(this.#transport, call, options, (response) => response.text())
+  transcript(run_id: string, options?: RequestOptions): APIPromise<string> {
+    const call = { method: 'GET', path: `${pathOf(run_id)}/transcript`, accept: '*/*' } as const
+    return requestAnd(this.#transport, call, options, (response) => response.text())
   }
 
-  /** Waits until the run has ended or waits for a person (BLOCKED), and returns it. */
-  async wait(run_id: string, options: WaitOptions = {}): Promise<RunItem> {
-    const { signal, throw_on_failure = true } = options
+  /**
+   * Waits until the run has ended or waits for a person (BLOCKED), and returns it. With the `output_schema` it was made
+   * with, its `result` is checked and typed.
+   */
+  wait<T>(run_id: string, options: WaitOptions & { output_schema: OutputSchema<T> }): Promise<FinishedRun<T>>
+  wait(run_id: string, options?: WaitOptions): Promise<RunItem>
+  async wait(
+    run_id: string,
+    options: WaitOptions & { output_schema?: OutputSchema } = {},
+  ): Promise<RunItem | FinishedRun<unknown>> {
+    const { throwOnFailure = true, output_schema, ...forRequests } = options
+    const run = await this.#waitUntilSettled(run_id, forRequests)
+    const failed = isTerminal(run.state) && run.state !== 'SUCCEEDED'
+    if (throwOnFailure && failed) throw new RunFailedError(run)
+    return output_schema ? parseResult(run, output_schema) : run
+  }
+
+  async #waitUntilSettled(run_id: string, options: RequestOptions): Promise<RunItem> {
     for (let streams = true; ; ) {
       // The stream only says when to look. Where something in between holds streams back, looking now and then will do.
-      if (streams) streams = await this.#followUntilSettled(run_id, signal)
-      const run = await this.retrieve(run_id, { signal })
-      if (throw_on_failure && isTerminal(run.state) && run.state !== 'SUCCEEDED')
-        throw new RunFailedError(run)
+      if (streams) streams = await this.#followUntilSettled(run_id, options)
+      const run = await this.retrieve(run_id, options)
       if (isTerminal(run.state) || run.state === 'BLOCKED') return run
-      await sleep(POLL_MS, signal)
+      await sleep(POLL_MS, options.signal)
     }
   }
 
   /** False when the stream does not work. */
-  async #followUntilSettled(run_id: string, signal: AbortSignal | undefined): Promise<boolean> {
+  async #followUntilSettled(run_id: string, options: RequestOptions): Promise<boolean> {
+    const { signal, timeout, headers } = options
     try {
-      for await (const event of this.stream(run_id, { signal, max_reconnects: 1 })) {
+      for await (const event of this.stream(run_id, { signal, timeout, headers, maxReconnects: 1 })) {
         if (event.type !== 'run.state' || event.data.state !== 'BLOCKED') continue
-        if ((await this.retrieve(run_id, { signal })).state === 'BLOCKED') return true
+        if ((await this.retrieve(run_id, options)).state === 'BLOCKED') return true
       }
       return true
     } catch (error) {

@@ -36,6 +36,7 @@ export type RunItem = Schemas['RunItem']
 export type RunSourceType = Schemas['RunSourceType']
 export type RunState = Schemas['RunState']
 export type RunStatusMessage = Schemas['RunStatusMessage']
+export type WebhookEvent = Schemas['WebhookEvent']
 
 type RunsQuery = NonNullable<operations['listRuns']['parameters']['query']>
 type Moments = 'created_after' | 'created_before' | 'updated_after'

@@ -81,7 +81,7 @@ test('text on its way is not repeated after a reconnect, and begins anew with th
 
 test('a stream that never brings anything is given up', async (t) => {
   const { client, received } = await serve(t, [stream('')])
-  await assert.rejects(collect(client.runs.stream('r1', { max_reconnects: 2 })), APIConnectionError)
+  await assert.rejects(collect(client.runs.stream('r1', { maxReconnects: 2 })), APIConnectionError)
   assert.equal(received.length, 3)
 })
 

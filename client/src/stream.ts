@@ -1,6 +1,7 @@
-import { APIConnectionError, APIUserAbortError, RunyardError } from './errors.ts'
+import { linkAbort, sleep, userAbort } from './abort.ts'
+import { APIConnectionError, RunyardError } from './errors.ts'
 import { request, type Transport } from './request.ts'
-import { isRetryable, retryDelay, sleep } from './retry.ts'
+import { isRetryable, retryDelay } from './retry.ts'
 import type { MessageDelta, MessageDeltaEvent, RunEvent, RunStreamEvent } from './schemas.ts'
 import { type ServerSentEvent, ServerSentEventParser } from './sse.ts'
 
@@ -17,8 +18,12 @@ export interface StreamOptions {
   follow?: boolean | undefined
   signal?: AbortSignal | undefined
   headers?: Record<string, string> | undefined
+  /** Milliseconds for a connection to answer; a stream that is open may stay so. */
+  timeout?: number | undefined
+  /** Of the first connection. */
+  maxRetries?: number | undefined
   /** How often in a row a lost connection is made again without anything new having come; default 10. */
-  max_reconnects?: number | undefined
+  maxReconnects?: number | undefined
 }
 
 /**
@@ -31,10 +36,10 @@ export async function* streamRun(
   options: StreamOptions = {},
 ): AsyncGenerator<RunStreamEvent, void, undefined> {
   const progress = new Progress(options.after ?? 0)
-  const max_reconnects = options.max_reconnects ?? 10
+  const max_reconnects = options.maxReconnects ?? 10
   // The first connection is retried like any request; a stream that was up gets its own count.
-  let max_retries: number | undefined
-  for (let failures = 0; ; max_retries = 0) {
+  let maxRetries = options.maxRetries
+  for (let failures = 0, reconnecting = false; ; maxRetries = 0, reconnecting = true) {
     const opened_at = performance.now()
     const asked: { retry_ms?: number } = {}
     let fault: unknown = new BrokenStream('The event stream broke off.')
@@ -44,7 +49,7 @@ export async function* streamRun(
         transport,
         run_id,
         progress.sequence,
-        { ...options, max_retries },
+        { ...options, maxRetries },
         asked,
       )) {
         if (message.event === 'end') return
@@ -53,7 +58,7 @@ export async function* streamRun(
         was_good ||= event !== undefined
       }
     } catch (error) {
-      const was_up = max_retries === 0 || error instanceof BrokenStream
+      const was_up = reconnecting || error instanceof BrokenStream
       if (!was_up || !isRetryable(error)) throw error
       fault = error
     }
@@ -72,11 +77,10 @@ async function* connect(
   transport: Transport,
   run_id: string,
   after: number,
-  options: StreamOptions & { max_retries: number | undefined },
+  options: StreamOptions,
   asked: { retry_ms?: number },
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
-  const hangup = new AbortController()
-  const signal = options.signal ? AbortSignal.any([options.signal, hangup.signal]) : hangup.signal
+  const { controller: hangup, unlink } = linkAbort(options.signal)
   const call = {
     method: 'GET',
     path: `/agent/runs/${encodeURIComponent(run_id)}/events`,
@@ -84,15 +88,16 @@ async function* connect(
     accept: 'text/event-stream',
   } as const
   try {
-    const { max_retries, headers } = options
+    const { maxRetries, headers, timeout } = options
+    const { signal } = hangup
     const response = await request(
       transport,
       call,
-      { signal, max_retries, headers },
+      { signal, maxRetries, headers, timeout },
       async (answer) => answer,
     )
     if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {
-      throw new RunyardError('The answer is not an event stream. Is base_url right?')
+      throw new RunyardError('The answer is not an event stream. Is baseURL right?')
     }
     const parser = new ServerSentEventParser()
     for await (const text of readText(response.body, hangup)) {
@@ -101,17 +106,18 @@ async function* connect(
       yield* events
     }
   } catch (error) {
-    if (options.signal?.aborted) throw new APIUserAbortError('The stream was aborted.', { cause: error })
+    if (options.signal?.aborted) throw userAbort(options.signal)
     if (error instanceof RunyardError) throw error
     throw new BrokenStream('The event stream broke off.', { cause: error })
   } finally {
+    unlink()
     hangup.abort()
   }
 }
 
 /** The body as text; hangs up when it has been silent for too long. */
 async function* readText(body: ReadableStream<Uint8Array>, hangup: AbortController): AsyncGenerator<string> {
-  const reader = body.getReader()
+  const reader = readerOf(body)
   const decoder = new TextDecoder()
   let timer: ReturnType<typeof setTimeout> | undefined
   try {
@@ -125,6 +131,17 @@ async function* readText(body: ReadableStream<Uint8Array>, hangup: AbortControll
   } finally {
     clearTimeout(timer)
   }
+}
+
+interface ChunkReader {
+  read(): Promise<{ done?: boolean | undefined; value?: Uint8Array | undefined }>
+}
+
+/** Some `fetch` polyfills give a Node stream as body, which can be iterated only. */
+function readerOf(body: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>): ChunkReader {
+  if ('getReader' in body) return body.getReader()
+  const chunks = body[Symbol.asyncIterator]()
+  return { read: () => chunks.next() }
 }
 
 /** What the reader has already been given. */

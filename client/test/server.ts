@@ -36,7 +36,7 @@ export async function serve(
   })
   const { port } = server.address() as AddressInfo
   const origin = `http://127.0.0.1:${port}`
-  return { client: new Runyard({ api_key: 'ry_test', base_url: origin, ...options }), origin, received }
+  return { client: new Runyard({ apiKey: 'ry_test', baseURL: origin, ...options }), origin, received }
 }
 
 export const json =

@@ -40,7 +40,7 @@ describe('a run with a model', () => {
       env: { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: KEY, RUNYARD_DEFAULT_MODEL: 'openai/scripted' },
     })
     api = apiOf(service)
-    client = new Runyard({ base_url: service.base_url, api_key: service.api_key })
+    client = new Runyard({ baseURL: service.base_url, apiKey: service.api_key })
   })
   after(async () => {
     await service.stop()

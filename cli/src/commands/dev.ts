@@ -69,7 +69,7 @@ async function describeDev(
     const near = relative(process.cwd(), path)
     return near.startsWith('..') ? path : near
   }
-  const client = new Runyard({ base_url: service.base_url, api_key: service.api_key })
+  const client = new Runyard({ baseURL: service.base_url, apiKey: service.api_key })
   const { models, default_model_id } = await client.models.list()
   const fields: Array<[string, string]> = [
     ['API', cyan(service.base_url)],

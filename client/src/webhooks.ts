@@ -1,0 +1,71 @@
+import { RunyardError, WebhookVerificationError } from './errors.ts'
+import type { WebhookEvent } from './schemas.ts'
+
+const TOLERANCE_SECONDS = 5 * 60
+
+type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** `client.webhooks` */
+export class Webhooks {
+  readonly #secret: string | undefined
+
+  constructor(secret: string | undefined) {
+    this.#secret = secret
+  }
+
+  /**
+   * The event in a webhook's body, after its signature was checked as Standard Webhooks say
+   * (https://github.com/standard-webhooks/standard-webhooks). `body` is the body as it came, unparsed; `secret` is the
+   * `whsec_…` of the webhook, by default the client's `webhookSecret` or RUNYARD_WEBHOOK_SECRET. Not signed with it, changed
+   * on its way, or more than five minutes old or ahead: `WebhookVerificationError`.
+   */
+  async unwrap(body: string, headers: HeaderSource, secret = this.#secret): Promise<WebhookEvent> {
+    if (!secret) throw new RunyardError('A webhook secret is needed: pass one or set RUNYARD_WEBHOOK_SECRET.')
+    const id = readHeader(headers, 'webhook-id')
+    const timestamp = readHeader(headers, 'webhook-timestamp')
+    const signatures = readHeader(headers, 'webhook-signature')
+    if (!id || !timestamp || !signatures) {
+      throw new WebhookVerificationError('The request lacks a header of a signed webhook.')
+    }
+    const age = Date.now() / 1000 - Number(timestamp)
+    if (!/^\d+$/.test(timestamp) || Math.abs(age) > TOLERANCE_SECONDS) {
+      throw new WebhookVerificationError('The webhook was not sent within the last five minutes.')
+    }
+    const key = await importKey(secret)
+    const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`)
+    // Several while the secret is being changed. `verify` compares in constant time.
+    for (const [version, signature] of signatures.split(' ').map((part) => part.split(',', 2))) {
+      const bytes = version === 'v1' ? fromBase64(signature ?? '') : undefined
+      if (bytes && (await crypto.subtle.verify('HMAC', key, bytes, signed))) return parseEvent(body)
+    }
+    throw new WebhookVerificationError('The webhook is not signed with this secret, or it was changed.')
+  }
+}
+
+function importKey(secret: string) {
+  const bytes = fromBase64(secret.replace(/^whsec_/, ''))
+  if (!bytes?.length) throw new RunyardError('The webhook secret is not of the form whsec_….')
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}
+
+function readHeader(headers: HeaderSource, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined
+  const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? []
+  return typeof value === 'string' ? value : value?.[0]
+}
+
+function parseEvent(body: string): WebhookEvent {
+  try {
+    return JSON.parse(body) as WebhookEvent
+  } catch (cause) {
+    throw new WebhookVerificationError('The webhook is signed, but its body is not JSON.', { cause })
+  }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { hangUp, json, problem, serve } from '../test/server.ts'
+import { NotFoundError } from './index.ts'
+
+const AT_ONCE = { 'retry-after-ms': '0' }
+
+test('an answer can be had raw, its body unread, after the same retries', async (t) => {
+  const { client, received } = await serve(t, [
+    problem(503, 'resource_unavailable', AT_ONCE),
+    json({ models: [] }),
+  ])
+  const response = await client.models.list().asResponse()
+  assert.deepEqual([response.status, response.bodyUsed, received.length], [200, false, 2])
+  assert.deepEqual(await response.json(), { models: [] })
+})
+
+test('an answer can be had with what it was parsed to', async (t) => {
+  const { client } = await serve(t, [json({ models: [] }, 200, { 'x-request-id': 'request-7' })])
+  const { data, response, request_id } = await client.models.list().withResponse()
+  assert.deepEqual([data, response.status, request_id], [{ models: [] }, 200, 'request-7'])
+})
+
+test('an error status is an error in every form', async (t) => {
+  const { client } = await serve(t, [problem(404, 'resource_not_found')])
+  await assert.rejects(client.runs.retrieve('r1').asResponse(), NotFoundError)
+  await assert.rejects(client.runs.retrieve('r1').withResponse(), NotFoundError)
+  await assert.rejects(Promise.all([client.runs.retrieve('r1')]), NotFoundError)
+  assert.equal(await client.runs.retrieve('r1').catch(() => 'caught'), 'caught')
+})
+
+test('a request is sent once, however often its promise is used, and also when nobody awaits it', async (t) => {
+  const { client, received } = await serve(t, [json('r1')])
+  const cancelled = client.runs.cancel('r1')
+  assert.deepEqual(await Promise.all([cancelled, cancelled, cancelled.finally(() => {})]), ['r1', 'r1', 'r1'])
+  assert.equal((await cancelled.asResponse()).status, 200)
+  assert.equal(received.length, 1)
+  const arrived = Promise.withResolvers<void>()
+  const other = await serve(t, [
+    (response) => {
+      response.end('"r1"')
+      arrived.resolve()
+    },
+  ])
+  void other.client.runs.cancel('r1')
+  await arrived.promise
+})
+
+test('a raw body can be aborted while it is read', async (t) => {
+  const { client } = await serve(t, [
+    (response) => {
+      response.writeHead(200)
+      response.write('a beginning')
+    },
+  ])
+  const stop = new AbortController()
+  const response = await client.get('/agent/models', { signal: stop.signal, timeout: 1_000 }).asResponse()
+  stop.abort()
+  await assert.rejects(response.text(), { name: 'AbortError' })
+})
+
+test('endpoints without a method are reached with the same retries and errors', async (t) => {
+  const { client, received } = await serve(t, [hangUp, json({ ok: true })], { defaultQuery: { team: 'a' } })
+  const answer = await client.put<{ ok: boolean }>('/agent/secrets/NAME', {
+    body: { value: 'v' },
+    query: { dry: true },
+    headers: { 'X-Extra': '1' },
+  })
+  assert.equal(answer.ok, true)
+  const [, sent] = received
+  assert.deepEqual(
+    [sent?.method, sent?.url, sent?.body, sent?.headers['x-extra']],
+    ['PUT', '/api/v1/agent/secrets/NAME?team=a&dry=true', '{"value":"v"}', '1'],
+  )
+  assert.throws(() => client.get('https://elsewhere.test/agent'), /begin with a slash/)
+})
+
+test('an answer without a body is undefined', async (t) => {
+  const { client } = await serve(t, [(response) => void response.writeHead(204).end()])
+  assert.equal(await client.delete('/agent/schedules/s1'), undefined)
+})
+
+test('withOptions changes what it is told to and leaves the rest', async (t) => {
+  const { client, received } = await serve(t, [problem(503, 'resource_unavailable', AT_ONCE)])
+  await assert.rejects(client.withOptions({ maxRetries: 0 }).models.list())
+  assert.equal(received.length, 1)
+  await assert.rejects(client.models.list())
+  assert.equal(received.length, 4)
+})

@@ -1,10 +1,13 @@
 /** Writes what is generated from the contract. With `--check`, only says what is stale and exits 1. */
-import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { ErrorBody } from '../server/src/contract/error.ts'
 import { MessageDelta } from '../server/src/contract/event.ts'
 import { buildOpenApi } from '../server/src/contract/openapi.ts'
 import { WebhookEvent } from '../server/src/contract/webhook.ts'
+import { describeClient } from './api-reference.ts'
+import { generatePython, PYTHON_PACKAGE } from './generate-python.ts'
 
 const checking = process.argv.includes('--check')
 const root = new URL('../', import.meta.url)
@@ -21,17 +24,32 @@ function write(name: string, text: string): void {
   } catch {}
   if (before === text) return
   if (checking) stale.push(name)
-  else writeFileSync(file, text)
+  else {
+    mkdirSync(new URL('./', file), { recursive: true })
+    writeFileSync(file, text)
+  }
 }
 
-const named = [ErrorBody, MessageDelta, WebhookEvent]
-write('openapi.json', `${JSON.stringify(buildOpenApi(version, named), null, 2)}\n`)
-const types = execFileSync('node_modules/.bin/openapi-typescript', ['openapi.json', '--alphabetize'], {
-  cwd: root,
-  encoding: 'utf8',
-  stdio: ['ignore', 'pipe', 'ignore'],
-})
-write('client/src/api.gen.ts', types)
+/** What its source no longer has. */
+function remove(name: string): void {
+  if (checking) stale.push(name)
+  else rmSync(new URL(name, root))
+}
+
+const contract = `${JSON.stringify(buildOpenApi(version, [ErrorBody, MessageDelta, WebhookEvent]), null, 2)}\n`
+write('openapi.json', contract)
+const [types, python] = await Promise.all([
+  promisify(execFile)('node_modules/.bin/openapi-typescript', ['openapi.json', '--alphabetize'], {
+    cwd: root,
+    maxBuffer: 64 * 1024 * 1024,
+  }),
+  generatePython(contract, version),
+])
+write('client/src/api.gen.ts', types.stdout)
+write('client/api.md', describeClient())
+for (const [name, text] of Object.entries(python)) write(name, text)
+for (const name of globSync(`${PYTHON_PACKAGE}/_sync/**/*.py`, { cwd: root }))
+  if (!(name in python)) remove(name)
 
 if (stale.length) {
   console.error(`Stale: ${stale.join(', ')}. Run \`npm run generate\` and commit the result.`)

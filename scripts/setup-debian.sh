@@ -1,9 +1,12 @@
 #!/bin/sh
-# Installs system packages on Debian and Ubuntu by group: scripts/setup-debian.sh sandbox docker postgres browser
+# Installs system packages on Debian and Ubuntu by group: scripts/setup-debian.sh sandbox docker postgres browser python
 # Quiet and fast when nothing is missing. Not root: prints the line to run and exits 1.
 set -eu
 
 has() { command -v "$1" >/dev/null; }
+
+# Debian's python3 has `venv` without the `ensurepip` it needs.
+can_make_venv() { python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; }
 
 # Programs that came another way (docker-ce, a vendor's browser) are not installed a second time.
 packages_of() {
@@ -12,8 +15,9 @@ packages_of() {
     docker) if has dockerd; then echo debootstrap; else echo 'docker.io debootstrap'; fi ;;
     postgres) echo 'postgresql' ;;
     browser) has chromium || has google-chrome || echo chromium ;;
+    python) can_make_venv || echo 'python3 python3-venv' ;;
     *)
-      echo "setup-debian.sh: unknown group '$1'; known: sandbox docker postgres browser" >&2
+      echo "setup-debian.sh: unknown group '$1'; known: sandbox docker postgres browser python" >&2
       exit 2
       ;;
   esac

@@ -8,6 +8,8 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { findPostgres, type PostgresServer, startPostgres } from '../server/test/support/postgres-server.ts'
+import { installTestTools } from './install-test-tools.ts'
+import { runPytest } from './run-pytest.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 process.chdir(root)
@@ -16,7 +18,7 @@ const args = process.argv.slice(2)
 const long = args.includes('--long')
 const wanted = args.filter((arg) => !arg.startsWith('--'))
 
-const setup = spawnSync('scripts/setup-debian.sh', ['sandbox', 'postgres', 'docker', 'browser'], {
+const setup = spawnSync('scripts/setup-debian.sh', ['sandbox', 'postgres', 'docker', 'browser', 'python'], {
   stdio: 'inherit',
 })
 if (setup.status !== 0)
@@ -31,37 +33,57 @@ const files = globSync(`{server,client,cli,scripts,bench,web}/**/*.${suffix}.ts`
   )
   .sort()
 
+if (files.some((file) => file.startsWith('client/test/')) && !installTestTools())
+  console.log('The other runtimes are missing; the tests that need them are skipped and named below.')
+
+const pythonTests =
+  wanted.length === 0
+    ? ['python/tests']
+    : wanted
+        .filter((path) => /^python(\/|$)/.test(path))
+        .map((path) => path.replace(/^python\/?$/, 'python/tests'))
+
 let postgres: PostgresServer | null = null
-if (findPostgres()) {
+if (files.length > 0 && findPostgres()) {
   postgres = await startPostgres()
   process.env.RUNYARD_TEST_POSTGRES = postgres.url
 }
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
-const stream = run({
-  files,
-  concurrency: 2,
-  timeout: long ? 3_600_000 : 300_000,
-  // A connection that the Docker engine leaves open after the last test must not keep a file from ending.
-  execArgv: ['--test-force-exit'],
-})
-stream.on('test:pass', (event) => {
-  if (event.details.type === 'suite') return
-  if (event.skip !== undefined || event.todo !== undefined) counts.skipped += 1
-  else counts.passed += 1
-})
-stream.on('test:fail', (event) => {
-  // A suite that failed because a test in it did is not a failure of its own.
-  if (isSubtestFailure(event.details.error)) return
-  counts.failed += 1
-})
-stream.compose(spec).pipe(process.stdout)
-await new Promise((resolve) => stream.once('end', resolve))
+if (files.length > 0) await runNodeTests()
 await postgres?.stop()
 // Reporters write late; the count is the last line.
 await new Promise((resolve) => setImmediate(resolve))
+if (pythonTests.length > 0) {
+  const python = runPytest(pythonTests)
+  counts.passed += python.passed
+  counts.failed += python.failed
+  counts.skipped += python.skipped
+}
 process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`)
 process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
+
+async function runNodeTests(): Promise<void> {
+  const stream = run({
+    files,
+    concurrency: 2,
+    timeout: long ? 3_600_000 : 300_000,
+    // A connection that the Docker engine leaves open after the last test must not keep a file from ending.
+    execArgv: ['--test-force-exit'],
+  })
+  stream.on('test:pass', (event) => {
+    if (event.details.type === 'suite') return
+    if (event.skip !== undefined || event.todo !== undefined) counts.skipped += 1
+    else counts.passed += 1
+  })
+  stream.on('test:fail', (event) => {
+    // A suite that failed because a test in it did is not a failure of its own.
+    if (isSubtestFailure(event.details.error)) return
+    counts.failed += 1
+  })
+  stream.compose(spec).pipe(process.stdout)
+  await new Promise((resolve) => stream.once('end', resolve))
+}
 
 function isSubtestFailure(error: object): boolean {
   return 'failureType' in error && error.failureType === 'subtestsFailed'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { hangUp, json, problem, serve } from '../test/server.ts'
+import { json, problem, serve } from '../test/server.ts'
 import { NotFoundError } from './index.ts'
 
 const AT_ONCE = { 'retry-after-ms': '0' }
@@ -57,27 +57,6 @@ test('a raw body can be aborted while it is read', async (t) => {
   const response = await client.get('/agent/models', { signal: stop.signal, timeout: 1_000 }).asResponse()
   stop.abort()
   await assert.rejects(response.text(), { name: 'AbortError' })
-})
-
-test('endpoints without a method are reached with the same retries and errors', async (t) => {
-  const { client, received } = await serve(t, [hangUp, json({ ok: true })], { defaultQuery: { team: 'a' } })
-  const answer = await client.put<{ ok: boolean }>('/agent/secrets/NAME', {
-    body: { value: 'v' },
-    query: { dry: true },
-    headers: { 'X-Extra': '1' },
-  })
-  assert.equal(answer.ok, true)
-  const [, sent] = received
-  assert.deepEqual(
-    [sent?.method, sent?.url, sent?.body, sent?.headers['x-extra']],
-    ['PUT', '/api/v1/agent/secrets/NAME?team=a&dry=true', '{"value":"v"}', '1'],
-  )
-  assert.throws(() => client.get('https://elsewhere.test/agent'), /begin with a slash/)
-})
-
-test('an answer without a body is undefined', async (t) => {
-  const { client } = await serve(t, [(response) => void response.writeHead(204).end()])
-  assert.equal(await client.delete('/agent/schedules/s1'), undefined)
 })
 
 test('withOptions changes what it is told to and leaves the rest', async (t) => {

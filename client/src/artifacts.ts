@@ -22,7 +22,15 @@ export class Artifacts {
    */
   async download(artifact_uid: string, options?: RequestOptions): Promise<Response> {
     const { data } = await this.retrieve(artifact_uid, options)
-    const bare: Transport = { ...this.#transport, baseURL: data.download_url, apiKey: null }
-    return request(bare, { method: 'GET', path: '', accept: '*/*' }, options, async (response) => response)
+    // Nothing that was meant for the service goes where the link leads.
+    const bare = {
+      ...this.#transport,
+      baseURL: data.download_url,
+      apiKey: null,
+      defaultHeaders: {},
+      defaultQuery: {},
+    }
+    const { headers: _, query: __, ...rest } = options ?? {}
+    return request(bare, { method: 'GET', path: '', accept: '*/*' }, rest, async (response) => response)
   }
 }

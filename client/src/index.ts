@@ -51,6 +51,8 @@ export {
   type Model,
   type PageInfo,
   type ProblemDetails,
+  /** Its name in the API; `import { type Error as … }` keeps JavaScript's own. */
+  type ProblemDetails as Error,
   type RequestUsage,
   type RunAgentRequest,
   type RunAgentResponse,

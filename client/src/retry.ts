@@ -25,6 +25,7 @@ function askedDelay(headers: Headers, now: number): number | undefined {
   const after = headers.get('retry-after')?.trim()
   if (!after) return undefined
   if (/^\d+(\.\d+)?$/.test(after)) return Number(after) * 1000
-  const date = Date.parse(after)
+  // An HTTP date begins with its weekday; `Date.parse` would make a date of nearly anything.
+  const date = /^[a-z]{3}/i.test(after) ? Date.parse(after) : Number.NaN
   return Number.isNaN(date) ? undefined : date - now
 }

@@ -1,0 +1,68 @@
+"""`client.environments`"""
+
+from __future__ import annotations
+
+from typing_extensions import Unpack
+
+from .._models import Environment, ListEnvironmentsResponse
+from .._options import RequestOptions
+from .._params import EnvironmentParams, ListEnvironmentsParams
+from .._parse import into
+from .._request import Call, segment
+from .._split import split
+from ._streaming_response import raw_method, streaming_method
+from ._transport import AsyncRawTransport, AsyncStreamingTransport, AsyncTransport
+
+_PATH = "/agent/environments"
+
+
+class AsyncEnvironments:
+    """`client.environments`"""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    @property
+    def with_raw_response(self) -> AsyncEnvironmentsWithRawResponse:
+        """The same methods, returning status and headers as well."""
+        return AsyncEnvironmentsWithRawResponse(self._transport)
+
+    @property
+    def with_streaming_response(self) -> AsyncEnvironmentsWithStreamingResponse:
+        """The same methods as context managers, with a body that is not read yet."""
+        return AsyncEnvironmentsWithStreamingResponse(self._transport)
+
+    async def create(self, **params: Unpack[EnvironmentParams]) -> Environment:
+        """Makes an environment that runs can name."""
+        body, options = split("create", params, EnvironmentParams)
+        return await self._transport.send(Call("POST", _PATH, body=body), into(Environment), options)
+
+    async def retrieve(self, environment_id: str, **options: Unpack[RequestOptions]) -> Environment:
+        """One environment."""
+        call = Call("GET", f"{_PATH}/{segment(environment_id)}")
+        return await self._transport.send(call, into(Environment), options)
+
+    async def list(self, **params: Unpack[ListEnvironmentsParams]) -> ListEnvironmentsResponse:
+        """All environments."""
+        fields, options = split("list", params, ListEnvironmentsParams)
+        return await self._transport.send(Call("GET", _PATH, fields), into(ListEnvironmentsResponse), options)
+
+
+class AsyncEnvironmentsWithRawResponse:
+    """`client.environments.with_raw_response`"""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        environments = AsyncEnvironments(AsyncRawTransport(transport.settings, transport.http))
+        self.create = raw_method(environments.create)
+        self.retrieve = raw_method(environments.retrieve)
+        self.list = raw_method(environments.list)
+
+
+class AsyncEnvironmentsWithStreamingResponse:
+    """`client.environments.with_streaming_response`"""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        environments = AsyncEnvironments(AsyncStreamingTransport(transport.settings, transport.http))
+        self.create = streaming_method(environments.create)
+        self.retrieve = streaming_method(environments.retrieve)
+        self.list = streaming_method(environments.list)

@@ -1,0 +1,52 @@
+"""A page of runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from .._method import AsyncMethod
+from .._models import ListRunsResponse, PageInfo, RunItem
+
+
+class AsyncRunPage:
+    """A page of runs, and the way to the next one."""
+
+    response: ListRunsResponse
+    """The page as it came."""
+
+    def __init__(self, response: ListRunsResponse, fetch: AsyncMethod[[str], ListRunsResponse]) -> None:
+        self.response = response
+        self._fetch = fetch
+
+    @property
+    def runs(self) -> list[RunItem]:
+        """Those of this page."""
+        return self.response.runs
+
+    @property
+    def page_info(self) -> PageInfo:
+        return self.response.page_info
+
+    @property
+    def has_next_page(self) -> bool:
+        return self.page_info.has_next_page
+
+    async def next_page(self) -> AsyncRunPage | None:
+        """The page after this one; None after the last."""
+        cursor = self.page_info.next_cursor if self.has_next_page else None
+        return None if cursor is None else AsyncRunPage(await self._fetch(cursor), self._fetch)
+
+    async def iter_pages(self) -> AsyncIterator[AsyncRunPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncRunPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[RunItem]:
+        async for page in self.iter_pages():
+            for run in page.runs:
+                yield run
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.runs)} runs, has_next_page={self.has_next_page})"

@@ -1,0 +1,55 @@
+"""Answers of a service that is older or newer than its contract says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def construct(kind: type[ModelT], value: Mapping[str, object]) -> ModelT:
+    """The model with all that came: what fits is read as usual, the rest is kept as it is.
+
+    A required field that did not come is an AttributeError when it is used, and not before.
+    """
+    kind.model_rebuild()
+    fields = kind.model_fields
+    values = {
+        name: _read(fields[name].annotation, item) if name in fields else item for name, item in value.items()
+    }
+    return kind.model_construct(set(value), **values)
+
+
+def _read(kind: Any, value: object) -> object:
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        pass
+    arms = get_args(kind)
+    fields = as_fields(value)
+    if fields is not None:
+        for model in map(as_model, (kind, *arms)):
+            if model is not None:
+                return construct(model, fields)
+    if get_origin(kind) is list:
+        items = as_items(value)
+        return value if items is None else [_read(arms[0], item) for item in items]
+    return value
+
+
+def as_items(value: object) -> list[object] | None:
+    """The value if it is a JSON array."""
+    return cast("list[object]", value) if isinstance(value, list) else None
+
+
+def as_fields(value: object) -> dict[str, object] | None:
+    """The value if it is a JSON object."""
+    return cast("dict[str, object]", value) if isinstance(value, dict) else None
+
+
+def as_model(kind: object) -> type[BaseModel] | None:
+    """The type if it is a model, and no union or the like."""
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None

@@ -1,0 +1,915 @@
+# Generated from openapi.json; do not edit.
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypeAliasType
+
+from runyard._wire_model import WireModel
+
+
+class AmbientAgentConfigHarnessAuthSecrets(WireModel):
+    claude_auth_secret_name: str | None = None
+    codex_auth_secret_name: str | None = None
+
+
+class ArtifactCreatedEventData(WireModel):
+    artifact_uid: str
+    artifact_type: str
+    filename: str
+    filepath: str
+    mime_type: str
+    size_bytes: int
+
+
+class ArtifactItemExternalReferenceData(WireModel):
+    reference_type: str
+    url: str
+    title: str | None = None
+
+
+class ArtifactItemFileData(WireModel):
+    artifact_uid: str
+    filename: str
+    filepath: str
+    mime_type: str
+    size_bytes: int
+
+
+class ArtifactItemPlanData(WireModel):
+    document_uid: str
+    artifact_uid: str | None = None
+    title: str | None = None
+
+
+class ArtifactItemPullRequestData(WireModel):
+    branch: str
+    url: str
+
+
+class ArtifactItemScreenshotData(WireModel):
+    artifact_uid: str
+    mime_type: str
+    description: str | None = None
+
+
+class ArtifactResponseData(WireModel):
+    content_type: str
+    download_url: str
+    """Works without a key until `expires_at`."""
+    expires_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    filename: str
+    filepath: str
+    size_bytes: int
+    sha256: str
+
+
+class Attachment(WireModel):
+    file_name: str
+    mime_type: str
+    data: str
+    """Base64, at most 10 MB decoded."""
+
+
+class AttemptLostEventData(WireModel):
+    attempt: int
+    reason: str
+
+
+class AttemptStartedEventData(WireModel):
+    attempt: int
+    execution: int
+    worker_id: str
+    pool: str
+
+
+class ConversationStepMessageBlockAction(WireModel):
+    type: Literal["action"]
+    action_id: str
+    name: str
+    input: dict[str, Any]
+    title: str | None = None
+
+
+class ConversationStepMessageBlockActionResult(WireModel):
+    type: Literal["action_result"]
+    action_id: str
+    is_error: bool
+    output: str
+    exit_code: int | None = None
+    duration_ms: int | None = None
+
+
+class ConversationStepMessageBlockEvent(WireModel):
+    type: Literal["event"]
+    event_type: str
+    data: dict[str, Any]
+
+
+class ConversationStepMessageBlockReasoning(WireModel):
+    type: Literal["reasoning"]
+    text: str
+
+
+class ConversationStepMessageBlockText(WireModel):
+    type: Literal["text"]
+    text: str
+
+
+class EnvironmentConfigGithubRepo(WireModel):
+    owner: str
+    repo: str
+
+
+class EnvironmentConfigLimits(WireModel):
+    memory_mb: int | None = None
+    pids: int | None = None
+    cpus: float | None = None
+    setup_minutes: float | None = None
+
+
+class EnvironmentRepository(WireModel):
+    url: str | None = None
+    local_path: str | None = None
+    """A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS."""
+    ref: str | None = None
+    """Branch, tag or commit; default: the default branch."""
+    depth: int | None = None
+    """Commits of history; default 1, 0 is all."""
+    directory: str | None = None
+    """Folder below /workspace; default: the name of the repository."""
+
+
+class EnvironmentScope(WireModel):
+    type: Literal["User", "Team"] | str
+    uid: str | None = None
+
+
+ErrorCode = TypeAliasType(
+    "ErrorCode",
+    Literal[
+        "invalid_request",
+        "integration_not_configured",
+        "authentication_required",
+        "external_authentication_required",
+        "not_authorized",
+        "feature_not_available",
+        "budget_exceeded",
+        "insufficient_credits",
+        "integration_disabled",
+        "content_policy_violation",
+        "resource_not_found",
+        "conflict",
+        "operation_not_supported",
+        "resource_unavailable",
+        "internal_error",
+        "environment_setup_failed",
+    ]
+    | str,
+)
+"""Machine-readable kind of problem; stable."""
+
+
+class ErrorEventData(WireModel):
+    error_code: ErrorCode
+    message: str
+    retryable: bool
+
+
+class FollowupAcceptedEventData(WireModel):
+    followup_id: str
+    message: str
+    outcome: str
+    author: str | None = None
+
+
+class FollowupDeliveredEventData(WireModel):
+    followup_id: str
+
+
+FollowupOutcome = TypeAliasType(
+    "FollowupOutcome", Literal["queued_prompt", "live_session", "handoff_execution", "queue_pending"] | str
+)
+
+
+class HarnessConfig(WireModel):
+    type: Literal["oz", "claude", "codex", "gemini", "opencode", "runbook"] | str | None = None
+    """`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks."""
+    model_id: str | None = None
+    reasoning_level: str | None = None
+
+
+class InterruptResponse(WireModel):
+    run_id: str
+
+
+class InterruptedEventData(WireModel):
+    attempt: int
+    by: str | None = None
+
+
+class MCPServerConfig(WireModel):
+    """A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers` are returned as `***`."""
+
+    command: str | None = None
+    args: list[str] | None = None
+    env: dict[str, str] | None = None
+    url: str | None = None
+    headers: dict[str, str] | None = None
+    warp_id: str | None = None
+
+
+class MessageAssistantEventData(WireModel):
+    message_id: str
+    text: str
+
+
+class MessageDelta(WireModel):
+    message_id: str
+    offset: int
+    text: str
+
+
+class MessageUserEventDataAttachment(WireModel):
+    file_name: str
+    mime_type: str
+    path: str
+
+
+class Model(WireModel):
+    model_id: str
+    """What `config.model_id` takes: `provider/model`."""
+    provider: str
+    display_name: str | None = None
+    context_window: int | None = None
+    """Tokens, where the provider says so."""
+
+
+class PageInfo(WireModel):
+    has_next_page: bool
+    next_cursor: str | None = None
+
+
+class ProblemDetails(WireModel):
+    type: str
+    """Address of the page about this kind of error."""
+    title: str
+    status: int
+    error: str
+    """`title (detail)`, for people."""
+    detail: str | None = None
+    instance: str | None = None
+    """The path that was asked for."""
+    retryable: bool
+    """Whether the same request can succeed later."""
+    trace_id: str
+    """The request id; also in `X-Request-Id` and the service log."""
+    error_code: ErrorCode
+    provider: str | None = None
+    auth_url: str | None = None
+
+
+class ReasoningEventData(WireModel):
+    message_id: str
+    text: str
+    provider_metadata: dict[str, Any] | None = None
+    """What the provider needs to be given back, such as a signature."""
+
+
+class RequestUsage(WireModel):
+    inference_cost_usd: float | None = None
+    """US dollars, where the price of the model is known."""
+    total_tokens: int
+    input_tokens: int
+    output_tokens: int
+
+
+class RunAgentRequestBudget(WireModel):
+    max_cost_usd: float | None = None
+    max_tokens: int | None = None
+    max_duration_minutes: float | None = None
+
+
+class RunCreatorInfo(WireModel):
+    uid: str
+    type: Literal["user", "service_account"] | str
+    display_name: str | None = None
+    email: str | None = None
+    photo_url: str | None = None
+
+
+class RunFollowupRequest(WireModel):
+    message: str | None = None
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    on_busy: Literal["enqueue", "interrupt", "reject"] | str | None = None
+    """What to do when the agent works: wait for its next step (default), stop its turn first, or refuse with 409."""
+    attachments: list[Attachment] | None = None
+
+
+class RunFollowupResponse(WireModel):
+    followup_id: str
+    outcome: FollowupOutcome
+
+
+class RunItemAgentSkill(WireModel):
+    name: str | None = None
+    full_path: str | None = None
+    description: str | None = None
+    bundled_skill_id: str | None = None
+
+
+class RunItemSchedule(WireModel):
+    schedule_id: str
+    schedule_name: str
+    cron_schedule: str
+
+
+class RunItemScope(WireModel):
+    type: Literal["User", "Team"] | str
+    uid: str | None = None
+
+
+RunSourceType = TypeAliasType(
+    "RunSourceType",
+    Literal[
+        "LINEAR",
+        "API",
+        "SLACK",
+        "LOCAL",
+        "SCHEDULED_AGENT",
+        "WEB_APP",
+        "GITHUB_ACTION",
+        "CLOUD_MODE",
+        "CLI",
+        "JIRA",
+        "SELF_IMPROVEMENT",
+        "GITHUB_WEBHOOK",
+        "GITLAB_WEBHOOK",
+        "AUTOFIX",
+        "RUN_SCORER",
+        "ORCHESTRATION",
+    ]
+    | str,
+)
+"""Where a run came from."""
+
+
+RunState = TypeAliasType(
+    "RunState",
+    Literal[
+        "QUEUED", "PENDING", "CLAIMED", "INPROGRESS", "SUCCEEDED", "FAILED", "ERROR", "BLOCKED", "CANCELLED"
+    ]
+    | str,
+)
+"""QUEUED: waiting for a worker. CLAIMED: a worker prepares the sandbox. INPROGRESS: the agent works. BLOCKED: waits for a person. SUCCEEDED, FAILED (the caller can fix it), ERROR (ours), CANCELLED: ended. PENDING is accepted in filters and never entered."""
+
+
+class RunStatusMessage(WireModel):
+    """Why the run is in its state, for a person to act on."""
+
+    message: str
+    error_code: ErrorCode | None = None
+    retryable: bool | None = None
+
+
+class SetupEventData(WireModel):
+    phase: Literal["sandbox", "restore", "clone", "command"] | str
+    """What was done: making the sandbox, restoring a workspace, a clone, a setup command."""
+    name: str
+    """The backend, repository or command."""
+    status: Literal["started", "finished", "failed"] | str
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    output: str | None = None
+    """The end of what it printed."""
+
+
+class ToolCallEventData(WireModel):
+    tool_call_id: str
+    name: str
+    input: dict[str, Any]
+    title: str | None = None
+    """A short line for people."""
+    provider_metadata: dict[str, Any] | None = None
+
+
+class ToolOutputEventData(WireModel):
+    tool_call_id: str
+    stream: Literal["stdout", "stderr"] | str
+    text: str
+
+
+class ToolResultEventData(WireModel):
+    tool_call_id: str
+    is_error: bool
+    output: str | None = None
+    """What the agent was told, where it is not the output itself."""
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    truncated_bytes: int | None = None
+
+
+class UnknownArtifactItem(WireModel):
+    """What a newer service sends and this version does not know, as it came."""
+
+    artifact_type: str
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: dict[str, Any]
+
+
+class UnknownConversationStepMessageBlock(WireModel):
+    """What a newer service sends and this version does not know, as it came."""
+
+    type: str
+
+
+class UnknownEvent(WireModel):
+    """What a newer service sends and this version does not know, as it came."""
+
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: str
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: dict[str, Any]
+
+
+class UsageEventData(WireModel):
+    model_id: str
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    cached_input_tokens: int | None = None
+    inference_cost_usd: float | None = None
+
+
+class WebhookEventData(WireModel):
+    run_id: str
+    state: RunState
+
+
+class AmbientAgentConfig(WireModel):
+    """How a run is executed."""
+
+    name: str | None = None
+    """Label for grouping and filtering."""
+    model_id: str | None = None
+    """`provider/model`, as listed by GET /agent/models."""
+    base_prompt: str | None = None
+    """Instructions put before the conversation."""
+    environment_id: str | None = None
+    skill_spec: str | None = None
+    skills: list[str] | None = None
+    mcp_servers: dict[str, MCPServerConfig] | None = None
+    computer_use_enabled: bool | None = None
+    idle_timeout_minutes: int | None = None
+    """How long the sandbox is kept after a turn; default 10."""
+    worker_host: str | None = None
+    """Pool of workers; default `default`."""
+    harness: HarnessConfig | None = None
+    harness_auth_secrets: AmbientAgentConfigHarnessAuthSecrets | None = None
+
+
+class ArtifactCreatedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["artifact.created"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactCreatedEventData
+
+
+class ArtifactItemExternalReference(WireModel):
+    artifact_type: Literal["EXTERNAL_REFERENCE"]
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactItemExternalReferenceData
+
+
+class ArtifactItemFile(WireModel):
+    artifact_type: Literal["FILE"]
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactItemFileData
+
+
+class ArtifactItemPlan(WireModel):
+    artifact_type: Literal["PLAN"]
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactItemPlanData
+
+
+class ArtifactItemPullRequest(WireModel):
+    artifact_type: Literal["PULL_REQUEST"]
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactItemPullRequestData
+
+
+class ArtifactItemScreenshot(WireModel):
+    artifact_type: Literal["SCREENSHOT"]
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactItemScreenshotData
+
+
+class ArtifactResponse(WireModel):
+    artifact_uid: str
+    artifact_type: Literal["FILE", "SCREENSHOT"] | str
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactResponseData
+
+
+class AttemptLostEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["attempt.lost"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: AttemptLostEventData
+
+
+class AttemptStartedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["attempt.started"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: AttemptStartedEventData
+
+
+ConversationStepMessageBlock = TypeAliasType(
+    "ConversationStepMessageBlock",
+    Annotated[
+        ConversationStepMessageBlockText
+        | ConversationStepMessageBlockReasoning
+        | ConversationStepMessageBlockAction
+        | ConversationStepMessageBlockActionResult
+        | ConversationStepMessageBlockEvent
+        | UnknownConversationStepMessageBlock,
+        Field(union_mode="left_to_right"),
+    ],
+)
+
+
+class EnvironmentConfig(WireModel):
+    name: str
+    description: str | None = None
+    docker_image: str | None = None
+    github_repos: list[EnvironmentConfigGithubRepo] | None = None
+    repositories: list[EnvironmentRepository] | None = None
+    setup_commands: list[str] | None = None
+    variables: dict[str, str] | None = None
+    """Values are returned as `***`."""
+    egress: Literal["none", "open"] | str | None = None
+    """What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open."""
+    limits: EnvironmentConfigLimits | None = None
+
+
+class ErrorEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["error"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ErrorEventData
+
+
+class FollowupAcceptedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["followup.accepted"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: FollowupAcceptedEventData
+
+
+class FollowupDeliveredEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["followup.delivered"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: FollowupDeliveredEventData
+
+
+class InterruptedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["interrupted"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: InterruptedEventData
+
+
+class ListModelsResponse(WireModel):
+    models: list[Model]
+    default_model_id: str | None = None
+
+
+class MessageAssistantEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["message.assistant"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: MessageAssistantEventData
+
+
+class MessageUserEventData(WireModel):
+    message_id: str
+    text: str
+    followup_id: str | None = None
+    author: str | None = None
+    attachments: list[MessageUserEventDataAttachment] | None = None
+
+
+class ReasoningEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["reasoning"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ReasoningEventData
+
+
+class RunAgentRequest(WireModel):
+    prompt: str | None = None
+    """At most 1 MiB. Required unless a skill is given."""
+    skill: str | None = None
+    """Wins over `config.skill_spec`."""
+    config: AmbientAgentConfig | None = None
+    title: str | None = None
+    """Default: the first line of the prompt."""
+    conversation_id: str | None = None
+    attachments: list[Attachment] | None = None
+    parent_run_id: str | None = None
+    metadata: dict[str, str] | None = None
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    agent_identity_uid: str | None = None
+    on_behalf_of: str | None = None
+    team: bool | None = None
+    interactive: bool | None = None
+    priority: int | None = None
+    """Among runs of the same principal, higher first."""
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema the result must satisfy."""
+    budget: RunAgentRequestBudget | None = None
+
+
+class RunAgentResponse(WireModel):
+    run_id: str
+    task_id: Annotated[str, Field(deprecated=True)]
+    """The same as `run_id`."""
+    state: RunState
+    at_capacity: bool
+    """No free slot was known; the run is queued all the same."""
+
+
+class RunStateEventData(WireModel):
+    state: RunState
+    previous_state: RunState | None = None
+    execution: int
+    attempt: int
+    status_message: RunStatusMessage | None = None
+
+
+class SetupEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["setup"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: SetupEventData
+
+
+class ToolCallEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["tool.call"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ToolCallEventData
+
+
+class ToolOutputEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["tool.output"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ToolOutputEventData
+
+
+class ToolResultEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["tool.result"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ToolResultEventData
+
+
+class UsageEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["usage"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: UsageEventData
+
+
+class WebhookEvent(WireModel):
+    type: (
+        Literal[
+            "run.created",
+            "run.started",
+            "run.blocked",
+            "run.succeeded",
+            "run.failed",
+            "run.errored",
+            "run.cancelled",
+        ]
+        | str
+    )
+    timestamp: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: WebhookEventData
+
+
+ArtifactItem = TypeAliasType(
+    "ArtifactItem",
+    Annotated[
+        ArtifactItemPlan
+        | ArtifactItemPullRequest
+        | ArtifactItemScreenshot
+        | ArtifactItemFile
+        | ArtifactItemExternalReference
+        | UnknownArtifactItem,
+        Field(union_mode="left_to_right"),
+    ],
+)
+
+
+class ConversationStepMessage(WireModel):
+    message_id: str
+    run_id: str
+    role: Literal["user", "assistant", "system"] | str
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    blocks: list[ConversationStepMessageBlock]
+
+
+class Environment(WireModel):
+    uid: str
+    """22 characters of A-Z, a-z, 0-9."""
+    config: EnvironmentConfig
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    last_updated: datetime
+    """RFC 3339, UTC, milliseconds."""
+    setup_failed: bool
+    """The setup of its latest run failed."""
+    creator: RunCreatorInfo
+    scope: EnvironmentScope
+
+
+class ListEnvironmentsResponse(WireModel):
+    environments: list[Environment]
+
+
+class MessageUserEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["message.user"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: MessageUserEventData
+
+
+class RunItem(WireModel):
+    run_id: str
+    """UUIDv7."""
+    task_id: Annotated[str, Field(deprecated=True)]
+    """The same as `run_id`."""
+    title: str
+    state: RunState
+    prompt: str
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """Grows strictly with every change of a field, not with output."""
+    started_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    finished_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    run_time: str | None = None
+    """Time from claims to ends of all executions, ISO 8601 duration."""
+    status_message: RunStatusMessage | None = None
+    source: RunSourceType
+    creator: RunCreatorInfo
+    executor: RunCreatorInfo
+    session_id: str
+    session_link: str
+    """The live page. Opens without signing in for 15 minutes from this answer."""
+    agent_config: AmbientAgentConfig
+    agent_skill: RunItemAgentSkill | None = None
+    conversation_id: str
+    parent_run_id: str | None = None
+    root_run_id: str
+    metadata: dict[str, str]
+    artifacts: list[ArtifactItem]
+    request_usage: RequestUsage | None = None
+    schedule: RunItemSchedule | None = None
+    scope: RunItemScope
+    execution_location: Literal["LOCAL", "REMOTE"] | str
+    is_sandbox_running: bool
+    is_run_type_cancellable: bool
+    attempt: int
+    """Claims by a worker so far."""
+    execution: int
+    """Executions so far: one, and one more for each follow-up to an ended run."""
+    result: Any | None = None
+    """What satisfies `output_schema`, when one was given."""
+
+
+class RunStateEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["run.state"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: RunStateEventData
+
+
+class ConversationStep(WireModel):
+    step: int
+    messages: list[ConversationStepMessage]
+
+
+class ListRunsResponse(WireModel):
+    runs: list[RunItem]
+    page_info: PageInfo
+
+
+RunEvent = TypeAliasType(
+    "RunEvent",
+    Annotated[
+        RunStateEvent
+        | AttemptStartedEvent
+        | AttemptLostEvent
+        | SetupEvent
+        | MessageUserEvent
+        | MessageAssistantEvent
+        | ReasoningEvent
+        | ToolCallEvent
+        | ToolOutputEvent
+        | ToolResultEvent
+        | FollowupAcceptedEvent
+        | FollowupDeliveredEvent
+        | InterruptedEvent
+        | ArtifactCreatedEvent
+        | UsageEvent
+        | ErrorEvent
+        | UnknownEvent,
+        Field(union_mode="left_to_right"),
+    ],
+)
+"""An immutable entry in the log of a run."""
+
+
+class Conversation(WireModel):
+    conversation_id: str
+    run_ids: list[str]
+    steps: list[ConversationStep]
+    """A step is a message of the caller and what the agent did about it, until the next one."""
+
+
+class ListEventsResponse(WireModel):
+    events: list[RunEvent]
+    has_more: bool
+    """The log already holds events after the last one here."""

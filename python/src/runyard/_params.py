@@ -1,0 +1,208 @@
+"""Keyword arguments of the methods, and the shapes that dicts in them have.
+
+The fields are those of the models of the same name; a test compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from typing_extensions import Required, TypedDict
+
+from ._options import RequestOptions
+
+if TYPE_CHECKING:
+    from ._models import AmbientAgentConfig, Attachment, EnvironmentRepository, HarnessConfig, MCPServerConfig
+
+
+class HarnessConfigParam(TypedDict, total=False):
+    """What turns the prompt into actions."""
+
+    type: str
+    model_id: str
+    reasoning_level: str
+
+
+class MCPServerConfigParam(TypedDict, total=False):
+    """A tool server: exactly one of `command` and `url`."""
+
+    command: str
+    args: Sequence[str]
+    env: Mapping[str, str]
+    url: str
+    headers: Mapping[str, str]
+
+
+class HarnessAuthSecretsParam(TypedDict, total=False):
+    """Names of secrets that hold a harness's own credentials."""
+
+    claude_auth_secret_name: str
+    codex_auth_secret_name: str
+
+
+class AmbientAgentConfigParam(TypedDict, total=False):
+    """How a run is executed."""
+
+    name: str
+    """Label for grouping and filtering."""
+    model_id: str
+    """`provider/model`, as `models.list` has it."""
+    base_prompt: str
+    """Instructions put before the conversation."""
+    environment_id: str
+    skill_spec: str
+    skills: Sequence[str]
+    mcp_servers: Mapping[str, MCPServerConfigParam | MCPServerConfig]
+    computer_use_enabled: bool
+    idle_timeout_minutes: int
+    """How long the sandbox is kept after a turn; default 10."""
+    worker_host: str
+    """Pool of workers."""
+    harness: HarnessConfigParam | HarnessConfig
+    harness_auth_secrets: HarnessAuthSecretsParam
+
+
+class AttachmentParam(TypedDict):
+    """A file for the agent."""
+
+    file_name: str
+    mime_type: str
+    data: str
+    """Base64, at most 10 MB decoded."""
+
+
+class BudgetParam(TypedDict, total=False):
+    """Where a run is stopped."""
+
+    max_cost_usd: float
+    max_tokens: int
+    max_duration_minutes: float
+
+
+class RunParams(TypedDict, total=False):
+    """What a run is asked for with, besides its `output_schema`."""
+
+    prompt: str
+    """Required unless a skill is given."""
+    skill: str
+    """Wins over `config.skill_spec`."""
+    config: AmbientAgentConfigParam | AmbientAgentConfig
+    title: str
+    """Default: the first line of the prompt."""
+    conversation_id: str
+    attachments: Sequence[AttachmentParam | Attachment]
+    parent_run_id: str
+    metadata: Mapping[str, str]
+    mode: Literal["normal", "plan", "orchestrate"]
+    agent_identity_uid: str
+    on_behalf_of: str
+    team: bool
+    interactive: bool
+    priority: int
+    """Among runs of the same principal, higher first."""
+    budget: BudgetParam
+
+
+class CreateRunParams(RunParams, RequestOptions, total=False):
+    """A run, and how to ask for it."""
+
+
+class FollowupParams(RequestOptions, total=False):
+    """A message to the agent."""
+
+    message: str
+    mode: Literal["normal", "plan", "orchestrate"]
+    on_busy: Literal["enqueue", "interrupt", "reject"]
+    """When the agent works: wait for its next step (default), stop its turn first, or refuse with 409."""
+    attachments: Sequence[AttachmentParam | Attachment]
+
+
+class ListRunsParams(RequestOptions, total=False):
+    """Filters, which combine with AND, order and page size of a list of runs. None is no filter."""
+
+    limit: int | None
+    """Of each page: 1 to 500, default 20."""
+    cursor: str | None
+    """`next_cursor` of the page before; goes with the same sort."""
+    sort_by: Literal["updated_at", "created_at", "title", "agent"] | None
+    sort_order: Literal["asc", "desc"] | None
+    state: str | Sequence[str] | None
+    """Any of these."""
+    name: str | None
+    model_id: str | None
+    creator: str | None
+    executor: str | None
+    source: str | None
+    execution_location: Literal["LOCAL", "REMOTE"] | None
+    created_after: datetime | str | None
+    created_before: datetime | str | None
+    updated_after: datetime | str | None
+    environment_id: str | None
+    skill: str | None
+    skill_spec: str | None
+    schedule_id: str | None
+    ancestor_run_id: str | None
+    artifact_type: Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "EXTERNAL_REFERENCE"] | None
+    metadata: Mapping[str, str] | None
+    q: str | None
+    """Part of the title, prompt or skill."""
+
+
+class ListEventsParams(RequestOptions, total=False):
+    """Which part of the log."""
+
+    after: int | None
+    """Only what follows this sequence."""
+    limit: int | None
+
+
+class ListEnvironmentsParams(RequestOptions, total=False):
+    """Order of a list of environments."""
+
+    sort_by: Literal["name", "last_updated"] | None
+
+
+class GitHubRepoParam(TypedDict):
+    owner: str
+    repo: str
+
+
+class EnvironmentRepositoryParam(TypedDict, total=False):
+    """A repository that is cloned into the workspace."""
+
+    url: str
+    local_path: str
+    """A repository of the worker's machine, below its RUNYARD_LOCAL_REPOS."""
+    ref: str
+    """Branch, tag or commit; default: the default branch."""
+    depth: int
+    """Commits of history; default 1, 0 is all."""
+    directory: str
+    """Folder below /workspace; default: the name of the repository."""
+
+
+class EnvironmentLimitsParam(TypedDict, total=False):
+    """What a sandbox may use."""
+
+    memory_mb: int
+    pids: int
+    cpus: float
+    setup_minutes: float
+
+
+class EnvironmentParams(RequestOptions, total=False):
+    """What an environment is made of."""
+
+    name: Required[str]
+    description: str | None
+    docker_image: str
+    github_repos: Sequence[GitHubRepoParam]
+    repositories: Sequence[EnvironmentRepositoryParam | EnvironmentRepository]
+    setup_commands: Sequence[str]
+    variables: Mapping[str, str]
+    """Values are returned as `***`."""
+    egress: Literal["none", "open"]
+    """What the network lets out; default `open` with https repositories, else `none`."""
+    limits: EnvironmentLimitsParam

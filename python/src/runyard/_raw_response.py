@@ -1,0 +1,49 @@
+"""`with_raw_response`: answers with their status and headers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import httpx
+
+T = TypeVar("T")
+
+
+class RawResponse(Generic[T]):
+    """A successful answer whose body was read."""
+
+    http_response: httpx.Response
+
+    def __init__(self, response: httpx.Response, read: Callable[[httpx.Response], T]) -> None:
+        self.http_response = response
+        self._read = read
+
+    @property
+    def status_code(self) -> int:
+        return self.http_response.status_code
+
+    @property
+    def headers(self) -> httpx.Headers:
+        return self.http_response.headers
+
+    @property
+    def request_id(self) -> str | None:
+        """What to name when asking the operator about this request."""
+        found: str | None = self.headers.get("x-request-id")
+        return found
+
+    @property
+    def content(self) -> bytes:
+        return self.http_response.content
+
+    def text(self) -> str:
+        """The body as text."""
+        return self.http_response.text
+
+    def parse(self) -> T:
+        """What the method itself returns."""
+        return self._read(self.http_response)
+
+    def __repr__(self) -> str:
+        return f"RawResponse(status_code={self.status_code}, request_id={self.request_id!r})"

@@ -1,0 +1,69 @@
+# Generated from _async/_environments.py by scripts/unasync.py; do not edit.
+"""`client.environments`"""
+
+from __future__ import annotations
+
+from typing_extensions import Unpack
+
+from .._models import Environment, ListEnvironmentsResponse
+from .._options import RequestOptions
+from .._params import EnvironmentParams, ListEnvironmentsParams
+from .._parse import into
+from .._request import Call, segment
+from .._split import split
+from ._streaming_response import raw_method, streaming_method
+from ._transport import RawTransport, StreamingTransport, Transport
+
+_PATH = "/agent/environments"
+
+
+class Environments:
+    """`client.environments`"""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    @property
+    def with_raw_response(self) -> EnvironmentsWithRawResponse:
+        """The same methods, returning status and headers as well."""
+        return EnvironmentsWithRawResponse(self._transport)
+
+    @property
+    def with_streaming_response(self) -> EnvironmentsWithStreamingResponse:
+        """The same methods as context managers, with a body that is not read yet."""
+        return EnvironmentsWithStreamingResponse(self._transport)
+
+    def create(self, **params: Unpack[EnvironmentParams]) -> Environment:
+        """Makes an environment that runs can name."""
+        body, options = split("create", params, EnvironmentParams)
+        return self._transport.send(Call("POST", _PATH, body=body), into(Environment), options)
+
+    def retrieve(self, environment_id: str, **options: Unpack[RequestOptions]) -> Environment:
+        """One environment."""
+        call = Call("GET", f"{_PATH}/{segment(environment_id)}")
+        return self._transport.send(call, into(Environment), options)
+
+    def list(self, **params: Unpack[ListEnvironmentsParams]) -> ListEnvironmentsResponse:
+        """All environments."""
+        fields, options = split("list", params, ListEnvironmentsParams)
+        return self._transport.send(Call("GET", _PATH, fields), into(ListEnvironmentsResponse), options)
+
+
+class EnvironmentsWithRawResponse:
+    """`client.environments.with_raw_response`"""
+
+    def __init__(self, transport: Transport) -> None:
+        environments = Environments(RawTransport(transport.settings, transport.http))
+        self.create = raw_method(environments.create)
+        self.retrieve = raw_method(environments.retrieve)
+        self.list = raw_method(environments.list)
+
+
+class EnvironmentsWithStreamingResponse:
+    """`client.environments.with_streaming_response`"""
+
+    def __init__(self, transport: Transport) -> None:
+        environments = Environments(StreamingTransport(transport.settings, transport.http))
+        self.create = streaming_method(environments.create)
+        self.retrieve = streaming_method(environments.retrieve)
+        self.list = streaming_method(environments.list)

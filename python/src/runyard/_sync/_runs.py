@@ -1,0 +1,283 @@
+# Generated from _async/_runs.py by scripts/unasync.py; do not edit.
+"""`client.runs`"""
+
+from __future__ import annotations
+
+from typing import overload
+
+from pydantic import BaseModel
+from typing_extensions import Unpack
+
+from .._errors import RunFailedError, RunyardError
+from .._events import RunStreamEvent
+from .._models import (
+    Conversation,
+    InterruptResponse,
+    ListEventsResponse,
+    ListRunsResponse,
+    RunAgentResponse,
+    RunFollowupResponse,
+    RunItem,
+)
+from .._options import RequestOptions
+from .._output_schema import FinishedRun, JsonSchema, ModelT, is_terminal, parse_result, to_json_schema
+from .._params import CreateRunParams, FollowupParams, ListEventsParams, ListRunsParams
+from .._parse import into, read_text
+from .._request import Call, segment
+from .._retry import is_retryable
+from .._run_list import RunList
+from .._sleep import sleep
+from .._split import for_waiting, split
+from ._run_page import RunPage
+from ._stream import RunStream
+from ._streaming_response import raw_method, streaming_method
+from ._transport import RawTransport, StreamingTransport, Transport
+
+_POLL = 2.0
+
+
+class Runs:
+    """`client.runs`"""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    @property
+    def with_raw_response(self) -> RunsWithRawResponse:
+        """The same methods, returning status and headers as well."""
+        return RunsWithRawResponse(self._transport)
+
+    @property
+    def with_streaming_response(self) -> RunsWithStreamingResponse:
+        """The same methods as context managers, with a body that is not read yet."""
+        return RunsWithStreamingResponse(self._transport)
+
+    def create(
+        self,
+        *,
+        output_schema: JsonSchema | type[BaseModel] | None = None,
+        **params: Unpack[CreateRunParams],
+    ) -> RunAgentResponse:
+        """Asks for a run. Safe against lost answers: however often it has to be sent, there is one run.
+
+        `output_schema` is what the result must satisfy: JSON Schema, or a pydantic model.
+        """
+        body, options = split("create", params, CreateRunParams)
+        if output_schema is not None:
+            body["output_schema"] = to_json_schema(output_schema)
+        return self._transport.send(Call("POST", "/agent/runs", body=body), into(RunAgentResponse), options)
+
+    @overload
+    def create_and_wait(
+        self,
+        *,
+        output_schema: type[ModelT],
+        raise_on_failure: bool = True,
+        **params: Unpack[CreateRunParams],
+    ) -> FinishedRun[ModelT]: ...
+    @overload
+    def create_and_wait(
+        self,
+        *,
+        output_schema: JsonSchema | None = None,
+        raise_on_failure: bool = True,
+        **params: Unpack[CreateRunParams],
+    ) -> RunItem: ...
+    def create_and_wait(
+        self,
+        *,
+        output_schema: JsonSchema | type[ModelT] | None = None,
+        raise_on_failure: bool = True,
+        **params: Unpack[CreateRunParams],
+    ) -> RunItem | FinishedRun[ModelT]:
+        """`create` and `wait` in one. With a pydantic model as `output_schema`, the result is checked and typed:
+
+        run = client.runs.create_and_wait(prompt="Fix the failing test.", output_schema=Report)
+        if run.result: print(run.result.summary)
+        """
+        created = self.create(output_schema=output_schema, **params)
+        options = for_waiting(params)
+        if isinstance(output_schema, type):
+            return self.wait(
+                created.run_id, output_schema=output_schema, raise_on_failure=raise_on_failure, **options
+            )
+        return self.wait(created.run_id, raise_on_failure=raise_on_failure, **options)
+
+    def retrieve(self, run_id: str, **options: Unpack[RequestOptions]) -> RunItem:
+        """One run in full."""
+        return self._transport.send(Call("GET", _path(run_id)), into(RunItem), options)
+
+    def list(self, **params: Unpack[ListRunsParams]) -> RunList:
+        """Runs that fit all filters, the latest changed first. Iterated, it goes through all pages."""
+        fields, options = split("list", params, ListRunsParams)
+
+        def fetch(cursor: str | None) -> ListRunsResponse:
+            call = Call("GET", "/agent/runs", {**fields, "cursor": cursor})
+            return self._transport.send(call, into(ListRunsResponse), options)
+
+        def first() -> RunPage:
+            return RunPage(fetch(fields.get("cursor")), fetch)
+
+        return RunList(first)
+
+    def list_page(self, **params: Unpack[ListRunsParams]) -> ListRunsResponse:
+        """One page of runs as it comes. `list` goes on to the next ones."""
+        fields, options = split("list", params, ListRunsParams)
+        return self._transport.send(Call("GET", "/agent/runs", fields), into(ListRunsResponse), options)
+
+    def cancel(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
+        """Cancels a run and returns its id. A run that has ended already: `BadRequestError`."""
+        return self._transport.send(Call("POST", f"{_path(run_id)}/cancel"), into(str), options)
+
+    def interrupt(self, run_id: str, **options: Unpack[RequestOptions]) -> InterruptResponse:
+        """Stops what the agent is doing now and keeps the run and its sandbox."""
+        call = Call("POST", f"{_path(run_id)}/interrupt")
+        return self._transport.send(call, into(InterruptResponse), options)
+
+    def followup(self, run_id: str, **params: Unpack[FollowupParams]) -> RunFollowupResponse:
+        """Sends a message to the agent, whatever the run is doing."""
+        body, options = split("followup", params, FollowupParams)
+        call = Call("POST", f"{_path(run_id)}/followups", body=body)
+        return self._transport.send(call, into(RunFollowupResponse), options)
+
+    def events(self, run_id: str, **params: Unpack[ListEventsParams]) -> ListEventsResponse:
+        """A page of the stored log."""
+        fields, options = split("events", params, ListEventsParams)
+        call = Call("GET", f"{_path(run_id)}/events", fields)
+        return self._transport.send(call, into(ListEventsResponse), options)
+
+    def stream(
+        self,
+        run_id: str,
+        *,
+        after: int = 0,
+        follow: bool = False,
+        max_reconnects: int = 10,
+        **options: Unpack[RequestOptions],
+    ) -> RunStream:
+        """The log from `after` on, then live, until the run has ended, without loss or repeats.
+
+        `follow` goes on after the end of the run: a follow-up may start it again. `max_reconnects` is how often in a
+        row a lost connection is made again without anything new having come.
+        """
+        return RunStream(
+            self._transport,
+            {"run_id": run_id, "after": after, "follow": follow, "max_reconnects": max_reconnects},
+            options,
+        )
+
+    def conversation(self, run_id: str, **options: Unpack[RequestOptions]) -> Conversation:
+        """What was said and done, step by step."""
+        return self._transport.send(Call("GET", f"{_path(run_id)}/conversation"), into(Conversation), options)
+
+    def transcript(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
+        """The whole log as JSON Lines."""
+        call = Call("GET", f"{_path(run_id)}/transcript", accept="*/*")
+        return self._transport.send(call, read_text, options)
+
+    @overload
+    def wait(
+        self,
+        run_id: str,
+        *,
+        output_schema: type[ModelT],
+        raise_on_failure: bool = True,
+        **options: Unpack[RequestOptions],
+    ) -> FinishedRun[ModelT]: ...
+    @overload
+    def wait(
+        self,
+        run_id: str,
+        *,
+        output_schema: None = None,
+        raise_on_failure: bool = True,
+        **options: Unpack[RequestOptions],
+    ) -> RunItem: ...
+    def wait(
+        self,
+        run_id: str,
+        *,
+        output_schema: type[ModelT] | None = None,
+        raise_on_failure: bool = True,
+        **options: Unpack[RequestOptions],
+    ) -> RunItem | FinishedRun[ModelT]:
+        """Waits until the run has ended or waits for a person (BLOCKED), and returns it.
+
+        One that ended as FAILED, ERROR or CANCELLED raises `RunFailedError`, unless `raise_on_failure` is off. With
+        the model it was created with, its result is checked and typed. `timeout` and `max_retries` are those of each
+        request.
+        """
+        run = self._wait_until_settled(run_id, options)
+        if raise_on_failure and is_terminal(run.state) and run.state != "SUCCEEDED":
+            raise RunFailedError(run)
+        return run if output_schema is None else parse_result(run, output_schema)
+
+    def _wait_until_settled(self, run_id: str, options: RequestOptions) -> RunItem:
+        streams = True
+        while True:
+            # The stream only says when to look. Where something in between holds streams back, looking now and then
+            # will do.
+            if streams:
+                streams = self._follow_until_settled(run_id, options)
+            run = self.retrieve(run_id, **options)
+            if is_terminal(run.state) or run.state == "BLOCKED":
+                return run
+            sleep(_POLL)
+
+    def _follow_until_settled(self, run_id: str, options: RequestOptions) -> bool:
+        """False when the stream does not work."""
+        try:
+            with self.stream(run_id, max_reconnects=1, **for_waiting(options)) as events:
+                for event in events:
+                    if not _says_blocked(event):
+                        continue
+                    if (self.retrieve(run_id, **options)).state == "BLOCKED":
+                        return True
+        except RunyardError as error:
+            if is_retryable(error):
+                return False
+            raise
+        return True
+
+
+class RunsWithRawResponse:
+    """`client.runs.with_raw_response`"""
+
+    def __init__(self, transport: Transport) -> None:
+        runs = Runs(RawTransport(transport.settings, transport.http))
+        self.create = raw_method(runs.create)
+        self.retrieve = raw_method(runs.retrieve)
+        self.list = raw_method(runs.list_page)
+        self.cancel = raw_method(runs.cancel)
+        self.interrupt = raw_method(runs.interrupt)
+        self.followup = raw_method(runs.followup)
+        self.events = raw_method(runs.events)
+        self.conversation = raw_method(runs.conversation)
+        self.transcript = raw_method(runs.transcript)
+
+
+class RunsWithStreamingResponse:
+    """`client.runs.with_streaming_response`"""
+
+    def __init__(self, transport: Transport) -> None:
+        runs = Runs(StreamingTransport(transport.settings, transport.http))
+        self.create = streaming_method(runs.create)
+        self.retrieve = streaming_method(runs.retrieve)
+        self.list = streaming_method(runs.list_page)
+        self.cancel = streaming_method(runs.cancel)
+        self.interrupt = streaming_method(runs.interrupt)
+        self.followup = streaming_method(runs.followup)
+        self.events = streaming_method(runs.events)
+        self.conversation = streaming_method(runs.conversation)
+        self.transcript = streaming_method(runs.transcript)
+
+
+def _says_blocked(event: RunStreamEvent) -> bool:
+    # One of a newer service, which was kept as it came, says so too.
+    data = event.data if event.type == "run.state" else None
+    state: object = data.get("state") if isinstance(data, dict) else getattr(data, "state", None)
+    return state == "BLOCKED"
+
+
+def _path(run_id: str) -> str:
+    return f"/agent/runs/{segment(run_id)}"

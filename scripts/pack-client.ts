@@ -1,0 +1,83 @@
+/**
+ * `npm run pack:npm -w client [-- FOLDER]`: puts the archive that `npm publish` takes into the folder, by default
+ * client/dist. Within this repository everybody imports the sources of the library; what is published is compiled, with
+ * `publishConfig.exports` as its `exports`, and carries the sources for debuggers and editors.
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const client = join(root, 'client')
+
+interface Manifest {
+  scripts?: unknown
+  publishConfig: { exports?: unknown }
+}
+
+/** The path of the archive. Works in a folder of its own, so that it can run while others do. */
+export function packClient(destination: string): string {
+  const stage = mkdtempSync(join(tmpdir(), 'runyard-pack-'))
+  try {
+    stagePackage(stage)
+    mkdirSync(destination, { recursive: true })
+    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', resolve(destination)]
+    const packed = JSON.parse(
+      execFileSync('npm', args, {
+        cwd: stage,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    ) as unknown
+    return join(destination, filenameOf(packed))
+  } finally {
+    rmSync(stage, { recursive: true, force: true })
+  }
+}
+
+function stagePackage(stage: string): void {
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(publishedManifest(), null, 2)}\n`)
+  cpSync(join(client, 'README.md'), join(stage, 'README.md'))
+  for (const name of ['LICENSE', 'CHANGELOG.md']) cpSync(join(root, name), join(stage, name))
+  cpSync(join(client, 'src'), join(stage, 'src'), {
+    recursive: true,
+    filter: (file) => !file.endsWith('.test.ts'),
+  })
+  compile(stage)
+}
+
+/** Beside the copied sources, so that the paths in the source maps are those of the package. */
+function compile(stage: string): void {
+  const config = {
+    extends: join(client, 'tsconfig.build.json'),
+    compilerOptions: { rootDir: 'src', outDir: 'dist' },
+    include: ['src'],
+  }
+  writeFileSync(join(stage, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', stage], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`The library does not compile.\n${stdout}`)
+  for (const file of globSync('dist/**/*.d.ts', { cwd: stage })) {
+    // The compiler rewrites these in .js files only, and not every tool looks for x.d.ts when it reads x.ts.
+    const text = readFileSync(join(stage, file), 'utf8')
+    writeFileSync(join(stage, file), text.replace(/(['"]\.{1,2}\/[^'"\n]+)\.ts(['"])/g, '$1.js$2'))
+  }
+}
+
+function publishedManifest(): object {
+  const text = readFileSync(join(client, 'package.json'), 'utf8')
+  const { scripts, publishConfig, ...manifest } = JSON.parse(text) as Manifest
+  const { exports, ...publishing } = publishConfig
+  return { ...manifest, exports, files: ['dist', 'src'], publishConfig: publishing }
+}
+
+/** One package is a list of one; from npm 12 on, an object by its name. */
+function filenameOf(packed: unknown): string {
+  const [first] = Object.values(packed ?? {}) as Array<{ filename?: string }>
+  if (!first?.filename) throw new Error('npm pack did not say what it wrote.')
+  return first.filename
+}
+
+if (import.meta.main) console.log(packClient(process.argv[2] ?? join(client, 'dist')))

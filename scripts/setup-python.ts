@@ -1,0 +1,51 @@
+/**
+ * The Python toolchain: `.venv` in the root, made by `scripts/setup_python.py` from the first Python 3.10 or newer that can
+ * make environments. On Debian a missing Python is installed. Costs one process start when nothing has changed.
+ */
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const CANDIDATES = [
+  'python3',
+  'python3.14',
+  'python3.13',
+  'python3.12',
+  'python3.11',
+  'python3.10',
+  '/usr/bin/python3',
+]
+// Debian splits `ensurepip` off: without it `venv` is there and fails.
+const PROBE = 'import ensurepip, fcntl, sys, venv; sys.exit(sys.version_info < (3, 10))'
+
+/** The interpreter of `.venv`, or in a sentence why there is none. */
+export function setupPython(): { python: string } | { missing: string } {
+  const base = findPython() ?? installPython()
+  if (base === null)
+    return { missing: 'No Python 3.10 or newer with venv. On Debian: apt-get install python3 python3-venv' }
+  const made = spawnSync(base, ['scripts/setup_python.py'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  if (made.status !== 0) return { missing: 'The Python toolchain could not be installed; see above.' }
+  return { python: made.stdout.trim() }
+}
+
+function findPython(): string | null {
+  return CANDIDATES.find((name) => spawnSync(name, ['-c', PROBE], { stdio: 'ignore' }).status === 0) ?? null
+}
+
+function installPython(): string | null {
+  const setup = spawnSync('scripts/setup-debian.sh', ['python'], { cwd: root, stdio: 'inherit' })
+  return setup.status === 0 ? findPython() : null
+}
+
+if (import.meta.main) {
+  const result = setupPython()
+  if ('missing' in result) {
+    console.error(result.missing)
+    process.exit(1)
+  }
+  console.log(result.python)
+}

@@ -92,7 +92,8 @@ OPTION_NAMES = {"headers": "extra_headers", "query": "extra_query", "throw_on_fa
 def keywords(call: Json) -> Json:
     """`params` and `options` of a case as the keyword arguments of Python."""
     names: dict[str, str] = {**OPTION_NAMES, "query": "query"} if "." not in call["method"] else OPTION_NAMES
-    options: Json = {names.get(name, name): value for name, value in revive(call.get("options", {})).items()}
+    given: Json = revive(call.get("options", {}))
+    options: Json = {names.get(name, name): value for name, value in given.items()}
     if "timeout" in options:
         options["timeout"] /= 1000
     return {**revive(call.get("params", {})), **options}

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         MessageUserEventData as MessageUserEventData,
         Model as Model,
         PageInfo as PageInfo,
+        ProblemDetails as Error,
         ProblemDetails as ProblemDetails,
         ReasoningEvent as ReasoningEvent,
         ReasoningEventData as ReasoningEventData,
@@ -227,6 +228,7 @@ __all__ = [
     "EnvironmentParams",
     "EnvironmentRepository",
     "EnvironmentRepositoryParam",
+    "Error",
     "ErrorCode",
     "ErrorEvent",
     "ErrorEventData",
@@ -311,11 +313,16 @@ __all__ = [
     "is_terminal",
 ]
 
+# Its name in the API.
+_RENAMED = {"Error": "ProblemDetails"}
+
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f".{_HOMES.get(name, '_models')}", __name__), name)
+    value: object = getattr(
+        import_module(f".{_HOMES.get(name, '_models')}", __name__), _RENAMED.get(name, name)
+    )
     globals()[name] = value
     return value
 

@@ -51,7 +51,7 @@ class AsyncTransport:
                 if retry >= max_retries or not is_retryable(error):
                     raise
                 delay = retry_delay(error, retry)
-                logger.warning("%s %s: %s Trying again in %.1f s.", call.method, call.path, error, delay)
+                logger.info("%s %s: %s Trying again in %.1f s.", call.method, call.path, error, delay)
             await async_sleep(delay)
             retry += 1
 

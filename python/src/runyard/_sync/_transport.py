@@ -50,7 +50,7 @@ class Transport:
                 if retry >= max_retries or not is_retryable(error):
                     raise
                 delay = retry_delay(error, retry)
-                logger.warning("%s %s: %s Trying again in %.1f s.", call.method, call.path, error, delay)
+                logger.info("%s %s: %s Trying again in %.1f s.", call.method, call.path, error, delay)
             sleep(delay)
             retry += 1
 

@@ -10,8 +10,8 @@ import httpx
 T = TypeVar("T")
 
 
-class RawResponse(Generic[T]):
-    """A successful answer whose body was read."""
+class Answer(Generic[T]):
+    """A successful answer, whether its body was read or not."""
 
     http_response: httpx.Response
 
@@ -33,6 +33,13 @@ class RawResponse(Generic[T]):
         found: str | None = self.headers.get("x-request-id")
         return found
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(status_code={self.status_code}, request_id={self.request_id!r})"
+
+
+class RawResponse(Answer[T]):
+    """A successful answer whose body was read."""
+
     @property
     def content(self) -> bytes:
         return self.http_response.content
@@ -44,6 +51,3 @@ class RawResponse(Generic[T]):
     def parse(self) -> T:
         """What the method itself returns."""
         return self._read(self.http_response)
-
-    def __repr__(self) -> str:
-        return f"RawResponse(status_code={self.status_code}, request_id={self.request_id!r})"

@@ -145,7 +145,9 @@ def build_headers(
         headers["Content-Type"] = "application/json"
     if idempotency_key is not None:
         headers["Idempotency-Key"] = idempotency_key
-    headers.update(options.get("extra_headers") or {})
+    if call.link is None:
+        # What was meant for the service may hold credentials, and a link leads anywhere.
+        headers.update(options.get("extra_headers") or {})
     return headers
 
 

@@ -10,36 +10,17 @@ import httpx
 
 from .._errors import APIConnectionError, APITimeoutError
 from .._method import AsyncMethod
-from .._raw_response import RawResponse
+from .._raw_response import Answer, RawResponse
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class AsyncStreamingResponse(Generic[T]):
+class AsyncStreamingResponse(Answer[T]):
     """A successful answer whose body was not read yet. Comes from a context manager, which closes it.
 
     The timeout of the request covers it up to its headers; afterwards it is the longest silence.
     """
-
-    http_response: httpx.Response
-
-    def __init__(self, response: httpx.Response, read: Callable[[httpx.Response], T]) -> None:
-        self.http_response = response
-        self._read = read
-
-    @property
-    def status_code(self) -> int:
-        return self.http_response.status_code
-
-    @property
-    def headers(self) -> httpx.Headers:
-        return self.http_response.headers
-
-    @property
-    def request_id(self) -> str | None:
-        """What to name when asking the operator about this request."""
-        return RawResponse(self.http_response, self._read).request_id
 
     async def iter_bytes(self, chunk_size: int | None = None) -> AsyncIterator[bytes]:
         """The body as it comes, or in chunks of this size."""
@@ -72,14 +53,11 @@ class AsyncStreamingResponse(Generic[T]):
     async def parse(self) -> T:
         """What the method itself returns."""
         await self.read()
-        return RawResponse(self.http_response, self._read).parse()
+        return self._read(self.http_response)
 
     async def aclose(self) -> None:
         """Hangs up."""
         await self.http_response.aclose()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(status_code={self.status_code}, request_id={self.request_id!r})"
 
 
 class AsyncStreamingContext(Generic[T]):

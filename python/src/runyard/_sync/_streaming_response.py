@@ -11,36 +11,17 @@ import httpx
 
 from .._errors import APIConnectionError, APITimeoutError
 from .._method import Method
-from .._raw_response import RawResponse
+from .._raw_response import Answer, RawResponse
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class StreamingResponse(Generic[T]):
+class StreamingResponse(Answer[T]):
     """A successful answer whose body was not read yet. Comes from a context manager, which closes it.
 
     The timeout of the request covers it up to its headers; afterwards it is the longest silence.
     """
-
-    http_response: httpx.Response
-
-    def __init__(self, response: httpx.Response, read: Callable[[httpx.Response], T]) -> None:
-        self.http_response = response
-        self._read = read
-
-    @property
-    def status_code(self) -> int:
-        return self.http_response.status_code
-
-    @property
-    def headers(self) -> httpx.Headers:
-        return self.http_response.headers
-
-    @property
-    def request_id(self) -> str | None:
-        """What to name when asking the operator about this request."""
-        return RawResponse(self.http_response, self._read).request_id
 
     def iter_bytes(self, chunk_size: int | None = None) -> Iterator[bytes]:
         """The body as it comes, or in chunks of this size."""
@@ -73,14 +54,11 @@ class StreamingResponse(Generic[T]):
     def parse(self) -> T:
         """What the method itself returns."""
         self.read()
-        return RawResponse(self.http_response, self._read).parse()
+        return self._read(self.http_response)
 
     def close(self) -> None:
         """Hangs up."""
         self.http_response.close()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(status_code={self.status_code}, request_id={self.request_id!r})"
 
 
 class StreamingContext(Generic[T]):

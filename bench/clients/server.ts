@@ -1,16 +1,9 @@
 /** Answers every request with the same small run; prints its address and ends with its input. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buildRun } from '../../client/test/fault-answer.ts'
 
-const at = '2026-01-01T00:00:00Z'
-const run = JSON.stringify({
-  run_id: 'r1',
-  title: 'A run',
-  state: 'SUCCEEDED',
-  prompt: 'x',
-  created_at: at,
-  updated_at: at,
-})
+const run = JSON.stringify(buildRun({ state: 'SUCCEEDED' }))
 const server = createServer((_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': run.length }).end(run)
 })

@@ -17,6 +17,7 @@ export interface Answer {
   retry_ms?: number
   newline?: string
   framing?: 'length' | 'chunked' | 'close'
+  connection?: 'close' | 'keep' | 'drop'
   delay_ms?: number
   fault?: Fault
 }
@@ -39,6 +40,8 @@ export interface Received {
   /** Parsed when it is JSON; null when there is none. */
   body: unknown
   arrived_ms: number
+  /** Its connection has brought requests before. */
+  reused: boolean
   via: 'direct' | 'proxy' | 'tunnel'
   port: 'main' | 'other'
   state: 'received' | 'answering' | 'answered'
@@ -59,7 +62,7 @@ export async function sendAnswer(
   request: Received,
   nth: number,
 ): Promise<void> {
-  const { fault } = answer
+  const { fault, connection = 'close' } = answer
   if (answer.delay_ms) await pause(answer.delay_ms)
   if (fault?.at === 'request') return fail(socket, fault, Buffer.alloc(0))
   const { status, headers, body } = buildContent(answer, request, nth)
@@ -68,8 +71,8 @@ export async function sendAnswer(
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    // A new connection for each request: clients repeat some requests by themselves when a kept one breaks.
-    'connection: close',
+    // Unless a case asks for another, since clients repeat some requests by themselves when a kept one breaks.
+    `connection: ${connection === 'close' ? 'close' : 'keep-alive'}`,
     ...(framing === 'length' ? [`content-length: ${bytes.length}`] : []),
     ...(framing === 'chunked' ? ['transfer-encoding: chunked'] : []),
   ]
@@ -92,7 +95,7 @@ export async function sendAnswer(
   if (fault && fault.how !== 'drip') return
   if (!fault) await write(socket, last)
   request.state = 'answered'
-  socket.end()
+  if (connection !== 'keep') socket.end()
 }
 
 /** Bytes of the body that a first request gets. */
@@ -164,7 +167,7 @@ const buildProblem = ({ status, code, detail, retryable }: NonNullable<Answer['p
 })
 
 /** A run with everything that a run must have. */
-function buildRun(given: Record<string, unknown>): Record<string, unknown> {
+export function buildRun(given: Record<string, unknown>): Record<string, unknown> {
   const { run_id = 'r1' } = given
   return {
     run_id,
@@ -175,8 +178,8 @@ function buildRun(given: Record<string, unknown>): Record<string, unknown> {
     created_at: '2026-01-01T00:00:00.000Z',
     updated_at: '2026-01-01T00:00:00.000Z',
     source: 'API',
-    creator: { type: 'SERVICE_ACCOUNT', uid: 'abcdefghijklmnopqrstuv' },
-    executor: { type: 'SERVICE_ACCOUNT', uid: 'abcdefghijklmnopqrstuv' },
+    creator: { type: 'service_account', uid: 'abcdefghijklmnopqrstuv' },
+    executor: { type: 'service_account', uid: 'abcdefghijklmnopqrstuv' },
     session_id: run_id,
     session_link: 'http://127.0.0.1:4200/runs/r1',
     agent_config: {},

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from datetime import datetime, timezone
 
+import pytest
 from pydantic import TypeAdapter
 
+from runyard import APIResponseValidationError
 from runyard._models import (
     ArtifactItem,
     ArtifactItemPullRequest,
@@ -17,9 +19,11 @@ from runyard._models import (
     ProblemDetails,
     RunAgentResponse,
     RunEvent,
+    RunItem,
     UnknownArtifactItem,
     UnknownEvent,
 )
+from runyard._parse import parse_json
 
 EVENT = {"sequence": 7, "run_id": "r1", "occurred_at": "2026-01-02T03:04:05.678Z"}
 ERROR_DATA = {"error_code": "conflict", "message": "No.", "retryable": False}
@@ -69,6 +73,19 @@ def test_unknown_state_and_field_are_kept_and_written_again() -> None:
     assert answer.state == "DREAMING"
     assert answer.model_extra == {"mood": {"calm": True}}
     assert json.loads(answer.model_dump_json(exclude_unset=True)) == sent
+
+
+def test_what_an_older_service_leaves_out_is_missed_where_it_is_used() -> None:
+    run = parse_json(b'{"run_id": "r1", "updated_at": "2026-01-02T03:04:05Z", "attempt": "many"}', RunItem)
+    assert (run.run_id, run.updated_at.year, str(run.attempt)) == ("r1", 2026, "many")
+    with pytest.raises(AttributeError, match="session_link"):
+        print(run.session_link)
+
+
+def test_answer_without_anything_of_a_run_is_no_run() -> None:
+    """A base_url that leads to another service must not look like a run."""
+    with pytest.raises(APIResponseValidationError, match="does not fit RunItem: run_id: Field required"):
+        parse_json(b'{"message": "Welcome!"}', RunItem)
 
 
 def test_limits_are_the_service_s_matter() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast, get_args, get_origin
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
+
+from ._adapter import adapter_of
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -23,9 +25,15 @@ def construct(kind: type[ModelT], value: Mapping[str, object]) -> ModelT:
     return kind.model_construct(set(value), **values)
 
 
+def has_any(kind: type[BaseModel], value: Mapping[str, object]) -> bool:
+    """Whether at least one required field came. Without any, it is the answer of something else."""
+    required = {name for name, field in kind.model_fields.items() if field.is_required()}
+    return not required or not required.isdisjoint(value)
+
+
 def _read(kind: Any, value: object) -> object:
     try:
-        return TypeAdapter(kind).validate_python(value)
+        return adapter_of(kind).validate_python(value)
     except ValidationError:
         pass
     arms = get_args(kind)

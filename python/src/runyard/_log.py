@@ -33,6 +33,12 @@ def setup_logging() -> None:
         logger.addHandler(handler)
 
 
+def log_headers(method: str, path: str, headers: Mapping[str, str]) -> None:
+    """Writes them at the level debug; nothing is redacted for nobody."""
+    if logger.isEnabledFor(logging.DEBUG):
+        logger.debug("%s %s: %s", method, path, redact(headers))
+
+
 def redact(headers: Mapping[str, str]) -> dict[str, str]:
     """Headers as they may be logged: keys, cookies and authorization are `***`."""
     return {name: "***" if _is_secret(name) else value for name, value in headers.items()}

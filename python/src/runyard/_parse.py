@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import httpx
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
+from ._adapter import adapter_of
 from ._errors import APIResponseValidationError
-from ._lenient import as_fields, as_model, construct
+from ._lenient import as_fields, as_model, construct, has_any
 from ._wire_model import WireModel
 
 T = TypeVar("T")
@@ -19,13 +20,13 @@ T = TypeVar("T")
 def parse_json(body: bytes, kind: type[T]) -> T:
     """The JSON value as this type; `APIResponseValidationError` when it is no JSON or does not fit."""
     try:
-        return _adapter(kind).validate_json(body)
+        return adapter_of(kind).validate_json(body)
     except ValidationError as error:
         if error.errors(include_input=False, include_url=False)[0]["type"] != "json_invalid":
             return _read_leniently(kind, load_json(body), error)
     # No JSON, or half a surrogate pair, which JavaScript sends and Python reads, but strict readers refuse.
     whole = json.dumps(load_json(body), ensure_ascii=False)
-    return _adapter(kind).validate_json(
+    return adapter_of(kind).validate_json(
         whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     )
 
@@ -33,7 +34,7 @@ def parse_json(body: bytes, kind: type[T]) -> T:
 def parse_value(value: object, kind: type[T], what: str = "The answer") -> T:
     """A value that was JSON as this type."""
     try:
-        return _adapter(kind).validate_python(value)
+        return adapter_of(kind).validate_python(value)
     except ValidationError as error:
         raise _misfit(kind, error, value, what) from error
 
@@ -49,19 +50,9 @@ def load_json(body: bytes) -> Any:
         ) from error
 
 
-# Building a validator takes far longer than using it.
-_adapters: dict[Any, TypeAdapter[Any]] = {}
-
-
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    if kind not in _adapters:
-        _adapters[kind] = TypeAdapter(kind)
-    return _adapters[kind]
-
-
 def _read_leniently(kind: type[T], value: object, error: ValidationError) -> T:
     fields, model = as_fields(value), as_model(kind)
-    if fields is None or model is None or not issubclass(model, WireModel):
+    if fields is None or model is None or not issubclass(model, WireModel) or not has_any(model, fields):
         raise _misfit(kind, error, value) from error
     return cast("T", construct(model, fields))
 

@@ -10,7 +10,7 @@ import httpx
 
 from .._deadline import AsyncDeadline
 from .._errors import APIConnectionError, APITimeoutError, RunyardError, create_api_error
-from .._log import logger, redact
+from .._log import log_headers, logger
 from .._options import RequestOptions
 from .._raw_response import RawResponse
 from .._request import Call, Settings, build_body, build_headers, build_url, create_key
@@ -72,7 +72,7 @@ class AsyncTransport:
                     content=build_body(call, options),
                     extensions={"timeout": deadline.timeouts},
                 )
-                logger.debug("%s %s %s", call.method, url.path, redact(request.headers))
+                log_headers(call.method, url.path, request.headers)
                 # Following the redirect of a write would repeat it elsewhere.
                 response = await self.http.send(request, stream=True, follow_redirects=call.method == "GET")
                 if silence is None or not response.is_success:
@@ -88,7 +88,7 @@ class AsyncTransport:
             raise APIConnectionError(f"Cannot reach {origin}: {reason}.") from error
         milliseconds = (time.monotonic() - started_at) * 1000
         logger.info("%s %s: %d in %.0f ms", call.method, url.path, response.status_code, milliseconds)
-        logger.debug("%s %s: %s", call.method, url.path, redact(response.headers))
+        log_headers(call.method, url.path, response.headers)
         if response.is_success:
             return response
         raise create_api_error(response)

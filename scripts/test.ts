@@ -16,6 +16,7 @@ process.chdir(root)
 process.env.PATH = `${root}node_modules/.bin:${process.env.PATH}`
 const args = process.argv.slice(2)
 const long = args.includes('--long')
+if (long) process.env.RUNYARD_TEST_LONG = '1'
 const wanted = args.filter((arg) => !arg.startsWith('--'))
 
 const setup = spawnSync('scripts/setup-debian.sh', ['sandbox', 'postgres', 'docker', 'browser', 'python'], {

@@ -4,6 +4,7 @@ import type * as Library from '../src/index.ts'
 export interface Case {
   name: string
   except?: string[]
+  long?: boolean
   client?: Record<string, unknown>
   answers: unknown[]
   call: Call
@@ -32,6 +33,7 @@ export interface Call {
   proxy?: boolean
   abort_after?: 'before' | 'headers' | 'body' | 'wait' | 'stream'
   stop_after?: number
+  first?: Call
   webhook?: Webhook
   cut_every_byte?: boolean
 }
@@ -69,6 +71,7 @@ export async function collectCall(
   call: Call,
   script: Script,
 ): Promise<Collected> {
+  if (call.first) await invoke(client, call.first, new AbortController())
   const controller = new AbortController()
   if (call.abort_after === 'before') controller.abort()
   const collecting = invoke(client, call, controller).then(

@@ -17,6 +17,7 @@ import { fill, type Json } from './placeholders.ts'
 export type { Case } from './behaviour-call.ts'
 
 const DEADLINE_MS = 30_000
+const LONG_DEADLINE_MS = 120_000
 
 export interface Setup {
   library: typeof Library
@@ -28,6 +29,8 @@ export interface Setup {
   runtime: 'node' | 'deno' | 'bun' | 'workerd' | 'browser'
   /** Only the cases whose name contains this. */
   only?: string
+  /** Those that take a minute instead of the others. */
+  long?: boolean
   /** How many cases at once; default 8. */
   parallel?: number
   /** Options that make a client go through this proxy; cases that need one are left out without it. */
@@ -46,10 +49,13 @@ export async function loadTable(url: string): Promise<Case[]> {
 }
 
 /** The cases that this setup runs. */
-export function selectCases({ table, runtime, only = '', proxy }: Setup): Case[] {
+export function selectCases({ table, runtime, only = '', long = false, proxy }: Setup): Case[] {
   return table.filter(
-    ({ name, except, call }) =>
-      name.includes(only) && !except?.includes(runtime) && (proxy !== undefined || !call.proxy),
+    ({ name, except, call, long: is_long = false }) =>
+      is_long === long &&
+      name.includes(only) &&
+      !except?.includes(runtime) &&
+      (proxy !== undefined || !call.proxy),
   )
 }
 
@@ -72,9 +78,10 @@ export async function runBehaviour(setup: Setup): Promise<Outcome[]> {
 
 /** Throws what is wrong. */
 export async function runCase(setup: Setup, one: Case): Promise<void> {
+  const within = one.long ? LONG_DEADLINE_MS : DEADLINE_MS
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`It is not done after ${DEADLINE_MS} ms.`)), DEADLINE_MS)
+    timer = setTimeout(() => reject(new Error(`It is not done after ${within} ms.`)), within)
   })
   try {
     await Promise.race([one.call.cut_every_byte ? cutEveryByte(setup, one) : check(setup, one), late])

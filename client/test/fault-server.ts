@@ -24,9 +24,10 @@
  *     "pages": {"count"}   runs run-0, run-1, ... in pages of `limit` (20), linked by `cursor`
  *     "events": [...]      an event stream as in fault-events.ts, from `after` or Last-Event-ID on; "retry_ms" (1),
  *                          "newline" ("\n")
- * and "status" (200), "headers", "framing": "length" | "chunked" | "close" (streams: chunked), "delay_ms" before the head.
+ * and "status" (200), "headers", "framing": "length" | "chunked" | "close" (streams: chunked), "delay_ms" before the head,
+ * "connection": "close" | "keep" for the next request | "drop": the head says "keep", and the server closes it all the same.
+ * A script with "connection" has an origin of its own.
  * In its strings `${url}` and `${other}` are the script's addresses, `${date_in_N}` an HTTP date N seconds from now,
- *
  * and `${megabyte}` a million times the letter x.
  *
  * What goes wrong, "fault": {"at", "after"?, "how", "ms"?}
@@ -35,6 +36,7 @@
  *
  * A case:
  *     name      the file's name stands before it
+ *     long      true: takes a minute, and is left to `npm run test:long`
  *     except    "node", "deno", "bun", "workerd", "browser", "python-sync", "python-async"
  *     client    options of the client in snake_case, times in ms; base_url and api_key "ry_test" are added
  *     answers   as above
@@ -53,6 +55,7 @@
  *               abort_after "before" the call | "headers": while waiting for them | "body": while reading it | "wait":
  *                           between two attempts | "stream": in the loop over events, after the first. TypeScript: a signal,
  *                           and `APIUserAbortError`; Python async: the task is cancelled, and `CancelledError`
+ *               first       another call, made before with the same client
  *               stop_after  leaves the loop over items or events after so many
  *               webhook     for webhooks.unwrap: {"payload": text, "age_s", "secret"?, "sign_with": [secrets], "signature"?,
  *                           "sent_payload"?, "drop"?: [headers]}: signed by the driver at now - age_s
@@ -71,7 +74,7 @@
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
@@ -90,26 +93,28 @@ interface Script {
 
 const { values } = parseArgs({ options: { 'page-script': { type: 'string' } } })
 const scripts = new Map<string, Script>()
+const used = new WeakSet<Socket>()
 /** Ports of our own ends of the tunnels. */
 const tunnels = new Set<number>()
-const servers = { main: createServer(), other: createServer() }
+const url = await listen('main')
+const other = await listen('other')
+process.stdin
+  .resume()
+  .on('end', () => process.exit())
+  .on('error', () => process.exit())
+console.log(JSON.stringify({ url, other }))
 
-for (const [port, server] of Object.entries(servers) as Array<[Received['port'], Server]>) {
+/** The address of a new server. */
+async function listen(port: Received['port']): Promise<string> {
+  const server = createServer()
   // Whatever a broken connection reports: the client under test is who should notice.
   server.on('connection', (socket) => socket.on('error', () => {}))
   server.on('request', (incoming) => serve(incoming, port).catch(report))
   server.on('connect', (_incoming, socket: Socket) => openTunnel(socket))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
-const portOf = (server: Server): number => (server.address() as AddressInfo).port
-const url = `http://127.0.0.1:${portOf(servers.main)}`
-const other = `http://127.0.0.1:${portOf(servers.other)}`
-process.stdin
-  .resume()
-  .on('end', () => process.exit())
-  .on('error', () => process.exit())
-console.log(JSON.stringify({ url, other }))
 
 async function serve(incoming: IncomingMessage, port: Received['port']): Promise<void> {
   const socket = incoming.socket
@@ -129,6 +134,7 @@ async function serve(incoming: IncomingMessage, port: Received['port']): Promise
       ),
       body: parseBody(body),
       arrived_ms: performance.now(),
+      reused: used.has(socket),
       via: is_tunnel ? 'tunnel' : is_absolute ? 'proxy' : 'direct',
       port,
       state: 'received',
@@ -137,12 +143,13 @@ async function serve(incoming: IncomingMessage, port: Received['port']): Promise
     socket.once('close', () => {
       request.aborted = request.state !== 'answered'
     })
+    used.add(socket)
     const nth = script.requests.push(request) - 1
     const answer = script.answers[Math.min(nth, script.answers.length - 1)] ?? { status: 404 }
     await sendAnswer(socket, fillIn(answer, id), request, nth)
     return
   }
-  const found = control(incoming.method ?? '', kind ?? '', id, body)
+  const found = await control(incoming.method ?? '', kind ?? '', id, body)
   const is_page = kind === 'page' || kind === 'bundle.js'
   const content_type = kind === 'page' ? 'text/html' : is_page ? 'text/javascript' : 'application/json'
   const bytes = Buffer.from(typeof found === 'string' ? found : JSON.stringify(found ?? { error: 'nothing' }))
@@ -158,7 +165,12 @@ async function serve(incoming: IncomingMessage, port: Received['port']): Promise
 }
 
 /** What the tests ask: an object is sent as JSON, undefined is a 404. */
-function control(method: string, kind: string, id: string, body: string): object | string | undefined {
+async function control(
+  method: string,
+  kind: string,
+  id: string,
+  body: string,
+): Promise<object | string | undefined> {
   if (kind === 'cases') return readTable()
   if (kind === 'page') return PAGE
   if (kind === 'bundle.js' && values['page-script']) return readFileSync(values['page-script'], 'utf8')
@@ -167,9 +179,11 @@ function control(method: string, kind: string, id: string, body: string): object
     const { answers } = JSON.parse(body) as { answers: Answer[] }
     const made = String(scripts.size + 1)
     scripts.set(made, { answers, requests: [] })
+    // Other cases must not take the connection that was kept for this one.
+    const origin = answers.some(({ connection }) => connection) ? await listen('main') : url
     return {
       id: made,
-      url: `${url}/s/${made}`,
+      url: `${origin}/s/${made}`,
       other: `${other}/s/${made}`,
       lengths: answers.map(bodyLength),
     }
@@ -195,7 +209,7 @@ function parseBody(body: string): unknown {
 }
 
 function openTunnel(socket: Socket): void {
-  const inner = connect(portOf(servers.main), '127.0.0.1', () => {
+  const inner = connect(Number(new URL(url).port), '127.0.0.1', () => {
     tunnels.add(inner.localPort ?? 0)
     socket.write('HTTP/1.1 200 Connection Established\r\n\r\n')
     inner.pipe(socket).pipe(inner)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const PROGRAM = fileURLToPath(new URL('../fault-server.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./fault-server.ts', import.meta.url))
 
 export interface FaultProcess {
   readonly url: string

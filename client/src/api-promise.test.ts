@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import test from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { json, problem, serve } from '../test/server.ts'
 import { NotFoundError } from './index.ts'
 
@@ -46,6 +50,27 @@ test('a request is sent once, however often its promise is used, and also when n
   await arrived.promise
 })
 
+test('what was asked for raw is not sent again, whatever else the promise is used for', async (t) => {
+  const { client, received } = await serve(t, [json({ run_id: 'r1' })])
+  const creating = client.runs.create({ prompt: 'Go.' })
+  const response = await creating.asResponse()
+  const [run, { data }] = await Promise.all([creating, creating.withResponse(), creating.finally(() => {})])
+  assert.deepEqual([run.run_id, data.run_id, await response.json()], ['r1', 'r1', { run_id: 'r1' }])
+  assert.equal(received.length, 1)
+})
+
+test('a list asks for nothing before it is awaited or iterated', async (t) => {
+  const { client, received } = await serve(t, [problem(404, 'resource_not_found')])
+  const runs = client.runs.list()
+  const pages = client.runs.list().pages()
+  await client.models.list().catch(() => {})
+  assert.equal(received.length, 1)
+  await assert.rejects(async () => {
+    for await (const run of runs) assert.fail(run.run_id)
+  }, NotFoundError)
+  await assert.rejects(pages.next(), NotFoundError)
+})
+
 test('a raw body can be aborted while it is read', async (t) => {
   const { client } = await serve(t, [
     (response) => {
@@ -57,6 +82,23 @@ test('a raw body can be aborted while it is read', async (t) => {
   const response = await client.get('/agent/models', { signal: stop.signal, timeout: 1_000 }).asResponse()
   stop.abort()
   await assert.rejects(response.text(), { name: 'AbortError' })
+})
+
+test('a signal that outlives its requests does not collect them', async (t) => {
+  const { client } = await serve(t, [json({ models: [] })])
+  const { signal } = new AbortController()
+  for (let count = 0; count < 20; count += 1) {
+    await client.models.list({ signal })
+    await (await client.models.list({ signal }).asResponse()).text()
+  }
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const until = performance.now() + 5_000
+  while (getEventListeners(signal, 'abort').length > 1 && performance.now() < until) {
+    collectGarbage()
+    await setImmediate()
+  }
+  assert(getEventListeners(signal, 'abort').length <= 1)
 })
 
 test('withOptions changes what it is told to and leaves the rest', async (t) => {

@@ -34,8 +34,12 @@ export class APIPromise<T> extends Promise<T> {
     super(() => {})
     this.#send = send
     this.#read = read
-    // Sent even if nobody awaits it, but not before the caller had the chance to ask for the raw answer.
+  }
+
+  /** Sends the request even if nobody awaits it, but not before the caller had the chance to ask for the raw answer. */
+  start(): this {
     queueMicrotask(() => this.#raw ?? this.withResponse())
+    return this
   }
 
   /**
@@ -49,11 +53,13 @@ export class APIPromise<T> extends Promise<T> {
   }
 
   withResponse(): Promise<WithResponse<T>> {
-    this.#answer ??= this.#send(async (response) => ({
+    const read = async (response: Response): Promise<WithResponse<T>> => ({
       data: await this.#read(response),
       response,
       request_id: response.headers.get('x-request-id') ?? undefined,
-    }))
+    })
+    // What was asked for raw is not sent again. Its body is the caller's; here a copy of it is read.
+    this.#answer ??= this.#raw ? this.#raw.then((response) => read(response.clone())) : this.#send(read)
     return this.#answer
   }
 

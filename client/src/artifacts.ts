@@ -1,6 +1,7 @@
 import type { APIPromise } from './api-promise.ts'
-import { type RequestOptions, request, requestJson, type Transport } from './request.ts'
+import { request, requestJson } from './request.ts'
 import type { ArtifactResponse } from './schemas.ts'
+import type { RequestOptions, Transport } from './transport.ts'
 
 /** `client.artifacts` */
 export class Artifacts {
@@ -12,7 +13,7 @@ export class Artifacts {
 
   /** What the artifact is, with a link to its bytes (`data.download_url`) that works without a key for 15 minutes. */
   retrieve(artifact_uid: string, options?: RequestOptions): APIPromise<ArtifactResponse> {
-    const path = `/agent/artifacts/${encodeURIComponent(artifact_uid)}`
+    const path = ['agent', 'artifacts', artifact_uid]
     return requestJson(this.#transport, { method: 'GET', path }, options)
   }
 
@@ -22,15 +23,7 @@ export class Artifacts {
    */
   async download(artifact_uid: string, options?: RequestOptions): Promise<Response> {
     const { data } = await this.retrieve(artifact_uid, options)
-    // Nothing that was meant for the service goes where the link leads.
-    const bare = {
-      ...this.#transport,
-      baseURL: data.download_url,
-      apiKey: null,
-      defaultHeaders: {},
-      defaultQuery: {},
-    }
-    const { headers: _, query: __, ...rest } = options ?? {}
-    return request(bare, { method: 'GET', path: '', accept: '*/*' }, rest, async (response) => response)
+    const call = { method: 'GET', link: data.download_url, accept: '*/*' } as const
+    return request(this.#transport, call, options, async (response) => response)
   }
 }

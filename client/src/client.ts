@@ -4,10 +4,12 @@ import { Environments } from './environments.ts'
 import { RunyardError } from './errors.ts'
 import { type Logger, type LogLevel, limitLogger, parseLogLevel } from './log.ts'
 import { Models } from './models.ts'
+import type { ApiRequest } from './prepare.ts'
 import type { QueryParams } from './query.ts'
-import { type ApiRequest, type RequestOptions, requestJson, type Transport } from './request.ts'
+import { checkLimits, requestAny } from './request.ts'
 import { Runs } from './runs.ts'
 import { isBrowser, readEnvironment } from './runtime.ts'
+import type { Fetch, FetchOptions, RequestOptions, Transport } from './transport.ts'
 import { Webhooks } from './webhooks.ts'
 
 const API_PATH = '/api/v1'
@@ -19,7 +21,7 @@ export interface RunyardOptions {
   apiKey?: string | null | undefined
   /** Address of the service, with or without `/api/v1`. Default: RUNYARD_BASE_URL, then http://127.0.0.1:4200. */
   baseURL?: string | undefined
-  /** Milliseconds for each attempt of a request, its body included; default 60 000. */
+  /** Milliseconds for each attempt of a request, its body included; default 60 000. `Infinity`: no limit. */
   timeout?: number | undefined
   /** How often a request is repeated after an error that may pass; default 2. */
   maxRetries?: number | undefined
@@ -27,12 +29,12 @@ export interface RunyardOptions {
   defaultHeaders?: Record<string, string> | undefined
   defaultQuery?: QueryParams | undefined
   /** What is called instead of the global `fetch`. */
-  fetch?: typeof globalThis.fetch | undefined
+  fetch?: Fetch | undefined
   /** Passed on to every `fetch`: what only one runtime has, such as a `dispatcher` for proxies. */
-  fetchOptions?: RequestInit | undefined
+  fetchOptions?: FetchOptions | undefined
   /** off, error, warn (default), info (one line a request) or debug (headers too). Default: RUNYARD_LOG. */
   logLevel?: LogLevel | undefined
-  /** Default: `console`. Keys, cookies and signatures never reach it. */
+  /** Default: `console`. Queries, and headers named like a secret, never reach it. */
   logger?: Logger | undefined
   /** For `webhooks.unwrap`. Default: RUNYARD_WEBHOOK_SECRET. */
   webhookSecret?: string | undefined
@@ -64,20 +66,21 @@ export class Runyard {
   readonly #transport: Transport
 
   constructor(options: RunyardOptions = {}) {
-    const transport = createTransport(options)
-    this.#options = options
+    const { transport, options: resolved } = resolveOptions(options)
+    this.#options = resolved
     this.#transport = transport
     this.baseURL = transport.baseURL
     this.runs = new Runs(transport)
     this.environments = new Environments(transport)
     this.models = new Models(transport)
     this.artifacts = new Artifacts(transport)
-    this.webhooks = new Webhooks(options.webhookSecret ?? readEnvironment('RUNYARD_WEBHOOK_SECRET'))
+    this.webhooks = new Webhooks(resolved.webhookSecret)
   }
 
-  /** A client that differs from this one in these options. */
+  /** A client that differs from this one in these options. Undefined ones, and the environment, change nothing. */
   withOptions(options: RunyardOptions): Runyard {
-    return new Runyard({ ...this.#options, ...options })
+    const given = Object.entries(options).filter(([, value]) => value !== undefined)
+    return new Runyard({ ...this.#options, ...Object.fromEntries(given) })
   }
 
   /** Asks for a path below `baseURL` that no method covers. So do `post`, `put`, `patch` and `delete`. */
@@ -102,14 +105,14 @@ export class Runyard {
   }
 
   #send<T>(method: ApiRequest['method'], path: string, options: RawOptions = {}): APIPromise<T> {
-    // Another address would be given the key.
-    if (!path.startsWith('/')) throw new RunyardError(`The path must begin with a slash: '${path}'.`)
     const { body, ...request } = options
-    return requestJson(this.#transport, { method, path, body }, request)
+    return requestAny(this.#transport, { method, path, body }, request)
   }
 }
 
-function createTransport(options: RunyardOptions): Transport {
+/** The options with what the environment and the defaults add. */
+function resolveOptions(options: RunyardOptions): { options: RunyardOptions; transport: Transport } {
+  checkLimits(options)
   const apiKey = requireKey(
     options.apiKey === undefined ? readEnvironment('RUNYARD_API_KEY') : options.apiKey,
   )
@@ -121,18 +124,18 @@ function createTransport(options: RunyardOptions): Transport {
   if (!options.fetch && typeof globalThis.fetch !== 'function') {
     throw new RunyardError('There is no global fetch here: pass one as `fetch`.')
   }
-  const level = parseLogLevel(options.logLevel ?? readEnvironment('RUNYARD_LOG'))
+  const { logger = console, timeout = 60_000, maxRetries = 2 } = options
+  const { defaultHeaders = {}, defaultQuery = {}, fetchOptions = {} } = options
+  // Browsers refuse a `fetch` that is called as a method of something else.
+  const { fetch = (input, init) => globalThis.fetch(input, init) } = options
+  const baseURL = normaliseBaseUrl(options.baseURL || readEnvironment('RUNYARD_BASE_URL') || DEFAULT_BASE_URL)
+  const logLevel = parseLogLevel(options.logLevel ?? readEnvironment('RUNYARD_LOG'))
+  const webhookSecret = options.webhookSecret ?? readEnvironment('RUNYARD_WEBHOOK_SECRET')
+  const shared = { baseURL, apiKey, timeout, maxRetries, defaultHeaders, defaultQuery, fetch, fetchOptions }
   return {
-    baseURL: normaliseBaseUrl(options.baseURL || readEnvironment('RUNYARD_BASE_URL') || DEFAULT_BASE_URL),
-    apiKey,
-    timeout: options.timeout ?? 60_000,
-    maxRetries: options.maxRetries ?? 2,
-    defaultHeaders: options.defaultHeaders ?? {},
-    defaultQuery: options.defaultQuery ?? {},
-    // Browsers refuse a `fetch` that is called as a method of something else.
-    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-    fetchOptions: options.fetchOptions ?? {},
-    log: limitLogger(options.logger ?? console, level),
+    options: { ...options, ...shared, logger, logLevel, webhookSecret },
+    // Whatever package made it, a response is one.
+    transport: { ...shared, fetch: fetch as Transport['fetch'], log: limitLogger(logger, logLevel) },
   }
 }
 

@@ -1,11 +1,12 @@
 import type { APIPromise } from './api-promise.ts'
-import { type RequestOptions, requestJson, type Transport } from './request.ts'
+import { requestJson } from './request.ts'
 import type {
   Environment,
   EnvironmentConfig,
   ListEnvironmentsParams,
   ListEnvironmentsResponse,
 } from './schemas.ts'
+import type { RequestOptions, Transport } from './transport.ts'
 
 const PATH = '/agent/environments'
 
@@ -22,7 +23,7 @@ export class Environments {
   }
 
   retrieve(environment_id: string, options?: RequestOptions): APIPromise<Environment> {
-    const path = `${PATH}/${encodeURIComponent(environment_id)}`
+    const path = ['agent', 'environments', environment_id]
     return requestJson(this.#transport, { method: 'GET', path }, options)
   }
 

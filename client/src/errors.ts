@@ -21,6 +21,11 @@
 import type { ProblemDetails, RunItem } from './schemas.ts'
 
 export class RunyardError extends Error {
+  /** The run that was waited for, if any: it exists, whatever went wrong since. */
+  declare run_id?: string
+  /** The key of the POST that failed, if it was one: sent again with it, the request has its effect once. */
+  declare idempotency_key?: string
+
   static {
     // Messages and stacks name the class; set on prototypes so that it is no own property of each error.
     RunyardError.prototype.name = 'RunyardError'
@@ -42,7 +47,7 @@ export class APIError extends RunyardError {
   readonly body: unknown
   /** The body as the problem document it is, when the service itself answered. */
   readonly problem: Partial<ProblemDetails> | undefined
-  readonly headers: Headers
+  declare readonly headers: Headers
 
   constructor(answer: ErrorAnswer) {
     const { status, body, headers } = answer
@@ -57,7 +62,8 @@ export class APIError extends RunyardError {
     this.trace_id = problem?.trace_id
     this.body = body
     this.problem = problem
-    this.headers = headers
+    // Not shown when the error is: they may hold cookies.
+    Object.defineProperty(this, 'headers', { value: headers, enumerable: false })
   }
 }
 
@@ -81,7 +87,15 @@ export class APIConnectionError extends RunyardError {}
 export class APITimeoutError extends APIConnectionError {}
 export class APIUserAbortError extends RunyardError {}
 
-export class APIResponseValidationError extends RunyardError {}
+/** The run SUCCEEDED; `run` has the result as it came. */
+export class APIResponseValidationError extends RunyardError {
+  readonly run: RunItem
+
+  constructor(message: string, run: RunItem) {
+    super(message)
+    this.run = run
+  }
+}
 export class WebhookVerificationError extends RunyardError {}
 
 /** The run ended as FAILED, ERROR or CANCELLED; `run` is the run as it ended. */
@@ -132,8 +146,12 @@ export function createApiError(answer: ErrorAnswer): APIError {
 export const isRetryableStatus = (status: number): boolean =>
   [408, 409, 429].includes(status) || status >= 500
 
+/** `body` as a problem document (RFC 9457); something in front of the service may speak it as well, without our codes. */
 function asProblem(body: unknown): Partial<ProblemDetails> | undefined {
-  const is_problem = typeof body === 'object' && body !== null && 'error_code' in body
+  if (typeof body !== 'object' || body === null) return undefined
+  const texts = ['error_code', 'title', 'detail'].map((name) => Reflect.get(body, name) as unknown)
+  const is_problem =
+    texts.some(Boolean) && texts.every((text) => typeof text === 'string' || text === undefined)
   return is_problem ? (body as Partial<ProblemDetails>) : undefined
 }
 

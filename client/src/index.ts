@@ -1,4 +1,4 @@
-export { APIPromise, type WithResponse } from './api-promise.ts'
+export type { APIPromise, WithResponse } from './api-promise.ts'
 export { type RawOptions, Runyard, type RunyardOptions } from './client.ts'
 export {
   APIConnectionError,
@@ -21,7 +21,6 @@ export {
 export type { Logger, LogLevel } from './log.ts'
 export type { FinishedRun, JsonSchema, OutputSchema } from './output-schema.ts'
 export type { QueryParams, QueryValue } from './query.ts'
-export type { RequestOptions } from './request.ts'
 export type { RunList } from './run-list.ts'
 export type { CreateRunParams, WaitOptions } from './runs.ts'
 export {
@@ -68,4 +67,6 @@ export {
   type WebhookEvent,
 } from './schemas.ts'
 export type { StreamOptions } from './stream.ts'
+export type { Fetch, FetchInit, FetchOptions, RequestOptions } from './transport.ts'
 export { VERSION } from './version.ts'
+export type { HeaderSource } from './webhooks.ts'

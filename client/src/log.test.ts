@@ -21,12 +21,13 @@ test('a log names requests, retries and times, and never a secret', async (t) =>
     apiKey: 'ry_verysecret',
     logger,
     logLevel: 'debug',
-    defaultHeaders: { cookie: 'session=verysecret', 'x-api-key': 'verysecret' },
+    defaultHeaders: { cookie: 'session=verysecret', 'x-api-key': 'verysecret', 'x-signature': 'verysecret' },
+    defaultQuery: { token: 'verysecret' },
   })
   await client.models.list()
   const text = lines.join('\n')
   assert.match(text, /debug runyard: GET \/agent\/models is sent .*"authorization":"\*\*\*"/)
-  assert.match(text, /info .*failed after \d+ ms: What happened; retry 1 of 2 in 0 ms/)
+  assert.match(text, /info .*failed after \d+ ms: What happened \(request-1\); retry 1 of 2 in 0 ms/)
   assert.match(text, /info .*succeeded in \d+ ms/)
   assert.doesNotMatch(text, /verysecret/)
 })
@@ -41,6 +42,8 @@ test('by default requests are not logged; RUNYARD_LOG changes that', async (t) =
   })
   process.env.RUNYARD_LOG = 'info'
   await client.withOptions({}).models.list()
+  assert.deepEqual(lines, [])
+  await new Runyard({ apiKey: 'k', baseURL: client.baseURL, logger }).models.list()
   assert.equal(lines.length, 1)
   process.env.RUNYARD_LOG = 'loud'
   assert.throws(() => new Runyard({ apiKey: 'k' }), /one of off, error, warn, info, debug, not 'loud'/)

@@ -11,18 +11,26 @@ export interface Logger {
   debug(message: string, ...details: unknown[]): void
 }
 
+/** What the library itself writes to; details are only made when they are wanted. */
+export interface Log {
+  warn(message: string): void
+  info(message: string): void
+  debug(message: string, detail: () => unknown): void
+}
+
 const silent = (): void => {}
 
 /** The logger without the levels that are not wanted. */
-export function limitLogger(logger: Logger, level: LogLevel): Logger {
-  const at = (name: Exclude<LogLevel, 'off'>): Logger[typeof name] =>
+export function limitLogger(logger: Logger, level: LogLevel): Log {
+  const at = (name: keyof Log) =>
     LEVELS.indexOf(name) <= LEVELS.indexOf(level)
-      ? (message, ...details) => logger[name](`runyard: ${message}`, ...details)
+      ? (message: string, detail?: () => unknown) =>
+          logger[name](`runyard: ${message}`, ...(detail ? [detail()] : []))
       : silent
-  return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
+  return { warn: at('warn'), info: at('info'), debug: at('debug') }
 }
 
-/** Warnings and errors unless told otherwise. */
+/** Warnings unless told otherwise. */
 export function parseLogLevel(text: string | undefined): LogLevel {
   if (!text) return 'warn'
   const level = LEVELS.find((candidate) => candidate === text.trim().toLowerCase())
@@ -30,7 +38,7 @@ export function parseLogLevel(text: string | undefined): LogLevel {
   throw new RunyardError(`RUNYARD_LOG and logLevel are one of ${LEVELS.join(', ')}, not '${text}'.`)
 }
 
-const SECRET = /authorization|cookie|token|secret|api-?key/i
+const SECRET = /^(?!idempotency-key$).*(auth|cookie|key|token|secret|sign|pass|credential)/i
 
 /** Headers as they may stand in a log: no keys, cookies or signatures. */
 export const redactHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>

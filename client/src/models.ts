@@ -1,6 +1,7 @@
 import type { APIPromise } from './api-promise.ts'
-import { type RequestOptions, requestJson, type Transport } from './request.ts'
+import { requestJson } from './request.ts'
 import type { ListModelsResponse } from './schemas.ts'
+import type { RequestOptions, Transport } from './transport.ts'
 
 /** `client.models` */
 export class Models {

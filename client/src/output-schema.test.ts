@@ -34,7 +34,7 @@ test('a result that does not fit says where', async (t) => {
 })
 
 test('a failed run is an error, or comes back without a result', async (t) => {
-  const answers = [stream, ended('FAILED')]
+  const answers = [ended('FAILED')]
   const { client } = await serve(t, answers)
   await assert.rejects(client.runs.wait('r1', { output_schema: Verdict }), RunFailedError)
   const { client: lenient } = await serve(t, answers)

@@ -47,6 +47,7 @@ export async function parseResult<T>(run: RunItem, schema: OutputSchema<T>): Pro
     const reasons = validation.issues.map(describeIssue).join('; ')
     throw new APIResponseValidationError(
       `The result of run ${run.run_id} is not what its output schema asks for: ${reasons}`,
+      run,
     )
   }
   return { ...rest, state, result: validation.value }

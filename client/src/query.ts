@@ -13,8 +13,8 @@ export interface QueryParams {
   readonly [name: string]: QueryValue
 }
 
-/** `?state=A&state=B&metadata[team]=x`, or nothing: arrays repeat the key, maps use brackets, dates are RFC 3339. */
-export function formatQuery(query: QueryParams = {}): string {
+/** The path with `?state=A&state=B&metadata[team]=x`: arrays repeat the key, maps use brackets, dates are RFC 3339. */
+export function joinQuery(path: string, query: QueryParams): string {
   const pairs = new URLSearchParams()
   const add = (name: string, value: QueryValue): void => {
     if (value === undefined || value === null) return
@@ -26,7 +26,7 @@ export function formatQuery(query: QueryParams = {}): string {
   }
   for (const [name, value] of Object.entries(query)) add(name, value)
   const text = pairs.toString()
-  return text && `?${text}`
+  return text ? `${path}${path.includes('?') ? '&' : '?'}${text}` : path
 }
 
 // `Array.isArray` alone does not narrow a readonly array.

@@ -1,6 +1,5 @@
-import { sleep } from './abort.ts'
 import type { APIPromise } from './api-promise.ts'
-import { RunFailedError } from './errors.ts'
+import { RunFailedError, RunyardError } from './errors.ts'
 import {
   type FinishedRun,
   isOutputSchema,
@@ -9,8 +8,8 @@ import {
   parseResult,
   toJsonSchema,
 } from './output-schema.ts'
-import { type RequestOptions, requestAnd, requestJson, type Transport } from './request.ts'
-import { isRetryable } from './retry.ts'
+import { runPath } from './path.ts'
+import { requestAnd, requestJson } from './request.ts'
 import { RunList } from './run-list.ts'
 import {
   type Conversation,
@@ -27,19 +26,23 @@ import {
   type RunStreamEvent,
 } from './schemas.ts'
 import { type StreamOptions, streamRun } from './stream.ts'
+import type { RequestOptions, Transport } from './transport.ts'
+import { RunWatch } from './wait.ts'
 
-const POLL_MS = 2_000
+const RUNS = '/agent/runs'
 
 /** What a run is asked for with. `output_schema` is JSON Schema, or an object that has one, such as a Zod schema. */
 export type CreateRunParams<S extends JsonSchema | OutputSchema = JsonSchema | OutputSchema> = Omit<
   RunAgentRequest,
   'output_schema'
-> & { output_schema?: S }
+> & { output_schema?: S | undefined }
 
 /** `timeout` and `maxRetries` are those of each request; the wait itself ends with the run or with `signal`. */
-export interface WaitOptions extends Omit<RequestOptions, 'idempotencyKey' | 'query'> {
+export interface WaitOptions extends Omit<RequestOptions, 'idempotencyKey'> {
   /** Throw `RunFailedError` when the run ends as FAILED, ERROR or CANCELLED; default true. */
   throwOnFailure?: boolean | undefined
+  /** How often in a row the service may be away when it is asked for the run; default 30, about five minutes. */
+  maxReconnects?: number | undefined
 }
 
 /** `client.runs` */
@@ -54,7 +57,7 @@ export class Runs {
   create(run: CreateRunParams, options?: RequestOptions): APIPromise<RunAgentResponse> {
     const { output_schema } = run
     const body = output_schema ? { ...run, output_schema: toJsonSchema(output_schema) } : run
-    return requestJson(this.#transport, { method: 'POST', path: '/agent/runs', body }, options)
+    return requestJson(this.#transport, { method: 'POST', path: RUNS, body }, options)
   }
 
   /**
@@ -62,27 +65,32 @@ export class Runs {
    *
    *     const run = await client.runs.createAndWait({ prompt, output_schema: z.object({ fixed: z.boolean() }) })
    *     if (run.state === 'SUCCEEDED') console.log(run.result.fixed)
+   *
+   * What it throws after the run was made names it in `run_id`: wait for that one instead of making another.
    */
   createAndWait<T>(
     run: CreateRunParams<OutputSchema<T>> & { output_schema: OutputSchema<T> },
     options?: RequestOptions & WaitOptions,
   ): Promise<FinishedRun<T>>
   createAndWait(run: CreateRunParams<JsonSchema>, options?: RequestOptions & WaitOptions): Promise<RunItem>
+  createAndWait(
+    run: CreateRunParams,
+    options?: RequestOptions & WaitOptions,
+  ): Promise<RunItem | FinishedRun<unknown>>
   async createAndWait(
     run: CreateRunParams,
     options: RequestOptions & WaitOptions = {},
   ): Promise<RunItem | FinishedRun<unknown>> {
-    const { throwOnFailure: _, ...forCreate } = options
+    const { throwOnFailure: _, maxReconnects: __, ...forCreate } = options
     const { run_id } = await this.create(run, forCreate)
     const { output_schema } = run
-    const { idempotencyKey: __, query: ___, ...forWait } = options
-    return output_schema && isOutputSchema(output_schema)
-      ? this.wait(run_id, { ...forWait, output_schema })
-      : this.wait(run_id, forWait)
+    const { idempotencyKey: ___, ...forWait } = options
+    const schema = output_schema && isOutputSchema(output_schema) ? { output_schema } : {}
+    return this.#wait(run_id, { ...forWait, ...schema }, true)
   }
 
   retrieve(run_id: string, options?: RequestOptions): APIPromise<RunItem> {
-    return requestJson(this.#transport, { method: 'GET', path: pathOf(run_id) }, options)
+    return requestJson(this.#transport, { method: 'GET', path: runPath(run_id) }, options)
   }
 
   /** `for await (const run of runs.list())` goes through all pages; `await runs.list()` is the first one. */
@@ -92,12 +100,12 @@ export class Runs {
 
   /** Cancels a run and returns its id. A run that has ended already: `BadRequestError`. */
   cancel(run_id: string, options?: RequestOptions): APIPromise<string> {
-    return requestJson(this.#transport, { method: 'POST', path: `${pathOf(run_id)}/cancel` }, options)
+    return requestJson(this.#transport, { method: 'POST', path: runPath(run_id, 'cancel') }, options)
   }
 
   /** Stops what the agent is doing now and keeps the run and its sandbox. */
   interrupt(run_id: string, options?: RequestOptions): APIPromise<InterruptResponse> {
-    return requestJson(this.#transport, { method: 'POST', path: `${pathOf(run_id)}/interrupt` }, options)
+    return requestJson(this.#transport, { method: 'POST', path: runPath(run_id, 'interrupt') }, options)
   }
 
   /** Sends a message to the agent, whatever the run is doing. */
@@ -106,8 +114,8 @@ export class Runs {
     followup: RunFollowupRequest,
     options?: RequestOptions,
   ): APIPromise<RunFollowupResponse> {
-    const path = `${pathOf(run_id)}/followups`
-    return requestJson(this.#transport, { method: 'POST', path, body: followup }, options)
+    const call = { method: 'POST', path: runPath(run_id, 'followups'), body: followup } as const
+    return requestJson(this.#transport, call, options)
   }
 
   /** A page of the stored log. */
@@ -116,11 +124,8 @@ export class Runs {
     params: ListEventsParams = {},
     options?: RequestOptions,
   ): APIPromise<ListEventsResponse> {
-    return requestJson(
-      this.#transport,
-      { method: 'GET', path: `${pathOf(run_id)}/events`, query: params },
-      options,
-    )
+    const call = { method: 'GET', path: runPath(run_id, 'events'), query: params } as const
+    return requestJson(this.#transport, call, options)
   }
 
   /** The log from `after` on, then live, until the run has ended. Survives lost connections without loss or repeats. */
@@ -129,56 +134,42 @@ export class Runs {
   }
 
   conversation(run_id: string, options?: RequestOptions): APIPromise<Conversation> {
-    return requestJson(this.#transport, { method: 'GET', path: `${pathOf(run_id)}/conversation` }, options)
+    return requestJson(this.#transport, { method: 'GET', path: runPath(run_id, 'conversation') }, options)
   }
 
   /** The whole log as JSON Lines. */
   transcript(run_id: string, options?: RequestOptions): APIPromise<string> {
-    const call = { method: 'GET', path: `${pathOf(run_id)}/transcript`, accept: '*/*' } as const
+    const call = { method: 'GET', path: runPath(run_id, 'transcript'), accept: '*/*' } as const
     return requestAnd(this.#transport, call, options, (response) => response.text())
   }
 
   /**
    * Waits until the run has ended or waits for a person (BLOCKED), and returns it. With the `output_schema` it was made
-   * with, its `result` is checked and typed.
+   * with, its `result` is checked and typed. What it throws has the `run_id`.
    */
   wait<T>(run_id: string, options: WaitOptions & { output_schema: OutputSchema<T> }): Promise<FinishedRun<T>>
   wait(run_id: string, options?: WaitOptions): Promise<RunItem>
-  async wait(
+  wait(
     run_id: string,
     options: WaitOptions & { output_schema?: OutputSchema } = {},
   ): Promise<RunItem | FinishedRun<unknown>> {
-    const { throwOnFailure = true, output_schema, ...forRequests } = options
-    const run = await this.#waitUntilSettled(run_id, forRequests)
-    const failed = isTerminal(run.state) && run.state !== 'SUCCEEDED'
-    if (throwOnFailure && failed) throw new RunFailedError(run)
-    return output_schema ? parseResult(run, output_schema) : run
+    return this.#wait(run_id, options, false)
   }
 
-  async #waitUntilSettled(run_id: string, options: RequestOptions): Promise<RunItem> {
-    for (let streams = true; ; ) {
-      // The stream only says when to look. Where something in between holds streams back, looking now and then will do.
-      if (streams) streams = await this.#followUntilSettled(run_id, options)
-      const run = await this.retrieve(run_id, options)
-      if (isTerminal(run.state) || run.state === 'BLOCKED') return run
-      await sleep(POLL_MS, options.signal)
-    }
-  }
-
-  /** False when the stream does not work. */
-  async #followUntilSettled(run_id: string, options: RequestOptions): Promise<boolean> {
-    const { signal, timeout, headers } = options
+  async #wait(
+    run_id: string,
+    options: WaitOptions & { output_schema?: OutputSchema },
+    is_new: boolean,
+  ): Promise<RunItem | FinishedRun<unknown>> {
+    const { throwOnFailure = true, output_schema, ...forWatch } = options
     try {
-      for await (const event of this.stream(run_id, { signal, timeout, headers, maxReconnects: 1 })) {
-        if (event.type !== 'run.state' || event.data.state !== 'BLOCKED') continue
-        if ((await this.retrieve(run_id, options)).state === 'BLOCKED') return true
-      }
-      return true
+      const run = await new RunWatch(this.#transport, run_id, forWatch).untilSettled(is_new)
+      const failed = isTerminal(run.state) && run.state !== 'SUCCEEDED'
+      if (throwOnFailure && failed) throw new RunFailedError(run)
+      return output_schema ? await parseResult(run, output_schema) : run
     } catch (error) {
-      if (isRetryable(error)) return false
+      if (error instanceof RunyardError) error.run_id = run_id
       throw error
     }
   }
 }
-
-const pathOf = (run_id: string): string => `/agent/runs/${encodeURIComponent(run_id)}`

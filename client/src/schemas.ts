@@ -3,13 +3,20 @@ import type { components, operations } from './api.gen.ts'
 
 type Schemas = components['schemas']
 
+/** What is sent may name what is undefined: it is left out, also for who compiles with `exactOptionalPropertyTypes`. */
+type Sendable<T> = T extends readonly (infer Item)[]
+  ? readonly Sendable<Item>[]
+  : T extends object
+    ? { [K in keyof T]: Sendable<T[K]> | (Record<never, never> extends Pick<T, K> ? undefined : never) }
+    : T
+
 export type AmbientAgentConfig = Schemas['AmbientAgentConfig']
 export type ArtifactItem = Schemas['ArtifactItem']
 export type ArtifactResponse = Schemas['ArtifactResponse']
 export type Attachment = Schemas['Attachment']
 export type Conversation = Schemas['Conversation']
 export type Environment = Schemas['Environment']
-export type EnvironmentConfig = Schemas['EnvironmentConfig']
+export type EnvironmentConfig = Sendable<Schemas['EnvironmentConfig']>
 export type EnvironmentRepository = Schemas['EnvironmentRepository']
 export type ErrorCode = Schemas['ErrorCode']
 export type FollowupOutcome = Schemas['FollowupOutcome']
@@ -26,11 +33,11 @@ export type PageInfo = Schemas['PageInfo']
 /** The body of every error answer (RFC 9457); `Error` on the wire, renamed here to leave JavaScript's own in place. */
 export type ProblemDetails = Schemas['Error']
 export type RequestUsage = Schemas['RequestUsage']
-export type RunAgentRequest = Schemas['RunAgentRequest']
+export type RunAgentRequest = Sendable<Schemas['RunAgentRequest']>
 export type RunAgentResponse = Schemas['RunAgentResponse']
 export type RunCreatorInfo = Schemas['RunCreatorInfo']
 export type RunEvent = Schemas['RunEvent']
-export type RunFollowupRequest = Schemas['RunFollowupRequest']
+export type RunFollowupRequest = Sendable<Schemas['RunFollowupRequest']>
 export type RunFollowupResponse = Schemas['RunFollowupResponse']
 export type RunItem = Schemas['RunItem']
 export type RunSourceType = Schemas['RunSourceType']
@@ -42,12 +49,15 @@ type RunsQuery = NonNullable<operations['listRuns']['parameters']['query']>
 type Moments = 'created_after' | 'created_before' | 'updated_after'
 
 /** Filters, order and page size of a list of runs; filters combine with AND. */
-export type ListRunsParams = Omit<RunsQuery, Moments> & { [K in Moments]?: string | Date }
-export type ListEventsParams = Pick<
-  NonNullable<operations['listEvents']['parameters']['query']>,
-  'after' | 'limit'
+export type ListRunsParams = Sendable<Omit<RunsQuery, Moments>> & {
+  [K in Moments]?: string | Date | undefined
+}
+export type ListEventsParams = Sendable<
+  Pick<NonNullable<operations['listEvents']['parameters']['query']>, 'after' | 'limit'>
 >
-export type ListEnvironmentsParams = NonNullable<operations['listEnvironments']['parameters']['query']>
+export type ListEnvironmentsParams = Sendable<
+  NonNullable<operations['listEnvironments']['parameters']['query']>
+>
 
 /** Assistant text on its way: streamed, never stored. The whole text follows as a `message.assistant` event. */
 export interface MessageDeltaEvent {

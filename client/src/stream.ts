@@ -1,27 +1,25 @@
 import { linkAbort, sleep, userAbort } from './abort.ts'
 import { APIConnectionError, RunyardError } from './errors.ts'
-import { request, type Transport } from './request.ts'
+import { runPath } from './path.ts'
+import { Progress } from './progress.ts'
+import { request } from './request.ts'
 import { isRetryable, retryDelay } from './retry.ts'
-import type { MessageDelta, MessageDeltaEvent, RunEvent, RunStreamEvent } from './schemas.ts'
+import type { RunStreamEvent } from './schemas.ts'
 import { type ServerSentEvent, ServerSentEventParser } from './sse.ts'
+import type { RequestOptions, Transport } from './transport.ts'
 
 /** The service sends a comment every 15 s; three missed ones mean that the connection is dead. */
 const SILENCE_MS = 45_000
-/** A connection that lived this long was a good one, even when no event came. */
+/** A connection that brought something, and lived this long, was a good one, even when no event came. */
 const GOOD_CONNECTION_MS = 10_000
 const LONGEST_RETRY_MS = 10_000
 
-export interface StreamOptions {
+/** `timeout` is for a connection to answer, `maxRetries` for the first one; a stream that is open may stay so. */
+export interface StreamOptions extends Omit<RequestOptions, 'idempotencyKey'> {
   /** Only what follows this sequence. */
   after?: number | undefined
   /** Go on after the end of the run: a follow-up may start it again. */
   follow?: boolean | undefined
-  signal?: AbortSignal | undefined
-  headers?: Record<string, string> | undefined
-  /** Milliseconds for a connection to answer; a stream that is open may stay so. */
-  timeout?: number | undefined
-  /** Of the first connection. */
-  maxRetries?: number | undefined
   /** How often in a row a lost connection is made again without anything new having come; default 10. */
   maxReconnects?: number | undefined
 }
@@ -33,85 +31,110 @@ export interface StreamOptions {
 export async function* streamRun(
   transport: Transport,
   run_id: string,
-  options: StreamOptions = {},
+  { after = 0, follow, maxReconnects = 10, ...options }: StreamOptions = {},
 ): AsyncGenerator<RunStreamEvent, void, undefined> {
-  const progress = new Progress(options.after ?? 0)
-  const max_reconnects = options.maxReconnects ?? 10
-  // The first connection is retried like any request; a stream that was up gets its own count.
-  let maxRetries = options.maxRetries
-  for (let failures = 0, reconnecting = false; ; maxRetries = 0, reconnecting = true) {
-    const opened_at = performance.now()
-    const asked: { retry_ms?: number } = {}
-    let fault: unknown = new BrokenStream('The event stream broke off.')
-    let was_good = false
+  const progress = new Progress(after)
+  const { signal } = options
+  let was_up = false
+  for (let failures = 0; ; ) {
+    const query = { after: progress.sequence, ...(follow ? { follow } : {}), ...options.query }
+    // The first connection is retried like any request; a stream that was up gets its own count.
+    const retries = was_up ? { maxRetries: 0 } : {}
+    const connection = new Connection(transport, run_id, { ...options, query, ...retries })
     try {
-      for await (const message of connect(
-        transport,
-        run_id,
-        progress.sequence,
-        { ...options, maxRetries },
-        asked,
-      )) {
-        if (message.event === 'end') return
-        const event = progress.accept(message)
-        if (event) yield event
-        was_good ||= event !== undefined
-      }
+      return yield* connection.readUntilEnd(progress)
     } catch (error) {
-      const was_up = reconnecting || error instanceof BrokenStream
+      was_up ||= error instanceof BrokenStreamError
       if (!was_up || !isRetryable(error)) throw error
-      fault = error
+      const was_good = connection.wasGood()
+      failures = was_good ? 1 : failures + 1
+      if (failures > maxReconnects) throw error
+      const delay = (was_good ? connection.retry_ms : undefined) ?? retryDelay(error, failures - 1)
+      transport.log.info(
+        `the events of run ${run_id} broke off; going on after ${progress.sequence} in ${Math.round(delay)} ms`,
+      )
+      await sleep(delay, signal)
     }
-    was_good ||= performance.now() - opened_at > GOOD_CONNECTION_MS
-    failures = was_good ? 1 : failures + 1
-    if (failures > max_reconnects) throw fault
-    const pause = was_good ? asked.retry_ms : undefined
-    await sleep(pause ?? retryDelay(fault, failures - 1), options.signal)
   }
 }
 
 /** The connection was up and went away. */
-class BrokenStream extends APIConnectionError {}
+export class BrokenStreamError extends APIConnectionError {
+  /** Not one byte came until it was given up: something in between holds the stream back. */
+  readonly was_silent: boolean
 
-async function* connect(
-  transport: Transport,
-  run_id: string,
-  after: number,
-  options: StreamOptions,
-  asked: { retry_ms?: number },
-): AsyncGenerator<ServerSentEvent, void, undefined> {
-  const { controller: hangup, unlink } = linkAbort(options.signal)
-  const call = {
-    method: 'GET',
-    path: `/agent/runs/${encodeURIComponent(run_id)}/events`,
-    query: { after, ...(options.follow ? { follow: true } : {}) },
-    accept: 'text/event-stream',
-  } as const
-  try {
-    const { maxRetries, headers, timeout } = options
-    const { signal } = hangup
-    const response = await request(
-      transport,
-      call,
-      { signal, maxRetries, headers, timeout },
-      async (answer) => answer,
-    )
-    if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {
-      throw new RunyardError('The answer is not an event stream. Is baseURL right?')
+  constructor(was_silent: boolean, options?: ErrorOptions) {
+    super('The event stream broke off.', options)
+    this.was_silent = was_silent
+  }
+}
+
+/** One answer of the service. */
+class Connection {
+  /** What the stream asks readers to wait before they reconnect. */
+  retry_ms: number | undefined
+  readonly #transport: Transport
+  readonly #run_id: string
+  readonly #options: RequestOptions
+  #opened_at = Number.POSITIVE_INFINITY
+  #had_bytes = false
+  #brought_news = false
+
+  constructor(transport: Transport, run_id: string, options: RequestOptions) {
+    this.#transport = transport
+    this.#run_id = run_id
+    this.#options = options
+  }
+
+  wasGood(): boolean {
+    const lived = performance.now() - this.#opened_at
+    return this.#brought_news || (this.#had_bytes && lived > GOOD_CONNECTION_MS)
+  }
+
+  /** Yields what is new. A connection that is lost before the end message: `BrokenStreamError`. */
+  async *readUntilEnd(progress: Progress): AsyncGenerator<RunStreamEvent, void, undefined> {
+    const { signal } = this.#options
+    for await (const message of this.#read()) {
+      if (message.event === 'end') return
+      const event = progress.accept(message)
+      if (event === undefined) continue
+      this.#brought_news = true
+      if (signal?.aborted) throw userAbort(signal)
+      yield event
     }
-    const parser = new ServerSentEventParser()
-    for await (const text of readText(response.body, hangup)) {
-      const events = parser.push(text)
-      if (parser.retry !== undefined) asked.retry_ms = Math.min(parser.retry, LONGEST_RETRY_MS)
-      yield* events
+    throw new BrokenStreamError(false)
+  }
+
+  async *#read(): AsyncGenerator<ServerSentEvent, void, undefined> {
+    const { signal } = this.#options
+    const hangup = linkAbort(signal)
+    const call = {
+      method: 'GET',
+      path: runPath(this.#run_id, 'events'),
+      accept: 'text/event-stream',
+    } as const
+    try {
+      const options = { ...this.#options, signal: hangup.controller.signal }
+      const response = await request(this.#transport, call, options, async (answer) => answer)
+      if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {
+        throw new RunyardError('The answer is not an event stream. Is baseURL right?')
+      }
+      this.#opened_at = performance.now()
+      const parser = new ServerSentEventParser()
+      for await (const text of readText(response.body, hangup.controller)) {
+        this.#had_bytes = true
+        const events = parser.push(text)
+        if (parser.retry !== undefined) this.retry_ms = Math.min(parser.retry, LONGEST_RETRY_MS)
+        yield* events
+      }
+    } catch (error) {
+      if (signal?.aborted) throw userAbort(signal)
+      if (error instanceof RunyardError) throw error
+      throw new BrokenStreamError(hangup.controller.signal.aborted && !this.#had_bytes, { cause: error })
+    } finally {
+      hangup.unlink()
+      hangup.controller.abort()
     }
-  } catch (error) {
-    if (options.signal?.aborted) throw userAbort(options.signal)
-    if (error instanceof RunyardError) throw error
-    throw new BrokenStream('The event stream broke off.', { cause: error })
-  } finally {
-    unlink()
-    hangup.abort()
   }
 }
 
@@ -142,56 +165,4 @@ function readerOf(body: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>):
   if ('getReader' in body) return body.getReader()
   const chunks = body[Symbol.asyncIterator]()
   return { read: () => chunks.next() }
-}
-
-/** What the reader has already been given. */
-class Progress {
-  sequence: number
-  /** Characters passed on of each message that is being written. */
-  readonly #open = new Map<string, number>()
-
-  constructor(after: number) {
-    this.sequence = after
-  }
-
-  /** The event to pass on, or nothing when it is known already. */
-  accept(message: ServerSentEvent): RunStreamEvent | undefined {
-    const parsed = parseData(message.data)
-    if (message.event === 'message.assistant.delta')
-      return this.#acceptDelta(parsed as MessageDelta & { run_id: string })
-    const event = parsed as RunEvent
-    if (event.sequence <= this.sequence) return undefined
-    this.sequence = event.sequence
-    if (event.type === 'message.assistant') this.#open.delete(event.data.message_id)
-    // The next attempt writes its messages anew.
-    if (event.type === 'attempt.lost') this.#open.clear()
-    return event
-  }
-
-  /** After a reconnect the service sends the text of open messages from the start. */
-  #acceptDelta({
-    run_id,
-    message_id,
-    offset,
-    text,
-  }: MessageDelta & { run_id: string }): MessageDeltaEvent | undefined {
-    const known = this.#open.get(message_id) ?? 0
-    const end = offset + text.length
-    if (end <= known) return undefined
-    this.#open.set(message_id, end)
-    const from = Math.max(offset, known)
-    return {
-      type: 'message.assistant.delta',
-      run_id,
-      data: { message_id, offset: from, text: text.slice(from - offset) },
-    }
-  }
-}
-
-function parseData(data: string): unknown {
-  try {
-    return JSON.parse(data)
-  } catch (cause) {
-    throw new RunyardError('The event stream holds something that is not JSON.', { cause })
-  }
 }

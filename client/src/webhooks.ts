@@ -3,7 +3,10 @@ import type { WebhookEvent } from './schemas.ts'
 
 const TOLERANCE_SECONDS = 5 * 60
 
-type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+/** The headers of a request: `Headers` of any make, or a record, as Node has them. */
+export type HeaderSource =
+  | { get(name: string): string | null | undefined }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** `client.webhooks` */
 export class Webhooks {
@@ -15,11 +18,16 @@ export class Webhooks {
 
   /**
    * The event in a webhook's body, after its signature was checked as Standard Webhooks say
-   * (https://github.com/standard-webhooks/standard-webhooks). `body` is the body as it came, unparsed; `secret` is the
+   * (https://github.com/standard-webhooks/standard-webhooks). `body` is the body as it came, unparsed: its text or its bytes; `secret` is the
    * `whsec_…` of the webhook, by default the client's `webhookSecret` or RUNYARD_WEBHOOK_SECRET. Not signed with it, changed
    * on its way, or more than five minutes old or ahead: `WebhookVerificationError`.
    */
-  async unwrap(body: string, headers: HeaderSource, secret = this.#secret): Promise<WebhookEvent> {
+  async unwrap(
+    body: string | Uint8Array,
+    headers: HeaderSource,
+    secret = this.#secret,
+  ): Promise<WebhookEvent> {
+    const text = readBody(body)
     if (!secret) throw new RunyardError('A webhook secret is needed: pass one or set RUNYARD_WEBHOOK_SECRET.')
     const id = readHeader(headers, 'webhook-id')
     const timestamp = readHeader(headers, 'webhook-timestamp')
@@ -32,11 +40,11 @@ export class Webhooks {
       throw new WebhookVerificationError('The webhook was not sent within the last five minutes.')
     }
     const key = await importKey(secret)
-    const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`)
+    const signed = new TextEncoder().encode(`${id}.${timestamp}.${text}`)
     // Several while the secret is being changed. `verify` compares in constant time.
     for (const [version, signature] of signatures.split(' ').map((part) => part.split(',', 2))) {
       const bytes = version === 'v1' ? fromBase64(signature ?? '') : undefined
-      if (bytes && (await crypto.subtle.verify('HMAC', key, bytes, signed))) return parseEvent(body)
+      if (bytes && (await crypto.subtle.verify('HMAC', key, bytes, signed))) return parseEvent(text)
     }
     throw new WebhookVerificationError('The webhook is not signed with this secret, or it was changed.')
   }
@@ -57,9 +65,16 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function readHeader(headers: HeaderSource, name: string): string | undefined {
-  if (headers instanceof Headers) return headers.get(name) ?? undefined
+  // Not `instanceof Headers`: polyfills have their own.
+  if (typeof headers.get === 'function') return headers.get(name) ?? undefined
   const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? []
-  return typeof value === 'string' ? value : value?.[0]
+  return typeof value === 'string' ? value : value?.join(' ')
+}
+
+function readBody(body: unknown): string {
+  if (typeof body === 'string') return body
+  if (body instanceof Uint8Array) return new TextDecoder().decode(body)
+  throw new RunyardError('The body of a webhook is needed as it came, its text or its bytes, not parsed.')
 }
 
 function parseEvent(body: string): WebhookEvent {

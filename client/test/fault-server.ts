@@ -37,7 +37,8 @@
  * A case:
  *     name      the file's name stands before it
  *     long      true: takes a minute, and is left to `npm run test:long`
- *     except    "node", "deno", "bun", "workerd", "browser", "python-sync", "python-async"
+ *     except    "node", "deno", "bun", "workerd", "browser", "python-sync", "python-async" (asyncio), "python-trio",
+ *               "python-aiohttp" (asyncio)
  *     client    options of the client in snake_case, times in ms; base_url and api_key "ry_test" are added
  *     answers   as above
  *     call      method      "runs.create_and_wait", or "get", "post", ... for endpoints that are not modelled
@@ -92,6 +93,7 @@ interface Script {
 }
 
 const { values } = parseArgs({ options: { 'page-script': { type: 'string' } } })
+const table = readTable()
 const scripts = new Map<string, Script>()
 const used = new WeakSet<Socket>()
 /** Ports of our own ends of the tunnels. */
@@ -171,7 +173,7 @@ async function control(
   id: string,
   body: string,
 ): Promise<object | string | undefined> {
-  if (kind === 'cases') return readTable()
+  if (kind === 'cases') return table
   if (kind === 'page') return PAGE
   if (kind === 'bundle.js' && values['page-script']) return readFileSync(values['page-script'], 'utf8')
   if (kind !== 'scripts') return undefined

@@ -1,221 +1,72 @@
 # pyright: basic
-"""The behaviour table of both libraries (client/behaviour/*.json), against the sync and the async client.
+"""The behaviour table of both libraries (client/behaviour/*.json), in every flavour of this one.
 
 `client/test/fault-server.ts` says what the parts of a case mean.
 """
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import hashlib
-import hmac
-import json
-import os
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from functools import partial
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import httpx
 import pytest
+from behaviour_call import (
+    LONG,
+    Json,
+    Script,
+    call_async,
+    call_sync,
+    client_options,
+    fill_number,
+    load_table,
+)
 from matching import differs
-from pydantic import BaseModel
 
 import runyard
 from runyard import AsyncRunyard, Runyard
 
-Json = dict[str, Any]
-
-LONG = "RUNYARD_TEST_LONG" in os.environ
 DEADLINE = 120 if LONG else 30
 
-
-# Making a client reads certificates: one for all scripts.
-HTTP = httpx.Client(trust_env=False)
+Outcome = tuple[Any, "Exception | None"]
 
 
-class Answer(BaseModel):
-    answer: int
+class Cancelled(Exception):
+    """What a call ended with whose task was cancelled."""
 
 
-class Script:
-    """Answers that the fault server gives in turn, and what it was asked."""
-
-    def __init__(self, server: str, answers: list[Json]) -> None:
-        made = HTTP.post(f"{server}/scripts", json={"answers": answers}).json()
-        self._requests = f"{server}/scripts/{made['id']}"
-        self.url: str = made["url"]
-        self.lengths: list[int] = made["lengths"]
-
-    def requests(self) -> list[Json]:
-        found: list[Json] = HTTP.get(self._requests).json()["requests"]
-        return found
-
-    def until(self, is_there: Callable[[list[Json]], bool], within: float) -> list[Json]:
-        give_up = time.monotonic() + within
-        requests = self.requests()
-        while not is_there(requests) and time.monotonic() < give_up:
-            requests = self.requests()
-        return requests
-
-
-def load_table(server: str) -> list[Json]:
-    table: list[Json] = httpx.get(f"{server}/cases", trust_env=False).json()
-    return table
-
-
-def client_options(server: str, case: Json, script: Script) -> Json:
-    options: Json = {"base_url": script.url, "api_key": "ry_test", **case.get("client", {})}
-    if "timeout" in options:
-        options["timeout"] /= 1000
-    if case["call"].get("proxy"):
-        options["base_url"] = script.url.replace(server, "http://runyard.test")
-    return options
-
-
-def revive(value: Any) -> Any:
-    if isinstance(value, list):
-        return [revive(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "$date" in value:
-        return datetime.fromisoformat(value["$date"].replace("Z", "+00:00"))
-    return {
-        key: Answer if key == "output_schema" and item == "Answer" else revive(item)
-        for key, item in value.items()
-    }
-
-
-OPTION_NAMES = {"headers": "extra_headers", "query": "extra_query", "throw_on_failure": "raise_on_failure"}
-
-
-def keywords(call: Json) -> Json:
-    """`params` and `options` of a case as the keyword arguments of Python."""
-    names: dict[str, str] = {**OPTION_NAMES, "query": "query"} if "." not in call["method"] else OPTION_NAMES
-    given: Json = revive(call.get("options", {}))
-    options: Json = {names.get(name, name): value for name, value in given.items()}
-    if "timeout" in options:
-        options["timeout"] /= 1000
-    return {**revive(call.get("params", {})), **options}
-
-
-def find_method(client: Any, call: Json) -> Callable[..., Any]:
-    path = call["method"].split(".")
-    owner = client
-    for name in path[:-1]:
-        owner = getattr(owner, name)
-    if call.get("raw"):
-        owner = owner.with_streaming_response if call["raw"] == "stream" else owner.with_raw_response
-    method: Callable[..., Any] = getattr(owner, path[-1])
-    return method
-
-
-def webhook_arguments(webhook: Json) -> list[Any]:
-    timestamp = str(int(time.time()) - webhook["age_s"])
-    signed = f"msg_1.{timestamp}.{webhook['payload']}".encode()
-    signatures = []
-    for secret in webhook["sign_with"]:
-        key = base64.b64decode(secret.removeprefix("whsec_"))
-        signatures.append(f"v1,{base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()}")
-    headers = {
-        "webhook-id": "msg_1",
-        "webhook-timestamp": timestamp,
-        "webhook-signature": webhook.get("signature", " ".join(signatures)),
-    }
-    kept = {name: value for name, value in headers.items() if name not in webhook.get("drop", [])}
-    secret = [webhook["secret"]] if "secret" in webhook else []
-    return [webhook.get("sent_payload", webhook["payload"]), kept, *secret]
-
-
-def read_raw(response: Any, kind: str) -> Json:
-    whole = {
-        "status": response.status_code,
-        "headers": dict(response.headers),
-        "request_id": response.request_id,
-    }
-    if kind == "parsed":
-        return {**whole, "data": response.parse()}
-    return {**whole, "body": json.loads(response.text())}
-
-
-def plain(value: Any) -> Any:
-    """A page as the answer it came as, bytes as the text of an answer."""
-    if isinstance(value, (runyard.RunPage, runyard.AsyncRunPage)):
-        return value.response
-    return {"status": 200, "text": value.decode()} if isinstance(value, bytes) else value
-
-
-def call_sync(client: Runyard, call: Json) -> Any:
-    if "first" in call:
-        call_sync(client, call["first"])
-    method, stop_after = find_method(client, call), call.get("stop_after", float("inf"))
-    if "webhook" in call:
-        return method(*webhook_arguments(call["webhook"]))
-    result = method(*call.get("args", []), **keywords(call))
-    if call.get("raw") == "stream":
-        with result as response:
-            text = b"".join(response.iter_bytes()).decode()
-            return {"status": response.status_code, "headers": dict(response.headers), "text": text}
-    if call.get("raw"):
-        return read_raw(result, call["raw"])
-    if "iterate" not in call and call["method"] != "runs.stream":
-        return plain(result)
-    collected: list[Any] = []
-    for item in result.iter_pages() if call.get("iterate") == "pages" else result:
-        collected.append(plain(item))
-        if len(collected) >= stop_after:
-            break
-    return collected
-
-
-async def call_async(client: AsyncRunyard, call: Json, on_item: Callable[[], object] | None = None) -> Any:
-    if "first" in call:
-        await call_async(client, call["first"])
-    method, stop_after = find_method(client, call), call.get("stop_after", float("inf"))
-    if "webhook" in call:
-        return method(*webhook_arguments(call["webhook"]))
-    result = method(*call.get("args", []), **keywords(call))
-    if call.get("raw") == "stream":
-        async with result as response:
-            text = b"".join([chunk async for chunk in response.iter_bytes()]).decode()
-            return {"status": response.status_code, "headers": dict(response.headers), "text": text}
-    if call.get("raw"):
-        return read_raw(await result, call["raw"])
-    if "iterate" not in call and call["method"] != "runs.stream":
-        return plain(await result)
-    collected: list[Any] = []
-    async for item in result.iter_pages() if call.get("iterate") == "pages" else result:
-        collected.append(plain(item))
-        if on_item:
-            on_item()
-        if len(collected) >= stop_after:
-            break
-    return collected
-
-
-async def call_and_cancel(client: AsyncRunyard, call: Json, script: Script) -> Any:
+async def call_and_cancel(client: AsyncRunyard, call: Json, script: Script) -> Outcome:
     """Cancels the task where the case says so."""
     after = call.get("abort_after")
-    task: asyncio.Task[Any]
-    on_item = (lambda: task.cancel()) if after == "stream" else None
-    task = asyncio.create_task(call_async(client, call, on_item))
-    if after == "before":
-        task.cancel()
     state = {"headers": "received", "body": "answering", "wait": "answered"}.get(after or "")
-    if state:
-        await asyncio.to_thread(script.until, lambda got: bool(got) and got[0]["state"] == state, 5)
-        task.cancel()
-    return await task
+    outcome: Outcome = None, Cancelled()
+    async with anyio.create_task_group() as group:
+
+        async def cancel_later() -> None:
+            arrived = partial(script.until, lambda got: bool(got) and got[-1]["state"] == state, 5)
+            await anyio.to_thread.run_sync(arrived)
+            group.cancel_scope.cancel()
+
+        if after == "before":
+            group.cancel_scope.cancel()
+        elif state:
+            group.start_soon(cancel_later)
+        on_item = group.cancel_scope.cancel if after == "stream" else None
+        try:
+            with anyio.fail_after(DEADLINE):
+                outcome = await call_async(client, call, on_item), None
+        except Exception as error:
+            outcome = None, error
+        group.cancel_scope.cancel()
+    return outcome
 
 
-def fill_number(value: Any, number: int) -> Any:
-    return json.loads(json.dumps(value).replace("${n}", str(number)))
-
-
-def run_sync(server: str, case: Json, script: Script) -> list[tuple[Any, BaseException | None]]:
-    def one(client: Runyard, number: int) -> tuple[Any, BaseException | None]:
+def run_sync(server: str, case: Json, script: Script) -> list[Outcome]:
+    def one(client: Runyard, number: int) -> Outcome:
         try:
             return call_sync(client, fill_number(case["call"], number)), None
         except Exception as error:
@@ -234,27 +85,39 @@ def run_sync(server: str, case: Json, script: Script) -> list[tuple[Any, BaseExc
     return outcomes
 
 
-def run_async(server: str, case: Json, script: Script) -> list[tuple[Any, BaseException | None]]:
-    async def one(client: AsyncRunyard, number: int) -> tuple[Any, BaseException | None]:
-        try:
-            call = call_and_cancel(client, fill_number(case["call"], number), script)
-            return await asyncio.wait_for(call, DEADLINE), None
-        except (Exception, asyncio.CancelledError) as error:
-            return None, error
+def run_async(
+    backend: str,
+    make_http: Callable[..., httpx.AsyncClient],
+    server: str,
+    case: Json,
+    script: Script,
+) -> list[Outcome]:
+    count = case["call"].get("concurrent", 1)
+    outcomes: list[Outcome] = [(None, None)] * count
 
-    async def all_of_them() -> list[tuple[Any, BaseException | None]]:
-        http = httpx.AsyncClient(proxy=server, trust_env=False) if case["call"].get("proxy") else None
-        count = case["call"].get("concurrent", 1)
-        async with AsyncRunyard(**client_options(server, case, script), http_client=http) as client:
-            outcomes = await asyncio.gather(*(one(client, number) for number in range(count)))
-        if http:
-            await http.aclose()
-        return outcomes
+    async def one(client: AsyncRunyard, number: int) -> None:
+        outcomes[number] = await call_and_cancel(client, fill_number(case["call"], number), script)
 
-    return asyncio.run(all_of_them())
+    async def all_of_them() -> None:
+        proxy = server if case["call"].get("proxy") else None
+        async with (
+            make_http(proxy=proxy, trust_env=False) as http,
+            AsyncRunyard(**client_options(server, case, script), http_client=http) as client,
+            anyio.create_task_group() as group,
+        ):
+            for number in range(count):
+                group.start_soon(one, client, number)
+
+    anyio.run(all_of_them, backend=backend)
+    return outcomes
 
 
-RUNNERS = {"python-sync": run_sync, "python-async": run_async}
+RUNNERS: dict[str, Callable[[str, Json, Script], list[Outcome]]] = {
+    "python-sync": run_sync,
+    "python-async": partial(run_async, "asyncio", runyard.AsyncDefaultHttpClient),
+    "python-trio": partial(run_async, "trio", runyard.AsyncDefaultHttpClient),
+    "python-aiohttp": partial(run_async, "asyncio", runyard.DefaultAioHttpClient),
+}
 
 
 def check_outcome(value: Any, error: BaseException | None, expected: Json) -> None:
@@ -272,7 +135,7 @@ def check_outcome(value: Any, error: BaseException | None, expected: Json) -> No
     wanted = dict(expected["error"])
     assert error is not None, f"It did not fail, but gave {value!r}."
     if wanted.get("class") == "APIUserAbortError":
-        assert isinstance(error, asyncio.CancelledError), repr(error)
+        assert isinstance(error, Cancelled), repr(error)
         return
     name = wanted.pop("class", None)
     assert name is None or type(error).__name__ == name, repr(error)
@@ -331,10 +194,14 @@ def check_cuts(server: str, case: Json, flavour: str) -> None:
         assert (sequences, joined) == (stored, texts), f"cut at byte {cut}"
 
     length = Script(server, case["answers"]).lengths[0]
+    # What differs in the other flavours does not take streams apart.
+    step = 1 if flavour in ("python-sync", "python-async") else 7
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(check_cut, range(length + 1)))
+        list(pool.map(check_cut, range(0, length + 1, step)))
 
 
+# Trio says so of the generators in httpx, too, which nobody else can close.
+@pytest.mark.filterwarnings("ignore:Async generator .* was garbage collected:ResourceWarning")
 @pytest.mark.parametrize("flavour", RUNNERS)
 def test_behaviour(fault_server: str, flavour: str, subtests: pytest.Subtests) -> None:
     cases = [
@@ -347,6 +214,8 @@ def test_behaviour(fault_server: str, flavour: str, subtests: pytest.Subtests) -
     def check(case: Json) -> None:
         (check_cuts if case["call"].get("cut_every_byte") else check_case)(fault_server, case, flavour)
 
+    # One alone: anyio 4.0 loads what it runs on, and that not safely from several threads.
+    check(cases[0])
     # Most cases wait most of the time.
     with ThreadPoolExecutor(8) as pool:
         checks = {case["name"]: pool.submit(check, case) for case in cases}

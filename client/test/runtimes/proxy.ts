@@ -11,16 +11,13 @@ interface Deno {
 
 /** The options that lead a client through a proxy, which each runtime has its own way for. */
 export async function loadProxy(runtime: 'node' | 'deno' | 'bun'): Promise<NonNullable<Setup['proxy']>> {
-  if (runtime === 'bun') return (url) => ({ fetchOptions: extend({ proxy: url }) })
+  if (runtime === 'bun') return (url) => ({ fetchOptions: { proxy: url } })
   if (runtime === 'deno') {
     const deno: Deno = Reflect.get(globalThis, 'Deno')
-    return (url) => ({ fetchOptions: extend({ client: deno.createHttpClient({ proxy: { url } }) }) })
+    return (url) => ({ fetchOptions: { client: deno.createHttpClient({ proxy: { url } }) } })
   }
   // Not in one step: the compiler would look for the types of a package that only the test's project has.
   const name = 'undici'
   const { fetch, ProxyAgent }: Undici = await import(name)
-  return (url) => ({ fetch, fetchOptions: extend({ dispatcher: new ProxyAgent(url) }) })
+  return (url) => ({ fetch, fetchOptions: { dispatcher: new ProxyAgent(url) } })
 }
-
-/** What one runtime has that the types of the others do not know. */
-const extend = (own: object): RequestInit => own

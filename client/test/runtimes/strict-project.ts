@@ -1,6 +1,7 @@
 /** What a project writes that uses the library; compiled as strictly as compilers can (package.test.ts). */
 import {
   APIError,
+  type CreateRunParams,
   isTerminal,
   NotFoundError,
   type RequestOptions,
@@ -17,6 +18,9 @@ const options: RunyardOptions = {
   baseURL: 'http://127.0.0.1:4200',
   timeout: 1_000,
   maxRetries: 0,
+  // What only one runtime knows, and a `fetch` of one's own.
+  fetchOptions: { dispatcher: {}, proxy: 'http://127.0.0.1:1' },
+  fetch: (input, init) => globalThis.fetch(input, { ...init, cache: 'no-store' }),
 }
 export const client = new Runyard(options)
 export const version: string = VERSION
@@ -41,6 +45,12 @@ export async function state(run_id: string, limits: RequestOptions): Promise<Run
     if (error instanceof APIError) console.log(error.status, error.code, error.retryable)
     throw error
   }
+}
+
+export async function run(params: CreateRunParams, title?: string): Promise<RunState> {
+  const { run_id } = await client.runs.create({ ...params, title, config: { model_id: undefined } })
+  await client.runs.wait(run_id)
+  return (await client.runs.createAndWait(params)).state
 }
 
 // @ts-expect-error The prompt is text.

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar, cast, get_origin
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 T = TypeVar("T")
 
-_adapters: dict[Any, TypeAdapter[Any]] = {}
+
+def validate(kind: type[T], value: object) -> T:
+    """A value that was JSON as this type, or pydantic's ValidationError."""
+    model = as_model(kind)
+    return cast(
+        "T", model.model_validate(value) if model else _adapter_of(cast("Any", kind)).validate_python(value)
+    )
 
 
-def adapter_of(kind: type[T]) -> TypeAdapter[T]:
-    """What validates values of this type."""
-    if kind not in _adapters:
-        _adapters[kind] = TypeAdapter(kind)
-    return _adapters[kind]
+def validate_json(kind: type[T], text: str | bytes) -> T:
+    """JSON as this type, or pydantic's ValidationError."""
+    model = as_model(kind)
+    return cast(
+        "T", model.model_validate_json(text) if model else _adapter_of(cast("Any", kind)).validate_json(text)
+    )
+
+
+def as_model(kind: object) -> type[BaseModel] | None:
+    """The type if it is a model, and no union or the like."""
+    # Python 3.10 takes dict[str, str] for a class, until issubclass is asked.
+    if not isinstance(kind, type) or get_origin(kind) is not None:
+        return None
+    return kind if issubclass(kind, BaseModel) else None
+
+
+# Models keep their validators themselves, and take them along when they go; other types are few.
+@lru_cache(maxsize=256)
+def _adapter_of(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

@@ -5,6 +5,7 @@ httpx limits the silence between two chunks. A body that comes byte by byte woul
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from types import TracebackType
@@ -13,7 +14,12 @@ from typing import Any
 import anyio
 import httpx
 
-_CONNECT = 5.0
+from ._failure import CONNECT_TIMEOUT
+
+# Longer than any request, and shorter than what a socket takes.
+_ENDLESS = 1e6
+# Small enough that a socket takes it at a few gulps, each of which has its own timeout.
+_PIECE = 65_536
 
 Timeouts = dict[str, "float | None"]
 
@@ -24,8 +30,8 @@ class AsyncDeadline:
     def __init__(self, seconds: float, silence: float | None = None) -> None:
         self._scope = anyio.fail_after(seconds)
         self.timeouts: Timeouts = {
-            "connect": min(_CONNECT, seconds),
-            "read": silence,
+            "connect": min(CONNECT_TIMEOUT, seconds),
+            "read": None if silence == math.inf else silence,
             "write": None,
             "pool": None,
         }
@@ -38,6 +44,10 @@ class AsyncDeadline:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         return self._scope.__exit__(kind, error, trace)
+
+    def upload(self, content: bytes | None) -> bytes | None:
+        """What to send so that it ends in time."""
+        return content
 
     async def read(self, response: httpx.Response) -> None:
         """Reads the body and hangs up when that fails."""
@@ -64,6 +74,11 @@ class Deadline:
         # A stream that was opened in time may go on: from here on only its silence counts.
         self._remaining.silence = self._silence
 
+    def upload(self, content: bytes | None) -> bytes | _CheckedUpload | None:
+        """What to send so that it ends in time. Its length has to be said beside it."""
+        is_large = content is not None and len(content) > _PIECE
+        return _CheckedUpload(content, self._remaining) if content and is_large else content
+
     def read(self, response: httpx.Response) -> None:
         """Reads the body and hangs up when that fails."""
         try:
@@ -83,11 +98,11 @@ class _Remaining(Timeouts):
         self.silence: float | None = None
 
     def get(self, key: str, default: Any = None) -> Any:
-        if self.silence is not None:
-            return self.silence
         # Zero would mean "do not block" to a socket.
-        left = max(self._end - time.monotonic(), 0.001)
-        return min(_CONNECT, left) if key == "connect" else left
+        left = max(self._end - time.monotonic(), 0.001) if self.silence is None else self.silence
+        if key == "connect":
+            return min(CONNECT_TIMEOUT, left)
+        return None if left > _ENDLESS else left
 
     def check(self) -> None:
         if time.monotonic() >= self._end:
@@ -106,3 +121,16 @@ class _CheckedStream(httpx.SyncByteStream):
 
     def close(self) -> None:
         self._stream.close()
+
+
+class _CheckedUpload:
+    """Bytes piece by piece: sent in one, they would take as long as the other side likes."""
+
+    def __init__(self, content: bytes, remaining: _Remaining) -> None:
+        self._content = memoryview(content)
+        self._remaining = remaining
+
+    def __iter__(self) -> Iterator[bytes]:
+        for start in range(0, len(self._content), _PIECE):
+            self._remaining.check()
+            yield bytes(self._content[start : start + _PIECE])

@@ -12,13 +12,14 @@ RunyardError
 │  └─ InternalServerError           500 and above
 ├─ APIConnectionError           no answer
 │  └─ APITimeoutError               not within the timeout
-├─ APIResponseValidationError   an answer that is not what was asked for
+├─ APIResponseValidationError   an answer, or a result, that is not what was asked for
 ├─ RunFailedError               `runs.wait`: the run ended without success
 └─ WebhookVerificationError     `webhooks.unwrap`: not from the service, or too old
 """
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
@@ -34,10 +35,26 @@ Problem = Mapping[str, object]
 class RunyardError(Exception):
     """What every error of this library is."""
 
+    run_id: str | None = None
+    """The run that was waited for, if any: it exists, whatever went wrong since."""
+    idempotency_key: str | None = None
+    """The key of the POST that failed, if it was one: sent again with it, the request has its effect once."""
+
     @property
     def message(self) -> str:
         """A sentence for people."""
         return str(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Not by `__init__`, whose arguments are not kept. Pools of processes send errors home this way.
+        return _restore, (type(self), self.args), self._state()
+
+    def _state(self) -> dict[str, object]:
+        return dict(self.__dict__)
+
+
+def _restore(kind: type[RunyardError], args: tuple[object, ...]) -> RunyardError:
+    return kind.__new__(kind, *args)
 
 
 class APIError(RunyardError):
@@ -75,6 +92,9 @@ class APIError(RunyardError):
     def headers(self) -> httpx.Headers:
         """The headers of the answer."""
         return self.response.headers
+
+    def _state(self) -> dict[str, object]:
+        return {**super()._state(), "response": _without_secrets(self.response)}
 
     def __repr__(self) -> str:
         request = f", request_id={self.request_id!r}" if self.request_id else ""
@@ -126,10 +146,14 @@ class APIResponseValidationError(RunyardError):
 
     body: object
     """What came, as far as it could be read."""
+    run: RunItem | None
+    """The run whose result does not fit: it was paid for, and is here as it came."""
 
-    def __init__(self, message: str, body: object = None) -> None:
+    def __init__(self, message: str, body: object = None, run: RunItem | None = None) -> None:
         super().__init__(message)
         self.body = body
+        self.run = run
+        self.run_id = run.run_id if run else None
 
 
 class RunFailedError(RunyardError):
@@ -141,6 +165,7 @@ class RunFailedError(RunyardError):
         status = run.status_message
         super().__init__(status.message if status else f"The run ended as {run.state}.")
         self.run = run
+        self.run_id = run.run_id
 
     def __repr__(self) -> str:
         return f"RunFailedError({str(self)!r}, run_id={self.run.run_id!r}, state={str(self.run.state)!r})"
@@ -165,7 +190,7 @@ def create_api_error(response: httpx.Response) -> APIError:
     """The error for an answer whose body was read."""
     try:
         body: object = json.loads(response.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = response.text
     kind = InternalServerError if response.status_code >= 500 else APIError
     return _BY_STATUS.get(response.status_code, kind)(response, body)
@@ -177,9 +202,21 @@ def is_retryable_status(status: int) -> bool:
 
 
 def _as_problem(body: object) -> Problem:
-    if not isinstance(body, dict) or "error_code" not in body:
-        return {}
-    return cast("Problem", body)
+    problem: Problem = cast("Problem", body) if isinstance(body, dict) else {}
+    # Gateways have no codes of ours, but say what is wrong in the same form.
+    is_one = "error_code" in problem or _text(problem, "title") or _text(problem, "detail")
+    return problem if is_one else {}
+
+
+def _without_secrets(response: httpx.Response) -> httpx.Response:
+    """A copy that knows where it was asked for, and not with which headers."""
+    from httpx import Request
+
+    bare = copy.copy(response)
+    bare.request = Request(response.request.method, response.request.url)
+    bare.history = []
+    bare.next_request = None
+    return bare
 
 
 def _text(problem: Problem, name: str) -> str | None:

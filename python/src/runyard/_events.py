@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from ._errors import APIResponseValidationError
-from ._models import MessageDelta, RunEvent
+from ._lenient import construct
+from ._models import MessageDelta, RunEvent, UnknownEvent
 
 
 class MessageDeltaEvent(BaseModel):
@@ -25,12 +26,12 @@ RunStreamEvent: TypeAlias = RunEvent | MessageDeltaEvent
 """What `runs.stream` yields: everything of the log, and text while it is written."""
 
 
-def parse_event(value: object) -> RunEvent:
-    """An entry of the log. One of a type that this version does not know is kept as it is."""
+def parse_event(value: Mapping[str, object]) -> RunEvent:
+    """An entry of the log. One of a type or a shape that this version does not know is kept as it is."""
     try:
         return _adapter().validate_python(value)
-    except ValidationError as error:
-        raise APIResponseValidationError(f"An event of the stream does not fit: {error}", value) from error
+    except ValidationError:
+        return construct(UnknownEvent, value)
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from ._adapter import adapter_of
+from ._adapter import as_model, validate
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -33,7 +33,7 @@ def has_any(kind: type[BaseModel], value: Mapping[str, object]) -> bool:
 
 def _read(kind: Any, value: object) -> object:
     try:
-        return adapter_of(kind).validate_python(value)
+        return validate(kind, value)
     except ValidationError:
         pass
     arms = get_args(kind)
@@ -56,8 +56,3 @@ def as_items(value: object) -> list[object] | None:
 def as_fields(value: object) -> dict[str, object] | None:
     """The value if it is a JSON object."""
     return cast("dict[str, object]", value) if isinstance(value, dict) else None
-
-
-def as_model(kind: object) -> type[BaseModel] | None:
-    """The type if it is a model, and no union or the like."""
-    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None

@@ -15,7 +15,7 @@ _LEVELS = {
     "info": logging.INFO,
     "debug": logging.DEBUG,
 }
-_SECRET_WORDS = ("authorization", "cookie", "key", "token", "secret", "signature", "password")
+_SECRET_WORDS = ("auth", "cookie", "key", "token", "secret", "sign", "pass", "credential")
 # Named like a secret and no secret; it joins the lines of one request.
 _HARMLESS = "idempotency-key"
 
@@ -33,10 +33,10 @@ def setup_logging() -> None:
         logger.addHandler(handler)
 
 
-def log_headers(method: str, path: str, headers: Mapping[str, str]) -> None:
+def log_headers(request: str, headers: Mapping[str, str]) -> None:
     """Writes them at the level debug; nothing is redacted for nobody."""
     if logger.isEnabledFor(logging.DEBUG):
-        logger.debug("%s %s: %s", method, path, redact(headers))
+        logger.debug("%s: %s", request, redact(headers))
 
 
 def redact(headers: Mapping[str, str]) -> dict[str, str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
+from ._adapter import as_model
+from ._errors import APIResponseValidationError
 from ._models import RunItem
-from ._parse import parse_value
+from ._parse import describe_misfit
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -26,7 +29,13 @@ class FinishedRun(RunItem, Generic[ModelT]):
 
 def to_json_schema(schema: JsonSchema | type[BaseModel]) -> JsonSchema:
     """What the service is sent."""
-    return schema.model_json_schema() if isinstance(schema, type) else schema
+    model = as_model(schema)
+    return cast("JsonSchema", schema) if model is None else model.model_json_schema()
+
+
+def model_of(schema: JsonSchema | type[ModelT] | None) -> type[ModelT] | None:
+    """What the result is checked with, if the schema is a model."""
+    return cast("type[ModelT]", schema) if as_model(schema) else None
 
 
 def parse_result(run: RunItem, schema: type[ModelT]) -> FinishedRun[ModelT]:
@@ -34,7 +43,12 @@ def parse_result(run: RunItem, schema: type[ModelT]) -> FinishedRun[ModelT]:
     values: dict[str, Any] = dict(run)
     result: ModelT | None = None
     if run.state == "SUCCEEDED":
-        result = parse_value(values.get("result"), schema, f"The result of run {run.run_id}")
+        try:
+            # As the JSON that it was: strict models take a date from JSON, and not from a string of Python.
+            result = schema.model_validate_json(json.dumps(values.get("result")))
+        except ValidationError as error:
+            message = f"The result of run {run.run_id} {describe_misfit(schema, error)}."
+            raise APIResponseValidationError(message, values.get("result"), run) from error
     kind = cast("type[FinishedRun[ModelT]]", FinishedRun)
     # Not validated again: a model of a run that was read leniently may not satisfy a strict one.
     return kind.model_construct(run.model_fields_set, **{**values, "result": result})

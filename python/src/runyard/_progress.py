@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
 
 from ._errors import RunyardError
 from ._events import MessageDeltaEvent, RunStreamEvent, parse_event
+from ._lenient import as_fields
 from ._models import MessageDelta
+from ._parse import mend
 from ._sse import ServerSentEvent
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # An offset counts UTF-16 units, as JavaScript does; so text is cut as UTF-16.
 _UTF16 = "utf-16-le"
@@ -37,29 +36,30 @@ class Progress:
         self._open: dict[str, _OpenMessage] = {}
 
     def accept(self, message: ServerSentEvent) -> RunStreamEvent | None:
-        """The event to pass on, or nothing when it is known already."""
-        try:
-            value = json.loads(message.data)
-        except ValueError as error:
-            raise RunyardError("The event stream holds something that is not JSON.") from error
-        if message.event == "message.assistant.delta":
-            return self._accept_delta(cast("Mapping[str, object]", value))
-        event = parse_event(_repair(value, message.data))
-        if event.sequence <= self.sequence:
+        """The event to pass on; nothing when it is known already, or none that this version understands."""
+        is_delta = message.event == "message.assistant.delta"
+        value = as_fields(_load(message.data, may_have_halves=is_delta)) or {}
+        if is_delta:
+            return self._accept_delta(value)
+        sequence = _integer(value, "sequence")
+        # A newer service may send more that is not stored, as deltas are not.
+        if sequence is None or sequence <= self.sequence:
             return None
-        self.sequence = event.sequence
-        if event.type == "message.assistant":
-            self._open.pop(
-                str(cast("Mapping[str, Mapping[str, object]]", value)["data"].get("message_id")), None
-            )
-        elif event.type == "attempt.lost":
+        self.sequence = sequence
+        kind = value.setdefault("type", message.event)
+        if kind == "message.assistant":
+            data = as_fields(value.get("data")) or {}
+            self._open.pop(str(data.get("message_id")), None)
+        elif kind == "attempt.lost":
             # The next attempt writes its messages anew.
             self._open.clear()
-        return event
+        return parse_event(value)
 
     def _accept_delta(self, value: Mapping[str, object]) -> MessageDeltaEvent | None:
         """After a reconnect the service sends the text of open messages from the start."""
-        message_id, offset, text = str(value["message_id"]), cast("int", value["offset"]), str(value["text"])
+        message_id, offset, text = value.get("message_id"), _integer(value, "offset"), value.get("text")
+        if not isinstance(message_id, str) or offset is None or not isinstance(text, str):
+            return None
         message = self._open.setdefault(message_id, _OpenMessage())
         units = text.encode(_UTF16, "surrogatepass")
         if message.held and offset == message.known + 1:
@@ -72,17 +72,22 @@ class Progress:
         start = max(offset, message.known)
         message.known = start + len(new) // _UNIT
         data = MessageDelta(message_id=message_id, offset=start, text=new.decode(_UTF16, "replace"))
-        return MessageDeltaEvent(run_id=str(value["run_id"]), data=data)
+        return MessageDeltaEvent(run_id=str(value.get("run_id")), data=data)
+
+
+def _load(text: str, may_have_halves: bool) -> object:
+    try:
+        value: object = json.loads(text)
+        return value if may_have_halves else mend(value, text.encode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise RunyardError("The event stream holds something that is not JSON.") from error
+
+
+def _integer(value: Mapping[str, object], name: str) -> int | None:
+    found = value.get(name)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def _ends_in_half(units: bytes) -> bool:
     """Whether the last unit is the first of a surrogate pair."""
     return len(units) >= _UNIT and 0xD8 <= units[-1] <= 0xDB
-
-
-def _repair(value: object, text: str) -> object:
-    """Half a pair is no character: JSON of JavaScript may hold one, a model may not."""
-    if "\\ud" not in text and "\\uD" not in text:
-        return value
-    whole = json.dumps(value, ensure_ascii=False).encode(_UTF16, "surrogatepass")
-    return json.loads(whole.decode(_UTF16, "replace"))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel
@@ -19,17 +18,14 @@ from pydantic_core import to_jsonable_python
 from ._errors import RunyardError
 from ._options import RequestOptions
 from ._query import Query, query_pairs
+from ._settings import Settings, choose_count, choose_timeout
 from ._version import VERSION
-
-API_PATH = "/api/v1"
-# Where `runyard dev` listens.
-DEFAULT_BASE_URL = "http://127.0.0.1:4200"
-DEFAULT_TIMEOUT = 60.0
-DEFAULT_MAX_RETRIES = 2
 
 _RUNTIME = (
     f"{platform.python_implementation().lower().replace('cpython', 'python')}/{platform.python_version()}"
 )
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class Call:
 
     method: str
     path: str
-    """Below the base URL, ids in it already encoded."""
+    """Below the base URL, ids in it already encoded; perhaps with a query."""
     query: Query = field(default_factory=dict[str, str])
     body: object = None
     """Sent as JSON; None sends none."""
@@ -48,138 +44,124 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What all requests of a client share."""
+class Prepared:
+    """A request as all its attempts send it, but for the X-Runyard-Retry-Count."""
 
-    base_url: str
-    """With `/api/v1`, without a slash at the end."""
-    api_key: str = field(repr=False)
+    method: str
+    url: httpx.URL
+    name: str
+    """For logs: without the query, which may hold secrets."""
+    headers: httpx.Headers
+    content: bytes | None
     timeout: float
     max_retries: int
-    headers: Mapping[str, str] = field(repr=False)
-    query: Query
 
     @property
-    def origin(self) -> str:
-        parts = urlsplit(self.base_url)
-        return f"{parts.scheme}://{parts.netloc}"
+    def idempotency_key(self) -> str | None:
+        """That of a POST."""
+        found: str | None = self.headers.get("Idempotency-Key")
+        return found if self.method == "POST" else None
 
 
-def create_settings(
-    api_key: str | None,
-    base_url: str | None,
-    timeout: float | None,
-    max_retries: int | None,
-    headers: Mapping[str, str] | None,
-    query: Query | None,
-) -> Settings:
-    """Arguments, then the environment, then defaults."""
-    return Settings(
-        base_url=normalise_base_url(base_url or os.environ.get("RUNYARD_BASE_URL") or DEFAULT_BASE_URL),
-        api_key=_require_key(os.environ.get("RUNYARD_API_KEY") if api_key is None else api_key),
-        timeout=DEFAULT_TIMEOUT if timeout is None else timeout,
-        max_retries=DEFAULT_MAX_RETRIES if max_retries is None else max_retries,
-        headers=dict(headers or {}),
-        query=dict(query or {}),
+def prepare(settings: Settings, call: Call, options: RequestOptions) -> Prepared:
+    """Builds and checks a request; what cannot be sent is a `RunyardError`."""
+    content = _build_body(call, options)
+    url = _build_url(settings, call, options)
+    return Prepared(
+        method=call.method,
+        url=url,
+        name=f"{call.method} {url.path}",
+        headers=_build_headers(settings, call, options, content),
+        content=content,
+        timeout=choose_timeout(options.get("timeout"), settings.timeout),
+        max_retries=choose_count(options.get("max_retries"), settings.max_retries, "max_retries"),
     )
 
 
-def normalise_base_url(text: str) -> str:
-    """With `/api/v1`, whether it was given or not."""
-    complaint = "base_url must be an http or https address without credentials, query and fragment."
+def segment(text: object) -> str:
+    """An id as a part of a path. Dots would be steps to another path, and so would nothing at all."""
+    if not isinstance(text, str) or text in ("", ".", ".."):
+        raise RunyardError(f"{text!r} is not an id.")
     try:
-        parts = urlsplit(text.strip())
-    except ValueError:
-        raise RunyardError(complaint) from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise RunyardError(complaint)
-    if parts.username is not None or parts.query or parts.fragment:
-        raise RunyardError(complaint)
-    path = parts.path.rstrip("/")
-    return f"{parts.scheme}://{parts.netloc}{path if path.endswith(API_PATH) else path + API_PATH}"
+        return quote(text, safe="")
+    except ValueError as error:
+        raise RunyardError(f"{text!r} is not an id.") from error
 
 
-def _require_key(key: str | None) -> str:
-    # Checked here, because the complaint about a bad header would quote it.
-    trimmed = (key or "").strip()
-    if not trimmed:
-        raise RunyardError("An API key is needed: pass api_key or set RUNYARD_API_KEY.")
-    if not re.fullmatch(r"[\x21-\x7e]+", trimmed):
-        raise RunyardError("The API key holds characters that no key has.")
-    return trimmed
-
-
-def create_key(call: Call, options: RequestOptions) -> str | None:
-    """One key for all attempts: a create whose answer was lost must not be done twice."""
-    return (options.get("idempotency_key") or secrets.token_hex(16)) if call.method == "POST" else None
-
-
-def build_url(settings: Settings, call: Call, options: RequestOptions) -> httpx.URL:
-    """The address with its whole query."""
-    if call.link is not None:
-        return httpx.URL(call.link)
-    if not call.path.startswith("/"):
+def _build_url(settings: Settings, call: Call, options: RequestOptions) -> httpx.URL:
+    try:
+        if call.link is not None:
+            return httpx.URL(call.link)
         # An address would be given the key.
-        raise RunyardError("A path must begin with / and is below base_url.")
-    url = httpx.URL(settings.base_url + call.path)
-    pairs = query_pairs({**settings.query, **call.query, **(options.get("extra_query") or {})})
-    return url.copy_merge_params(httpx.QueryParams(tuple(pairs))) if pairs else url
+        if not call.path.startswith("/") or "#" in call.path:
+            raise RunyardError("A path begins with / and has no fragment; it is below base_url.")
+        url = settings.base_url + call.path
+        pairs = query_pairs({**settings.query, **call.query, **(options.get("extra_query") or {})})
+        if pairs:
+            url += f"{'&' if '?' in call.path else '?'}{httpx.QueryParams(tuple(pairs))}"
+        return httpx.URL(url)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise RunyardError(f"The address of the request cannot be asked: {error}.") from error
 
 
-def build_headers(
-    settings: Settings, call: Call, options: RequestOptions, retry: int, idempotency_key: str | None
+def _build_headers(
+    settings: Settings, call: Call, options: RequestOptions, content: bytes | None
 ) -> httpx.Headers:
-    """The headers of one attempt."""
-    headers = httpx.Headers(
-        {
-            "Accept": call.accept,
-            "User-Agent": f"runyard-python/{VERSION}",
-            "X-Runyard-Runtime": _RUNTIME,
-            "X-Runyard-Retry-Count": str(retry),
-        }
-    )
+    headers = {
+        "accept": call.accept,
+        "user-agent": f"runyard-python/{VERSION}",
+        "x-runyard-runtime": _RUNTIME,
+        "x-runyard-retry-count": "0",
+    }
+    if content is not None:
+        headers["content-type"] = "application/json"
+        headers["content-length"] = str(len(content))
+    given: dict[str, str] = {}
+    if call.method == "POST":
+        # One for all attempts: a create whose answer was lost must not be done twice.
+        given["idempotency-key"] = options.get("idempotency_key") or secrets.token_hex(16)
     if call.link is None:
-        headers["Authorization"] = f"Bearer {settings.api_key}"
-        headers.update(settings.headers)
-    if call.body is not None or options.get("extra_body"):
-        headers["Content-Type"] = "application/json"
-    if idempotency_key is not None:
-        headers["Idempotency-Key"] = idempotency_key
-    if call.link is None:
-        # What was meant for the service may hold credentials, and a link leads anywhere.
-        headers.update(options.get("extra_headers") or {})
-    return headers
+        # A link leads anywhere, and what is meant for the service may hold credentials.
+        headers["authorization"] = f"Bearer {settings.api_key}"
+        given.update(settings.headers)
+        given.update(options.get("extra_headers") or {})
+    for name, value in given.items():
+        # The complaint of the transport would quote the value, or let a line break pass.
+        if not _HEADER_NAME.fullmatch(name) or not _is_header_value(value):
+            raise RunyardError(f"The header {name!r} cannot be sent: it holds what no header may.")
+        headers[name.lower()] = value.strip(" \t")
+    return httpx.Headers(headers, encoding="latin-1")
 
 
-def build_body(call: Call, options: RequestOptions) -> bytes | None:
-    """The body as UTF-8 JSON."""
-    body = to_json(call.body)
+def _is_header_value(value: object) -> bool:
+    return isinstance(value, str) and _HEADER_VALUE.fullmatch(value) is not None
+
+
+def _build_body(call: Call, options: RequestOptions) -> bytes | None:
+    """UTF-8 JSON."""
     extra = options.get("extra_body")
-    if extra:
-        if body is not None and not isinstance(body, dict):
-            raise TypeError("extra_body adds fields to a JSON object, and this request sends none.")
-        fields = cast("dict[str, object]", body or {})
-        body = to_json({**fields, **extra})
-    if body is None:
+    if call.body is None and not extra:
         return None
-    # Not escaped: limits of the service count bytes. Half a surrogate pair has no UTF-8.
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    try:
+        body = _to_json(call.body)
+        if extra:
+            if body is not None and not isinstance(body, dict):
+                raise TypeError("extra_body adds fields to an object, and this request sends none")
+            body = _to_json({**cast("dict[str, object]", body or {}), **extra})
+        # Not escaped: limits of the service count bytes. Half a surrogate pair has no UTF-8.
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RunyardError(f"The body of the request cannot be sent as JSON: {error}.") from error
+    return text.encode("utf-8", "replace")
 
 
-def to_json(value: object) -> object:
+def _to_json(value: object) -> object:
     """Models as the fields that were set, anything else as JSON has it."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
-        return {str(key): to_json(item) for key, item in items}
+        return {str(key): _to_json(item) for key, item in items}
     if isinstance(value, (list, tuple)):
-        return [to_json(item) for item in cast("Sequence[object]", value)]
+        return [_to_json(item) for item in cast("Sequence[object]", value)]
     return to_jsonable_python(value)
-
-
-def segment(text: str) -> str:
-    """An id as a part of a path. An empty one would ask for another thing."""
-    if not text:
-        raise ValueError("An id must not be empty.")
-    return quote(text, safe="")

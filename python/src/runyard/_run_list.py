@@ -39,4 +39,4 @@ class RunList(RunPage):
 
     def __init__(self, first: Callable[[], RunPage]) -> None:
         page = first()
-        super().__init__(page.response, page._fetch)
+        super().__init__(page.response, page._cursor, page._fetch)

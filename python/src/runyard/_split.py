@@ -20,11 +20,14 @@ class Shape(Protocol):
 
 
 def split(method: str, params: Mapping[str, object], known: Shape) -> tuple[dict[str, Any], RequestOptions]:
-    """Fields of the request and options of its sending. A name that is neither is a TypeError, as in any call."""
+    """Fields of the request and options of its sending. A name that is neither is a TypeError, as in any call.
+
+    None is the same as leaving one out.
+    """
     unknown = [name for name in params if name not in known.__required_keys__ | known.__optional_keys__]
     if unknown:
         raise TypeError(f"{method}() got an unexpected keyword argument {unknown[0]!r}")
-    fields = {name: value for name, value in params.items() if name not in _OPTIONS}
+    fields = {name: value for name, value in params.items() if name not in _OPTIONS and value is not None}
     return fields, pick_options(params)
 
 
@@ -33,7 +36,7 @@ def pick_options(params: Mapping[str, object]) -> RequestOptions:
     return cast("RequestOptions", {name: value for name, value in params.items() if name in _OPTIONS})
 
 
-def for_waiting(options: RequestOptions) -> RequestOptions:
-    """What of the options of a create goes for the requests that wait for its run."""
-    kept = ("extra_headers", "timeout", "max_retries")
+def for_waiting(options: Mapping[str, object]) -> RequestOptions:
+    """What of the options of a create or a wait goes for the requests that wait for the run."""
+    kept = _OPTIONS - {"extra_body", "idempotency_key"}
     return cast("RequestOptions", {name: value for name, value in options.items() if name in kept})

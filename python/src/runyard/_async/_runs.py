@@ -8,7 +8,6 @@ from pydantic import BaseModel
 from typing_extensions import Unpack
 
 from .._errors import RunFailedError, RunyardError
-from .._events import RunStreamEvent
 from .._models import (
     Conversation,
     InterruptResponse,
@@ -19,20 +18,25 @@ from .._models import (
     RunItem,
 )
 from .._options import RequestOptions
-from .._output_schema import FinishedRun, JsonSchema, ModelT, is_terminal, parse_result, to_json_schema
+from .._output_schema import (
+    FinishedRun,
+    JsonSchema,
+    ModelT,
+    is_terminal,
+    model_of,
+    parse_result,
+    to_json_schema,
+)
 from .._params import CreateRunParams, FollowupParams, ListEventsParams, ListRunsParams
 from .._parse import into, read_text
 from .._request import Call, segment
-from .._retry import is_retryable
 from .._run_list import AsyncRunList
-from .._sleep import async_sleep
 from .._split import for_waiting, split
 from ._run_page import AsyncRunPage
 from ._stream import AsyncRunStream
 from ._streaming_response import raw_method, streaming_method
 from ._transport import AsyncRawTransport, AsyncStreamingTransport, AsyncTransport
-
-_POLL = 2.0
+from ._watch import AsyncRunWatch
 
 
 class AsyncRuns:
@@ -65,7 +69,7 @@ class AsyncRuns:
         if output_schema is not None:
             body["output_schema"] = to_json_schema(output_schema)
         return await self._transport.send(
-            Call("POST", "/agent/runs", body=body), into(RunAgentResponse), options
+            Call("POST", "/agent/runs", body=body), into(RunAgentResponse, "run_id"), options
         )
 
     @overload
@@ -74,6 +78,8 @@ class AsyncRuns:
         *,
         output_schema: type[ModelT],
         raise_on_failure: bool = True,
+        max_reconnects: int = 30,
+        max_wait: float | None = None,
         **params: Unpack[CreateRunParams],
     ) -> FinishedRun[ModelT]: ...
     @overload
@@ -82,6 +88,8 @@ class AsyncRuns:
         *,
         output_schema: JsonSchema | None = None,
         raise_on_failure: bool = True,
+        max_reconnects: int = 30,
+        max_wait: float | None = None,
         **params: Unpack[CreateRunParams],
     ) -> RunItem: ...
     async def create_and_wait(
@@ -89,20 +97,21 @@ class AsyncRuns:
         *,
         output_schema: JsonSchema | type[ModelT] | None = None,
         raise_on_failure: bool = True,
+        max_reconnects: int = 30,
+        max_wait: float | None = None,
         **params: Unpack[CreateRunParams],
     ) -> RunItem | FinishedRun[ModelT]:
         """`create` and `wait` in one. With a pydantic model as `output_schema`, the result is checked and typed:
 
         run = await client.runs.create_and_wait(prompt="Fix the failing test.", output_schema=Report)
         if run.result: print(run.result.summary)
+
+        What it raises after the run was made names it in `run_id`: wait for that one instead of making another.
+        `max_reconnects` and `max_wait` are those of `wait`.
         """
         created = await self.create(output_schema=output_schema, **params)
-        options = for_waiting(params)
-        if isinstance(output_schema, type):
-            return await self.wait(
-                created.run_id, output_schema=output_schema, raise_on_failure=raise_on_failure, **options
-            )
-        return await self.wait(created.run_id, raise_on_failure=raise_on_failure, **options)
+        watch = AsyncRunWatch(self._transport, created.run_id, for_waiting(params), max_reconnects, max_wait)
+        return await self._finish(watch, True, model_of(output_schema), raise_on_failure)
 
     async def retrieve(self, run_id: str, **options: Unpack[RequestOptions]) -> RunItem:
         """One run in full."""
@@ -114,10 +123,11 @@ class AsyncRuns:
 
         async def fetch(cursor: str | None) -> ListRunsResponse:
             call = Call("GET", "/agent/runs", {**fields, "cursor": cursor})
-            return await self._transport.send(call, into(ListRunsResponse), options)
+            return await self._transport.send(call, into(ListRunsResponse, "runs", "page_info"), options)
 
         async def first() -> AsyncRunPage:
-            return AsyncRunPage(await fetch(fields.get("cursor")), fetch)
+            cursor = fields.get("cursor")
+            return AsyncRunPage(await fetch(cursor), cursor, fetch)
 
         return AsyncRunList(first)
 
@@ -185,6 +195,8 @@ class AsyncRuns:
         *,
         output_schema: type[ModelT],
         raise_on_failure: bool = True,
+        max_reconnects: int = 30,
+        max_wait: float | None = None,
         **options: Unpack[RequestOptions],
     ) -> FinishedRun[ModelT]: ...
     @overload
@@ -194,6 +206,8 @@ class AsyncRuns:
         *,
         output_schema: None = None,
         raise_on_failure: bool = True,
+        max_reconnects: int = 30,
+        max_wait: float | None = None,
         **options: Unpack[RequestOptions],
     ) -> RunItem: ...
     async def wait(
@@ -202,45 +216,32 @@ class AsyncRuns:
         *,
         output_schema: type[ModelT] | None = None,
         raise_on_failure: bool = True,
+        max_reconnects: int = 30,
+        max_wait: float | None = None,
         **options: Unpack[RequestOptions],
     ) -> RunItem | FinishedRun[ModelT]:
         """Waits until the run has ended or waits for a person (BLOCKED), and returns it.
 
         One that ended as FAILED, ERROR or CANCELLED raises `RunFailedError`, unless `raise_on_failure` is off. With
         the model it was created with, its result is checked and typed. `timeout` and `max_retries` are those of each
-        request.
+        request, `max_reconnects` is how often in a row the service may be away when it is asked for the run; 30 are
+        about five minutes. After `max_wait` seconds: `APITimeoutError`; the run goes on. Without `async` a request
+        that is being repeated may run over it. Whatever is raised has `run_id`.
         """
-        run = await self._wait_until_settled(run_id, options)
-        if raise_on_failure and is_terminal(run.state) and run.state != "SUCCEEDED":
-            raise RunFailedError(run)
-        return run if output_schema is None else parse_result(run, output_schema)
+        watch = AsyncRunWatch(self._transport, run_id, for_waiting(options), max_reconnects, max_wait)
+        return await self._finish(watch, False, output_schema, raise_on_failure)
 
-    async def _wait_until_settled(self, run_id: str, options: RequestOptions) -> RunItem:
-        streams = True
-        while True:
-            # The stream only says when to look. Where something in between holds streams back, looking now and then
-            # will do.
-            if streams:
-                streams = await self._follow_until_settled(run_id, options)
-            run = await self.retrieve(run_id, **options)
-            if is_terminal(run.state) or run.state == "BLOCKED":
-                return run
-            await async_sleep(_POLL)
-
-    async def _follow_until_settled(self, run_id: str, options: RequestOptions) -> bool:
-        """False when the stream does not work."""
+    async def _finish(
+        self, watch: AsyncRunWatch, is_new: bool, output_schema: type[ModelT] | None, raise_on_failure: bool
+    ) -> RunItem | FinishedRun[ModelT]:
         try:
-            async with self.stream(run_id, max_reconnects=1, **for_waiting(options)) as events:
-                async for event in events:
-                    if not _says_blocked(event):
-                        continue
-                    if (await self.retrieve(run_id, **options)).state == "BLOCKED":
-                        return True
+            run = await watch.until_settled(is_new)
+            if raise_on_failure and is_terminal(run.state) and run.state != "SUCCEEDED":
+                raise RunFailedError(run)
+            return run if output_schema is None else parse_result(run, output_schema)
         except RunyardError as error:
-            if is_retryable(error):
-                return False
+            error.run_id = watch.run_id
             raise
-        return True
 
 
 class AsyncRunsWithRawResponse:
@@ -273,13 +274,6 @@ class AsyncRunsWithStreamingResponse:
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation)
         self.transcript = streaming_method(runs.transcript)
-
-
-def _says_blocked(event: RunStreamEvent) -> bool:
-    # One of a newer service, which was kept as it came, says so too.
-    data = event.data if event.type == "run.state" else None
-    state: object = data.get("state") if isinstance(data, dict) else getattr(data, "state", None)
-    return state == "BLOCKED"
 
 
 def _path(run_id: str) -> str:

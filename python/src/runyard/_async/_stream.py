@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from types import TracebackType
 
 import httpx
@@ -11,21 +12,21 @@ from typing_extensions import Self, TypedDict
 
 from .._errors import APIConnectionError, RunyardError
 from .._events import RunStreamEvent
+from .._hangup import AsyncHangup
 from .._log import logger
 from .._options import RequestOptions
 from .._progress import Progress
-from .._query import QueryValue
 from .._request import Call, segment
 from .._retry import is_retryable, retry_delay
-from .._sleep import async_sleep
 from .._sse import ServerSentEvent, ServerSentEventParser
 from ._transport import AsyncTransport
 
 # The service sends a comment every 15 s; three missed ones mean that the connection is dead.
 _SILENCE = 45.0
-# A connection that lived this long was a good one, even when no event came.
+# A connection that brought something, and lived this long, was a good one, even when no event came.
 _GOOD_CONNECTION = 10.0
 _LONGEST_RETRY = 10.0
+_BROKEN = "The event stream broke off."
 
 
 class StreamPlace(TypedDict):
@@ -41,22 +42,25 @@ class AsyncRunStream:
     """The events of a run in order, each once, until it has ended and all were sent.
 
     A lost connection is made again after the last event that was read, and of text on its way only what is new is
-    passed on. Leaving the loop early, close it, or use it as a context manager.
+    passed on. Leaving the loop early, close it, or use it as a context manager. Closed from elsewhere, the loop ends.
     """
 
     def __init__(self, transport: AsyncTransport, place: StreamPlace, options: RequestOptions) -> None:
         self._run_id = place["run_id"]
-        self._events = _follow(transport, place, options)
+        # Kept apart from what reads it: a stream that is dropped must be free to go at once.
+        self.connection = _Connection(transport)
+        call = Call("GET", f"/agent/runs/{segment(self._run_id)}/events", accept="text/event-stream")
+        self._events = _follow(self.connection, call, place, options)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> RunStreamEvent:
-        return await self._events.__anext__()
+        return await self.connection.hangup.take(self._events)
 
     async def aclose(self) -> None:
-        """Hangs up."""
-        await self._events.aclose()
+        """Hangs up, also when another task waits for the next event: its loop ends."""
+        await self.connection.hangup.close(self._events)
 
     async def __aenter__(self) -> Self:
         return self
@@ -70,79 +74,86 @@ class AsyncRunStream:
         return f"{type(self).__name__}(run_id={self._run_id!r})"
 
 
-class _BrokenStream(APIConnectionError):
-    """The connection was up and went away."""
-
-
-class _Connection:
-    """One answer of the service."""
-
-    retry: float | None = None
-    """Seconds that the stream asks readers to wait."""
-
-
 async def _follow(
-    transport: AsyncTransport, place: StreamPlace, options: RequestOptions
+    connection: _Connection, call: Call, place: StreamPlace, options: RequestOptions
 ) -> AsyncGenerator[RunStreamEvent, None]:
     progress = Progress(place["after"])
-    # The first connection is retried like any request; a stream that was up gets its own count.
     options = {**options}
     was_up = False
     failures = 0
     while True:
-        opened_at = time.monotonic()
-        connection = _Connection()
-        fault: RunyardError = _BrokenStream("The event stream broke off.")
-        was_good = False
-        messages = _read(transport, place, progress.sequence, options, connection)
+        query = {"after": progress.sequence, "follow": place["follow"] or None}
+        messages = connection.read(replace(call, query=query), options)
         try:
             async for message in messages:
                 if message.event == "end":
                     return
                 event = progress.accept(message)
                 if event is not None:
-                    was_good = True
+                    connection.has_news = True
                     yield event
+            raise APIConnectionError(_BROKEN)
         except RunyardError as error:
-            if not (was_up or isinstance(error, _BrokenStream)) or not is_retryable(error):
+            was_up = was_up or connection.is_up
+            failures = 1 if connection.is_good else failures + 1
+            if not was_up or not is_retryable(error) or failures > place["max_reconnects"]:
                 raise
-            fault = error
+            pause = connection.retry if connection.is_good else None
+            delay = retry_delay(error, failures - 1) if pause is None else pause
+            logger.info("%s Reading on after event %d in %.1f s.", error, progress.sequence, delay)
         finally:
             await messages.aclose()
-        was_up = True
+        # The first connection is retried like any request; a stream that was up has its own count.
         options["max_retries"] = 0
-        was_good = was_good or time.monotonic() - opened_at > _GOOD_CONNECTION
-        failures = 1 if was_good else failures + 1
-        if failures > place["max_reconnects"]:
-            raise fault
-        pause = connection.retry if was_good else None
-        delay = retry_delay(fault, failures - 1) if pause is None else pause
-        logger.info("%s Reading on after event %d in %.1f s.", fault, progress.sequence, delay)
-        await async_sleep(delay)
+        await connection.hangup.sleep(delay)
+        if connection.hangup.is_over:
+            return
 
 
-async def _read(
-    transport: AsyncTransport,
-    place: StreamPlace,
-    after: int,
-    options: RequestOptions,
-    connection: _Connection,
-) -> AsyncGenerator[ServerSentEvent, None]:
-    query: dict[str, QueryValue] = {"after": after}
-    if place["follow"]:
-        query["follow"] = True
-    call = Call("GET", f"/agent/runs/{segment(place['run_id'])}/events", query, accept="text/event-stream")
-    response = await transport.request(call, options, _SILENCE)
-    try:
-        if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            raise RunyardError("The answer is not an event stream. Is base_url right?")
-        parser = ServerSentEventParser()
-        async for chunk in response.aiter_bytes():
-            for message in parser.push(chunk):
-                if parser.retry is not None:
-                    connection.retry = min(parser.retry / 1000, _LONGEST_RETRY)
-                yield message
-    except httpx.RequestError as error:
-        raise _BrokenStream("The event stream broke off.") from error
-    finally:
-        await response.aclose()
+class _Connection:
+    """What is known of the latest connection of a stream."""
+
+    is_up: bool
+    """An event stream has begun."""
+    is_silent: bool
+    """Not one byte of it has come."""
+    has_news: bool
+    retry: float | None
+    """Seconds that it asks readers to wait before they reconnect."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+        self._began_at = 0.0
+        self.hangup = AsyncHangup()
+        self._begin(False)
+
+    @property
+    def is_good(self) -> bool:
+        lived = time.monotonic() - self._began_at
+        return self.has_news or (not self.is_silent and lived > _GOOD_CONNECTION)
+
+    def _begin(self, is_up: bool) -> None:
+        self.is_up, self.is_silent, self.has_news, self.retry = is_up, True, False, None
+        self._began_at = time.monotonic()
+
+    async def read(self, call: Call, options: RequestOptions) -> AsyncGenerator[ServerSentEvent, None]:
+        """What comes until it is lost."""
+        self._begin(False)
+        response = await self._transport.request(call, options, _SILENCE)
+        self.hangup.watch(response)
+        try:
+            if not response.headers.get("content-type", "").startswith("text/event-stream"):
+                raise RunyardError("The answer is not an event stream. Is base_url right?")
+            self._begin(True)
+            parser = ServerSentEventParser()
+            async for chunk in response.aiter_bytes():
+                self.is_silent = False
+                for message in parser.push(chunk):
+                    if parser.retry is not None:
+                        self.retry = min(parser.retry / 1000, _LONGEST_RETRY)
+                    yield message
+        except httpx.RequestError as error:
+            raise APIConnectionError(_BROKEN) from error
+        finally:
+            self.hangup.watch(None)
+            await response.aclose()

@@ -9,12 +9,15 @@ from typing import TypeVar, cast
 import httpx
 
 from .._deadline import AsyncDeadline
-from .._errors import APIConnectionError, APITimeoutError, RunyardError, create_api_error
+from .._errors import RunyardError, create_api_error
+from .._failure import failed_attempt
 from .._log import log_headers, logger
 from .._options import RequestOptions
 from .._raw_response import RawResponse
-from .._request import Call, Settings, build_body, build_headers, build_url, create_key
+from .._redirect import MAX_REDIRECTS, next_hop, origin_of, without_credentials
+from .._request import Call, Prepared, prepare
 from .._retry import is_retryable, retry_delay
+from .._settings import Settings
 from .._sleep import async_sleep
 from ._streaming_response import AsyncStreamingResponse
 
@@ -27,6 +30,7 @@ class AsyncTransport:
     def __init__(self, settings: Settings, http: httpx.AsyncClient) -> None:
         self.settings = settings
         self.http = http
+        self._home = origin_of(httpx.URL(settings.base_url))
 
     async def send(self, call: Call, read: Callable[[httpx.Response], T], options: RequestOptions) -> T:
         """What `read` makes of the answer."""
@@ -40,58 +44,61 @@ class AsyncTransport:
         The body of the answer belongs to the attempt: one that breaks off is fetched again, and the timeout covers it.
         With `silence` it is left unread, for the caller to close; so many seconds without a byte of it are a timeout.
         """
-        asked = options.get("max_retries")
-        max_retries = self.settings.max_retries if asked is None else asked
-        key = create_key(call, options)
+        prepared = prepare(self.settings, call, options)
         retry = 0
         while True:
             try:
-                return await self._attempt(call, options, silence, retry, key)
+                return await self._attempt(prepared, silence)
             except RunyardError as error:
-                if retry >= max_retries or not is_retryable(error):
+                error.idempotency_key = prepared.idempotency_key
+                if retry >= prepared.max_retries or not is_retryable(error):
                     raise
                 delay = retry_delay(error, retry)
-                logger.info("%s %s: %s Trying again in %.1f s.", call.method, call.path, error, delay)
+                logger.info("%s: %s Trying again in %.1f s.", prepared.name, error, delay)
             await async_sleep(delay)
             retry += 1
+            prepared.headers["X-Runyard-Retry-Count"] = str(retry)
 
-    async def _attempt(
-        self, call: Call, options: RequestOptions, silence: float | None, retry: int, key: str | None
-    ) -> httpx.Response:
-        asked = options.get("timeout")
-        timeout = self.settings.timeout if asked is None else asked
-        url = build_url(self.settings, call, options)
-        origin = f"{url.scheme}://{url.netloc.decode()}"
+    async def _attempt(self, prepared: Prepared, silence: float | None) -> httpx.Response:
         started_at = time.monotonic()
+        log_headers(prepared.name, prepared.headers)
         try:
-            async with AsyncDeadline(timeout, silence) as deadline:
-                request = self.http.build_request(
-                    call.method,
-                    url,
-                    headers=build_headers(self.settings, call, options, retry, key),
-                    content=build_body(call, options),
-                    extensions={"timeout": deadline.timeouts},
-                )
-                log_headers(call.method, url.path, request.headers)
-                # Following the redirect of a write would repeat it elsewhere.
-                response = await self.http.send(request, stream=True, follow_redirects=call.method == "GET")
+            async with AsyncDeadline(prepared.timeout, silence) as deadline:
+                response = await self._exchange(prepared, deadline)
                 if silence is None or not response.is_success:
                     await deadline.read(response)
-        except (TimeoutError, httpx.TimeoutException) as error:
-            limit = 5.0 if isinstance(error, httpx.ConnectTimeout) and timeout > 5 else timeout
-            raise APITimeoutError(f"{origin} did not answer within {limit:g} s.") from error
-        except (httpx.TooManyRedirects, httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
-            # Not quoted: it may hold the value of a header.
-            raise RunyardError(f"The request cannot be sent to {origin}: {type(error).__name__}.") from None
-        except httpx.RequestError as error:
-            reason = str(error).rstrip(".") or type(error).__name__
-            raise APIConnectionError(f"Cannot reach {origin}: {reason}.") from error
+        except (TimeoutError, httpx.RequestError) as error:
+            raise failed_attempt(error, origin_of(prepared.url), prepared.timeout) from error
         milliseconds = (time.monotonic() - started_at) * 1000
-        logger.info("%s %s: %d in %.0f ms", call.method, url.path, response.status_code, milliseconds)
-        log_headers(call.method, url.path, response.headers)
+        logger.info("%s: %d in %.0f ms", prepared.name, response.status_code, milliseconds)
+        log_headers(prepared.name, response.headers)
         if response.is_success:
             return response
         raise create_api_error(response)
+
+    async def _exchange(self, prepared: Prepared, deadline: AsyncDeadline) -> httpx.Response:
+        """The answer, wherever a GET is led. The redirect of a write would repeat it elsewhere."""
+        request = self.http.build_request(
+            prepared.method,
+            prepared.url,
+            headers=prepared.headers,
+            content=deadline.upload(prepared.content),
+            extensions={"timeout": deadline.timeouts},
+        )
+        is_home = True
+        for _ in range(1 + MAX_REDIRECTS):
+            is_home = is_home and origin_of(request.url) == self._home
+            if not is_home:
+                request = without_credentials(request)
+            # Not by httpx: it takes along all headers but the one named authorization.
+            auth = httpx.USE_CLIENT_DEFAULT if is_home else None
+            response = await self.http.send(request, auth=auth, stream=True, follow_redirects=False)
+            following = next_hop(response) if prepared.method == "GET" else None
+            if following is None:
+                return response
+            await deadline.read(response)
+            request = following
+        raise RunyardError(f"{origin_of(prepared.url)} redirects in circles. Is base_url right?")
 
 
 class AsyncRawTransport(AsyncTransport):

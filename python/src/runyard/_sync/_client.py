@@ -13,7 +13,7 @@ from typing_extensions import Self
 from .._http_client import DefaultHttpClient
 from .._log import setup_logging
 from .._query import Query
-from .._request import Settings, create_settings
+from .._settings import Settings, create_settings
 from .._webhooks import Webhooks
 from ._artifacts import Artifacts
 from ._endpoints import (
@@ -37,7 +37,8 @@ class Runyard(Endpoints):
         api_key: default: the environment variable RUNYARD_API_KEY.
         base_url: address of the service, with or without `/api/v1`. Default: RUNYARD_BASE_URL, then
             http://127.0.0.1:4200.
-        timeout: seconds for each attempt of a request, its body included; default 60. Connecting takes at most 5.
+        timeout: seconds for each attempt of a request, its body included; default 60, `math.inf` is no limit.
+            Connecting takes at most 5.
         max_retries: how often a request is repeated after an error that may pass; default 2.
         default_headers: sent with every request.
         default_query: added to the query of every request.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .._errors import RunyardError
 from .._method import Method
 from .._models import ListRunsResponse, PageInfo, RunItem
 
@@ -15,8 +16,11 @@ class RunPage:
     response: ListRunsResponse
     """The page as it came."""
 
-    def __init__(self, response: ListRunsResponse, fetch: Method[[str], ListRunsResponse]) -> None:
+    def __init__(
+        self, response: ListRunsResponse, cursor: str | None, fetch: Method[[str], ListRunsResponse]
+    ) -> None:
         self.response = response
+        self._cursor = cursor
         self._fetch = fetch
 
     @property
@@ -30,12 +34,17 @@ class RunPage:
 
     @property
     def has_next_page(self) -> bool:
-        return self.page_info.has_next_page
+        # An older service may leave out what the contract asks for.
+        return bool(getattr(self.page_info, "has_next_page", False) and self.page_info.next_cursor)
 
     def next_page(self) -> RunPage | None:
         """The page after this one; None after the last."""
         cursor = self.page_info.next_cursor if self.has_next_page else None
-        return None if cursor is None else RunPage(self._fetch(cursor), self._fetch)
+        if cursor is None:
+            return None
+        if cursor == self._cursor:
+            raise RunyardError("The service gave the same page again.")
+        return RunPage(self._fetch(cursor), cursor, self._fetch)
 
     def iter_pages(self) -> Iterator[RunPage]:
         """This page and those after it, each fetched when it is needed."""
@@ -45,9 +54,12 @@ class RunPage:
             page = page.next_page()
 
     def __iter__(self) -> Iterator[RunItem]:
-        for page in self.iter_pages():
+        # Not over `iter_pages`: under trio a generator within another is not closed when that one is.
+        page: RunPage | None = self
+        while page is not None:
             for run in page.runs:
                 yield run
+            page = page.next_page()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.runs)} runs, has_next_page={self.has_next_page})"

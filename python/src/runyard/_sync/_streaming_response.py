@@ -9,7 +9,7 @@ from typing import Generic, ParamSpec, TypeVar, cast
 
 import httpx
 
-from .._errors import APIConnectionError, APITimeoutError
+from .._failure import broken_body
 from .._method import Method
 from .._raw_response import Answer, RawResponse
 
@@ -92,10 +92,3 @@ def streaming_method(method: Method[P, T]) -> Callable[P, StreamingContext[T]]:
         return StreamingContext(lambda: method(*args, **kwargs))
 
     return open_response
-
-
-def broken_body(error: httpx.RequestError) -> APIConnectionError:
-    """For a body that does not come to its end."""
-    if isinstance(error, httpx.TimeoutException):
-        return APITimeoutError("The rest of the answer did not come in time.")
-    return APIConnectionError("The answer broke off.")

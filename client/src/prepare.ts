@@ -1,0 +1,96 @@
+import { RunyardError } from './errors.ts'
+import { formatPath, type Path } from './path.ts'
+import { joinQuery, type QueryParams } from './query.ts'
+import { describeRuntime } from './runtime.ts'
+import type { RequestOptions, Transport } from './transport.ts'
+import { VERSION } from './version.ts'
+
+export type ApiRequest = {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  query?: QueryParams | undefined
+  /** Sent as JSON. */
+  body?: unknown
+  accept?: string
+} & Target
+
+/** A path, or a signed link, which is asked without anything that was meant for the service. */
+type Target = { path: Path; link?: undefined } | { path?: undefined; link: string }
+
+/** A request as all its attempts send it. */
+export interface Prepared {
+  readonly method: ApiRequest['method']
+  readonly url: string
+  /** `GET /agent/runs`, for logs. */
+  readonly name: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The headers that may go to any origin. */
+  readonly bare: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly idempotency_key: string | undefined
+}
+
+/** What cannot be sent is a `RunyardError` that names the part, but not the value of a header. */
+export function prepareRequest(transport: Transport, call: ApiRequest, options: RequestOptions): Prepared {
+  const { method, accept = 'application/json' } = call
+  // One key for all attempts: a create whose answer was lost must not be done twice.
+  const idempotency_key = method === 'POST' ? (options.idempotencyKey ?? randomKey()) : undefined
+  const body = call.body === undefined ? undefined : explain('body', () => JSON.stringify(call.body))
+  const bare = { accept, 'user-agent': `runyard-ts/${VERSION}`, 'x-runyard-runtime': RUNTIME }
+  const shared = { method, bare, body, idempotency_key }
+  if (call.link !== undefined)
+    return { ...shared, url: parseLink(call.link), name: `${method} a signed link`, headers: bare }
+  const path = explain('path', () => formatPath(call.path))
+  const query = { ...transport.defaultQuery, ...call.query, ...options.query }
+  return {
+    ...shared,
+    url: transport.baseURL + explain('query', () => joinQuery(path, query)),
+    name: `${method} ${path.replace(/\?.*/, '')}`,
+    headers: buildHeaders(transport, options, shared),
+  }
+}
+
+/** A plain object, which every `fetch` takes, those of older polyfills too. */
+function buildHeaders(
+  transport: Transport,
+  options: RequestOptions,
+  { bare, body, idempotency_key }: Pick<Prepared, 'bare' | 'body' | 'idempotency_key'>,
+): Record<string, string> {
+  const headers: Record<string, string> = { ...bare }
+  if (transport.apiKey !== null) headers.authorization = `Bearer ${transport.apiKey}`
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  if (idempotency_key !== undefined) headers['idempotency-key'] = idempotency_key
+  for (const [name, value] of Object.entries({ ...transport.defaultHeaders, ...options.headers }))
+    headers[name.toLowerCase()] = value
+  // `fetch` would quote the value in its complaint.
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+      throw new RunyardError(
+        `The header ${JSON.stringify(name)} cannot be sent: it holds what no header may.`,
+      )
+  }
+  return headers
+}
+
+function parseLink(link: string): string {
+  const url = URL.canParse(link) ? new URL(link) : undefined
+  if (url && /^https?:$/.test(url.protocol)) return url.href
+  throw new RunyardError('The service gave a link that is not an http or https address.')
+}
+
+function explain<T>(part: string, build: () => T): T {
+  try {
+    return build()
+  } catch (cause) {
+    if (cause instanceof RunyardError) throw cause
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new RunyardError(`The ${part} of the request cannot be sent: ${reason}.`, { cause })
+  }
+}
+
+/** Not `crypto.randomUUID`, which browsers keep from pages on plain http. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+const RUNTIME = describeRuntime()

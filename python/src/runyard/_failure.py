@@ -1,0 +1,38 @@
+"""What an attempt can fail with, in the errors of this library."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+
+from ._errors import APIConnectionError, APITimeoutError, RunyardError
+
+CONNECT_TIMEOUT = 5.0
+
+
+def failed_attempt(error: Exception, origin: str, timeout: float) -> RunyardError:
+    """For an attempt without a whole answer."""
+    if is_timeout(error):
+        limit = min(timeout, CONNECT_TIMEOUT) if isinstance(error, httpx.ConnectTimeout) else timeout
+        return APITimeoutError(f"{origin} did not answer within {limit:g} s.")
+    if isinstance(error, (httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
+        # Not quoted: it may hold the value of a header.
+        return RunyardError(f"The request cannot be sent to {origin}: {type(error).__name__}.")
+    reason = str(error).rstrip(".") or type(error).__name__
+    return APIConnectionError(f"Cannot reach {origin}: {reason}.")
+
+
+def broken_body(error: httpx.RequestError) -> APIConnectionError:
+    """For a body that does not come to its end."""
+    if is_timeout(error):
+        return APITimeoutError("The rest of the answer did not come in time.")
+    return APIConnectionError("The answer broke off.")
+
+
+def is_timeout(error: BaseException) -> bool:
+    """Whether it took too long."""
+    if isinstance(error, httpx.ConnectTimeout) and type(error.__cause__).__module__.startswith("aiohttp"):
+        # httpx-aiohttp calls every lost connection that; aiohttp knows better.
+        return isinstance(error.__cause__, asyncio.TimeoutError)
+    return isinstance(error, (TimeoutError, httpx.TimeoutException))

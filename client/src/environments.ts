@@ -18,15 +18,18 @@ export class Environments {
     this.#transport = transport
   }
 
+  /** Keeps a configuration under a name, for runs to name in `config.environment_id`. */
   create(environment: EnvironmentConfig, options?: RequestOptions): APIPromise<Environment> {
     return requestJson(this.#transport, { method: 'POST', path: PATH, body: environment }, options)
   }
 
+  /** One environment. An id that nobody has: `NotFoundError`. */
   retrieve(environment_id: string, options?: RequestOptions): APIPromise<Environment> {
     const path = ['agent', 'environments', environment_id]
     return requestJson(this.#transport, { method: 'GET', path }, options)
   }
 
+  /** All environments, in the order asked for. */
   list(params: ListEnvironmentsParams = {}, options?: RequestOptions): APIPromise<ListEnvironmentsResponse> {
     return requestJson(this.#transport, { method: 'GET', path: PATH, query: params }, options)
   }

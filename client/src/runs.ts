@@ -61,12 +61,11 @@ export class Runs {
   }
 
   /**
-   * `create` and `wait` in one. With an `output_schema` that can check values, the run's `result` is checked and typed:
+   * `create` and `wait` in one. What it throws after the run was made names it in `run_id`: wait for that one instead of
+   * making another. With an `output_schema` that can check values, the run's `result` is checked and typed:
    *
    *     const run = await client.runs.createAndWait({ prompt, output_schema: z.object({ fixed: z.boolean() }) })
    *     if (run.state === 'SUCCEEDED') console.log(run.result.fixed)
-   *
-   * What it throws after the run was made names it in `run_id`: wait for that one instead of making another.
    */
   createAndWait<T>(
     run: CreateRunParams<OutputSchema<T>> & { output_schema: OutputSchema<T> },
@@ -89,6 +88,7 @@ export class Runs {
     return this.#wait(run_id, { ...forWait, ...schema }, true)
   }
 
+  /** One run in full. An id that nobody has: `NotFoundError`. */
   retrieve(run_id: string, options?: RequestOptions): APIPromise<RunItem> {
     return requestJson(this.#transport, { method: 'GET', path: runPath(run_id) }, options)
   }
@@ -133,6 +133,7 @@ export class Runs {
     return streamRun(this.#transport, run_id, options)
   }
 
+  /** What was said and done, step by step. */
   conversation(run_id: string, options?: RequestOptions): APIPromise<Conversation> {
     return requestJson(this.#transport, { method: 'GET', path: runPath(run_id, 'conversation') }, options)
   }
@@ -144,8 +145,9 @@ export class Runs {
   }
 
   /**
-   * Waits until the run has ended or waits for a person (BLOCKED), and returns it. With the `output_schema` it was made
-   * with, its `result` is checked and typed. What it throws has the `run_id`.
+   * Waits until the run has ended or waits for a person (BLOCKED), and returns it. One that ended as FAILED, ERROR or
+   * CANCELLED: `RunFailedError`, unless `throwOnFailure` is off. With the `output_schema` it was made with, its `result` is
+   * checked and typed; one that does not fit: `APIResponseValidationError`. What it throws has the `run_id`.
    */
   wait<T>(run_id: string, options: WaitOptions & { output_schema: OutputSchema<T> }): Promise<FinishedRun<T>>
   wait(run_id: string, options?: WaitOptions): Promise<RunItem>

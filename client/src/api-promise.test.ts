@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { json, problem, serve } from '../test/server.ts'
-import { NotFoundError } from './index.ts'
+import { NotFoundError, RunyardError } from './index.ts'
 
 const AT_ONCE = { 'retry-after-ms': '0' }
 
@@ -57,6 +57,13 @@ test('what was asked for raw is not sent again, whatever else the promise is use
   const [run, { data }] = await Promise.all([creating, creating.withResponse(), creating.finally(() => {})])
   assert.deepEqual([run.run_id, data.run_id, await response.json()], ['r1', 'r1', { run_id: 'r1' }])
   assert.equal(received.length, 1)
+})
+
+test('a raw answer that was read already cannot be parsed as well, and says so', async (t) => {
+  const { client } = await serve(t, [json({ run_id: 'r1' })])
+  const creating = client.runs.create({ prompt: 'Go.' })
+  await (await creating.asResponse()).text()
+  await assert.rejects(creating, RunyardError)
 })
 
 test('a list asks for nothing before it is awaited or iterated', async (t) => {

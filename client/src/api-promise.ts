@@ -1,3 +1,5 @@
+import { RunyardError } from './errors.ts'
+
 /** Sends the request, with retries, and lets `read` take what is needed from the answer. */
 export type Send = <R>(read: (response: Response) => Promise<R>) => Promise<R>
 
@@ -29,17 +31,14 @@ export class APIPromise<T> extends Promise<T> {
   #answer: Promise<WithResponse<T>> | undefined
   #raw: Promise<Response> | undefined
 
-  constructor(send: Send, read: (response: Response) => Promise<T>) {
+  /** A lazy one is sent when it is asked for its answer. */
+  constructor(send: Send, read: (response: Response) => Promise<T>, is_lazy = false) {
     // This promise's own state is never looked at: `then` is the answer's.
     super(() => {})
     this.#send = send
     this.#read = read
-  }
-
-  /** Sends the request even if nobody awaits it, but not before the caller had the chance to ask for the raw answer. */
-  start(): this {
-    queueMicrotask(() => this.#raw ?? this.withResponse())
-    return this
+    // Sent even if nobody awaits it, but not before the caller had the chance to ask for the raw answer.
+    if (!is_lazy) queueMicrotask(() => this.#raw ?? this.withResponse())
   }
 
   /**
@@ -58,9 +57,19 @@ export class APIPromise<T> extends Promise<T> {
       response,
       request_id: response.headers.get('x-request-id') ?? undefined,
     })
-    // What was asked for raw is not sent again. Its body is the caller's; here a copy of it is read.
-    this.#answer ??= this.#raw ? this.#raw.then((response) => read(response.clone())) : this.#send(read)
+    this.#answer ??= this.#raw ? this.#readCopy(this.#raw, read) : this.#send(read)
     return this.#answer
+  }
+
+  /** What was asked for raw is not sent again, and its body is the caller's. */
+  async #readCopy<R>(raw: Promise<Response>, read: (response: Response) => Promise<R>): Promise<R> {
+    const response = await raw
+    try {
+      return await read(response.clone())
+    } catch (cause) {
+      if (cause instanceof RunyardError) throw cause
+      throw new RunyardError('The answer was taken raw, and its body cannot be read again.', { cause })
+    }
   }
 
   // biome-ignore lint/suspicious/noThenProperty: a promise has one.

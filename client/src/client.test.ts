@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { inspect } from 'node:util'
-import { json, problem, serve } from '../test/server.ts'
+import { hangUp, json, problem, serve } from '../test/server.ts'
 import {
   APIError,
   APIUserAbortError,
@@ -66,6 +66,36 @@ test('what cannot be sent is a rejection that says so, and is not tried', async 
   await assert.rejects(client.get('x'), /begins with a slash/)
   await assert.rejects(client.runs.retrieve(JSON.parse('7')), /7 is not an id/)
   assert.equal(received.length, 0)
+})
+
+test('a request is what was given when it was made', async (t) => {
+  const { client, received } = await serve(t, [json({ run_id: 'r1' })])
+  const run: CreateRunParams = { prompt: '' }
+  const created: Array<Promise<unknown>> = []
+  for (const prompt of ['one', 'two']) {
+    run.prompt = prompt
+    created.push(client.runs.create(run))
+  }
+  const filters = { q: 'one' }
+  created.push(client.runs.list(filters).then(() => {}))
+  filters.q = 'two'
+  await Promise.all(created)
+  assert.deepEqual(received.map(({ url, body }) => (body ? JSON.parse(body).prompt : url)).sort(), [
+    '/api/v1/agent/runs?q=one',
+    'one',
+    'two',
+  ])
+})
+
+test('an abort between two attempts of a create still names its key', async (t) => {
+  const { client } = await serve(t, [hangUp])
+  const stop = new AbortController()
+  const creating = client.runs.create(
+    { prompt: 'Go.' },
+    { signal: stop.signal, idempotencyKey: 'mine', maxRetries: 9 },
+  )
+  setTimeout(() => stop.abort(), 200)
+  await assert.rejects(creating, { name: 'APIUserAbortError', idempotency_key: 'mine' })
 })
 
 test('an error shows neither cookies nor keys', async (t) => {

@@ -91,8 +91,8 @@ export class APIUserAbortError extends RunyardError {}
 export class APIResponseValidationError extends RunyardError {
   readonly run: RunItem
 
-  constructor(message: string, run: RunItem) {
-    super(message)
+  constructor(message: string, run: RunItem, options?: ErrorOptions) {
+    super(message, options)
     this.run = run
   }
 }
@@ -156,7 +156,8 @@ function asProblem(body: unknown): Partial<ProblemDetails> | undefined {
 }
 
 function describeAnswer({ status, status_text, headers }: ErrorAnswer): string {
-  const location = headers.get('location')
+  // Without its query, which may be a signature.
+  const location = headers.get('location')?.replace(/\?.*/, '')
   // Browsers hide a redirect that is not followed: its status reads 0.
   if (location || status === 0)
     return `The server redirects to ${location ?? 'another address'}, which is not followed. Is baseURL right?`

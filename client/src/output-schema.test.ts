@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
 import { type Answer, json, serve } from '../test/server.ts'
-import { APIResponseValidationError, RunFailedError } from './index.ts'
+import { APIResponseValidationError, RunFailedError, RunyardError } from './index.ts'
 
 const Verdict = z.object({ fixed: z.boolean(), files: z.array(z.string()).default([]) })
 const created = json({ run_id: 'r1', task_id: 'r1', state: 'QUEUED', at_capacity: false })
@@ -31,6 +31,21 @@ test('a result that does not fit says where', async (t) => {
     client.runs.createAndWait({ prompt: 'Mend it.', output_schema: Verdict }),
     (error) => error instanceof APIResponseValidationError && /run r1 .*fixed: /.test(error.message),
   )
+})
+
+test('a schema that fails itself, or cannot describe itself, loses nothing', async (t) => {
+  const { client, received } = await serve(t, [ended('SUCCEEDED', { fixed: true })])
+  const broken = z.object({ fixed: z.boolean() }).transform(() => {
+    throw new TypeError('a bug')
+  })
+  await assert.rejects(
+    client.runs.wait('r1', { output_schema: broken }),
+    (error) =>
+      error instanceof APIResponseValidationError && error.run_id === 'r1' && error.run.state === 'SUCCEEDED',
+  )
+  const mute = { '~standard': { version: 1, vendor: 'x', validate: () => ({ value: 1 }) } }
+  await assert.rejects(client.runs.create({ prompt: 'Go.', output_schema: mute }), RunyardError)
+  assert.equal(received.length, 1)
 })
 
 test('a failed run is an error, or comes back without a result', async (t) => {

@@ -1,4 +1,4 @@
-import { APIResponseValidationError } from './errors.ts'
+import { APIResponseValidationError, RunyardError } from './errors.ts'
 import type { RunItem, RunState } from './schemas.ts'
 
 export type JsonSchema = Record<string, unknown>
@@ -35,20 +35,28 @@ export const isOutputSchema = (schema: JsonSchema | OutputSchema): schema is Out
   '~standard' in schema
 
 /** What the service is sent. */
-export const toJsonSchema = (schema: JsonSchema | OutputSchema): JsonSchema =>
-  isOutputSchema(schema) ? schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }) : schema
+export function toJsonSchema(schema: JsonSchema | OutputSchema): JsonSchema {
+  if (!isOutputSchema(schema)) return schema
+  try {
+    return schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' })
+  } catch (cause) {
+    throw new RunyardError('The output_schema does not describe itself as JSON Schema.', { cause })
+  }
+}
 
 /** The run with its result as the schema reads it; one that does not fit: `APIResponseValidationError`. */
 export async function parseResult<T>(run: RunItem, schema: OutputSchema<T>): Promise<FinishedRun<T>> {
   const { state, result: raw, ...rest } = run
   if (state !== 'SUCCEEDED') return { ...rest, state }
-  const validation = await schema['~standard'].validate(raw)
+  const misfit = (reason: string, options?: ErrorOptions) =>
+    new APIResponseValidationError(`The result of run ${run.run_id} ${reason}`, run, options)
+  const validate = async () => schema['~standard'].validate(raw)
+  const validation = await validate().catch((cause: unknown) => {
+    throw misfit('could not be checked by its output schema.', { cause })
+  })
   if (validation.issues) {
     const reasons = validation.issues.map(describeIssue).join('; ')
-    throw new APIResponseValidationError(
-      `The result of run ${run.run_id} is not what its output schema asks for: ${reasons}`,
-      run,
-    )
+    throw misfit(`is not what its output schema asks for: ${reasons}`)
   }
   return { ...rest, state, result: validation.value }
 }

@@ -16,6 +16,9 @@ export type ApiRequest = {
 /** A path, or a signed link, which is asked without anything that was meant for the service. */
 type Target = { path: Path; link?: undefined } | { path?: undefined; link: string }
 
+/** A call, or what makes one and may fail. */
+export type CallSource = ApiRequest | (() => ApiRequest)
+
 /** A request as all its attempts send it. */
 export interface Prepared {
   readonly method: ApiRequest['method']
@@ -27,25 +30,32 @@ export interface Prepared {
   readonly bare: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly idempotency_key: string | undefined
+  readonly timeout: number
+  readonly maxRetries: number
 }
 
 /** What cannot be sent is a `RunyardError` that names the part, but not the value of a header. */
-export function prepareRequest(transport: Transport, call: ApiRequest, options: RequestOptions): Prepared {
+export function prepareRequest(transport: Transport, source: CallSource, options: RequestOptions): Prepared {
+  const { timeout = transport.timeout, maxRetries = transport.maxRetries } = options
+  checkLimits({ timeout, maxRetries })
+  const call = typeof source === 'function' ? source() : source
   const { method, accept = 'application/json' } = call
-  // One key for all attempts: a create whose answer was lost must not be done twice.
-  const idempotency_key = method === 'POST' ? (options.idempotencyKey ?? randomKey()) : undefined
   const body = call.body === undefined ? undefined : explain('body', () => JSON.stringify(call.body))
   const bare = { accept, 'user-agent': `runyard-ts/${VERSION}`, 'x-runyard-runtime': RUNTIME }
-  const shared = { method, bare, body, idempotency_key }
-  if (call.link !== undefined)
-    return { ...shared, url: parseLink(call.link), name: `${method} a signed link`, headers: bare }
+  const shared = { method, bare, body, timeout, maxRetries }
+  if (call.link !== undefined) {
+    const name = `${method} a signed link`
+    return { ...shared, url: parseLink(call.link), name, headers: bare, idempotency_key: undefined }
+  }
   const path = explain('path', () => formatPath(call.path))
   const query = { ...transport.defaultQuery, ...call.query, ...options.query }
+  const headers = buildHeaders(transport, options, shared)
   return {
     ...shared,
     url: transport.baseURL + explain('query', () => joinQuery(path, query)),
     name: `${method} ${path.replace(/\?.*/, '')}`,
-    headers: buildHeaders(transport, options, shared),
+    headers,
+    idempotency_key: method === 'POST' ? headers['idempotency-key'] : undefined,
   }
 }
 
@@ -53,12 +63,13 @@ export function prepareRequest(transport: Transport, call: ApiRequest, options: 
 function buildHeaders(
   transport: Transport,
   options: RequestOptions,
-  { bare, body, idempotency_key }: Pick<Prepared, 'bare' | 'body' | 'idempotency_key'>,
+  { method, bare, body }: Pick<Prepared, 'method' | 'bare' | 'body'>,
 ): Record<string, string> {
   const headers: Record<string, string> = { ...bare }
   if (transport.apiKey !== null) headers.authorization = `Bearer ${transport.apiKey}`
   if (body !== undefined) headers['content-type'] = 'application/json'
-  if (idempotency_key !== undefined) headers['idempotency-key'] = idempotency_key
+  // One key for all attempts: a create whose answer was lost must not be done twice.
+  if (method === 'POST') headers['idempotency-key'] = options.idempotencyKey || randomKey()
   for (const [name, value] of Object.entries({ ...transport.defaultHeaders, ...options.headers }))
     headers[name.toLowerCase()] = value
   // `fetch` would quote the value in its complaint.
@@ -69,6 +80,22 @@ function buildHeaders(
       )
   }
   return headers
+}
+
+/** `RunyardError` for limits that are none. */
+export function checkLimits({ timeout, maxRetries, maxReconnects }: Limits): void {
+  if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0))
+    throw new RunyardError('timeout is a number of milliseconds above 0.')
+  for (const [name, count] of Object.entries({ maxRetries, maxReconnects })) {
+    if (count !== undefined && !(Number.isInteger(count) && count >= 0))
+      throw new RunyardError(`${name} is an integer from 0.`)
+  }
+}
+
+interface Limits {
+  timeout?: number | undefined
+  maxRetries?: number | undefined
+  maxReconnects?: number | undefined
 }
 
 function parseLink(link: string): string {

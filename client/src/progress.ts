@@ -20,7 +20,7 @@ export class Progress {
     // A newer service may send more that is not stored, as deltas are not.
     if (!isEvent(data) || data.sequence <= this.sequence) return undefined
     this.sequence = data.sequence
-    if (data.type === 'message.assistant') this.#open.delete(data.data.message_id)
+    if (data.type === 'message.assistant') this.#open.delete(String(fieldOf(data.data, 'message_id')))
     // The next attempt writes its messages anew.
     if (data.type === 'attempt.lost') this.#open.clear()
     return data

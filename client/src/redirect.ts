@@ -7,30 +7,29 @@ const MAX_REDIRECTS = 20
 
 /**
  * Asks for something, wherever it has moved. Not by `fetch` itself: it takes all headers but `authorization` along to any
- * origin, and the caller's own may be credentials too. `bare` are those that may go there.
+ * origin, and the caller's own may be credentials too. `bare` are those that may go there. `place` is where it got to.
  */
 export async function fetchAndFollow(
   fetch: Transport['fetch'],
-  url: string,
+  place: { url: string },
   init: FetchInit,
   bare: Readonly<Record<string, string>>,
 ): Promise<Response> {
   // A page is not shown where a redirect leads.
-  if (isBrowser()) return fetch(url, { ...init, redirect: 'follow' })
-  let at = url
+  if (isBrowser()) return fetch(place.url, { ...init, redirect: 'follow' })
   let { headers = {} } = init
   for (let count = 0; ; count += 1) {
-    const response = await fetch(at, { ...init, headers, redirect: 'manual' })
+    const response = await fetch(place.url, { ...init, headers, redirect: 'manual' })
     // Neither is a worker of a page.
-    if (response.type === 'opaqueredirect') return fetch(at, { ...init, headers, redirect: 'follow' })
+    if (response.type === 'opaqueredirect') return fetch(place.url, { ...init, headers, redirect: 'follow' })
     const location = REDIRECTS.includes(response.status) ? response.headers.get('location') : null
     if (location === null) return response
     await response.text()
-    const next = URL.canParse(location, at) ? new URL(location, at) : undefined
+    const next = URL.canParse(location, place.url) ? new URL(location, place.url) : undefined
     if (count === MAX_REDIRECTS || !next || !/^https?:$/.test(next.protocol)) {
       throw new RunyardError('The service redirects to nowhere or in circles. Is baseURL right?')
     }
-    if (next.origin !== new URL(at).origin) headers = bare
-    at = next.href
+    if (next.origin !== new URL(place.url).origin) headers = bare
+    place.url = next.href
   }
 }

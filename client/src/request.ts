@@ -3,7 +3,7 @@ import { readAny, readError, readJson } from './answer.ts'
 import { APIPromise } from './api-promise.ts'
 import { APIConnectionError, APIError, APITimeoutError, RunyardError } from './errors.ts'
 import { redactHeaders } from './log.ts'
-import { type ApiRequest, type Prepared, prepareRequest } from './prepare.ts'
+import { type CallSource, type Prepared, prepareRequest } from './prepare.ts'
 import { fetchAndFollow } from './redirect.ts'
 import { isRetryable, retryDelay } from './retry.ts'
 import type { FetchInit, RequestOptions, Transport } from './transport.ts'
@@ -14,74 +14,88 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 /** Sends a request and reads a JSON answer. */
 export const requestJson = <T>(
   transport: Transport,
-  call: ApiRequest,
+  call: CallSource,
   options?: RequestOptions,
 ): APIPromise<T> => requestAnd(transport, call, options, readJson<T>)
 
 /** The same for an answer that may be empty. */
 export const requestAny = <T>(
   transport: Transport,
-  call: ApiRequest,
+  call: CallSource,
   options?: RequestOptions,
 ): APIPromise<T> => requestAnd(transport, call, options, readAny<T>)
 
 /** Sends a request; `read` makes its value of the answer. */
-export const requestAnd = <T>(
+export function requestAnd<T>(
   transport: Transport,
-  call: ApiRequest,
-  options: RequestOptions | undefined,
+  call: CallSource,
+  options: RequestOptions = {},
   read: (response: Response) => Promise<T>,
-): APIPromise<T> => new APIPromise<T>((reader) => request(transport, call, options, reader), read).start()
+): APIPromise<T> {
+  try {
+    // At once: the caller may go on to change the objects that were given.
+    const prepared = prepareRequest(transport, call, options)
+    return new APIPromise<T>((reader) => sendPrepared(transport, prepared, options, reader), read)
+  } catch (error) {
+    return new APIPromise<T>(() => Promise.reject(error), read)
+  }
+}
+
+/** Sends a request and gives what `read` takes from its answer. */
+export async function request<R>(
+  transport: Transport,
+  call: CallSource,
+  options: RequestOptions = {},
+  read: (response: Response) => Promise<R>,
+): Promise<R> {
+  return sendPrepared(transport, prepareRequest(transport, call, options), options, read)
+}
 
 /**
  * Sends a request until it succeeds, may not be repeated, or `maxRetries` are used up. `read` takes what is needed from
  * the answer; it belongs to the attempt, so a body that breaks off is fetched again and the timeout covers it.
  */
-export async function request<R>(
+async function sendPrepared<R>(
   transport: Transport,
-  call: ApiRequest,
-  options: RequestOptions = {},
+  prepared: Prepared,
+  options: RequestOptions,
   read: (response: Response) => Promise<R>,
 ): Promise<R> {
   const { log } = transport
-  checkLimits(options)
-  const { timeout = transport.timeout, maxRetries = transport.maxRetries } = options
-  const prepared = prepareRequest(transport, call, options)
-  const { name, idempotency_key } = prepared
-  for (let retry = 0; ; retry += 1) {
-    const headers = { ...prepared.headers, 'x-runyard-retry-count': String(retry) }
-    log.debug(`${name} is sent`, () => redactHeaders(headers))
-    const started = performance.now()
-    const took = () => `${Math.round(performance.now() - started)} ms`
-    try {
-      const value = await attempt(transport, { ...prepared, headers }, options, timeout, read)
-      log.info(`${name} succeeded in ${took()}`)
-      return value
-    } catch (error) {
-      if (error instanceof RunyardError && idempotency_key) error.idempotency_key = idempotency_key
-      const id = error instanceof APIError && error.request_id ? ` (${error.request_id})` : ''
-      const reason = `${name} failed after ${took()}: ${reasonOf(error)}${id}`
-      const is_over = retry >= maxRetries || !isRetryable(error)
-      const delay = retryDelay(error, retry)
-      log.info(is_over ? reason : `${reason}; retry ${retry + 1} of ${maxRetries} in ${Math.round(delay)} ms`)
-      if (is_over) throw error
-      await sleep(delay, options.signal)
+  const { name, maxRetries } = prepared
+  try {
+    for (let retry = 0; ; retry += 1) {
+      const headers = { ...prepared.headers, 'x-runyard-retry-count': String(retry) }
+      log.debug(`${name} is sent`, () => redactHeaders(headers))
+      const started = performance.now()
+      const took = () => `${Math.round(performance.now() - started)} ms`
+      try {
+        const value = await attempt(transport, { ...prepared, headers }, options, read)
+        log.info(`${name} succeeded in ${took()}`)
+        return value
+      } catch (error) {
+        const id = error instanceof APIError && error.request_id ? ` (${error.request_id})` : ''
+        const reason = `${name} failed after ${took()}: ${reasonOf(error)}${id}`
+        const is_over = retry >= maxRetries || !isRetryable(error)
+        const delay = retryDelay(error, retry)
+        log.info(
+          is_over ? reason : `${reason}; retry ${retry + 1} of ${maxRetries} in ${Math.round(delay)} ms`,
+        )
+        if (is_over) throw error
+        await sleep(delay, options.signal)
+      }
     }
+  } catch (error) {
+    const { idempotency_key } = prepared
+    if (error instanceof RunyardError && idempotency_key) error.idempotency_key = idempotency_key
+    throw error
   }
-}
-
-/** `RunyardError` for a timeout or a number of retries that is none. */
-export function checkLimits({ timeout = 1, maxRetries = 0 }: RequestOptions): void {
-  if (!(timeout > 0)) throw new RunyardError('timeout is a number of milliseconds above 0.')
-  if (!(Number.isInteger(maxRetries) && maxRetries >= 0))
-    throw new RunyardError('maxRetries is an integer from 0.')
 }
 
 async function attempt<R>(
   transport: Transport,
-  { method, url, headers, bare, body }: Prepared,
+  { method, url, headers, bare, body, timeout }: Prepared,
   options: RequestOptions,
-  timeout: number,
   read: (response: Response) => Promise<R>,
 ): Promise<R> {
   const { signal } = options
@@ -103,11 +117,12 @@ async function attempt<R>(
   } as FetchInit
   // A body that the caller will read is ended by `signal` only.
   let unread: Response['body'] = null
+  const place = { url }
   try {
     // Following the redirect of a write would do it elsewhere, or turn it into a read.
     const response =
       method === 'GET' && !init.redirect
-        ? await fetchAndFollow(transport.fetch, url, init, bare)
+        ? await fetchAndFollow(transport.fetch, place, init, bare)
         : await transport.fetch(url, { redirect: 'manual', ...init })
     if (!response.ok) throw await readError(response)
     const value = await read(response)
@@ -116,7 +131,7 @@ async function attempt<R>(
   } catch (error) {
     if (error instanceof RunyardError) throw error
     if (signal?.aborted) throw userAbort(signal)
-    const { origin } = new URL(url)
+    const { origin } = new URL(place.url)
     if (timed_out) {
       throw new APITimeoutError(`${origin} did not answer within ${timeout / 1000} s.`, { cause: error })
     }

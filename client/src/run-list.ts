@@ -15,9 +15,11 @@ export class RunList extends APIPromise<ListRunsResponse> implements AsyncIterab
   readonly #cursor: string | undefined
 
   constructor(transport: Transport, params: ListRunsParams, options: RequestOptions | undefined) {
+    // A copy: the caller may go on to change the object.
+    const filters = { ...params }
     const callOf = (query: ListRunsParams): ApiRequest => ({ method: 'GET', path: '/agent/runs', query })
-    super((read) => request(transport, callOf(params), options, read), readJson<ListRunsResponse>)
-    this.#fetchPage = (cursor) => requestJson(transport, callOf({ ...params, cursor }), options)
+    super((read) => request(transport, callOf(filters), options, read), readJson<ListRunsResponse>, true)
+    this.#fetchPage = (cursor) => requestJson(transport, callOf({ ...filters, cursor }), options)
     this.#cursor = params.cursor
   }
 

@@ -9,6 +9,7 @@ import {
   toJsonSchema,
 } from './output-schema.ts'
 import { runPath } from './path.ts'
+import { checkLimits } from './prepare.ts'
 import { requestAnd, requestJson } from './request.ts'
 import { RunList } from './run-list.ts'
 import {
@@ -28,8 +29,6 @@ import {
 import { type StreamOptions, streamRun } from './stream.ts'
 import type { RequestOptions, Transport } from './transport.ts'
 import { RunWatch } from './wait.ts'
-
-const RUNS = '/agent/runs'
 
 /** What a run is asked for with. `output_schema` is JSON Schema, or an object that has one, such as a Zod schema. */
 export type CreateRunParams<S extends JsonSchema | OutputSchema = JsonSchema | OutputSchema> = Omit<
@@ -56,8 +55,11 @@ export class Runs {
   /** Asks for a run. Safe against lost answers: however often it has to be sent, there is one run. */
   create(run: CreateRunParams, options?: RequestOptions): APIPromise<RunAgentResponse> {
     const { output_schema } = run
-    const body = output_schema ? { ...run, output_schema: toJsonSchema(output_schema) } : run
-    return requestJson(this.#transport, { method: 'POST', path: RUNS, body }, options)
+    const build = () => {
+      const body = output_schema ? { ...run, output_schema: toJsonSchema(output_schema) } : run
+      return { method: 'POST', path: '/agent/runs', body } as const
+    }
+    return requestJson(this.#transport, build, options)
   }
 
   /**
@@ -80,10 +82,12 @@ export class Runs {
     run: CreateRunParams,
     options: RequestOptions & WaitOptions = {},
   ): Promise<RunItem | FinishedRun<unknown>> {
-    const { throwOnFailure: _, maxReconnects: __, ...forCreate } = options
+    const { throwOnFailure: _, maxReconnects, ...forCreate } = options
+    // Before there is a run.
+    checkLimits({ maxReconnects })
     const { run_id } = await this.create(run, forCreate)
     const { output_schema } = run
-    const { idempotencyKey: ___, ...forWait } = options
+    const { idempotencyKey: __, ...forWait } = options
     const schema = output_schema && isOutputSchema(output_schema) ? { output_schema } : {}
     return this.#wait(run_id, { ...forWait, ...schema }, true)
   }

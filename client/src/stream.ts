@@ -1,6 +1,7 @@
 import { linkAbort, sleep, userAbort } from './abort.ts'
 import { APIConnectionError, RunyardError } from './errors.ts'
 import { runPath } from './path.ts'
+import { checkLimits } from './prepare.ts'
 import { Progress } from './progress.ts'
 import { request } from './request.ts'
 import { isRetryable, retryDelay } from './retry.ts'
@@ -33,6 +34,7 @@ export async function* streamRun(
   run_id: string,
   { after = 0, follow, maxReconnects = 10, ...options }: StreamOptions = {},
 ): AsyncGenerator<RunStreamEvent, void, undefined> {
+  checkLimits({ maxReconnects })
   const progress = new Progress(after)
   const { signal } = options
   let was_up = false
@@ -46,7 +48,7 @@ export async function* streamRun(
     } catch (error) {
       was_up ||= error instanceof BrokenStreamError
       if (!was_up || !isRetryable(error)) throw error
-      const was_good = connection.wasGood()
+      const was_good = error instanceof BrokenStreamError && error.was_good
       failures = was_good ? 1 : failures + 1
       if (failures > maxReconnects) throw error
       const delay = (was_good ? connection.retry_ms : undefined) ?? retryDelay(error, failures - 1)
@@ -60,11 +62,14 @@ export async function* streamRun(
 
 /** The connection was up and went away. */
 export class BrokenStreamError extends APIConnectionError {
+  /** It brought something new, or lived for a while. */
+  readonly was_good: boolean
   /** Not one byte came until it was given up: something in between holds the stream back. */
   readonly was_silent: boolean
 
-  constructor(was_silent: boolean, options?: ErrorOptions) {
+  constructor(was_good: boolean, was_silent: boolean, options?: ErrorOptions) {
     super('The event stream broke off.', options)
+    this.was_good = was_good
     this.was_silent = was_silent
   }
 }
@@ -86,11 +91,6 @@ class Connection {
     this.#options = options
   }
 
-  wasGood(): boolean {
-    const lived = performance.now() - this.#opened_at
-    return this.#brought_news || (this.#had_bytes && lived > GOOD_CONNECTION_MS)
-  }
-
   /** Yields what is new. A connection that is lost before the end message: `BrokenStreamError`. */
   async *readUntilEnd(progress: Progress): AsyncGenerator<RunStreamEvent, void, undefined> {
     const { signal } = this.#options
@@ -102,7 +102,13 @@ class Connection {
       if (signal?.aborted) throw userAbort(signal)
       yield event
     }
-    throw new BrokenStreamError(false)
+    throw this.#broken(false)
+  }
+
+  #broken(was_silent: boolean, options?: ErrorOptions): BrokenStreamError {
+    const lived = performance.now() - this.#opened_at
+    const was_good = this.#brought_news || (this.#had_bytes && lived > GOOD_CONNECTION_MS)
+    return new BrokenStreamError(was_good, was_silent, options)
   }
 
   async *#read(): AsyncGenerator<ServerSentEvent, void, undefined> {
@@ -130,7 +136,7 @@ class Connection {
     } catch (error) {
       if (signal?.aborted) throw userAbort(signal)
       if (error instanceof RunyardError) throw error
-      throw new BrokenStreamError(hangup.controller.signal.aborted && !this.#had_bytes, { cause: error })
+      throw this.#broken(hangup.controller.signal.aborted && !this.#had_bytes, { cause: error })
     } finally {
       hangup.unlink()
       hangup.controller.abort()

@@ -1,9 +1,10 @@
 import { sleep } from './abort.ts'
-import { APIError, APIUserAbortError } from './errors.ts'
+import { APIError, APIUserAbortError, RunyardError } from './errors.ts'
 import { runPath } from './path.ts'
+import { checkLimits } from './prepare.ts'
 import { requestJson } from './request.ts'
 import { isRetryable, retryDelay } from './retry.ts'
-import { isTerminal, type RunItem, type RunStreamEvent } from './schemas.ts'
+import { isTerminal, type RunItem } from './schemas.ts'
 import { BrokenStreamError, streamRun } from './stream.ts'
 import type { RequestOptions, Transport } from './transport.ts'
 
@@ -30,6 +31,7 @@ export class RunWatch {
   #looks_left = 0
 
   constructor(transport: Transport, run_id: string, { maxReconnects, ...options }: WatchOptions) {
+    checkLimits({ maxReconnects })
     this.#transport = transport
     this.#run_id = run_id
     this.#options = options
@@ -41,7 +43,8 @@ export class RunWatch {
     let run = is_new ? undefined : await this.#look()
     for (let round = 0; !run || !isSettled(run); round += 1) {
       if (round > 0) await sleep(POLL_MS * (1 - 0.25 * Math.random()), this.#options.signal)
-      run = (await this.#follow()) ?? (await this.#look())
+      await this.#follow()
+      run = await this.#look()
     }
     return run
   }
@@ -51,7 +54,9 @@ export class RunWatch {
     const call = { method: 'GET', path: runPath(this.#run_id) } as const
     for (let failures = 0; ; failures += 1) {
       try {
-        return await requestJson<RunItem>(this.#transport, call, this.#options)
+        const run = await requestJson<RunItem | undefined>(this.#transport, call, this.#options)
+        if (run?.state !== undefined) return run
+        throw new RunyardError('The answer is not a run. Is baseURL right?')
       } catch (error) {
         if (!isRetryable(error) || failures >= this.#max_reconnects) throw error
         await sleep(retryDelay(error, failures), this.#options.signal)
@@ -59,43 +64,34 @@ export class RunWatch {
     }
   }
 
-  /** Follows the stream as long as the run cannot have settled; the run, when it was looked at meanwhile. */
-  async #follow(): Promise<RunItem | undefined> {
+  /** Follows one connection as long as the run cannot have settled. */
+  async #follow(): Promise<void> {
     if (this.#looks_left > 0) {
       this.#looks_left -= 1
-      return undefined
+      return
     }
-    for await (const event of this.#events()) {
-      if (event.type !== 'run.state' || event.data.state !== 'BLOCKED') continue
-      const run = await this.#look()
-      if (isSettled(run)) return run
-    }
-    return undefined
-  }
-
-  /** What one connection brings. */
-  async *#events(): AsyncGenerator<RunStreamEvent, void, undefined> {
-    const after = this.#after
-    const options = { ...this.#options, after, maxReconnects: 0, maxRetries: 0 }
+    const options = { ...this.#options, after: this.#after, maxReconnects: 0, maxRetries: 0 }
     try {
       for await (const event of streamRun(this.#transport, this.#run_id, options)) {
         if ('sequence' in event) this.#after = event.sequence
-        yield event
+        // It may have gone on since; then the stream is read on after a pause, since the log may hold many of these.
+        if (event.type === 'run.state' && event.data.state === 'BLOCKED') break
       }
       this.#looks_between = 0
     } catch (error) {
       const is_final =
         error instanceof APIUserAbortError || (error instanceof APIError && !isRetryable(error))
       if (is_final) throw error
-      this.#looks_between = this.#after > after ? 0 : this.#nextPause(error)
+      this.#looks_between = this.#nextPause(error)
     }
     this.#looks_left = this.#looks_between
   }
 
   /** Where something in between holds streams back, or answers in their place, looking now and then has to do. */
   #nextPause(error: unknown): number {
-    const is_held_back = error instanceof BrokenStreamError && error.was_silent
-    if (is_held_back || !isRetryable(error)) return Number.POSITIVE_INFINITY
+    const { was_good = false, was_silent = false } = error instanceof BrokenStreamError ? error : {}
+    if (was_good) return 0
+    if (was_silent || !isRetryable(error)) return Number.POSITIVE_INFINITY
     return Math.min(this.#looks_between * 2 || 1, MOST_LOOKS_BETWEEN)
   }
 }

@@ -68,7 +68,7 @@ function readHeader(headers: HeaderSource, name: string): string | undefined {
   // Not `instanceof Headers`: polyfills have their own.
   if (typeof headers.get === 'function') return headers.get(name) ?? undefined
   const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? []
-  return typeof value === 'string' ? value : value?.join(' ')
+  return Array.isArray(value) ? value.join(' ') : value?.toString()
 }
 
 function readBody(body: unknown): string {
@@ -79,8 +79,10 @@ function readBody(body: unknown): string {
 
 function parseEvent(body: string): WebhookEvent {
   try {
-    return JSON.parse(body) as WebhookEvent
+    const event = JSON.parse(body) as Partial<WebhookEvent> | null
+    if (typeof event?.type === 'string') return event as WebhookEvent
   } catch (cause) {
     throw new WebhookVerificationError('The webhook is signed, but its body is not JSON.', { cause })
   }
+  throw new WebhookVerificationError('The webhook is signed, but its body is no event.')
 }

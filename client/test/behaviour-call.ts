@@ -80,7 +80,7 @@ export async function collectCall(
   )
   const state = { headers: 'received', body: 'answering', wait: 'answered' }[call.abort_after as string]
   if (state) {
-    await script.until(([first]) => first?.state === state, 5_000)
+    await script.until((received) => received.at(-1)?.state === state, 5_000)
     controller.abort()
   }
   const collected = await collecting

@@ -89,9 +89,11 @@ export async function sendAnswer(
       : part
   const sent = fault ? (fault.after ?? bytes.length) : bytes.length
   await write(socket, frame(bytes.subarray(0, sent)))
-  request.state = 'answering'
   const last = Buffer.from(framing === 'chunked' ? '0\r\n\r\n' : '')
-  if (fault) await fail(socket, fault, bytes.subarray(sent), frame, last)
+  if (fault) {
+    request.state = 'answering'
+    await fail(socket, fault, bytes.subarray(sent), frame, last)
+  }
   if (fault && fault.how !== 'drip') return
   if (!fault) await write(socket, last)
   request.state = 'answered'

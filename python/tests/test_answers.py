@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import httpx
 import pytest
 from behaviour_call import RUN
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 import runyard
 from runyard import APIResponseValidationError, RunItem
@@ -47,6 +47,32 @@ def test_a_result_that_does_not_fit_is_one_sentence_and_keeps_the_run() -> None:
     assert str(caught.value).startswith("The result of run r1 does not fit Strict: day: ")
     assert caught.value.run is not None
     assert (caught.value.run_id, caught.value.run.state) == ("r1", "SUCCEEDED")
+
+
+class Faulty(BaseModel):
+    answer: int
+
+    @field_validator("answer")
+    @classmethod
+    def check(cls, value: int) -> int:
+        raise KeyError(value)
+
+
+def test_a_validator_that_fails_keeps_the_run() -> None:
+    with pytest.raises(
+        APIResponseValidationError, match=r"does not fit Faulty: .* raised KeyError"
+    ) as caught:
+        parse_result(finished({"answer": 1}), Faulty)
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert caught.value.run is not None
+    assert (caught.value.run_id, caught.value.run.result) == ("r1", {"answer": 1})
+
+
+def test_unknown_fields_may_have_any_name() -> None:
+    odd = {"cls": 1, "_fields_set": 2, "self": 3}
+    run = parse_json(json.dumps({**RUN, **odd, "state": "BLOCKED", "attempt": None}).encode(), RunItem)
+    assert run.model_extra == odd
+    assert parse_result(run, Strict).model_extra == odd
 
 
 def test_a_generic_alias_is_no_model() -> None:

@@ -31,7 +31,7 @@ RUN_ITEM = RunItem.model_validate(RUN)
 
 
 def answer(status: int, body: bytes, **headers: str) -> httpx.Response:
-    asked = httpx.Request("GET", "http://runyard.test/x", headers={"Authorization": "Bearer ry_secret"})
+    asked = httpx.Request("GET", "http://runyard.test/x?a=ry_secret", headers={"Authorization": "ry_secret"})
     response = httpx.Response(status, content=body, headers=headers, request=asked)
     response.next_request = asked
     response.history = [httpx.Response(302, request=asked)]
@@ -40,7 +40,8 @@ def answer(status: int, body: bytes, **headers: str) -> httpx.Response:
 
 def not_found() -> NotFoundError:
     problem = {"error_code": "resource_not_found", "title": "Not found", "detail": "No such run."}
-    error = create_api_error(answer(404, json.dumps(problem).encode(), **{"x-request-id": "request-1"}))
+    headers = {"x-request-id": "request-1", "set-cookie": "a=ry_secret", "location": "/x?a=ry_secret"}
+    error = create_api_error(answer(404, json.dumps(problem).encode(), **headers))
     assert isinstance(error, NotFoundError)
     return error
 
@@ -77,7 +78,8 @@ def test_a_copied_error_has_no_credentials() -> None:
     assert b"ry_secret" not in sent
     error = pickle.loads(sent)
     assert (error.status, error.code, error.request_id) == (404, "resource_not_found", "request-1")
-    assert error.headers["x-request-id"] == "request-1"
+    assert (error.headers["x-request-id"], error.headers["location"]) == ("request-1", "/x")
+    assert "set-cookie" not in error.headers
     assert str(error.response.request.url) == "http://runyard.test/x"
     assert error.response.json()["title"] == "Not found"
 

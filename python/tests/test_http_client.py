@@ -99,3 +99,20 @@ def test_a_client_that_could_not_be_made_is_dropped_quietly() -> None:
         DefaultHttpClient(prxy=1)
     gc.collect()
     assert socket.getdefaulttimeout() is None
+
+
+def test_async_clients_are_dropped_quietly(fault_server: str) -> None:
+    """Whether their loop still runs or not."""
+    script = Script(fault_server, [{"run": {}, "connection": "keep"}])
+    code = (
+        "import asyncio, gc, runyard\n"
+        "gc.disable()\n"
+        "async def ask():\n"
+        f"    client = runyard.AsyncRunyard(api_key='ry_1', base_url={script.url!r})\n"
+        "    await client.runs.retrieve('r1')\n"
+        "async def drop(): gc.collect()\n"
+        "asyncio.run(ask())\n"
+        "asyncio.run(drop())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -15,7 +15,14 @@ import httpx
 import pytest
 from behaviour_call import Script
 
-from runyard import APIResponseValidationError, APITimeoutError, Runyard, RunyardError
+from runyard import (
+    APIConnectionError,
+    APIError,
+    APIResponseValidationError,
+    APITimeoutError,
+    Runyard,
+    RunyardError,
+)
 
 
 class Service:
@@ -201,3 +208,76 @@ def test_a_large_body_comes_whole() -> None:
     assert service.requests[0].content == b'"' + b"x" * 200_000 + b'"'
     assert service.requests[0].headers["content-length"] == "200002"
     assert "transfer-encoding" not in service.requests[0].headers
+
+
+def test_an_answer_that_cannot_be_read_keeps_the_key() -> None:
+    """The run was made, and can be found again with it."""
+    answers = [
+        httpx.Response(200, json={"ok": True}),
+        httpx.Response(202),
+        httpx.Response(200, text="<html>"),
+    ]
+    for answer in answers:
+        for method in ("create", "with_raw_response.create", "with_streaming_response.create"):
+            service = Service(httpx.Response(answer.status_code, content=answer.content))
+            with pytest.raises(APIResponseValidationError) as caught:
+                create_through(service.client(), method)
+            assert caught.value.idempotency_key == service.requests[0].headers["idempotency-key"]
+
+
+def create_through(client: Runyard, method: str) -> None:
+    if method == "create":
+        client.runs.create(prompt="Hello")
+    elif "raw" in method:
+        client.runs.with_raw_response.create(prompt="Hello").parse()
+    else:
+        with client.runs.with_streaming_response.create(prompt="Hello") as response:
+            response.parse()
+
+
+NOWHERE = ["http://a:b/", "mailto:x", "http://xn--/", "http:", "http://127.0.0.1:1:2/"]
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("location", NOWHERE)
+def test_a_redirect_to_nowhere_is_an_error_of_ours(location: str, method: str) -> None:
+    service = Service(*[httpx.Response(307, headers={b"location": location.encode()})] * 3)
+    with pytest.raises(RunyardError, match="redirects to") as caught:
+        getattr(service.client(), method)("/things")
+    assert not isinstance(caught.value, APIConnectionError)
+    assert len(service.requests) == 1
+
+
+def test_a_link_to_nowhere_is_an_error_of_ours() -> None:
+    data = {"download_url": "http://xn--/", "expires_at": "2026-01-01T00:00:00Z"}
+    artifact = {
+        "artifact_uid": "a1",
+        "artifact_type": "FILE",
+        "created_at": "2026-01-01T00:00:00Z",
+        "data": data,
+    }
+    with pytest.raises(RunyardError, match="cannot be asked"):
+        Service(httpx.Response(200, json=artifact)).client().artifacts.download("a1")
+
+
+def test_what_a_redirect_leads_to_is_named_when_it_cannot_be_reached() -> None:
+    def serve(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "elsewhere.test":
+            raise httpx.ConnectError("refused")
+        return httpx.Response(302, headers={"location": "http://elsewhere.test/x"})
+
+    http = httpx.Client(transport=httpx.MockTransport(serve))
+    client = Runyard(api_key="ry_test", base_url="http://runyard.test", http_client=http, max_retries=0)
+    with pytest.raises(APIConnectionError, match=r"Cannot reach http://elsewhere\.test: refused"):
+        client.get("/x")
+
+
+def test_the_query_of_a_location_is_neither_told_nor_logged(caplog: pytest.LogCaptureFixture) -> None:
+    there = httpx.Response(307, headers={"location": "http://elsewhere.test/x?signature=secret-1#secret-2"})
+    with (
+        caplog.at_level(logging.DEBUG, logger="runyard"),
+        pytest.raises(APIError, match=r"redirects to http://elsewhere\.test/x, which"),
+    ):
+        Service(there).client().post("/things")
+    assert "http://elsewhere.test/x" in caplog.text
+    assert "secret-" not in caplog.text

@@ -11,7 +11,14 @@ import anyio
 import pytest
 from behaviour_call import Json, Script
 
-from runyard import APITimeoutError, AsyncRunyard, DefaultAioHttpClient, Runyard, RunyardError
+from runyard import (
+    APITimeoutError,
+    AsyncRunyard,
+    DefaultAioHttpClient,
+    InternalServerError,
+    Runyard,
+    RunyardError,
+)
 
 # Well below the 45 s after which a silent stream is given up.
 SOON = 10
@@ -113,15 +120,15 @@ def test_a_stream_can_be_closed_before_and_after_it_is_read(fault_server: str) -
     assert len(script.requests()) == 1
 
 
-def wait_briefly(script: Script, flavour: str) -> None:
+def wait_briefly(script: Script, flavour: str, **options: Any) -> None:
     if flavour == "sync":
         with sync_client(script) as client:
-            client.runs.wait("r1", max_wait=0.5)
+            client.runs.wait("r1", max_wait=0.5, **options)
         return
 
     async def wait() -> None:
         async with async_client(script) as client:
-            await client.runs.wait("r1", max_wait=0.5)
+            await client.runs.wait("r1", max_wait=0.5, **options)
 
     anyio.run(wait, backend=flavour)
 
@@ -159,3 +166,94 @@ def test_limits_of_a_wait_are_checked(fault_server: str) -> None:
             client.runs.wait("r1", max_wait=0)
         with pytest.raises(RunyardError, match="max_reconnects must be"):
             client.runs.wait("r1", max_reconnects=-1)
+
+
+@pytest.mark.parametrize("limit", [{"max_wait": 0}, {"max_reconnects": -1}])
+def test_a_run_that_cannot_be_waited_for_is_not_made(fault_server: str, limit: Any) -> None:
+    script = Script(fault_server, [GOES_ON])
+    with sync_client(script) as client, pytest.raises(RunyardError, match="must be"):
+        client.runs.create_and_wait(prompt="Hello", **limit)
+    assert script.requests() == []
+
+
+def test_a_run_that_was_made_is_named_whatever_goes_wrong_with_it(fault_server: str) -> None:
+    created = {"run_id": "..", "task_id": "..", "state": "QUEUED", "at_capacity": False}
+    script = Script(fault_server, [{"json": created}])
+    with sync_client(script) as client, pytest.raises(RunyardError, match="is not an id") as caught:
+        client.runs.create_and_wait(prompt="Hello")
+    assert caught.value.run_id == ".."
+
+
+# What httpx leaves behind in a stream that nobody reads; trio complains of it.
+@pytest.mark.filterwarnings("ignore:Async generator 'http:ResourceWarning")
+@pytest.mark.parametrize("flavour", ["asyncio", "trio", "aiohttp"])
+def test_several_tasks_may_close_a_stream_at_once(fault_server: str, flavour: str) -> None:
+    script = Script(fault_server, [STALLED])
+
+    async def main() -> None:
+        http = DefaultAioHttpClient() if flavour == "aiohttp" else None
+        async with async_client(script, http_client=http) as client:
+            stream = client.runs.stream("r1")
+            await anext(stream)
+
+            async def read_on() -> None:
+                async with stream:
+                    assert [event async for event in stream] == []
+
+            with anyio.fail_after(SOON):
+                async with anyio.create_task_group() as group:
+                    for task in (stream.aclose, stream.aclose, read_on):
+                        group.start_soon(task)
+        if http:
+            await http.aclose()
+
+    anyio.run(main, backend="trio" if flavour == "trio" else "asyncio")
+    assert is_hung_up(script.until(is_hung_up, SOON))
+
+
+@pytest.mark.parametrize("flavour", ["sync", "asyncio", "trio"])
+def test_the_end_of_a_wait_cuts_the_pauses_of_its_looks_short(fault_server: str, flavour: str) -> None:
+    script = Script(fault_server, [{"status": 503, "headers": {"retry-after": "20"}}])
+    started_at = time.monotonic()
+    with pytest.raises(APITimeoutError, match="has not settled"):
+        wait_briefly(script, flavour, max_retries=2)
+    assert time.monotonic() - started_at < SOON
+    assert len(script.requests()) == 1
+
+
+def test_a_wait_with_an_end_is_as_patient_as_one_without(fault_server: str) -> None:
+    script = Script(fault_server, [{"status": 503, "headers": {"retry-after-ms": "1"}}])
+    with sync_client(script) as client, pytest.raises(InternalServerError):
+        client.runs.wait("r1", max_wait=60, max_reconnects=3, max_retries=5)
+    assert len(script.requests()) == 4
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silence and the pauses between two looks, shortened."""
+    monkeypatch.setattr("runyard._sync._stream._SILENCE", 0.3)
+    monkeypatch.setattr("runyard._sync._watch._POLL", 0.01)
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize(
+    ("lost", "asked"),
+    [
+        # Something new came, if only text on its way.
+        ({"events": [{"message_id": "m1", "delta": "Hi"}]}, "LSLSLS"),
+        # A connection that says nothing is given up for good, and not one that says little.
+        ({"events": [], "fault": {"at": "body", "after": 0, "how": "stall"}}, "LSLLLL"),
+        ({"events": [{"comment": "hi"}], "fault": {"at": "body", "how": "stall"}}, "LSLLSL"),
+        ({"events": [], "fault": {"at": "body", "after": 0, "how": "reset"}}, "LSLLSL"),
+        ({"events": [{"comment": "hi"}]}, "LSLLSL"),
+    ],
+)
+def test_how_a_stream_was_lost_decides_when_it_is_tried_again(
+    fault_server: str, lost: Json, asked: str
+) -> None:
+    ends: Json = {"run": {"state": "SUCCEEDED"}}
+    script = Script(fault_server, [lost if letter == "S" else GOES_ON for letter in asked] + [ends])
+    with sync_client(script) as client:
+        client.runs.wait("r1")
+    letters = ["S" if request["path"].endswith("/events") else "L" for request in script.requests()]
+    assert "".join(letters).startswith(asked)

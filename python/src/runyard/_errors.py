@@ -21,8 +21,11 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
+
+from ._log import without_query
 
 if TYPE_CHECKING:
     import httpx
@@ -186,6 +189,16 @@ _BY_STATUS: Mapping[int, type[APIError]] = {
 }
 
 
+@contextmanager
+def naming_run(run_id: str) -> Generator[None, None, None]:
+    """Gives what is raised within the `run_id`."""
+    try:
+        yield
+    except RunyardError as error:
+        error.run_id = run_id
+        raise
+
+
 def create_api_error(response: httpx.Response) -> APIError:
     """The error for an answer whose body was read."""
     try:
@@ -209,11 +222,15 @@ def _as_problem(body: object) -> Problem:
 
 
 def _without_secrets(response: httpx.Response) -> httpx.Response:
-    """A copy that knows where it was asked for, and not with which headers."""
-    from httpx import Request
+    """A copy that knows where it was asked for, and nothing that opens doors."""
+    from httpx import Headers, Request
 
     bare = copy.copy(response)
-    bare.request = Request(response.request.method, response.request.url)
+    headers = [(name, value) for name, value in response.headers.multi_items() if name != "set-cookie"]
+    bare.headers = Headers(
+        [(name, without_query(value) if name == "location" else value) for name, value in headers]
+    )
+    bare.request = Request(response.request.method, response.request.url.copy_with(query=None))
     bare.history = []
     bare.next_request = None
     return bare
@@ -227,6 +244,6 @@ def _text(problem: Problem, name: str) -> str | None:
 def _describe(response: httpx.Response) -> str:
     location = response.headers.get("location")
     if location:
-        return f"The server redirects to {location}, which is not followed. Is base_url right?"
+        return f"The server redirects to {without_query(location)}, which is not followed. Is base_url right?"
     answer = f"{response.status_code} {response.reason_phrase}".rstrip()
     return f"The server answered {answer} without saying why. Is base_url right?"

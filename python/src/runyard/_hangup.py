@@ -21,11 +21,13 @@ class AsyncHangup:
 
     def __init__(self) -> None:
         self.is_over = False
+        self._is_closing = False
         self._scope: anyio.CancelScope | None = None
 
     async def take(self, source: AsyncGenerator[T, None]) -> T:
         """The next item; StopAsyncIteration once `close` was called."""
         if self.is_over:
+            await self.close(source)
             raise StopAsyncIteration
         scope = self._scope = anyio.CancelScope()
         try:
@@ -36,11 +38,12 @@ class AsyncHangup:
         raise StopAsyncIteration
 
     async def close(self, source: AsyncGenerator[T, None]) -> None:
-        """Hangs up, whoever reads."""
+        """Hangs up, whoever reads. One who comes while another does it has nothing left to do."""
         self.is_over = True
         if self._scope:
             self._scope.cancel()
-        else:
+        elif not self._is_closing:
+            self._is_closing = True
             await source.aclose()
 
     def watch(self, response: httpx.Response | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from contextlib import suppress
 from functools import lru_cache
@@ -31,12 +30,6 @@ class AsyncDefaultHttpClient(httpx.AsyncClient):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**_with_defaults(options))
-
-    def __del__(self) -> None:
-        # Without a loop there is nobody who could close it.
-        with suppress(Exception):
-            if not self.is_closed:
-                asyncio.get_running_loop().create_task(self.aclose())
 
 
 def DefaultAioHttpClient(**options: Any) -> httpx.AsyncClient:

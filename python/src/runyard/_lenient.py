@@ -22,7 +22,16 @@ def construct(kind: type[ModelT], value: Mapping[str, object]) -> ModelT:
     values = {
         name: _read(fields[name].annotation, item) if name in fields else item for name, item in value.items()
     }
-    return kind.model_construct(set(value), **values)
+    return construct_as(kind, set(value), values)
+
+
+def construct_as(kind: type[ModelT], fields_set: set[str], values: Mapping[str, object]) -> ModelT:
+    """`model_construct`, for unknown fields of any name: its own parameters are names, too."""
+    known = {name: value for name, value in values.items() if name in kind.model_fields}
+    model = kind.model_construct(fields_set, **known)
+    if model.model_extra is not None:
+        model.model_extra.update({name: value for name, value in values.items() if name not in known})
+    return model
 
 
 def has_any(kind: type[BaseModel], value: Mapping[str, object]) -> bool:

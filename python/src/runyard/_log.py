@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 
 logger = logging.getLogger("runyard")
@@ -40,8 +41,16 @@ def log_headers(request: str, headers: Mapping[str, str]) -> None:
 
 
 def redact(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers as they may be logged: keys, cookies and authorization are `***`."""
-    return {name: "***" if _is_secret(name) else value for name, value in headers.items()}
+    """Headers as they may be logged: keys, cookies and authorization are `***`, a Location has no query."""
+    return {
+        name: "***" if _is_secret(name) else without_query(value) if name.lower() == "location" else value
+        for name, value in headers.items()
+    }
+
+
+def without_query(address: str) -> str:
+    """The address as it may be printed: the signature of a link stands in its query."""
+    return re.split("[?#]", address, maxsplit=1)[0]
 
 
 def _is_secret(name: str) -> bool:

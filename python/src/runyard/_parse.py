@@ -88,9 +88,11 @@ def mend(value: object, text: bytes) -> object:
     return mended
 
 
-def describe_misfit(kind: type[object], error: ValidationError) -> str:
+def describe_misfit(kind: type[object], error: Exception) -> str:
     """`does not fit Report: files.0: Input should be a valid string`: what is wrong first, without the values."""
+    name = getattr(kind, "__name__", str(kind))
+    if not isinstance(error, ValidationError):
+        return f"does not fit {name}: its validator raised {type(error).__name__}"
     first = error.errors(include_input=False, include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
-    name = getattr(kind, "__name__", str(kind))
     return f"does not fit {name}: {f'{place}: ' if place else ''}{first['msg']}"

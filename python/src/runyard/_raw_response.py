@@ -7,7 +7,19 @@ from typing import Generic, TypeVar
 
 import httpx
 
+from ._errors import RunyardError
+from ._request import idempotency_key_of
+
 T = TypeVar("T")
+
+
+def read_answer(response: httpx.Response, read: Callable[[httpx.Response], T]) -> T:
+    """What `read` makes of an answer. One that cannot be read had its effect all the same: its key is kept."""
+    try:
+        return read(response)
+    except RunyardError as error:
+        error.idempotency_key = idempotency_key_of(response.request)
+        raise
 
 
 class Answer(Generic[T]):
@@ -50,4 +62,4 @@ class RawResponse(Answer[T]):
 
     def parse(self) -> T:
         """What the method itself returns."""
-        return self._read(self.http_response)
+        return read_answer(self.http_response, self._read)

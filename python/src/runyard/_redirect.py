@@ -31,5 +31,10 @@ def next_hop(response: httpx.Response) -> httpx.Request | None:
     location = httpx.URL(response.headers["location"])
     # Of an address without a host httpx makes one on the host that was asked.
     if request.url.scheme not in ("http", "https") or (location.scheme and not location.host):
-        raise RunyardError(f"{origin_of(response.request.url)} redirects to nowhere. Is base_url right?")
+        raise redirected_nowhere(origin_of(response.request.url))
     return request
+
+
+def redirected_nowhere(origin: str) -> RunyardError:
+    """For an answer of this origin that leads to no address."""
+    return RunyardError(f"{origin} redirects to nowhere. Is base_url right?")

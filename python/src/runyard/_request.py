@@ -56,12 +56,6 @@ class Prepared:
     timeout: float
     max_retries: int
 
-    @property
-    def idempotency_key(self) -> str | None:
-        """That of a POST."""
-        found: str | None = self.headers.get("Idempotency-Key")
-        return found if self.method == "POST" else None
-
 
 def prepare(settings: Settings, call: Call, options: RequestOptions) -> Prepared:
     """Builds and checks a request; what cannot be sent is a `RunyardError`."""
@@ -78,6 +72,12 @@ def prepare(settings: Settings, call: Call, options: RequestOptions) -> Prepared
     )
 
 
+def idempotency_key_of(request: Prepared | httpx.Request) -> str | None:
+    """That of a POST."""
+    found: str | None = request.headers.get("Idempotency-Key")
+    return found if request.method == "POST" else None
+
+
 def segment(text: object) -> str:
     """An id as a part of a path. Dots would be steps to another path, and so would nothing at all."""
     if not isinstance(text, str) or text in ("", ".", ".."):
@@ -91,7 +91,10 @@ def segment(text: object) -> str:
 def _build_url(settings: Settings, call: Call, options: RequestOptions) -> httpx.URL:
     try:
         if call.link is not None:
-            return httpx.URL(call.link)
+            link = httpx.URL(call.link)
+            # Only this looks whether it is the name of a host.
+            _ = link.host
+            return link
         # An address would be given the key.
         if not call.path.startswith("/") or "#" in call.path:
             raise RunyardError("A path begins with / and has no fragment; it is below base_url.")

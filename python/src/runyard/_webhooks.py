@@ -9,7 +9,7 @@ import hmac
 import re
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ._errors import APIResponseValidationError, RunyardError, WebhookVerificationError
 
@@ -83,11 +83,14 @@ def verify(body: bytes, headers: WebhookHeaders, secret: str | None, now: float)
 
 def _find(headers: WebhookHeaders, wanted: str) -> str:
     """All headers of this name, joined by spaces. Frameworks differ in how they spell names and keep several."""
-    found: list[str] = []
-    for name, value in headers.items():
-        if name.lower() == wanted:
-            found += [value] if isinstance(value, str) else value
-    return " ".join(found)
+    found: list[object] = []
+    for name, value in cast("Mapping[object, object]", headers).items():
+        if isinstance(name, str) and name.lower() == wanted:
+            is_one = isinstance(value, str) or not isinstance(value, Sequence)
+            found += [value] if is_one else cast("Sequence[object]", value)
+    if not all(isinstance(value, str) for value in found):
+        raise WebhookVerificationError(f"The header {wanted} is no text.")
+    return " ".join(map(str, found))
 
 
 def _decode_secret(secret: str) -> bytes:

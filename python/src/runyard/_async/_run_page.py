@@ -53,12 +53,9 @@ class AsyncRunPage:
             page = await page.next_page()
 
     async def __aiter__(self) -> AsyncIterator[RunItem]:
-        # Not over `iter_pages`: under trio a generator within another is not closed when that one is.
-        page: AsyncRunPage | None = self
-        while page is not None:
+        async for page in self.iter_pages():
             for run in page.runs:
                 yield run
-            page = await page.next_page()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.runs)} runs, has_next_page={self.has_next_page})"

@@ -117,6 +117,8 @@ class _Connection:
     """An event stream has begun."""
     is_silent: bool
     """Not one byte of it has come."""
+    is_held_back: bool
+    """It was given up because none came."""
     has_news: bool
     retry: float | None
     """Seconds that it asks readers to wait before they reconnect."""
@@ -129,11 +131,13 @@ class _Connection:
 
     @property
     def is_good(self) -> bool:
+        """Whether it brought so much that its loss is none."""
         lived = time.monotonic() - self._began_at
         return self.has_news or (not self.is_silent and lived > _GOOD_CONNECTION)
 
     def _begin(self, is_up: bool) -> None:
-        self.is_up, self.is_silent, self.has_news, self.retry = is_up, True, False, None
+        self.is_up, self.is_silent, self.is_held_back = is_up, True, False
+        self.has_news, self.retry = False, None
         self._began_at = time.monotonic()
 
     async def read(self, call: Call, options: RequestOptions) -> AsyncGenerator[ServerSentEvent, None]:
@@ -153,6 +157,7 @@ class _Connection:
                         self.retry = min(parser.retry / 1000, _LONGEST_RETRY)
                     yield message
         except httpx.RequestError as error:
+            self.is_held_back = self.is_silent and isinstance(error, httpx.ReadTimeout)
             raise APIConnectionError(_BROKEN) from error
         finally:
             self.hangup.watch(None)

@@ -10,7 +10,7 @@ import httpx
 
 from .._failure import broken_body
 from .._method import AsyncMethod
-from .._raw_response import Answer, RawResponse
+from .._raw_response import Answer, RawResponse, read_answer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class AsyncStreamingResponse(Answer[T]):
     async def parse(self) -> T:
         """What the method itself returns."""
         await self.read()
-        return self._read(self.http_response)
+        return read_answer(self.http_response, self._read)
 
     async def aclose(self) -> None:
         """Hangs up."""

@@ -13,9 +13,9 @@ from .._errors import RunyardError, create_api_error
 from .._failure import failed_attempt
 from .._log import log_headers, logger
 from .._options import RequestOptions
-from .._raw_response import RawResponse
+from .._raw_response import RawResponse, read_answer
 from .._redirect import MAX_REDIRECTS, next_hop, origin_of, without_credentials
-from .._request import Call, Prepared, prepare
+from .._request import Call, Prepared, idempotency_key_of, prepare
 from .._retry import is_retryable, retry_delay
 from .._settings import Settings
 from .._sleep import async_sleep
@@ -34,7 +34,7 @@ class AsyncTransport:
 
     async def send(self, call: Call, read: Callable[[httpx.Response], T], options: RequestOptions) -> T:
         """What `read` makes of the answer."""
-        return read(await self.request(call, options))
+        return read_answer(await self.request(call, options), read)
 
     async def request(
         self, call: Call, options: RequestOptions, silence: float | None = None
@@ -50,7 +50,7 @@ class AsyncTransport:
             try:
                 return await self._attempt(prepared, silence)
             except RunyardError as error:
-                error.idempotency_key = prepared.idempotency_key
+                error.idempotency_key = idempotency_key_of(prepared)
                 if retry >= prepared.max_retries or not is_retryable(error):
                     raise
                 delay = retry_delay(error, retry)
@@ -67,8 +67,8 @@ class AsyncTransport:
                 response = await self._exchange(prepared, deadline)
                 if silence is None or not response.is_success:
                     await deadline.read(response)
-        except (TimeoutError, httpx.RequestError) as error:
-            raise failed_attempt(error, origin_of(prepared.url), prepared.timeout) from error
+        except (TimeoutError, httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:
+            raise failed_attempt(error, prepared.url, prepared.timeout) from error
         milliseconds = (time.monotonic() - started_at) * 1000
         logger.info("%s: %d in %.0f ms", prepared.name, response.status_code, milliseconds)
         log_headers(prepared.name, response.headers)

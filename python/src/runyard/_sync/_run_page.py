@@ -54,12 +54,9 @@ class RunPage:
             page = page.next_page()
 
     def __iter__(self) -> Iterator[RunItem]:
-        # Not over `iter_pages`: under trio a generator within another is not closed when that one is.
-        page: RunPage | None = self
-        while page is not None:
+        for page in self.iter_pages():
             for run in page.runs:
                 yield run
-            page = page.next_page()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.runs)} runs, has_next_page={self.has_next_page})"

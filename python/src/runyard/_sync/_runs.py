@@ -8,7 +8,7 @@ from typing import overload
 from pydantic import BaseModel
 from typing_extensions import Unpack
 
-from .._errors import RunFailedError, RunyardError
+from .._errors import naming_run
 from .._models import (
     Conversation,
     InterruptResponse,
@@ -23,9 +23,8 @@ from .._output_schema import (
     FinishedRun,
     JsonSchema,
     ModelT,
-    is_terminal,
+    finish_run,
     model_of,
-    parse_result,
     to_json_schema,
 )
 from .._params import CreateRunParams, FollowupParams, ListEventsParams, ListRunsParams
@@ -110,9 +109,12 @@ class Runs:
         What it raises after the run was made names it in `run_id`: wait for that one instead of making another.
         `max_reconnects` and `max_wait` are those of `wait`.
         """
-        created = self.create(output_schema=output_schema, **params)
-        watch = RunWatch(self._transport, created.run_id, for_waiting(params), max_reconnects, max_wait)
-        return self._finish(watch, True, model_of(output_schema), raise_on_failure)
+        # First, because a run that was made for nothing costs money.
+        watch = RunWatch(self._transport, for_waiting(params), max_reconnects, max_wait)
+        run_id = (self.create(output_schema=output_schema, **params)).run_id
+        with naming_run(run_id):
+            run = watch.until_settled(run_id, is_new=True)
+            return finish_run(run, model_of(output_schema), raise_on_failure)
 
     def retrieve(self, run_id: str, **options: Unpack[RequestOptions]) -> RunItem:
         """One run in full."""
@@ -224,23 +226,13 @@ class Runs:
         One that ended as FAILED, ERROR or CANCELLED raises `RunFailedError`, unless `raise_on_failure` is off. With
         the model it was created with, its result is checked and typed. `timeout` and `max_retries` are those of each
         request, `max_reconnects` is how often in a row the service may be away when it is asked for the run; 30 are
-        about five minutes. After `max_wait` seconds: `APITimeoutError`; the run goes on. Without `async` a request
-        that is being repeated may run over it. Whatever is raised has `run_id`.
+        about five minutes. After `max_wait` seconds: `APITimeoutError`; the run goes on. With that limit
+        `max_retries` is left to `max_reconnects`. Whatever is raised has `run_id`.
         """
-        watch = RunWatch(self._transport, run_id, for_waiting(options), max_reconnects, max_wait)
-        return self._finish(watch, False, output_schema, raise_on_failure)
-
-    def _finish(
-        self, watch: RunWatch, is_new: bool, output_schema: type[ModelT] | None, raise_on_failure: bool
-    ) -> RunItem | FinishedRun[ModelT]:
-        try:
-            run = watch.until_settled(is_new)
-            if raise_on_failure and is_terminal(run.state) and run.state != "SUCCEEDED":
-                raise RunFailedError(run)
-            return run if output_schema is None else parse_result(run, output_schema)
-        except RunyardError as error:
-            error.run_id = watch.run_id
-            raise
+        with naming_run(run_id):
+            watch = RunWatch(self._transport, for_waiting(options), max_reconnects, max_wait)
+            run = watch.until_settled(run_id, is_new=False)
+            return finish_run(run, output_schema, raise_on_failure)
 
 
 class RunsWithRawResponse:

@@ -11,7 +11,7 @@ import httpx
 
 from .._failure import broken_body
 from .._method import Method
-from .._raw_response import Answer, RawResponse
+from .._raw_response import Answer, RawResponse, read_answer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class StreamingResponse(Answer[T]):
     def parse(self) -> T:
         """What the method itself returns."""
         self.read()
-        return self._read(self.http_response)
+        return read_answer(self.http_response, self._read)
 
     def close(self) -> None:
         """Hangs up."""

@@ -14,9 +14,9 @@ from .._errors import RunyardError, create_api_error
 from .._failure import failed_attempt
 from .._log import log_headers, logger
 from .._options import RequestOptions
-from .._raw_response import RawResponse
+from .._raw_response import RawResponse, read_answer
 from .._redirect import MAX_REDIRECTS, next_hop, origin_of, without_credentials
-from .._request import Call, Prepared, prepare
+from .._request import Call, Prepared, idempotency_key_of, prepare
 from .._retry import is_retryable, retry_delay
 from .._settings import Settings
 from .._sleep import sleep
@@ -35,7 +35,7 @@ class Transport:
 
     def send(self, call: Call, read: Callable[[httpx.Response], T], options: RequestOptions) -> T:
         """What `read` makes of the answer."""
-        return read(self.request(call, options))
+        return read_answer(self.request(call, options), read)
 
     def request(self, call: Call, options: RequestOptions, silence: float | None = None) -> httpx.Response:
         """Sends a request until it succeeds, may not be repeated, or `max_retries` are used up.
@@ -49,7 +49,7 @@ class Transport:
             try:
                 return self._attempt(prepared, silence)
             except RunyardError as error:
-                error.idempotency_key = prepared.idempotency_key
+                error.idempotency_key = idempotency_key_of(prepared)
                 if retry >= prepared.max_retries or not is_retryable(error):
                     raise
                 delay = retry_delay(error, retry)
@@ -66,8 +66,8 @@ class Transport:
                 response = self._exchange(prepared, deadline)
                 if silence is None or not response.is_success:
                     deadline.read(response)
-        except (TimeoutError, httpx.RequestError) as error:
-            raise failed_attempt(error, origin_of(prepared.url), prepared.timeout) from error
+        except (TimeoutError, httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:
+            raise failed_attempt(error, prepared.url, prepared.timeout) from error
         milliseconds = (time.monotonic() - started_at) * 1000
         logger.info("%s: %d in %.0f ms", prepared.name, response.status_code, milliseconds)
         log_headers(prepared.name, response.headers)

@@ -31,92 +31,87 @@ class RunWatch:
     def __init__(
         self,
         transport: Transport,
-        run_id: str,
         options: RequestOptions,
         max_reconnects: int,
         max_wait: float | None,
     ) -> None:
+        """Checks what it is given. The run may be made afterwards."""
         self._transport = transport
-        self.run_id = run_id
-        self._call = Call("GET", f"/agent/runs/{segment(run_id)}")
         self._options = options
         self._timeout = choose_timeout(options.get("timeout"), transport.settings.timeout)
         self._max_reconnects = choose_count(max_reconnects, 0, "max_reconnects")
         self._max_wait = choose_timeout(max_wait, math.inf, "max_wait")
-        self._limit = TimeLimit(self._max_wait)
         self._after = 0
         # Looks to be made before the stream is tried again, and as many the next time that it is refused.
         self._looks_left = 0.0
         self._looks_between = 0.0
 
-    def until_settled(self, is_new: bool) -> RunItem:
+    def until_settled(self, run_id: str, is_new: bool) -> RunItem:
         """The run once it has settled. `is_new`: it was made just now, so there is no need to look first."""
+        look = Call("GET", f"/agent/runs/{segment(run_id)}")
         try:
-            with self._limit:
-                run = None if is_new else self._look()
+            with TimeLimit(self._max_wait) as limit:
+                run = None if is_new else self._look(look, limit)
                 while run is None or not _is_settled(run):
                     if run is not None:
-                        self._limit.sleep(_POLL * (1 - 0.25 * random.random()))
-                    run = self._follow() or self._look()
+                        limit.sleep(_POLL * (1 - 0.25 * random.random()))
+                    self._follow(run_id, limit)
+                    run = self._look(look, limit)
                 return run
         except TimeoutError as error:
-            message = f"Run {self.run_id} has not settled within {self._max_wait:g} s. It goes on."
+            message = f"Run {run_id} has not settled within {self._max_wait:g} s. It goes on."
             raise APITimeoutError(message) from error
 
-    def _look(self) -> RunItem:
+    def _look(self, call: Call, limit: TimeLimit) -> RunItem:
         """Patient: the service may be away for a while, to be updated for example."""
+        # Pauses of the transport would run over the limit; those made here do not.
+        options = self._options if self._max_wait == math.inf else self._once()
         failures = 0
         while True:
             try:
-                return self._transport.send(self._call, _READ, self._in_time(self._options))
+                return self._transport.send(call, _READ, self._in_time(options, limit))
             except RunyardError as error:
                 if not is_retryable(error) or failures >= self._max_reconnects:
                     raise
                 delay = retry_delay(error, failures)
             failures += 1
-            self._limit.sleep(delay)
+            limit.sleep(delay)
 
-    def _follow(self) -> RunItem | None:
-        """Follows the stream as long as the run cannot have settled; the run, when it was looked at meanwhile."""
+    def _follow(self, run_id: str, limit: TimeLimit) -> None:
+        """Follows one connection of the stream until the run may have settled or the connection ends."""
         if self._looks_left > 0:
             self._looks_left -= 1
-            return None
-        place = StreamPlace(run_id=self.run_id, after=self._after, follow=False, max_reconnects=0)
-        stream = RunStream(self._transport, place, self._in_time({**self._options, "max_retries": 0}))
-        with stream, self._limit.over(stream):
-            while (event := self._next(stream)) is not None:
-                if _says_blocked(event) and _is_settled(run := self._look()):
-                    return run
-        return None
-
-    def _next(self, stream: RunStream) -> RunStreamEvent | None:
-        """The next event; None at the end of this connection, whatever ended it."""
+            return
+        place = StreamPlace(run_id=run_id, after=self._after, follow=False, max_reconnects=0)
+        stream = RunStream(self._transport, place, self._in_time(self._once(), limit))
+        pause = 0.0
         try:
-            event = next(stream)
-        except StopIteration:
-            self._looks_between = 0
+            with stream, limit.over(stream):
+                for event in stream:
+                    self._after = getattr(event, "sequence", self._after)
+                    if _says_blocked(event):
+                        # Perhaps long ago: the log may hold many of these, and there is one look for each POLL.
+                        break
         except RunyardError as error:
             if isinstance(error, APIError) and not is_retryable(error):
                 raise
-            self._looks_between = self._looks_after(error, stream)
-        else:
-            self._after = getattr(event, "sequence", self._after)
-            return event
-        self._looks_left = self._looks_between
-        return None
+            pause = self._looks_after(error, stream)
+        self._looks_left = self._looks_between = pause
 
     def _looks_after(self, error: RunyardError, stream: RunStream) -> float:
         """How often to look before the stream is tried again."""
-        connection = stream.connection
-        if connection.has_news:
+        if stream.connection.is_good:
             return 0
-        if not is_retryable(error) or (connection.is_up and connection.is_silent):
+        if not is_retryable(error) or stream.connection.is_held_back:
             # Something in between answers in its place, or holds back what is streamed.
             return math.inf
-        return 0 if connection.is_up else min(self._looks_between * 2 or 1, _MOST_LOOKS_BETWEEN)
+        return min(self._looks_between * 2 or 1, _MOST_LOOKS_BETWEEN)
 
-    def _in_time(self, options: RequestOptions) -> RequestOptions:
-        return {**options, "timeout": self._limit.cut(self._timeout)}
+    def _once(self) -> RequestOptions:
+        return {**self._options, "max_retries": 0}
+
+    def _in_time(self, options: RequestOptions, limit: TimeLimit) -> RequestOptions:
+        return {**options, "timeout": limit.cut(self._timeout)}
 
 
 def _is_settled(run: RunItem) -> bool:

@@ -30,7 +30,7 @@ interface Requests {
 }
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const consumer = createConsumer()
+const consumer = await createConsumer()
 process.on('exit', () => consumer.remove())
 const { folder } = consumer
 symlinkSync(join(root, 'node_modules/oz-agent-sdk'), join(folder, 'node_modules/oz-agent-sdk'))
@@ -116,10 +116,14 @@ function comparePython(): Row[] {
   ]
 }
 
+/** Less than what can be seen has no ratio. */
+const formatRatio = (ours: number, theirs: number): string =>
+  ours < 0.05 || theirs < 0.05 ? '–' : (ours / theirs).toFixed(2)
+
 const lines = (language: string, rows: readonly Row[]): string[] =>
   rows.map(
     ({ what, ours, theirs }) =>
-      `| ${language} | ${what} | ${ours.toFixed(1)} | ${theirs.toFixed(1)} | ${(ours / theirs).toFixed(2)} |`,
+      `| ${language} | ${what} | ${ours.toFixed(1)} | ${theirs.toFixed(1)} | ${formatRatio(ours, theirs)} |`,
   )
 
 const table = [

@@ -17,8 +17,8 @@ export const client: Runyard = new Runyard(options)
 const LARGEST_BUNDLE = 12_000
 
 let consumer: Consumer
-before(() => {
-  consumer = createConsumer(['@types/node', 'undici-types'])
+before(async () => {
+  consumer = await createConsumer(['@types/node', 'undici-types'])
   copyFileSync(new URL('runtimes/strict-project.ts', import.meta.url), join(consumer.folder, 'consumer.ts'))
   writeFileSync(join(consumer.folder, 'consumer.cts'), COMMONJS)
 })

@@ -17,7 +17,7 @@ suite('the library as it is published', { skip: missing('esbuild') }, () => {
   let faults: FaultProcess
 
   before(async () => {
-    consumer = createConsumer(POLYFILLS)
+    consumer = await createConsumer(POLYFILLS)
     // First each program without the library, then those that cannot import it with the one that the project installed.
     const external = ['--external:@runyard/client', '--external:node:*']
     for (const name of ['program', 'worker', 'page', 'polyfill'])

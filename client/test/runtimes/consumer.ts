@@ -13,11 +13,11 @@ export interface Consumer {
 }
 
 /** A project that has installed the library as it would be published, and the named packages of the test tools. */
-export function createConsumer(packages: readonly string[] = []): Consumer {
+export async function createConsumer(packages: readonly string[] = []): Promise<Consumer> {
   const folder = mkdtempSync(join(tmpdir(), 'runyard-consumer-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
-    const archive = packClient(folder)
+    const archive = await packClient(folder)
     const installed = join(folder, 'node_modules/@runyard/client')
     mkdirSync(installed, { recursive: true })
     execFileSync('tar', ['-xzf', archive, '--strip-components=1', '-C', installed])

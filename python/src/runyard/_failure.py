@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import httpx
 
 from ._errors import APIConnectionError, APITimeoutError, RunyardError
@@ -44,6 +42,9 @@ def broken_body(error: httpx.RequestError) -> APIConnectionError:
 def is_timeout(error: BaseException) -> bool:
     """Whether it took too long."""
     if isinstance(error, httpx.ConnectTimeout) and type(error.__cause__).__module__.startswith("aiohttp"):
+        # Only here, where it has been imported already: otherwise it takes a fifth of the whole import.
+        import asyncio
+
         # httpx-aiohttp calls every lost connection that; aiohttp knows better.
         return isinstance(error.__cause__, asyncio.TimeoutError)
     return isinstance(error, (TimeoutError, httpx.TimeoutException))

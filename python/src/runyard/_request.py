@@ -78,6 +78,11 @@ def idempotency_key_of(request: Prepared | httpx.Request) -> str | None:
     return found if request.method == "POST" else None
 
 
+def run_path(run_id: str, rest: str = "") -> str:
+    """`/agent/runs/{run_id}`, and what follows it."""
+    return f"/agent/runs/{segment(run_id)}{rest}"
+
+
 def segment(text: object) -> str:
     """An id as a part of a path. Dots would be steps to another path, and so would nothing at all."""
     if not isinstance(text, str) or text in ("", ".", ".."):

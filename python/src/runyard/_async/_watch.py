@@ -12,7 +12,7 @@ from .._models import RunItem
 from .._options import RequestOptions
 from .._output_schema import is_terminal
 from .._parse import into
-from .._request import Call, segment
+from .._request import Call, run_path
 from .._retry import is_retryable, retry_delay
 from .._settings import choose_count, choose_timeout
 from .._time_limit import AsyncTimeLimit
@@ -47,7 +47,7 @@ class AsyncRunWatch:
 
     async def until_settled(self, run_id: str, is_new: bool) -> RunItem:
         """The run once it has settled. `is_new`: it was made just now, so there is no need to look first."""
-        look = Call("GET", f"/agent/runs/{segment(run_id)}")
+        look = Call("GET", run_path(run_id))
         try:
             async with AsyncTimeLimit(self._max_wait) as limit:
                 run = None if is_new else await self._look(look, limit)

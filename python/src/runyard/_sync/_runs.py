@@ -29,7 +29,7 @@ from .._output_schema import (
 )
 from .._params import CreateRunParams, FollowupParams, ListEventsParams, ListRunsParams
 from .._parse import into, read_text
-from .._request import Call, segment
+from .._request import Call, run_path
 from .._run_list import RunList
 from .._split import for_waiting, split
 from ._run_page import RunPage
@@ -118,7 +118,7 @@ class Runs:
 
     def retrieve(self, run_id: str, **options: Unpack[RequestOptions]) -> RunItem:
         """One run in full."""
-        return self._transport.send(Call("GET", _path(run_id)), into(RunItem), options)
+        return self._transport.send(Call("GET", run_path(run_id)), into(RunItem), options)
 
     def list(self, **params: Unpack[ListRunsParams]) -> RunList:
         """Runs that fit all filters, the latest changed first. Iterated, it goes through all pages."""
@@ -141,23 +141,23 @@ class Runs:
 
     def cancel(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
         """Cancels a run and returns its id. A run that has ended already: `BadRequestError`."""
-        return self._transport.send(Call("POST", f"{_path(run_id)}/cancel"), into(str), options)
+        return self._transport.send(Call("POST", run_path(run_id, "/cancel")), into(str), options)
 
     def interrupt(self, run_id: str, **options: Unpack[RequestOptions]) -> InterruptResponse:
         """Stops what the agent is doing now and keeps the run and its sandbox."""
-        call = Call("POST", f"{_path(run_id)}/interrupt")
+        call = Call("POST", run_path(run_id, "/interrupt"))
         return self._transport.send(call, into(InterruptResponse), options)
 
     def followup(self, run_id: str, **params: Unpack[FollowupParams]) -> RunFollowupResponse:
         """Sends a message to the agent, whatever the run is doing."""
         body, options = split("followup", params, FollowupParams)
-        call = Call("POST", f"{_path(run_id)}/followups", body=body)
+        call = Call("POST", run_path(run_id, "/followups"), body=body)
         return self._transport.send(call, into(RunFollowupResponse), options)
 
     def events(self, run_id: str, **params: Unpack[ListEventsParams]) -> ListEventsResponse:
         """A page of the stored log."""
         fields, options = split("events", params, ListEventsParams)
-        call = Call("GET", f"{_path(run_id)}/events", fields)
+        call = Call("GET", run_path(run_id, "/events"), fields)
         return self._transport.send(call, into(ListEventsResponse), options)
 
     def stream(
@@ -182,11 +182,13 @@ class Runs:
 
     def conversation(self, run_id: str, **options: Unpack[RequestOptions]) -> Conversation:
         """What was said and done, step by step."""
-        return self._transport.send(Call("GET", f"{_path(run_id)}/conversation"), into(Conversation), options)
+        return self._transport.send(
+            Call("GET", run_path(run_id, "/conversation")), into(Conversation), options
+        )
 
     def transcript(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
         """The whole log as JSON Lines."""
-        call = Call("GET", f"{_path(run_id)}/transcript", accept="*/*")
+        call = Call("GET", run_path(run_id, "/transcript"), accept="*/*")
         return self._transport.send(call, read_text, options)
 
     @overload
@@ -265,7 +267,3 @@ class RunsWithStreamingResponse:
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation)
         self.transcript = streaming_method(runs.transcript)
-
-
-def _path(run_id: str) -> str:
-    return f"/agent/runs/{segment(run_id)}"

@@ -17,7 +17,7 @@ from .._hangup import Hangup
 from .._log import logger
 from .._options import RequestOptions
 from .._progress import Progress
-from .._request import Call, segment
+from .._request import Call, run_path
 from .._retry import is_retryable, retry_delay
 from .._sse import ServerSentEvent, ServerSentEventParser
 from ._transport import Transport
@@ -50,7 +50,7 @@ class RunStream:
         self._run_id = place["run_id"]
         # Kept apart from what reads it: a stream that is dropped must be free to go at once.
         self.connection = _Connection(transport)
-        call = Call("GET", f"/agent/runs/{segment(self._run_id)}/events", accept="text/event-stream")
+        call = Call("GET", run_path(self._run_id, "/events"), accept="text/event-stream")
         self._events = _follow(self.connection, call, place, options)
 
     def __iter__(self) -> Self:

@@ -13,7 +13,6 @@ export interface Logger {
 
 /** What the library itself writes to; details are only made when they are wanted. */
 export interface Log {
-  warn(message: string): void
   info(message: string): void
   debug(message: string, detail: () => unknown): void
 }
@@ -27,7 +26,7 @@ export function limitLogger(logger: Logger, level: LogLevel): Log {
       ? (message: string, detail?: () => unknown) =>
           logger[name](`runyard: ${message}`, ...(detail ? [detail()] : []))
       : silent
-  return { warn: at('warn'), info: at('info'), debug: at('debug') }
+  return { info: at('info'), debug: at('debug') }
 }
 
 /** Warnings unless told otherwise. */

@@ -93,7 +93,10 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     assert(holder && other && first_life)
 
     const goOn = await stop(holder)
-    const run = await cluster.api.ended(run_id, 60)
+    const run = await cluster.api.ended(run_id, 60).catch((error) => {
+      goOn()
+      throw error
+    })
     assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2])
     const before = await cluster.api.events(run_id)
     // Frozen by the warden while the run still was its worker's. The log and the file have the time of one machine.

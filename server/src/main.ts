@@ -111,7 +111,10 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       sandbox: worker.backend.name,
       sandbox_description: worker.backend.description,
       database: 'pglite',
-      stop,
+      stop: () => {
+        worker.drain()
+        return stop()
+      },
     }
   } catch (error) {
     await stop()
@@ -167,7 +170,10 @@ export async function startWorkerRole(
       pool: config.pool,
       sandbox: worker.backend.name,
       sandbox_description: worker.backend.description,
-      stop,
+      stop: () => {
+        worker.drain()
+        return stop()
+      },
     }
   } catch (error) {
     await stop()

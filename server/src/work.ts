@@ -117,6 +117,13 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
   live().catch(() => {})
   return {
     backend,
+    /** Call this first when the process is told to stop: what dies from now on was interrupted. */
+    drain() {
+      life.then(
+        (worker) => worker.drain(),
+        () => {},
+      )
+    },
     async stop() {
       stopping.abort()
       await life.then(

@@ -1,7 +1,8 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '../contract/error.ts'
 import type { NewEvent } from '../contract/event.ts'
 import type { Harness, Inbox, Outcome, TurnRun } from '../harness/harness.ts'
-import { type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
+import { type ExecExit, type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 import { toAppError } from '../store/db.ts'
 import { readConversationEvents } from '../store/events.ts'
 import {
@@ -20,12 +21,16 @@ import type { Execution, StopReason, WorkerContext } from './execution.ts'
 import { createInbox } from './inbox.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
 import { prepareSandbox } from './prepare.ts'
+import { judgeDeaths } from './sandbox-deaths.ts'
 import { findUnsupported } from './unsupported.ts'
 
 const INTERRUPTED: Outcome = {
   state: 'BLOCKED',
   status_message: { message: 'Interrupted. Send a follow-up to go on, or cancel the run.' },
 }
+
+/** A signal that was sent to all processes of the service may be heard here a moment after a command died of it. */
+const SIGNAL_MS = 100
 
 /** What may end a turn from outside while the run stays this worker's. */
 type Cut = 'interrupt' | 'budget'
@@ -54,6 +59,15 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     stopping.abort(why)
     // Harnesses obey the signal; this does not depend on it.
     sandbox?.killAll().catch(() => {})
+  }
+  /**
+   * Whether a command died because the service is being stopped: systemd and container engines send their signal to every
+   * process. Then the run is handed back, and what it ran counts as interrupted.
+   */
+  const diedOfStopping = async (exit: ExecExit): Promise<boolean> => {
+    if (!draining && exit.signal !== null) await wait(SIGNAL_MS)
+    if (draining) stop('shutdown')
+    return draining
   }
   const writer = createEventWriter({
     db,
@@ -112,6 +126,7 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       onSandbox: (made) => {
         sandbox = made
         context.warden.watch(made.ref)
+        return judgeDeaths(made, diedOfStopping)
       },
     })
     if ('failure' in prepared) return giveUp(prepared.failure, inbox)
@@ -217,6 +232,8 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       const [run] = await retrying(() => readRuns(db, [lease.run_id]), gone.signal)
       if (run) await live(run)
     } catch (error) {
+      // What the service's own helpers do in the sandbox dies of that signal too.
+      if (draining && error instanceof SandboxFault) stop('shutdown')
       if (!(error instanceof LeaseLost) && !reason()) await fail(error)
     }
     try {

@@ -17,8 +17,8 @@ const SETUP_MINUTES = 30
 export interface PrepareHooks {
   emit: (...events: NewEvent[]) => Promise<void>
   signal: AbortSignal
-  /** Called as soon as there is a sandbox to watch. */
-  onSandbox: (sandbox: Sandbox) => void
+  /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
+  onSandbox: (sandbox: Sandbox) => Sandbox
 }
 
 export type Prepared = { sandbox: Sandbox; cwd: string } | { failure: Outcome }
@@ -69,11 +69,9 @@ export async function prepareSandbox(
   const kept = await reattach(context, lease, run, spec, hooks, steps)
   if (kept) return { sandbox: kept, cwd }
 
-  const sandbox = await steps.run('sandbox', context.backend.name, async () => {
-    const made = await context.backend.create(spec)
-    hooks.onSandbox(made)
-    return made
-  })
+  const sandbox = await steps.run('sandbox', context.backend.name, async () =>
+    hooks.onSandbox(await context.backend.create(spec)),
+  )
   const bare = repositories.length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(context, lease, sandbox, false, hooks.signal)
@@ -139,9 +137,9 @@ async function reattach(
     earlier.host_id === context.settings.host_id
   ) {
     const started = performance.now()
-    const sandbox = await context.backend.attach(spec)
-    if (sandbox) {
-      hooks.onSandbox(sandbox)
+    const attached = await context.backend.attach(spec)
+    if (attached) {
+      const sandbox = hooks.onSandbox(attached)
       await record(context, lease, sandbox, true, hooks.signal)
       await steps.tell('restore', 'the workspace of the attempt before, as it was left', started)
       return sandbox

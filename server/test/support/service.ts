@@ -20,12 +20,15 @@ export interface TestService {
   log(): string
   kill(signal: NodeJS.Signals): Promise<void>
   stop(): Promise<void>
+  exited: Promise<void>
 }
 
 export interface StartOptions {
   data_dir?: string
   env?: Record<string, string>
   sandbox?: string
+  /** The leader of a process group of its own, as the foreground job of a terminal is. */
+  group?: boolean
 }
 
 const leftovers: Array<() => void> = []
@@ -46,10 +49,12 @@ export function spawnRunyard(
   args: readonly string[],
   env: Record<string, string> = {},
   cwd: string = process.cwd(),
+  detached = false,
 ): ChildProcess & { log(): string } {
   const child = spawn(process.execPath, [BIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd,
+    detached,
     env: {
       PATH: process.env.PATH ?? '',
       HOME: temporaryDirectory('home'),
@@ -78,7 +83,7 @@ export async function startService(options: StartOptions = {}): Promise<TestServ
     '--sandbox',
     options.sandbox ?? 'bubblewrap',
   ]
-  const child = spawnRunyard(args, options.env)
+  const child = spawnRunyard(args, options.env, undefined, options.group)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const { stdout, pid } = child
   assert(stdout && pid)
@@ -93,7 +98,7 @@ export async function startService(options: StartOptions = {}): Promise<TestServ
     child.kill(signal)
     await exited
   }
-  return { base_url, api_key, data_dir, pid, log: child.log, kill, stop: () => kill('SIGTERM') }
+  return { base_url, api_key, data_dir, pid, log: child.log, kill, stop: () => kill('SIGTERM'), exited }
 }
 
 /** Plain HTTP with the service's key; `call` throws nothing on error statuses. */

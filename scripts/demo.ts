@@ -116,8 +116,8 @@ const [latest] = (
 if (!latest) await end('The run is not in the list.')
 const run_id = latest?.run_id ?? ''
 await step(
-  'A follow-up to the same run: mend it',
-  ['message', run_id, '--file', 'examples/demo/mend.md', '--wait'],
+  'A follow-up to the same run: fix it',
+  ['message', run_id, '--file', 'examples/demo/fix.md', '--wait'],
   env,
 )
 await step('The run, as anyone can read it', ['get', run_id], env)

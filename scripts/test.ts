@@ -77,7 +77,7 @@ async function runNodeTests(): Promise<void> {
   const stream = run({
     files,
     concurrency: 2,
-    timeout: long ? 3_600_000 : 300_000,
+    timeout: long ? 3_600_000 : 600_000,
     // A connection that the Docker engine leaves open after the last test must not keep a file from ending.
     execArgv: ['--test-force-exit'],
   })

@@ -60,10 +60,14 @@ export class Home {
 }
 
 /** Resolves with what the child has printed once it matches; rejects when the child ends before. */
-export function printedBy(child: ChildProcess, pattern: RegExp): Promise<string> {
+export function printedBy(
+  child: ChildProcess,
+  pattern: RegExp,
+  stream: 'stdout' | 'stderr' = 'stdout',
+): Promise<string> {
   return new Promise((resolve, reject) => {
     let printed = ''
-    child.stdout?.on('data', (chunk: Buffer) => {
+    child[stream]?.on('data', (chunk: Buffer) => {
       printed += chunk
       if (pattern.test(printed)) resolve(printed)
     })

@@ -39,6 +39,8 @@ export function addDevCommand(program: Command): void {
       const { startDev, readConfig } = await loadService()
       const data_dir = options.dataDir === undefined ? readConfig().data_dir : resolve(options.dataDir)
       const known_key = readStoredKey(data_dir)
+      const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
+      if (!options.json) output.note('Starting. The first start makes a database, which takes a few seconds.')
       await runRole(
         () =>
           startDev({
@@ -51,7 +53,6 @@ export function addDevCommand(program: Command): void {
         async (service) => {
           const { base_url, api_key, web_url, sandbox, database } = service
           const file = saveConnection({ base_url, api_key }, data_dir, process.env)
-          const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
           if (options.json) output.json({ base_url, api_key, web_url, sandbox, database })
           else output.write(await describeDev(service, { data_dir, file, output }))
         },

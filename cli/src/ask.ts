@@ -3,10 +3,10 @@ import { cleanText } from './clean-text.ts'
 /** Loaded when a person is asked: most commands ask nobody. */
 const loadPrompts = () => import('@clack/prompts')
 
-/** The person's answer; null when there is none, or Ctrl-C. */
+/** The person's answer, of several lines maybe; null when there is none, or Ctrl-C. */
 export async function askText(question: string, placeholder: string): Promise<string | null> {
-  const { isCancel, text } = await loadPrompts()
-  const answer = await text({ message: cleanText(question), placeholder })
+  const { isCancel, multiline } = await loadPrompts()
+  const answer = await multiline({ message: cleanText(question), placeholder })
   return isCancel(answer) || !answer?.trim() ? null : answer
 }
 

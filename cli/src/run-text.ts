@@ -3,6 +3,7 @@ import type { Colors } from './colors.ts'
 import { oneLine } from './one-line.ts'
 import type { Output } from './output.ts'
 import { formatAge, formatDuration, parseDuration } from './time-text.ts'
+import { hang } from './wrap.ts'
 
 const STATE_COLORS: Partial<Record<string, 'green' | 'red' | 'yellow' | 'cyan' | 'dim'>> = {
   SUCCEEDED: 'green',
@@ -37,7 +38,7 @@ export function describeEnd(run: RunItem, output: Output): string {
   const lines = [
     paint(colors.bold(ENDS[run.state] ?? oneLine(run.state))) + colors.dim(time + figures.join('')),
   ]
-  if (run.status_message) lines.push(indent(run.status_message.message))
+  if (run.status_message) lines.push(`  ${hang(run.status_message.message, 2, output.columns())}`)
   if (run.result !== undefined) lines.push(indent(JSON.stringify(run.result, null, 2)))
   lines.push(colors.dim(`  ${oneLine(run.session_link)}`))
   return lines.join('\n')
@@ -70,7 +71,12 @@ export function describeRun(run: RunItem, output: Output): string {
   const width = Math.max(...shown.map(([name]) => name.length))
   const blocks = [
     colors.bold(oneLine(run.title)),
-    shown.map(([name, value]) => `${colors.dim(name.padEnd(width))}  ${oneLine(value)}`).join('\n'),
+    shown
+      .map(
+        ([name, value]) =>
+          `${colors.dim(name.padEnd(width))}  ${hang(oneLine(value), width + 2, output.columns())}`,
+      )
+      .join('\n'),
     ...section('prompt', run.prompt, colors),
     ...section('artifacts', run.artifacts.map((item) => oneLine(describeArtifact(item))).join('\n'), colors),
     ...section('result', run.result === undefined ? '' : JSON.stringify(run.result, null, 2), colors),

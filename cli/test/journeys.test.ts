@@ -146,7 +146,7 @@ test(
 
     assert.equal((await home.run(['interrupt', run_id])).code, 0)
     const stopped = await watching.ended
-    assert.equal(stopped.code, 1)
+    assert.equal(stopped.code, 5)
     assert.match(stopped.stdout, /\? Waiting for your answer/)
     assert.match(stopped.stderr, new RegExp(`runyard message ${run_id}`))
 

@@ -1,11 +1,11 @@
 import { relative, resolve } from 'node:path'
 import { Runyard, VERSION } from '@runyard/client'
 import { type Command, Option } from 'commander'
-import { wrapAnsi } from 'fast-wrap-ansi'
 import { readStoredKey, saveConnection } from '../connection.ts'
 import { port } from '../option-values.ts'
 import { type Output, openOutput } from '../output.ts'
 import { loadService, runRole } from '../role.ts'
+import { hang } from '../wrap.ts'
 
 type DevService = Awaited<ReturnType<Awaited<ReturnType<typeof loadService>>['startDev']>>
 
@@ -108,10 +108,4 @@ or with curl:
     -d '{"prompt": "${prompt}"}'
 
 `
-}
-
-/** Text wrapped on words, its further lines below its first. */
-function hang(text: string, by: number, columns: number | undefined): string {
-  if (columns === undefined) return text
-  return wrapAnsi(text, Math.max(20, columns - by - 1)).replaceAll('\n', `\n${' '.repeat(by)}`)
 }

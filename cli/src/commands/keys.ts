@@ -52,7 +52,7 @@ export function addKeyCommands(program: Command): void {
     const columns = ['ID', 'NAME', 'ROLE', 'KEY', 'LAST USED', 'STATE'].map((heading) => ({ heading }))
     const rows = keys.map((key) => [
       key.key_id,
-      output.clean(key.name),
+      key.name,
       key.role,
       key.masked,
       key.last_used_at ? formatAge(key.last_used_at.toISOString()) : 'never',

@@ -520,6 +520,7 @@ export interface components {
         };
         EnvironmentConfig: {
             description?: string | null;
+            /** @description The operator says which may run: RUNYARD_IMAGES. Only Docker uses it. */
             docker_image?: string;
             /**
              * @description What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open.

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { AppError } from './contract/error.ts'
+import { isImagePattern } from './contract/image.ts'
 
 const flag = z.enum(['1', 'true', '0', 'false']).transform((value) => value === '1' || value === 'true')
 const whole = (min: number, max: number) =>
@@ -26,6 +27,11 @@ const Variables = z.object({
   RUNYARD_TRUST_PROXY: flag.optional(),
   RUNYARD_SANDBOX: z.enum(['docker', 'bubblewrap', 'host']).optional(),
   RUNYARD_DEFAULT_IMAGE: z.string().min(1).optional(),
+  RUNYARD_IMAGES: z
+    .string()
+    .transform(splitList)
+    .refine((names) => names.every(isImagePattern), 'must be image names, such as node:* or ghcr.io/acme/*')
+    .optional(),
   RUNYARD_ALLOW_WEAK_LIMITS: flag.optional(),
   RUNYARD_EGRESS: z.enum(['none', 'open']).optional(),
   RUNYARD_LOCAL_REPOS: z.string().min(1).optional(),
@@ -69,13 +75,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     host: env.RUNYARD_HOST ?? '127.0.0.1',
     port: env.RUNYARD_PORT ?? 4200,
     public_url: env.RUNYARD_PUBLIC_URL?.replace(/\/+$/, ''),
-    allowed_hosts: (env.RUNYARD_ALLOWED_HOSTS ?? '')
-      .split(',')
-      .map((host) => host.trim().toLowerCase())
-      .filter(Boolean),
+    allowed_hosts: splitList((env.RUNYARD_ALLOWED_HOSTS ?? '').toLowerCase()),
     trust_proxy: env.RUNYARD_TRUST_PROXY ?? false,
     sandbox: env.RUNYARD_SANDBOX,
     default_image: env.RUNYARD_DEFAULT_IMAGE,
+    images: env.RUNYARD_IMAGES,
     allow_weak_limits: env.RUNYARD_ALLOW_WEAK_LIMITS ?? false,
     egress: env.RUNYARD_EGRESS,
     local_repos: env.RUNYARD_LOCAL_REPOS && resolve(env.RUNYARD_LOCAL_REPOS),
@@ -91,6 +95,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       ...(env.RUNYARD_DEFAULT_MODEL ? { default_model: env.RUNYARD_DEFAULT_MODEL } : {}),
     },
   }
+}
+
+function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
 }
 
 /** A provider counts as configured when it has a key or an address of its own. */

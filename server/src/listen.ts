@@ -8,6 +8,7 @@ import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
 import { createApp } from './http/app.ts'
 import type { HttpSettings, Readiness } from './http/context.ts'
+import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import type { Store } from './store/db.ts'
 import { pendingMigrations } from './store/migrate.ts'
@@ -44,6 +45,9 @@ export async function listen(
     version: config.version,
     log_level: config.log_level ?? 'warn',
     default_pool: config.pool,
+    ...(config.images
+      ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }
+      : {}),
     ...(tls ? { tls: { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file) } } : {}),
   }
   if (!isLoopback(config.host) && !tls && !config.trust_proxy) {

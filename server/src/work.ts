@@ -11,6 +11,7 @@ import { createLoop } from './harness/loop.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
 import { chooseBackend } from './sandbox/choose.ts'
+import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { Store } from './store/db.ts'
 import { readInstallation } from './store/leases.ts'
 import { deriveKey } from './store/vault.ts'
@@ -84,6 +85,11 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
       max_idle: config.max_idle,
       seal_key: deriveKey(readSecretKey(data_dir, config.secret_key), 'sealed-values'),
       egress: config.egress ?? 'none',
+      images: {
+        patterns: [...(config.images ?? []), config.default_image ?? DEFAULT_IMAGE],
+        // Whoever starts `dev` has put them there; beside a worker they may be somebody else's.
+        local: embedded && config.images === undefined,
+      },
       ...(config.local_repos ? { local_repos: config.local_repos } : {}),
     },
   }

@@ -567,6 +567,7 @@ class EnvironmentConfig(WireModel):
     name: str
     description: str | None = None
     docker_image: str | None = None
+    """The operator says which may run: RUNYARD_IMAGES. Only Docker uses it."""
     github_repos: list[EnvironmentConfigGithubRepo] | None = None
     repositories: list[EnvironmentRepository] | None = None
     setup_commands: list[str] | None = None

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { normalizeImage } from './image.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Timestamp } from './timestamp.ts'
 
@@ -63,7 +64,9 @@ export const EnvironmentConfig = z
       .string()
       .max(512)
       .regex(/^[a-z0-9][A-Za-z0-9._/:@-]*$/, 'must be an image name')
-      .optional(),
+      .refine((name) => normalizeImage(name) !== null, 'must be an image name')
+      .optional()
+      .meta({ description: 'The operator says which may run: RUNYARD_IMAGES. Only Docker uses it.' }),
     github_repos: z
       .array(
         z.object({

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Blobs } from '../blobs/blobs.ts'
+import type { ImagePolicy } from '../contract/image.ts'
 import type { Actor } from '../store/api-keys.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
@@ -27,6 +28,8 @@ export interface HttpSettings {
   log_level: string
   /** Default pool of runs whose config names none. */
   default_pool: string
+  /** Images that environments may name, where this process was told; the worker has the last word. */
+  images?: ImagePolicy
   tls?: { cert: Buffer; key: Buffer }
 }
 

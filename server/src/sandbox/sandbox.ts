@@ -40,8 +40,10 @@ export const DEFAULT_LIMITS: SandboxLimits = {
 export interface SandboxSpec {
   run_id: string
   attempt: number
-  /** Container image; only Docker uses it. Absent: the backend's default. */
+  /** Container image, by its full name; only Docker uses it. Absent: the backend's default. */
   image?: string
+  /** The image may be pulled when it is not there; the default image always may. */
+  pull?: boolean
   limits: SandboxLimits
   egress: EgressPolicy
   /** Set for every command; must hold no secret of the service. */
@@ -177,6 +179,11 @@ export interface SandboxBackend {
 /** The sandbox itself failed (engine away, disk full, killed from outside): ours, not the caller's. */
 export class SandboxFault extends Error {
   override name = 'SandboxFault'
+}
+
+/** The image a spec names cannot be used: its caller's choice, not a fault. The message goes on from the image's name. */
+export class SandboxImageError extends Error {
+  override name = 'SandboxImageError'
 }
 
 /** Any failure below a backend's interface as the one its callers expect. */

@@ -1,7 +1,14 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { NewEvent } from '../contract/event.ts'
+import { imageRefusal, judgeImage, normalizeImage } from '../contract/image.ts'
 import type { Outcome } from '../harness/harness.ts'
-import { DEFAULT_LIMITS, type EgressPolicy, type Sandbox, type SandboxSpec } from '../sandbox/sandbox.ts'
+import {
+  DEFAULT_LIMITS,
+  type EgressPolicy,
+  type Sandbox,
+  SandboxImageError,
+  type SandboxSpec,
+} from '../sandbox/sandbox.ts'
 import { findEnvironment, markSetup } from '../store/environments.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
@@ -53,10 +60,12 @@ export async function prepareSandbox(
       'The environment needs the network; the operator allows it with RUNYARD_EGRESS=open.',
     )
   }
+  const image = imageOf(config, context)
+  if (image === null) return refuse('feature_not_available', imageRefusal(config.docker_image ?? ''))
   const spec: SandboxSpec = {
     run_id: run.run_id,
     attempt: lease.attempt,
-    ...(config.docker_image ? { image: config.docker_image } : {}),
+    ...image,
     limits: limitsOf(config),
     egress,
     env: { ...AGENT_ENV, ...variables },
@@ -66,12 +75,19 @@ export async function prepareSandbox(
   const cwd = workingDirectory(config)
   const repositories = repositoriesOf(config)
 
-  const kept = await reattach(context, lease, run, spec, hooks, steps)
-  if (kept) return { sandbox: kept, cwd }
-
-  const sandbox = await steps.run('sandbox', context.backend.name, async () =>
-    hooks.onSandbox(await context.backend.create(spec)),
-  )
+  let sandbox: Sandbox
+  try {
+    const kept = await reattach(context, lease, run, spec, hooks, steps)
+    if (kept) return { sandbox: kept, cwd }
+    sandbox = await steps.run('sandbox', context.backend.name, async () =>
+      hooks.onSandbox(await context.backend.create(spec)),
+    )
+  } catch (error) {
+    if (!(error instanceof SandboxImageError)) throw error
+    context.log.warn({ err: error, ...lease }, 'The image of the environment cannot be used.')
+    if (environment) await retrying(() => markSetup(db, environment.uid, true), hooks.signal)
+    return refuse('environment_setup_failed', `The image ${config.docker_image} ${error.message}.`)
+  }
   const bare = repositories.length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(context, lease, sandbox, false, hooks.signal)
@@ -179,6 +195,17 @@ function egressOf(config: EnvironmentConfig, context: WorkerContext): EgressPoli
   if (config.egress) return config.egress
   const clones = repositoriesOf(config).some((repository) => repository.url)
   return clones || !context.backend.capabilities.egress.includes('none') ? 'open' : 'none'
+}
+
+/** The image the environment names, in full; `null` when it may not run here. */
+function imageOf(
+  { docker_image }: EnvironmentConfig,
+  { backend, settings }: WorkerContext,
+): Pick<SandboxSpec, 'image' | 'pull'> | null {
+  if (!docker_image || backend.name !== 'docker') return {}
+  const image = normalizeImage(docker_image)
+  const verdict = judgeImage(docker_image, settings.images)
+  return image === null || verdict === null ? null : { image, pull: verdict === 'pull' }
 }
 
 /** The agent starts in the repository when there is exactly one. */

@@ -11,6 +11,13 @@ const whole = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max))
 
+const number = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?$/, `must be a number from ${min} to ${max}`)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+
 /** Every environment variable the service reads; `docs/configuration.md` says the same. */
 const Variables = z.object({
   DATABASE_URL: z
@@ -36,6 +43,11 @@ const Variables = z.object({
   RUNYARD_SLOTS: whole(1, 1_000).optional(),
   RUNYARD_GRACE_SECONDS: whole(0, 3_600).optional(),
   RUNYARD_MAX_IDLE_SANDBOXES: whole(0, 10_000).optional(),
+  RUNYARD_MAX_MEMORY_MB: whole(64, 1_048_576).optional(),
+  RUNYARD_MAX_PIDS: whole(16, 32_768).optional(),
+  RUNYARD_MAX_CPUS: number(0.1, 256).optional(),
+  RUNYARD_MAX_DISK_MB: whole(64, 16_777_216).optional(),
+  RUNYARD_MAX_SETUP_MINUTES: whole(1, 240).optional(),
   RUNYARD_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   RUNYARD_DEFAULT_MODEL: z.string().min(1).optional(),
   OPENAI_API_KEY: z.string().min(1).optional(),
@@ -83,6 +95,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     slots: env.RUNYARD_SLOTS ?? 8,
     grace_ms: (env.RUNYARD_GRACE_SECONDS ?? 10) * 1_000,
     max_idle: env.RUNYARD_MAX_IDLE_SANDBOXES ?? 20,
+    limit_maxima: {
+      memory_mb: env.RUNYARD_MAX_MEMORY_MB ?? 8_192,
+      pids: env.RUNYARD_MAX_PIDS ?? 4_096,
+      cpus: env.RUNYARD_MAX_CPUS ?? 8,
+      disk_mb: env.RUNYARD_MAX_DISK_MB ?? 51_200,
+      setup_minutes: env.RUNYARD_MAX_SETUP_MINUTES ?? 60,
+    },
     log_level: env.RUNYARD_LOG_LEVEL,
     models: {
       ...provider('openai', env.OPENAI_API_KEY, env.OPENAI_BASE_URL),

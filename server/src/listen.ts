@@ -44,6 +44,7 @@ export async function listen(
     version: config.version,
     log_level: config.log_level ?? 'warn',
     default_pool: config.pool,
+    limit_maxima: config.limit_maxima,
     ...(tls ? { tls: { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file) } } : {}),
   }
   if (!isLoopback(config.host) && !tls && !config.trust_proxy) {

@@ -84,6 +84,7 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
       max_idle: config.max_idle,
       seal_key: deriveKey(readSecretKey(data_dir, config.secret_key), 'sealed-values'),
       egress: config.egress ?? 'none',
+      limit_maxima: config.limit_maxima,
       ...(config.local_repos ? { local_repos: config.local_repos } : {}),
     },
   }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Blobs } from '../blobs/blobs.ts'
+import type { LimitMaxima } from '../contract/limits.ts'
 import type { Actor } from '../store/api-keys.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
@@ -27,6 +28,8 @@ export interface HttpSettings {
   log_level: string
   /** Default pool of runs whose config names none. */
   default_pool: string
+  /** The most that environments may ask for. */
+  limit_maxima: LimitMaxima
   tls?: { cert: Buffer; key: Buffer }
 }
 

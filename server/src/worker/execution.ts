@@ -1,4 +1,5 @@
 import type { Blobs } from '../blobs/blobs.ts'
+import type { LimitMaxima } from '../contract/limits.ts'
 import type { Harness } from '../harness/harness.ts'
 import type { EgressPolicy, SandboxBackend, SandboxRef } from '../sandbox/sandbox.ts'
 import type { Store } from '../store/db.ts'
@@ -47,6 +48,8 @@ export interface WorkerSettings {
   seal_key: Buffer
   /** The widest egress an environment may ask for. */
   egress: EgressPolicy
+  /** The most that environments may ask for. */
+  limit_maxima: LimitMaxima
   /** Local repositories lie below this folder; absent: there are none. */
   local_repos?: string
 }

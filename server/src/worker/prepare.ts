@@ -1,5 +1,6 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { NewEvent } from '../contract/event.ts'
+import { findExcess, type LimitMaxima } from '../contract/limits.ts'
 import type { Outcome } from '../harness/harness.ts'
 import { DEFAULT_LIMITS, type EgressPolicy, type Sandbox, type SandboxSpec } from '../sandbox/sandbox.ts'
 import { findEnvironment, markSetup } from '../store/environments.ts'
@@ -53,11 +54,14 @@ export async function prepareSandbox(
       'The environment needs the network; the operator allows it with RUNYARD_EGRESS=open.',
     )
   }
+  const excess = findExcess(config.limits, context.settings.limit_maxima)
+  if (excess)
+    return refuse('feature_not_available', `The environment asks for more than is allowed: ${excess}.`)
   const spec: SandboxSpec = {
     run_id: run.run_id,
     attempt: lease.attempt,
     ...(config.docker_image ? { image: config.docker_image } : {}),
-    limits: limitsOf(config),
+    limits: limitsOf(config, context.settings.limit_maxima),
     egress,
     env: { ...AGENT_ENV, ...variables },
     folders: ['artifacts', 'attachments'],
@@ -94,8 +98,9 @@ async function setUp(
   steps: SetupSteps,
   stopping: AbortSignal,
 ): Promise<string | null> {
-  const { local_repos } = context.settings
-  const deadline = AbortSignal.timeout((config.limits?.setup_minutes ?? SETUP_MINUTES) * 60_000)
+  const { local_repos, limit_maxima } = context.settings
+  const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
+  const deadline = AbortSignal.timeout(setup_minutes * 60_000)
   const signal = AbortSignal.any([stopping, deadline])
   try {
     for (const repository of repositoriesOf(config)) {
@@ -189,12 +194,18 @@ function workingDirectory(config: EnvironmentConfig): string {
   return only && more.length === 0 ? `/workspace/${directoryOf(only)}` : '/workspace'
 }
 
-function limitsOf({ limits }: EnvironmentConfig): SandboxSpec['limits'] {
+/** What the environment names; of what it does not, the default, or the operator's maximum where that is lower. */
+function limitsOf({ limits }: EnvironmentConfig, maxima: LimitMaxima): SandboxSpec['limits'] {
+  const MiB = 1024 ** 2
   return {
-    ...DEFAULT_LIMITS,
-    ...(limits?.memory_mb ? { memory_bytes: limits.memory_mb * 1024 ** 2 } : {}),
-    ...(limits?.pids ? { pids: limits.pids } : {}),
-    ...(limits?.cpus ? { cpus: limits.cpus } : {}),
+    memory_bytes: limits?.memory_mb
+      ? limits.memory_mb * MiB
+      : Math.min(DEFAULT_LIMITS.memory_bytes, maxima.memory_mb * MiB),
+    pids: limits?.pids ?? Math.min(DEFAULT_LIMITS.pids, maxima.pids),
+    cpus: limits?.cpus ?? Math.min(DEFAULT_LIMITS.cpus, maxima.cpus),
+    disk_bytes: limits?.disk_mb
+      ? limits.disk_mb * MiB
+      : Math.min(DEFAULT_LIMITS.disk_bytes, maxima.disk_mb * MiB),
   }
 }
 

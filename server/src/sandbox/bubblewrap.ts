@@ -20,15 +20,18 @@ import {
   killControlGroup,
   limitsHold,
   makeControlGroup,
+  membersOf,
   removeControlGroup,
   thawControlGroup,
 } from './control-group.ts'
+import { measureDisk } from './disk-usage.ts'
 import { isEmptyFolder } from './empty-folder.ts'
 import { type RunningCommand, superviseExec } from './exec-handle.ts'
 import { makeFileOperations } from './file-operations.ts'
-import { isMarkedBy, makeMarker, readArguments, signalTree } from './process-tree.ts'
+import { findTree, isMarkedBy, makeMarker, readArguments, signalTree } from './process-tree.ts'
 import {
   DEFAULT_LIMITS,
+  type DiskUsage,
   type ExecHandle,
   type ExecOptions,
   requireEgress,
@@ -81,6 +84,7 @@ class Bubblewrap implements SandboxBackend {
   readonly name = 'bubblewrap'
   readonly capabilities: SandboxCapabilities
   readonly description: string
+  readonly storage: string
   readonly #host: BubblewrapHost
   readonly #records: SandboxRecords<Details>
   readonly #installation_id: string
@@ -91,6 +95,7 @@ class Bubblewrap implements SandboxBackend {
   constructor(host: BubblewrapHost, records: SandboxRecords<Details>, installation_id: string) {
     this.#host = host
     this.#records = records
+    this.storage = records.root
     this.#installation_id = installation_id
     this.#place = createHash('sha256').update(records.root).digest('hex').slice(0, 12)
     const limits = limitsHold(this.#groups) ? 'hard' : 'weak'
@@ -265,6 +270,7 @@ class Bubblewrap implements SandboxBackend {
       exec: (options) => exec(options, { ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
       isEmpty: (folder) => isEmptyFolder(join(this.#places(record.id).workspace, folder)),
+      usage: (signal) => this.#usage(record, signal),
       killAll: () => this.kill(ref),
       destroy: () => this.destroy(ref),
     }
@@ -310,6 +316,17 @@ class Bubblewrap implements SandboxBackend {
     } finally {
       closeSync(seccomp)
     }
+  }
+
+  async #usage(record: SandboxRecord<Details>, signal?: AbortSignal): Promise<DiskUsage> {
+    const { workspace, home, tmp } = this.#places(record.id)
+    const { group } = record.details
+    return measureDisk({
+      directories: [workspace, home, tmp],
+      pids: group ? membersOf(group) : findTree(this.#isProcessOf(record)),
+      ...(this.#host.root ? {} : { bwrap: this.#host.bwrap }),
+      ...(signal ? { signal } : {}),
+    })
   }
 
   /** Ends the processes of the record's owner and of all before it. */

@@ -4,6 +4,7 @@ import { makeOwnedArchive } from './docker-archive.ts'
 import { DockerContainer } from './docker-container.ts'
 import { ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
 import { requireImage } from './docker-image.ts'
+import { findStorage, measureVolumes } from './docker-usage.ts'
 import { makeFileOperations } from './file-operations.ts'
 import {
   type ExecHandle,
@@ -64,7 +65,7 @@ export async function openDocker(options: DockerOptions): Promise<SandboxBackend
   }
   if (options.pull_limit_ms !== undefined)
     await requireImage(docker, options.default_image ?? DEFAULT_IMAGE, options.pull_limit_ms, options.onPull)
-  return new DockerBackend(docker, options)
+  return Object.assign(new DockerBackend(docker, options), await findStorage(docker))
 }
 
 class DockerBackend implements SandboxBackend {
@@ -195,6 +196,14 @@ class DockerBackend implements SandboxBackend {
       workspace: '/workspace',
       exec: (options) => exec(options, { ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
+      usage: (signal) =>
+        measureVolumes({
+          docker: this.#docker,
+          container,
+          volumes: new Map(mountsOf(ref).map(({ Source, Target }) => [Source, Target])),
+          exec: (options) => exec(options, {}),
+          ...(signal ? { signal } : {}),
+        }),
       killAll: () => inside.killAll(),
       destroy: () => this.destroy(ref),
     }

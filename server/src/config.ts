@@ -43,6 +43,7 @@ const Variables = z.object({
   RUNYARD_SLOTS: whole(1, 1_000).optional(),
   RUNYARD_GRACE_SECONDS: whole(0, 3_600).optional(),
   RUNYARD_MAX_IDLE_SANDBOXES: whole(0, 10_000).optional(),
+  RUNYARD_MIN_FREE_PERCENT: whole(0, 100).optional(),
   RUNYARD_MAX_MEMORY_MB: whole(64, 1_048_576).optional(),
   RUNYARD_MAX_PIDS: whole(16, 32_768).optional(),
   RUNYARD_MAX_CPUS: number(0.1, 256).optional(),
@@ -95,6 +96,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     slots: env.RUNYARD_SLOTS ?? 8,
     grace_ms: (env.RUNYARD_GRACE_SECONDS ?? 10) * 1_000,
     max_idle: env.RUNYARD_MAX_IDLE_SANDBOXES ?? 20,
+    min_free_percent: env.RUNYARD_MIN_FREE_PERCENT ?? 10,
     limit_maxima: {
       memory_mb: env.RUNYARD_MAX_MEMORY_MB ?? 8_192,
       pids: env.RUNYARD_MAX_PIDS ?? 4_096,

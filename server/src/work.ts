@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { openDiskBlobs } from './blobs/disk.ts'
+import { readDiskSpace } from './blobs/disk-space.ts'
 import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
@@ -17,6 +18,7 @@ import { deriveKey } from './store/vault.ts'
 import type { Watch } from './store/watch.ts'
 import type { WardenArguments } from './warden-process.ts'
 import { startBeats } from './worker/beat.ts'
+import { createDiskGuard } from './worker/disk-guard.ts'
 import { recoverRuns } from './worker/sweep.ts'
 import { spawnWarden } from './worker/warden.ts'
 import { startWorker, type WorkerHandle, type WorkerOptions } from './worker/worker.ts'
@@ -68,7 +70,17 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
     warden.died.catch((error: Error) => onLost(error.message))
     return warden
   }
+  const { storage } = backend
+  const disk = createDiskGuard({
+    readSpace: async () => ({
+      data: await readDiskSpace(data_dir),
+      sandboxes: storage ? await readDiskSpace(storage) : null,
+    }),
+    min_free_percent: config.min_free_percent,
+    log,
+  })
   const context = {
+    disk,
     store,
     watch,
     blobs: openDiskBlobs(join(data_dir, 'blobs')),

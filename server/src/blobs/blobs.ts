@@ -1,5 +1,15 @@
 import type { Readable } from 'node:stream'
 
+/** What is left of a file system. */
+export interface DiskSpace {
+  /** For who is not root. */
+  free_bytes: number
+  /** `null` where files are not counted. */
+  free_files: number | null
+  /** Of bytes or of files, whichever is scarcer. */
+  free_percent: number
+}
+
 /**
  * Files of runs: artifacts, attachments, snapshots. Keys are made by the service: segments of `[A-Za-z0-9._-]`
  * separated by `/`, none of them `.` or `..`; anything else throws.

@@ -2,7 +2,13 @@ import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { NewEvent } from '../contract/event.ts'
 import { findExcess, type LimitMaxima } from '../contract/limits.ts'
 import type { Outcome } from '../harness/harness.ts'
-import { DEFAULT_LIMITS, type EgressPolicy, type Sandbox, type SandboxSpec } from '../sandbox/sandbox.ts'
+import {
+  DEFAULT_LIMITS,
+  type EgressPolicy,
+  type Sandbox,
+  type SandboxLimits,
+  type SandboxSpec,
+} from '../sandbox/sandbox.ts'
 import { findEnvironment, markSetup } from '../store/environments.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
@@ -18,8 +24,10 @@ const SETUP_MINUTES = 30
 export interface PrepareHooks {
   emit: (...events: NewEvent[]) => Promise<void>
   signal: AbortSignal
+  /** Aborted when the sandbox holds more than it may: no further step begins. */
+  overfull: AbortSignal
   /** Called as soon as there is a sandbox to watch. */
-  onSandbox: (sandbox: Sandbox) => void
+  onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => void
 }
 
 export type Prepared = { sandbox: Sandbox; cwd: string } | { failure: Outcome }
@@ -75,13 +83,13 @@ export async function prepareSandbox(
 
   const sandbox = await steps.run('sandbox', context.backend.name, async () => {
     const made = await context.backend.create(spec)
-    hooks.onSandbox(made)
+    hooks.onSandbox(made, spec.limits)
     return made
   })
   const bare = repositories.length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(context, lease, sandbox, false, hooks.signal)
-  const failure = await setUp(context, config, sandbox, steps, hooks.signal)
+  const failure = await setUp(context, config, sandbox, steps, hooks)
   if (environment && !bare) {
     await retrying(() => markSetup(db, environment.uid, failure !== null), hooks.signal)
   }
@@ -96,12 +104,12 @@ async function setUp(
   config: EnvironmentConfig,
   sandbox: Sandbox,
   steps: SetupSteps,
-  stopping: AbortSignal,
+  { signal: stopping, overfull }: PrepareHooks,
 ): Promise<string | null> {
   const { local_repos, limit_maxima } = context.settings
   const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
   const deadline = AbortSignal.timeout(setup_minutes * 60_000)
-  const signal = AbortSignal.any([stopping, deadline])
+  const signal = AbortSignal.any([stopping, overfull, deadline])
   try {
     for (const repository of repositoriesOf(config)) {
       await fetchRepository({ repository, sandbox, steps, signal, local_repos })
@@ -146,7 +154,7 @@ async function reattach(
     const started = performance.now()
     const sandbox = await context.backend.attach(spec)
     if (sandbox) {
-      hooks.onSandbox(sandbox)
+      hooks.onSandbox(sandbox, spec.limits)
       await record(context, lease, sandbox, true, hooks.signal)
       await steps.tell('restore', 'the workspace of the attempt before, as it was left', started)
       return sandbox
@@ -195,7 +203,7 @@ function workingDirectory(config: EnvironmentConfig): string {
 }
 
 /** What the environment names; of what it does not, the default, or the operator's maximum where that is lower. */
-function limitsOf({ limits }: EnvironmentConfig, maxima: LimitMaxima): SandboxSpec['limits'] {
+function limitsOf({ limits }: EnvironmentConfig, maxima: LimitMaxima): SandboxLimits {
   const MiB = 1024 ** 2
   return {
     memory_bytes: limits?.memory_mb

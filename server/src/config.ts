@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { AppError } from './contract/error.ts'
 
+const MiB = 1024 ** 2
 const flag = z.enum(['1', 'true', '0', 'false']).transform((value) => value === '1' || value === 'true')
 const whole = (min: number, max: number) =>
   z
@@ -44,6 +45,8 @@ const Variables = z.object({
   RUNYARD_GRACE_SECONDS: whole(0, 3_600).optional(),
   RUNYARD_MAX_IDLE_SANDBOXES: whole(0, 10_000).optional(),
   RUNYARD_MIN_FREE_PERCENT: whole(0, 100).optional(),
+  RUNYARD_MAX_RUN_FILES_MB: whole(1, 1_048_576).optional(),
+  RUNYARD_MAX_FILES_MB: whole(1, 1_073_741_824).optional(),
   RUNYARD_MAX_MEMORY_MB: whole(64, 1_048_576).optional(),
   RUNYARD_MAX_PIDS: whole(16, 32_768).optional(),
   RUNYARD_MAX_CPUS: number(0.1, 256).optional(),
@@ -97,6 +100,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     grace_ms: (env.RUNYARD_GRACE_SECONDS ?? 10) * 1_000,
     max_idle: env.RUNYARD_MAX_IDLE_SANDBOXES ?? 20,
     min_free_percent: env.RUNYARD_MIN_FREE_PERCENT ?? 10,
+    max_run_files_bytes: (env.RUNYARD_MAX_RUN_FILES_MB ?? 1_024) * MiB,
+    max_files_bytes: env.RUNYARD_MAX_FILES_MB && env.RUNYARD_MAX_FILES_MB * MiB,
     limit_maxima: {
       memory_mb: env.RUNYARD_MAX_MEMORY_MB ?? 8_192,
       pids: env.RUNYARD_MAX_PIDS ?? 4_096,
@@ -121,3 +126,9 @@ function provider<N extends string>(name: N, api_key: string | undefined, base_u
     [K in N]?: { api_key?: string; base_url?: string }
   }
 }
+
+/** How blobs are limited on the disk of the data directory. */
+export const blobLimitsOf = (config: Pick<Config, 'min_free_percent' | 'max_files_bytes'>) => ({
+  min_free_percent: config.min_free_percent,
+  ...(config.max_files_bytes ? { max_bytes: config.max_files_bytes } : {}),
+})

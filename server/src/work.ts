@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { openDiskBlobs } from './blobs/disk.ts'
 import { readDiskSpace } from './blobs/disk-space.ts'
-import type { Config } from './config.ts'
+import { blobLimitsOf, type Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
 import { createLoop } from './harness/loop.ts'
@@ -83,7 +83,7 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
     disk,
     store,
     watch,
-    blobs: openDiskBlobs(join(data_dir, 'blobs')),
+    blobs: openDiskBlobs(join(data_dir, 'blobs'), blobLimitsOf(config)),
     backend,
     harnesses: new Map([loop, runbook].map((harness) => [harness.name, harness])),
     default_harness: models.configured ? loop.name : runbook.name,
@@ -97,6 +97,7 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
       seal_key: deriveKey(readSecretKey(data_dir, config.secret_key), 'sealed-values'),
       egress: config.egress ?? 'none',
       limit_maxima: config.limit_maxima,
+      max_run_files_bytes: config.max_run_files_bytes,
       ...(config.local_repos ? { local_repos: config.local_repos } : {}),
     },
   }

@@ -15,10 +15,18 @@ export interface DiskSpace {
  * separated by `/`, none of them `.` or `..`; anything else throws.
  */
 export interface Blobs {
-  /** Stores the whole stream or nothing; replaces what is there. Returns its size in bytes. */
+  /**
+   * Stores the whole stream or nothing; replaces what is there. Returns its size in bytes. Throws `BlobsFull` when there is
+   * no room.
+   */
   put(key: string, data: Readable | Uint8Array): Promise<number>
   /** `null` when there is none. The caller consumes or destroys the stream. */
   get(key: string): Promise<Readable | null>
   /** Idempotent. */
   delete(key: string): Promise<void>
+}
+
+/** Nothing more is stored for now; the message says to people why. */
+export class BlobsFull extends Error {
+  override name = 'BlobsFull'
 }

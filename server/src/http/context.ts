@@ -30,6 +30,8 @@ export interface HttpSettings {
   default_pool: string
   /** The most that environments may ask for. */
   limit_maxima: LimitMaxima
+  /** What one run may keep: attachments and artifacts. */
+  max_run_files_bytes: number
   tls?: { cert: Buffer; key: Buffer }
 }
 

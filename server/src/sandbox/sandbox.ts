@@ -133,6 +133,8 @@ export interface Sandbox {
   exec(options: ExecOptions): ExecHandle
   /** At most `max_bytes` (default 10 MiB); a larger or missing file throws `SandboxFileError`. */
   readFile(path: string, options?: { max_bytes?: number }): Promise<Buffer>
+  /** The same as a stream, which fails like that; for files that need not be in memory as a whole. */
+  openFile(path: string, options: { max_bytes: number }): Readable
   /** Creates parent directories; replaces what is there. */
   writeFile(path: string, data: string | Uint8Array, options?: { mode?: number }): Promise<void>
   /** Names and kinds of one directory, sorted by name; not recursive. */

@@ -179,7 +179,7 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       // A cut that nobody asks for any more: the order was read twice. The turn goes on from the log.
       if (cut === 'interrupt' && !(await retrying(() => acknowledgeInterrupt(db, lease), gone.signal)))
         continue
-      if (worked) await collectArtifacts(context, lease, place.sandbox, stopping.signal)
+      if (worked) await collectArtifacts(context, lease, place.sandbox, { emit, signal: stopping.signal })
       worked = false
       if (await finish(endingOf(cut, outcome, budget))) return
       await inbox.take()

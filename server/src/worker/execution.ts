@@ -61,6 +61,8 @@ export interface WorkerSettings {
   egress: EgressPolicy
   /** The most that environments may ask for. */
   limit_maxima: LimitMaxima
+  /** What one run may keep: attachments and artifacts. */
+  max_run_files_bytes: number
   /** Local repositories lie below this folder; absent: there are none. */
   local_repos?: string
 }

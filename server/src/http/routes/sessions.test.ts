@@ -22,6 +22,7 @@ test('the cookie is secure, and says so by its name, where the service is reache
     log_level: 'silent',
     default_pool: 'default',
     limit_maxima: readConfig({}).limit_maxima,
+    max_run_files_bytes: 0,
   }
   const store = await openPglite()
   const app = createApp({

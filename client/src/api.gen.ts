@@ -531,8 +531,11 @@ export interface components {
                 owner: string;
                 repo: string;
             }[];
+            /** @description What a run may use, up to the maxima that the operator has set. */
             limits?: {
                 cpus?: number;
+                /** @description What workspace, home and temporary files may take up together, in MiB; default 10240. A run that takes more is ended. */
+                disk_mb?: number;
                 memory_mb?: number;
                 pids?: number;
                 setup_minutes?: number;

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openDiskBlobs } from './blobs/disk.ts'
-import type { Config } from './config.ts'
+import { readDiskSpace } from './blobs/disk-space.ts'
+import { blobLimitsOf, type Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
 import { createApp } from './http/app.ts'
@@ -48,6 +49,8 @@ export async function listen(
     ...(config.images
       ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }
       : {}),
+    limit_maxima: config.limit_maxima,
+    max_run_files_bytes: config.max_run_files_bytes,
     ...(tls ? { tls: { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file) } } : {}),
   }
   if (!isLoopback(config.host) && !tls && !config.trust_proxy) {
@@ -59,9 +62,9 @@ export async function listen(
   const app = createApp({
     store,
     watch,
-    blobs: openDiskBlobs(join(config.data_dir, 'blobs')),
+    blobs: openDiskBlobs(join(config.data_dir, 'blobs'), blobLimitsOf(config)),
     settings,
-    readiness: () => readiness(store, backend),
+    readiness: () => readiness(store, backend, config),
   })
   try {
     await app.listen({ host: config.host, port: config.port })
@@ -80,7 +83,11 @@ export async function listen(
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || host.startsWith('127.')
 
-async function readiness(store: Store, backend: SandboxBackend | undefined): Promise<Readiness> {
+async function readiness(
+  store: Store,
+  backend: SandboxBackend | undefined,
+  { data_dir, min_free_percent }: Config,
+): Promise<Readiness> {
   const database = { kind: store.kind, reachable: false, migrated: false }
   let live_workers = 0
   try {
@@ -90,12 +97,23 @@ async function readiness(store: Store, backend: SandboxBackend | undefined): Pro
   } catch {
     // What is false says what is wrong; the log of the database has the rest.
   }
+  const disks = [data_dir, ...(backend?.storage ? [backend.storage] : [])]
+  const free = Math.min(...(await Promise.all(disks.map(freePercentOf))))
   return {
+    // Not the disk: what reads, cancels and queues works without room, and no other process would have more.
     ready: database.reachable && database.migrated,
     database,
+    disk: { free_percent: Math.round(free * 10) / 10, min_free_percent, enough: free >= min_free_percent },
     live_workers,
     ...(backend
       ? { sandbox: { backend: backend.name, description: backend.description, ...backend.capabilities } }
       : {}),
   }
 }
+
+/** 100 where it cannot be told: then nothing is refused either. */
+const freePercentOf = (directory: string): Promise<number> =>
+  readDiskSpace(directory).then(
+    ({ free_percent }) => free_percent,
+    () => 100,
+  )

@@ -126,9 +126,13 @@ class EnvironmentConfigGithubRepo(WireModel):
 
 
 class EnvironmentConfigLimits(WireModel):
+    """What a run may use, up to the maxima that the operator has set."""
+
     memory_mb: int | None = None
     pids: int | None = None
     cpus: float | None = None
+    disk_mb: int | None = None
+    """What workspace, home and temporary files may take up together, in MiB; default 10240. A run that takes more is ended."""
     setup_minutes: float | None = None
 
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { normalizeImage } from './image.ts'
+import { EnvironmentLimits } from './limits.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Timestamp } from './timestamp.ts'
 
@@ -86,14 +87,9 @@ export const EnvironmentConfig = z
       description:
         'What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open.',
     }),
-    limits: z
-      .object({
-        memory_mb: z.int().min(64).max(1_048_576).optional(),
-        pids: z.int().min(16).max(32_768).optional(),
-        cpus: z.number().min(0.1).max(256).optional(),
-        setup_minutes: z.number().positive().max(240).optional(),
-      })
-      .optional(),
+    limits: EnvironmentLimits.optional().meta({
+      description: 'What a run may use, up to the maxima that the operator has set.',
+    }),
   })
   .meta({ id: 'EnvironmentConfig' })
 export type EnvironmentConfig = z.infer<typeof EnvironmentConfig>

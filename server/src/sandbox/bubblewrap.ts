@@ -14,16 +14,19 @@ import {
   killControlGroup,
   limitsHold,
   makeControlGroup,
+  membersOf,
   removeControlGroup,
   thawControlGroup,
 } from './control-group.ts'
+import { measureDisk } from './disk-usage.ts'
 import { isEmptyFolder } from './empty-folder.ts'
 import { type RunningCommand, superviseExec } from './exec-handle.ts'
 import { makeFileOperations } from './file-operations.ts'
 import { FirstProcesses } from './first-processes.ts'
-import { signalTree } from './process-tree.ts'
+import { findTree, signalTree } from './process-tree.ts'
 import {
   DEFAULT_LIMITS,
+  type DiskUsage,
   type ExecHandle,
   type ExecOptions,
   requireEgress,
@@ -77,6 +80,7 @@ class Bubblewrap implements SandboxBackend {
   readonly name = 'bubblewrap'
   readonly capabilities: SandboxCapabilities
   readonly description: string
+  readonly storage: string
   readonly #host: BubblewrapHost
   readonly #records: SandboxRecords<Details>
   readonly #installation_id: string
@@ -87,6 +91,7 @@ class Bubblewrap implements SandboxBackend {
   constructor(host: BubblewrapHost, records: SandboxRecords<Details>, installation_id: string) {
     this.#host = host
     this.#records = records
+    this.storage = records.root
     this.#installation_id = installation_id
     this.#place = createHash('sha256').update(records.root).digest('hex').slice(0, 12)
     const limits = limitsHold(this.#groups) ? 'hard' : 'weak'
@@ -267,6 +272,7 @@ class Bubblewrap implements SandboxBackend {
       exec: (options) => exec(options, { ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
       isEmpty: (folder) => isEmptyFolder(join(this.#places(record.id).workspace, folder)),
+      usage: (signal) => this.#usage(record, signal),
       killAll: () => this.kill(ref),
       destroy: () => this.destroy(ref),
     }
@@ -328,6 +334,17 @@ class Bubblewrap implements SandboxBackend {
     }
   }
 
+  async #usage(record: SandboxRecord<Details>, signal?: AbortSignal): Promise<DiskUsage> {
+    const { workspace, home, tmp } = this.#places(record.id)
+    const { group } = record.details
+    return measureDisk({
+      directories: [workspace, home, tmp],
+      pids: group ? membersOf(group) : findTree(this.#rootsOf(record)),
+      ...(this.#host.root ? {} : { bwrap: this.#host.bwrap }),
+      ...(signal ? { signal } : {}),
+    })
+  }
+
   /** Ends the processes of the record's owner and of all before it. */
   async #killProcesses(record: SandboxRecord<Details>): Promise<void> {
     const { group, former_groups } = record.details
@@ -344,8 +361,13 @@ class Bubblewrap implements SandboxBackend {
 
   /** Where there is no control group: everything in the namespaces of the record's owner and of those before it. */
   async #signal(record: SandboxRecord<Details>, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void> {
+    await signalTree(this.#rootsOf(record), signal)
+  }
+
+  /** Of what the record's owner and those before it run. */
+  #rootsOf(record: SandboxRecord<Details>): (pid: number) => boolean {
     const roots = new Set(this.#firstProcesses(record.id).living(record.attempt))
-    if (roots.size > 0) await signalTree((pid) => roots.has(pid), signal)
+    return (pid) => roots.has(pid)
   }
 
   /** The record, unless a later attempt owns the sandbox: its processes are none of the caller's. */

@@ -5,6 +5,7 @@ import { DockerContainer } from './docker-container.ts'
 import { engineFault, ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
 import { requireImage, type SandboxImage } from './docker-image.ts'
 import { requireOpenNetwork } from './docker-network.ts'
+import { findStorage, measureVolumes } from './docker-usage.ts'
 import { makeFileOperations } from './file-operations.ts'
 import {
   type ExecHandle,
@@ -79,7 +80,7 @@ export async function openDocker(options: DockerOptions): Promise<SandboxBackend
       throw new SandboxFault(`the image ${image} ${error.message}${why}`, { cause: error })
     })
   }
-  return new DockerBackend(docker, options)
+  return Object.assign(new DockerBackend(docker, options), await findStorage(docker))
 }
 
 class DockerBackend implements SandboxBackend {
@@ -219,6 +220,17 @@ class DockerBackend implements SandboxBackend {
       workspace: '/workspace',
       exec: (options) => exec(options, { ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
+      usage: (signal) =>
+        measureVolumes({
+          docker: this.#docker,
+          container,
+          volumes: new Map([
+            [`${ref.id}-workspace`, '/workspace'],
+            [`${ref.id}-home`, HOME],
+          ]),
+          exec: (options) => exec(options, {}),
+          ...(signal ? { signal } : {}),
+        }),
       killAll: () => inside.killAll(),
       destroy: () => this.destroy(ref),
     }

@@ -1,12 +1,14 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { NewEvent } from '../contract/event.ts'
 import { imageRefusal, judgeImage, normalizeImage } from '../contract/image.ts'
+import { findExcess, type LimitMaxima } from '../contract/limits.ts'
 import type { Outcome } from '../harness/harness.ts'
 import {
   DEFAULT_LIMITS,
   type EgressPolicy,
   type Sandbox,
   SandboxImageError,
+  type SandboxLimits,
   type SandboxSpec,
 } from '../sandbox/sandbox.ts'
 import { findEnvironment, markSetup } from '../store/environments.ts'
@@ -24,8 +26,10 @@ const SETUP_MINUTES = 30
 export interface PrepareHooks {
   emit: (...events: NewEvent[]) => Promise<void>
   signal: AbortSignal
+  /** Aborted when the sandbox holds more than it may: no further step begins. */
+  overfull: AbortSignal
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
-  onSandbox: (sandbox: Sandbox) => Sandbox
+  onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
 
 export type Prepared = { sandbox: Sandbox; cwd: string } | { failure: Outcome }
@@ -60,13 +64,16 @@ export async function prepareSandbox(
       'The environment needs the network; the operator allows it with RUNYARD_EGRESS=open.',
     )
   }
+  const excess = findExcess(config.limits, context.settings.limit_maxima)
+  if (excess)
+    return refuse('feature_not_available', `The environment asks for more than is allowed: ${excess}.`)
   const image = imageOf(config, context)
   if (image === null) return refuse('feature_not_available', imageRefusal(config.docker_image ?? ''))
   const spec: SandboxSpec = {
     run_id: run.run_id,
     attempt: lease.attempt,
     ...image,
-    limits: limitsOf(config),
+    limits: limitsOf(config, context.settings.limit_maxima),
     egress,
     env: { ...AGENT_ENV, ...variables },
     folders: ['artifacts', 'attachments'],
@@ -80,7 +87,7 @@ export async function prepareSandbox(
     const kept = await reattach(context, lease, run, spec, hooks, steps)
     if (kept) return { sandbox: kept, cwd }
     sandbox = await steps.run('sandbox', context.backend.name, async () =>
-      hooks.onSandbox(await context.backend.create(spec)),
+      hooks.onSandbox(await context.backend.create(spec), spec.limits),
     )
   } catch (error) {
     if (!(error instanceof SandboxImageError)) throw error
@@ -91,7 +98,7 @@ export async function prepareSandbox(
   const bare = repositories.length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(context, lease, sandbox, false, hooks.signal)
-  const failure = await setUp(context, config, sandbox, steps, hooks.signal)
+  const failure = await setUp(context, config, sandbox, steps, hooks)
   if (environment && !bare) {
     await retrying(() => markSetup(db, environment.uid, failure !== null), hooks.signal)
   }
@@ -106,11 +113,12 @@ async function setUp(
   config: EnvironmentConfig,
   sandbox: Sandbox,
   steps: SetupSteps,
-  stopping: AbortSignal,
+  { signal: stopping, overfull }: PrepareHooks,
 ): Promise<string | null> {
-  const { local_repos } = context.settings
-  const deadline = AbortSignal.timeout((config.limits?.setup_minutes ?? SETUP_MINUTES) * 60_000)
-  const signal = AbortSignal.any([stopping, deadline])
+  const { local_repos, limit_maxima } = context.settings
+  const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
+  const deadline = AbortSignal.timeout(setup_minutes * 60_000)
+  const signal = AbortSignal.any([stopping, overfull, deadline])
   try {
     for (const repository of repositoriesOf(config)) {
       await fetchRepository({ repository, sandbox, steps, signal, local_repos })
@@ -155,7 +163,7 @@ async function reattach(
     const started = performance.now()
     const attached = await context.backend.attach(spec)
     if (attached) {
-      const sandbox = hooks.onSandbox(attached)
+      const sandbox = hooks.onSandbox(attached, spec.limits)
       await record(context, lease, sandbox, true, hooks.signal)
       await steps.tell('restore', 'the workspace of the attempt before, as it was left', started)
       return sandbox
@@ -214,12 +222,18 @@ function workingDirectory(config: EnvironmentConfig): string {
   return only && more.length === 0 ? `/workspace/${directoryOf(only)}` : '/workspace'
 }
 
-function limitsOf({ limits }: EnvironmentConfig): SandboxSpec['limits'] {
+/** What the environment names; of what it does not, the default, or the operator's maximum where that is lower. */
+function limitsOf({ limits }: EnvironmentConfig, maxima: LimitMaxima): SandboxLimits {
+  const MiB = 1024 ** 2
   return {
-    ...DEFAULT_LIMITS,
-    ...(limits?.memory_mb ? { memory_bytes: limits.memory_mb * 1024 ** 2 } : {}),
-    ...(limits?.pids ? { pids: limits.pids } : {}),
-    ...(limits?.cpus ? { cpus: limits.cpus } : {}),
+    memory_bytes: limits?.memory_mb
+      ? limits.memory_mb * MiB
+      : Math.min(DEFAULT_LIMITS.memory_bytes, maxima.memory_mb * MiB),
+    pids: limits?.pids ?? Math.min(DEFAULT_LIMITS.pids, maxima.pids),
+    cpus: limits?.cpus ?? Math.min(DEFAULT_LIMITS.cpus, maxima.cpus),
+    disk_bytes: limits?.disk_mb
+      ? limits.disk_mb * MiB
+      : Math.min(DEFAULT_LIMITS.disk_bytes, maxima.disk_mb * MiB),
   }
 }
 

@@ -123,7 +123,7 @@ export async function startWorker(
       const waiting = new Promise<void>((resolve) => {
         wake = resolve
       })
-      const claimed = free > 0 ? await claim(free) : 0
+      const claimed = free > 0 && (await base.disk.hasRoom()) ? await claim(free) : 0
       if (claimed === 0 || executions.size >= settings.slots) {
         await Promise.race([
           waiting,

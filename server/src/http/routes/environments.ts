@@ -3,6 +3,7 @@ import type { Environment, EnvironmentConfig } from '../../contract/environment.
 import { isEnvironmentId } from '../../contract/environment-id.ts'
 import { AppError } from '../../contract/error.ts'
 import { imageRefusal, judgeImage } from '../../contract/image.ts'
+import { findExcess } from '../../contract/limits.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import {
   type EnvironmentRow,
@@ -28,6 +29,8 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
     const { docker_image } = call.body
     if (docker_image && settings.images && !judgeImage(docker_image, settings.images))
       throw new AppError('feature_not_available', imageRefusal(docker_image))
+    const excess = findExcess(call.body.limits, settings.limit_maxima)
+    if (excess) throw new AppError('invalid_request', excess)
     return sendOnce(store.db, call, async (trx) => {
       const uid = randomText(22)
       const { variables, ...config } = call.body

@@ -14,7 +14,7 @@ import { Terminal } from './terminal.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const ADDRESS = 'https://github.com/runyard/runyard'
-const LIMIT = { timeout: 300_000 }
+const LIMIT = { timeout: 580_000 }
 /** What leads programs of this machine to their registries. */
 const NETWORK = /^(pip_|npm_config_registry$|https?_proxy$|no_proxy$|ssl_cert_|node_extra_ca_certs$)/i
 

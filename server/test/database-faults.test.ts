@@ -1,11 +1,12 @@
 /** What every role says about a PostgreSQL that it cannot work with: one line that names the fix, and no password. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { AppError } from '../src/contract/error.ts'
 import { migrateDatabase, readConfig, readKeys, startServe, startWorkerRole } from '../src/main.ts'
@@ -347,6 +348,50 @@ test('PostgreSQL without pg_trgm is told from one that refuses it', { skip: as_r
       assert.match(error.detail, /lacks the extension pg_trgm: install/)
       return true
     })
+  } finally {
+    await server.stop()
+  }
+})
+
+test('docs/postgresql.md makes the database as printed', { skip }, async () => {
+  const page = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8')
+  const block = (name: string): string => {
+    const found = new RegExp(`<!-- test: ${name} -->\n\`\`\`sh\n([\\s\\S]*?\n)\`\`\``).exec(page)?.[1]
+    assert(found, name)
+    return found
+  }
+  const server = await startPostgres()
+  try {
+    // The page's superuser; its role has the name that the test's superuser has.
+    const at = (user: string) => `postgres://${user}@127.0.0.1:${server.port}/postgres`
+    const say = async (user: string, statement: string): Promise<void> => {
+      const client = new pg.Client({ connectionString: at(user) })
+      await client.connect()
+      await client.query(statement).finally(() => client.end())
+    }
+    await say('runyard', 'create role postgres superuser login')
+    await server.setRules([
+      'host all postgres 127.0.0.1/32 trust',
+      'host runyard runyard 127.0.0.1/32 scram-sha-256',
+    ])
+    await say('postgres', 'alter role runyard rename to testing')
+    const sh = (script: string): string =>
+      execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
+        encoding: 'utf8',
+        cwd: fileURLToPath(new URL('../../', import.meta.url)),
+        env: {
+          PATH: process.env.PATH,
+          HOME: temporaryDirectory('home'),
+          RUNYARD_DATA_DIR: temporaryDirectory('faults'),
+          PGHOST: '127.0.0.1',
+          PGPORT: String(server.port),
+          PGUSER: 'postgres',
+        },
+      })
+    sh(block('sql'))
+    const printed = sh(block('migrate').replace('localhost:5432', `127.0.0.1:${server.port}`))
+    assert.match(printed, /^Applied 0001_init\n/)
+    assert.match(printed, /"api_key":"ry_\w+"/)
   } finally {
     await server.stop()
   }

@@ -19,7 +19,10 @@ export const usageFailure = (message: string, hint?: string): CommandFailure =>
   new CommandFailure(message, { exit_code: EXIT.usage, ...(hint ? { hint } : {}) })
 
 /** How the commands end that run the service: a setting to correct, a database to wait for, anything else. */
-const SERVICE_EXITS: Record<string, number> = { invalid_request: EXIT.usage, resource_unavailable: EXIT.unreachable }
+const SERVICE_EXITS: Record<string, number> = {
+  invalid_request: EXIT.usage,
+  resource_unavailable: EXIT.unreachable,
+}
 
 export interface Explanation {
   message: string

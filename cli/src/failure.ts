@@ -27,6 +27,12 @@ export class CommandFailure extends Error {
 export const usageFailure = (message: string, hint?: string): CommandFailure =>
   new CommandFailure(message, { exit_code: EXIT.usage, ...(hint ? { hint } : {}) })
 
+/** How the commands end that run the service: a setting to correct, a database to wait for, anything else. */
+const SERVICE_EXITS: Record<string, number> = {
+  invalid_request: EXIT.usage,
+  resource_unavailable: EXIT.unreachable,
+}
+
 export interface Explanation {
   message: string
   hint?: string
@@ -62,7 +68,7 @@ export function explain(error: unknown): Explanation {
     return { message: error.message, hint, exit_code: EXIT.usage }
   }
   if (isServiceError(error)) {
-    return { message: error.detail, exit_code: error.code === 'invalid_request' ? EXIT.usage : EXIT.failed }
+    return { message: error.detail, exit_code: SERVICE_EXITS[error.code] ?? EXIT.failed }
   }
   if (!(error instanceof Error)) return { message: String(error), exit_code: EXIT.failed }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''

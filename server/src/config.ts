@@ -25,6 +25,10 @@ const Variables = z.object({
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+    // pg takes an empty host after a user's name.
+    .refine((url) => URL.canParse(url.replace('@/', '@localhost/')), {
+      error: 'is no address: write what is special in the password as %XX (# is %23, / is %2F, @ is %40)',
+    })
     .optional(),
   RUNYARD_DATA_DIR: z.string().min(1).optional(),
   RUNYARD_SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),

@@ -11,8 +11,8 @@ import { createApp } from './http/app.ts'
 import type { HttpSettings, Readiness } from './http/context.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
+import { readDatabaseState } from './store/database-state.ts'
 import type { Store } from './store/db.ts'
-import { pendingMigrations } from './store/migrate.ts'
 import type { Watch } from './store/watch.ts'
 import { countLiveWorkers } from './store/workers.ts'
 
@@ -51,7 +51,14 @@ export async function listen(
       : {}),
     limit_maxima: config.limit_maxima,
     max_run_files_bytes: config.max_run_files_bytes,
-    ...(tls ? { tls: { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file) } } : {}),
+    ...(tls
+      ? {
+          tls: {
+            cert: readTlsFile('--tls-cert', tls.cert_file),
+            key: readTlsFile('--tls-key', tls.key_file),
+          },
+        }
+      : {}),
   }
   if (!isLoopback(config.host) && !tls && !config.trust_proxy) {
     options.log.warn(
@@ -69,15 +76,33 @@ export async function listen(
   try {
     await app.listen({ host: config.host, port: config.port })
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
-    throw new AppError(
-      'conflict',
-      `Port ${config.port} is taken. Choose another with --port, or 0 for any free one.`,
-    )
+    const refusal = explainListen(error, config)
+    if (!refusal) throw error
+    throw new AppError('invalid_request', refusal, { cause: error })
   }
   const address = app.server.address()
   if (typeof address === 'object' && address) port = address.port
   return { app, public_url }
+}
+
+/** Why the address cannot be had, and what helps. */
+function explainListen(error: unknown, { host, port }: Config): string | null {
+  const { code } = error as { code?: unknown }
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is taken. Choose another with --port, or 0 for any free one.`
+  if (code === 'EACCES')
+    return `This user may not listen on port ${port}. Choose one above 1023 with --port, and put a proxy in front.`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `This machine has no address ${host}. Choose another with --host: 127.0.0.1, or 0.0.0.0 for all of them.`
+  return null
+}
+
+function readTlsFile(option: string, file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw new AppError('invalid_request', `${option}: ${file} cannot be read.`, { cause })
+  }
 }
 
 const isLoopback = (host: string): boolean =>
@@ -88,20 +113,15 @@ async function readiness(
   backend: SandboxBackend | undefined,
   { data_dir, min_free_percent }: Config,
 ): Promise<Readiness> {
-  const database = { kind: store.kind, reachable: false, migrated: false }
-  let live_workers = 0
-  try {
-    database.migrated = (await pendingMigrations(store.db)) === 0
-    database.reachable = true
-    if (database.migrated) live_workers = await countLiveWorkers(store.db)
-  } catch {
-    // What is false says what is wrong; the log of the database has the rest.
-  }
+  const { reachable, migrated, reason } = await readDatabaseState(store)
+  const database = { kind: store.kind, reachable, migrated }
+  const live_workers = migrated ? await countLiveWorkers(store.db).catch(() => 0) : 0
   const disks = [data_dir, ...(backend?.storage ? [backend.storage] : [])]
   const free = Math.min(...(await Promise.all(disks.map(freePercentOf))))
   return {
     // Not the disk: what reads, cancels and queues works without room, and no other process would have more.
-    ready: database.reachable && database.migrated,
+    ready: reason === null,
+    ...(reason === null ? {} : { reason }),
     database,
     disk: { free_percent: Math.round(free * 10) / 10, min_free_percent, enough: free >= min_free_percent },
     live_workers,

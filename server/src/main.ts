@@ -4,7 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pino, { type Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
-import { lockDataDir } from './data-dir.ts'
+import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
+import { readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { listen } from './listen.ts'
 import {
   createPrincipalWithKey,
@@ -14,9 +15,10 @@ import {
   type Role,
   revokeKey,
 } from './store/api-keys.ts'
+import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
 import { openPglite, openPostgres, type Store } from './store/db.ts'
 import { loseAllWorkers } from './store/leases.ts'
-import { migrate, pendingMigrations } from './store/migrate.ts'
+import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { work } from './work.ts'
 import { recoverRuns, startSweep } from './worker/sweep.ts'
@@ -34,6 +36,10 @@ export interface RoleOptions {
   sandbox?: Config['sandbox']
   pool?: string
   tls?: { cert_file: string; key_file: string }
+  /** Ends a start that waits; it then throws the signal's reason. */
+  signal?: AbortSignal
+  /** Hears what a worker waits for before it can start. */
+  onWait?: (missing: string) => void
 }
 
 export interface DevService {
@@ -50,8 +56,11 @@ export interface DevService {
 }
 
 const CLOSE_MS = 2_000
+type Closer = () => Promise<void> | void
 
 function configure(options: RoleOptions): Config {
+  // Before anything is written: nothing the service makes is for other users of the machine.
+  process.umask(0o077)
   const config = options.config ?? readConfig()
   return {
     ...config,
@@ -75,10 +84,10 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
   const config = configure(options)
   const log = openLog({ ...config, log_level: config.log_level ?? 'warn' }, 'dev')
   const lock = lockDataDir(config.data_dir)
-  const closers: Array<() => Promise<void> | void> = [() => lock.release()]
+  const closers: Closer[] = [() => lock.release()]
   const stop = closeAll(closers)
   try {
-    const store = await openPglite(join(config.data_dir, 'db'))
+    const store = await openEmbedded(config)
     closers.unshift(() => store.close())
     await migrate(store.db)
     // The lock proves that no other process lives.
@@ -118,23 +127,28 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     }
   } catch (error) {
     await stop()
-    throw error
+    throw explainDataDir(error, config.data_dir)
   }
 }
 
-/** The API on PostgreSQL; starts even while the database is away and says so in `/readyz`. */
+/**
+ * The API on PostgreSQL; starts even while the database is away or not migrated, and says so: `missing`, `/readyz`, the log.
+ * What waiting cannot change, a wrong password for example, ends the start.
+ */
 export async function startServe(
   options: RoleOptions = {},
-): Promise<{ base_url: string; stop(): Promise<void> }> {
+): Promise<{ base_url: string; missing: string | null; stop(): Promise<void> }> {
   const config = configure(options)
   const log = openLog(config, 'serve')
   const store = openPostgres({ url: requireDatabase(config, 'serve'), application_name: 'runyard-serve' })
   const watch = new Watch(store)
-  await watch.start()
-  const stopSweep = startSweep(store, watch, log)
-  const closers = [stopSweep, () => watch.close(), () => store.close()].map(inTime)
+  const closers: Closer[] = [() => watch.close(), () => store.close()].map(inTime)
   const stop = closeAll(closers)
   try {
+    prepareDataDir(config.data_dir)
+    const { reason, detail } = await readFirstState(store)
+    await watch.start()
+    closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, reason))
     const { app, public_url } = await listen({
       config,
       store,
@@ -143,14 +157,14 @@ export async function startServe(
       ...(options.tls ? { tls: options.tls } : {}),
     })
     closers.unshift(() => app.close())
-    return { base_url: `${public_url()}/api/v1`, stop }
+    return { base_url: `${public_url()}/api/v1`, missing: reason === null ? null : detail, stop }
   } catch (error) {
     await stop()
-    throw error
+    throw toOperatorError(error, store)
   }
 }
 
-/** A worker on PostgreSQL: claims runs of its pool and executes them. */
+/** A worker on PostgreSQL: claims runs of its pool and executes them. Waits for a database that is away or not migrated. */
 export async function startWorkerRole(
   options: RoleOptions = {},
 ): Promise<{ pool: string; sandbox: string; sandbox_description: string; stop(): Promise<void> }> {
@@ -158,12 +172,16 @@ export async function startWorkerRole(
   const log = openLog(config, 'worker')
   const store = openPostgres({ url: requireDatabase(config, 'worker'), application_name: 'runyard-worker' })
   const watch = new Watch(store)
-  const closers = [() => watch.close(), () => store.close()].map(inTime)
+  const closers: Closer[] = [() => watch.close(), () => store.close()].map(inTime)
   const stop = closeAll(closers)
   try {
-    await requireMigrated(store)
+    prepareDataDir(config.data_dir)
+    await waitForDatabase(store, {
+      say: options.onWait ?? ((missing) => log.warn(missing)),
+      signal: options.signal,
+    })
     await watch.start()
-    closers.unshift(inTime(startSweep(store, watch, log)))
+    closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, null))
     const worker = await work({ config, store, watch, log, embedded: false })
     closers.unshift(() => worker.stop())
     return {
@@ -177,7 +195,7 @@ export async function startWorkerRole(
     }
   } catch (error) {
     await stop()
-    throw error
+    throw toOperatorError(error, store)
   }
 }
 
@@ -202,12 +220,21 @@ async function withStore<T>(options: RoleOptions, use: (store: Store) => Promise
   const config = configure(options)
   if (config.database_url) {
     const store = openPostgres({ url: config.database_url, max: 2 })
-    return use(store).finally(() => store.close())
+    try {
+      await requireFit(store)
+      return await use(store)
+    } catch (error) {
+      throw toOperatorError(error, store)
+    } finally {
+      await store.close()
+    }
   }
   const lock = lockDataDir(config.data_dir)
   try {
-    const store = await openPglite(join(config.data_dir, 'db'))
+    const store = await openEmbedded(config)
     return await use(store).finally(() => store.close())
+  } catch (error) {
+    throw explainDataDir(error, config.data_dir)
   } finally {
     lock.release()
   }
@@ -220,6 +247,14 @@ const withMigratedStore = <T>(options: RoleOptions, use: (store: Store) => Promi
     return use(store)
   })
 
+/** The caller holds the lock of the data directory. */
+async function openEmbedded({ data_dir }: Config): Promise<Store> {
+  const directory = join(data_dir, 'db')
+  const store = await openPglite(directory)
+  closeTree(directory)
+  return store
+}
+
 function requireDatabase(config: Config, role: string): string {
   if (config.database_url) return config.database_url
   throw new AppError(
@@ -229,9 +264,8 @@ function requireDatabase(config: Config, role: string): string {
 }
 
 async function requireMigrated(store: Store): Promise<void> {
-  const pending = await pendingMigrations(store.db)
-  if (pending > 0)
-    throw new AppError('conflict', 'The database is not migrated: run `runyard migrate` first.')
+  const { reason, detail } = await readDatabaseState(store)
+  if (reason !== null) throw databaseError(detail, false)
 }
 
 /** A database that does not answer must not keep a process that was told to stop. */
@@ -239,7 +273,7 @@ const inTime = (close: () => Promise<void>) => (): Promise<void> =>
   Promise.race([close(), wait(CLOSE_MS, undefined, { ref: false })])
 
 /** Closes in order, once, each however the one before ended. */
-function closeAll(closers: Array<() => Promise<void> | void>): () => Promise<void> {
+function closeAll(closers: Closer[]): () => Promise<void> {
   let closing: Promise<void> | null = null
   return () => {
     closing ??= (async () => {

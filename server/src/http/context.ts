@@ -40,6 +40,8 @@ export interface HttpSettings {
 
 export interface Readiness {
   ready: boolean
+  /** What is missing and what helps, in plain words; anybody may read it. */
+  reason?: string
   database: { kind: string; reachable: boolean; migrated: boolean }
   [detail: string]: unknown
 }

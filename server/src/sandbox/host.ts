@@ -164,7 +164,8 @@ class Host implements SandboxBackend {
     const exec_id = randomUUID()
     // A file, since an argument cannot be longer than 128 KiB.
     const script = join(directory, `script-${exec_id}`)
-    const move = `cd -- ${quote(this.#locate(record.id, options.cwd ?? '/workspace'))} || exit 126; `
+    // The service's own files are private; what is made in a workspace has the usual modes, as in other sandboxes.
+    const move = `umask 022; cd -- ${quote(this.#locate(record.id, options.cwd ?? '/workspace'))} || exit 126; `
     const child_options = {
       cwd: workspace,
       detached: true,

@@ -87,7 +87,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.getTranscript, async ({ params, actor, reply }) => {
     const run = await requireRun(services, params.run_id, actor.principal_id)
     const { path } = services.links.sign(`/downloads/transcripts/${run.run_id}.jsonl`)
-    reply.header('cache-control', 'no-store').redirect(settings.public_url + path, 302)
+    reply.redirect(settings.public_url + path, 302)
     return SENT
   })
 }

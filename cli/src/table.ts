@@ -7,10 +7,16 @@ const ELLIPSIS = '…'
 /** Columns a text takes on a terminal: wide characters two, escape sequences none. */
 export const widthOf = (text: string): number => measure(text).width
 
+/** Characters that may share a column: an emoji of a family is eleven in two, escape sequences come on top. */
+const CHARACTERS_A_COLUMN = 32
+
 /** The text, or its beginning and an ellipsis, in at most this many columns. */
 export function truncate(text: string, limit: number): string {
-  const { index, ellipsed } = measure(text, { limit, ellipsis: ELLIPSIS, ellipsisWidth: 1 })
-  return ellipsed ? `${text.slice(0, index)}${ELLIPSIS}` : text.slice(0, index)
+  // Measuring takes time without limit where a line is full of the beginnings of escape sequences (--raw).
+  const most = Math.max(1, limit) * CHARACTERS_A_COLUMN
+  const near = text.length > most ? `${text.slice(0, most)}${ELLIPSIS}` : text
+  const { index, ellipsed } = measure(near, { limit, ellipsis: ELLIPSIS, ellipsisWidth: 1 })
+  return ellipsed ? `${near.slice(0, index)}${ELLIPSIS}` : near.slice(0, index)
 }
 
 export interface Column {

@@ -12,6 +12,8 @@ const FOLDED_LINES = 10
 const TITLE_LENGTH = 130
 /** A reason up to this length stands beside the title, a longer one below it. */
 const SHORT_REASON = 40
+/** Characters kept of the line that stands beside a running call. */
+const LONGEST_SHOWN = 1000
 /** What the mark, the exit code and the time next to a title take. */
 const FIGURES_LENGTH = 28
 
@@ -33,9 +35,14 @@ export class ToolBlock {
   }
 
   add(text: string): void {
-    const lines = (this.#partial + text).split('\n')
-    this.#partial = lines.pop() ?? ''
-    for (const line of lines) this.#push(line)
+    const lines = text.split('\n')
+    const rest = lines.pop() ?? ''
+    for (const line of lines) {
+      this.#push(this.#partial + line)
+      this.#partial = ''
+    }
+    // Not looked at again until its end comes: a line may be all there is.
+    this.#partial += rest
   }
 
   /** The lines completed since this was last asked. */
@@ -56,7 +63,8 @@ export class ToolBlock {
     const clean = this.#output.clean(line)
     this.#lines.push(clean)
     this.printed = true
-    if (clean.trim()) this.last_line = clean.trim()
+    const shown = clean.trim().slice(0, LONGEST_SHOWN)
+    if (shown) this.last_line = shown
   }
 }
 

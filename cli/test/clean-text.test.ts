@@ -40,3 +40,32 @@ test('a sequence that never ends does not hold text back for ever', () => {
   const held = Array.from({ length: 2000 }, () => cleaner.push('x')).join('')
   assert.ok(held.length > 1000 && !held.includes('\u001b'))
 })
+
+test('a link that is cut inside its end is removed, too', () => {
+  const cleaner = new TextCleaner()
+  const pieces = ['\u001b]8;;https://evil.test\u001b', '\\link\u001b]8;;\u001b', '\\.']
+  assert.equal(pieces.map((piece) => cleaner.push(piece)).join(''), 'link.')
+})
+
+test('a carriage return at the end of a line overwrites nothing', () => {
+  assert.equal(cleanText('kept\r\r\ngone\rkept\r'), 'kept\nkept')
+})
+
+for (const [name, piece] of Object.entries({
+  'text without a line end': 'x',
+  'commands without an end': '\u001b]0;',
+  'sequences without an end': '\u001b[1;',
+  'carriage returns': '\r',
+  'carriage returns before line ends': 'x\r\r\n',
+  'device strings': '\u001bP',
+})) {
+  test(`${name} are cleaned in time that grows with the text`, () => {
+    const text = `${piece.repeat(300_000 / piece.length)}\r`
+    const began = performance.now()
+    cleanText(text)
+    const cleaner = new TextCleaner()
+    for (let at = 0; at < text.length; at += 100) cleaner.push(text.slice(at, at + 100))
+    // Takes a twentieth of a second; what looked again at all the text for each character took half a minute.
+    assert.ok(performance.now() - began < 5000)
+  })
+}

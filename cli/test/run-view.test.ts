@@ -166,3 +166,11 @@ test('kinds of events that a newer server may send are passed over', () => {
   const unknown = { sequence: 1, run_id: 'r1', type: 'something.new', occurred_at: AT, data: {} }
   assert.equal(show([JSON.parse(JSON.stringify(unknown))]), 'The end.\n')
 })
+
+test('a line without an end that comes in many pieces is looked at once', () => {
+  const began = performance.now()
+  const pieces = Array.from({ length: 50_000 }, () => printed('c1', 'x'.repeat(20)))
+  const text = show([call('c1', 'yes'), ...pieces, result('c1')])
+  assert.match(text, /x{1000000}/)
+  assert.ok(performance.now() - began < 10_000)
+})

@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Cluster, startCluster, until, type WorkerRole } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
+import { STALLABLE, stall } from './support/stall.ts'
 import {
   assertWhole,
   findProcesses,
@@ -75,9 +77,9 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     assert.equal(ofType(await cluster.api.events(run_id), 'attempt.lost').length, 1)
   })
 
-  test('freezes what a stopped worker left, takes its run over and hears nothing more of it', async () => {
-    const pool = 'stopped'
-    const workers = await Promise.all([cluster.worker(pool), cluster.worker(pool)])
+  /** A worker executes a run and is stopped, another takes the run over, the first goes on: nobody executes beside another. */
+  async function testStopped(pool: string, stop: (holder: WorkerRole) => Promise<() => void>): Promise<void> {
+    const workers = await Promise.all([cluster.worker(pool, STALLABLE), cluster.worker(pool, STALLABLE)])
     // It prints too, so that the worker has something to write when it awakes.
     const tick = 'while :; do printf . | tee -a ticks; sleep 0.1; done'
     const run_id = await cluster.api.create({
@@ -90,7 +92,7 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     const other = workers.find((worker) => worker !== holder)
     assert(holder && other && first_life)
 
-    holder.signal('SIGSTOP')
+    const goOn = await stop(holder)
     const run = await cluster.api.ended(run_id, 60)
     assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2])
     const before = await cluster.api.events(run_id)
@@ -99,7 +101,7 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     const [loss] = ofType(before, 'attempt.lost')
     assert(loss && last_tick < Date.parse(loss.occurred_at), 'The step went on until its run was taken over.')
 
-    holder.signal('SIGCONT')
+    goOn()
     const second_life = await until(
       'a new life',
       () => holder.worker_id() !== first_life && holder.worker_id(),
@@ -115,6 +117,31 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     const next = await cluster.api.create({ prompt: shell('echo back'), config: { worker_host: pool } })
     assert.equal((await cluster.api.ended(next)).state, 'SUCCEEDED')
     assert.deepEqual(workersOf(await cluster.api.events(next)), [second_life])
+  }
+
+  test('freezes what a stopped worker left, takes its run over and hears nothing more of it', () =>
+    testStopped('stopped', async (holder) => {
+      holder.signal('SIGSTOP')
+      return () => holder.signal('SIGCONT')
+    }))
+
+  test('takes the run of a worker over whose event loop stands still', () => testStopped('still', stall))
+
+  test('lets a run go on after a short standstill', async () => {
+    const pool = 'still-for-a-moment'
+    const worker = await cluster.worker(pool, STALLABLE)
+    const run_id = await cluster.api.create({
+      prompt: shell('until [ -e go ]; do sleep 0.1; done; echo done'),
+      config: { worker_host: pool },
+    })
+    await until('the step', async () => (await cluster.api.get(run_id)).state === 'INPROGRESS')
+    const goOn = await stall(worker)
+    await wait(3_000)
+    goOn()
+    writeFileSync(inWorkspace(cluster.data_dir, run_id, 'go'), '')
+    const run = await cluster.api.ended(run_id)
+    assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 1])
+    assertWhole(await cluster.api.events(run_id))
   })
 
   test('lets a run go on after a pause that nobody took for a loss', async () => {

@@ -2,7 +2,12 @@
 import { make } from './dom.js'
 import { plainText } from './text.js'
 
-const INLINE = /(`+)(?!`)(.+?)(?<!`)\1(?!`)|\*\*([^\s*](?:[^*]*[^\s*])?)\*\*/g
+/** Characters of a message that are set; what follows stands as it came, so that no message holds the page up. */
+const MOST_SET = 128 * 1024
+/** Characters of a paragraph up to which its `code` and **strong** are set. */
+const LONGEST_SET = 16 * 1024
+
+const STRONG = /\*\*([^\s*](?:[^*]*[^\s*])?)\*\*/y
 
 /**
  * Messages, with the little of Markdown that reads better set: fenced code, `code`, **strong**, headings. No links, no
@@ -20,7 +25,9 @@ export class Prose {
 
   /** @param {string} text The whole message so far. */
   update(text) {
-    const blocks = splitBlocks(plainText(text))
+    const plain = plainText(text)
+    const blocks = splitBlocks(plain.slice(0, MOST_SET))
+    if (plain.length > MOST_SET) blocks.push(plain.slice(MOST_SET))
     for (const [index, block] of blocks.entries()) {
       if (this.#shown[index] === block) continue
       const made = makeBlock(block)
@@ -76,7 +83,7 @@ function makeBlock(block) {
     code.tabIndex = 0
     return code
   }
-  const heading = /^#{1,6} +(.+)$/.exec(block)?.[1]
+  const heading = /^#{1,6} +(\S.*)$/.exec(block)?.[1]
   return heading ? make('p', 'heading', ...inline(heading)) : make('p', '', ...inline(block))
 }
 
@@ -85,15 +92,57 @@ function makeBlock(block) {
  * @returns {(Node | string)[]}
  */
 function inline(text) {
-  /** @type {(Node | string)[]} */
-  const parts = []
+  return text.length > LONGEST_SET
+    ? [text]
+    : findSpans(text).map(({ kind, text }) => (kind ? make(kind, '', text) : text))
+}
+
+/** @typedef {{ kind: 'code' | 'strong' | '', text: string }} Span */
+
+/**
+ * Takes a paragraph apart, in time that grows with it. Code is what stands on one line between two runs of as many
+ * backticks.
+ * @param {string} text
+ */
+export function findSpans(text) {
+  /** @type {Span[]} */
+  const spans = []
+  const closings = findClosings(text)
+  const mark = /`+|\*\*/g
   let from = 0
-  for (const match of text.matchAll(INLINE)) {
-    parts.push(text.slice(from, match.index))
-    const [whole, , code, strong] = match
-    parts.push(code === undefined ? make('strong', '', strong) : make('code', '', code))
-    from = match.index + whole.length
+  for (let found = mark.exec(text); found; found = mark.exec(text)) {
+    const [run] = found
+    STRONG.lastIndex = found.index
+    const closing = closings.get(found.index)
+    const strong = run === '**' ? STRONG.exec(text)?.[1] : undefined
+    if (closing === undefined && strong === undefined) continue
+    const code = text.slice(found.index + run.length, closing)
+    spans.push({ kind: '', text: text.slice(from, found.index) })
+    spans.push(strong === undefined ? { kind: 'code', text: code } : { kind: 'strong', text: strong })
+    from = found.index + (strong ?? code).length + 2 * run.length
+    mark.lastIndex = from
   }
-  parts.push(text.slice(from))
-  return parts
+  spans.push({ kind: '', text: text.slice(from) })
+  return spans.filter((span) => span.text !== '')
+}
+
+/**
+ * Where each run of backticks finds the next of its length on the same line.
+ * @param {string} text
+ */
+function findClosings(text) {
+  /** @type {Map<number, number>} */
+  const closings = new Map()
+  /** @type {Map<number, number>} */
+  const later = new Map()
+  for (const { 0: run, index } of [...text.matchAll(/`+|\n/g)].reverse()) {
+    if (run === '\n') {
+      later.clear()
+      continue
+    }
+    const closing = later.get(run.length)
+    if (closing !== undefined) closings.set(index, closing)
+    later.set(run.length, index)
+  }
+  return closings
 }

@@ -5,6 +5,8 @@ import type { Turn } from './harness.ts'
 
 const FLUSH_AFTER_MS = 100
 const FLUSH_AT_BYTES = 65_536
+/** Events of one batch: a program may change the stream with every byte. */
+const MAX_EVENTS = 32
 
 export interface CommandOptions {
   command: string
@@ -13,7 +15,7 @@ export interface CommandOptions {
 
 export interface CommandEnd extends ExecExit {
   duration_ms: number
-  /** Both streams as text in the order they arrived, without what the sandbox dropped. */
+  /** Both streams as text in the order of the events, without what the sandbox dropped. */
   text: string
 }
 
@@ -45,7 +47,10 @@ export async function runCommand(
   return { ...exit, duration_ms: Math.round(performance.now() - started), text: writer.text }
 }
 
-/** Turns chunks of bytes into few events: one batch per 100 ms or 64 KiB, whichever comes first. */
+/**
+ * Turns chunks of bytes into few events: one batch per 100 ms or 64 KiB, whichever comes first. Each stream keeps its
+ * order; where they change more often than a batch has events, the rest of the batch is told one stream after the other.
+ */
 class OutputWriter {
   text = ''
   readonly #turn: Turn
@@ -88,9 +93,10 @@ class OutputWriter {
     if (this.#pendingBytes + bytes > FLUSH_AT_BYTES) this.#flush()
     const text = storableText(decoded)
     const last = this.#pending.at(-1)
-    if (last?.stream === stream) last.text += text
+    // The streams take turns, so the event before the last one is of the other stream.
+    const place = this.#pending.length < MAX_EVENTS || last?.stream === stream ? last : this.#pending.at(-2)
+    if (place?.stream === stream) place.text += text
     else this.#pending.push({ stream, text })
-    this.text += text
     this.#pendingBytes += bytes
     this.#timer ??= setTimeout(() => this.#flush(), FLUSH_AFTER_MS)
   }
@@ -103,6 +109,7 @@ class OutputWriter {
     const events = this.#pending.map(
       (data): NewEvent => ({ type: 'tool.output', data: { tool_call_id, ...data } }),
     )
+    for (const { text } of this.#pending) this.text += text
     this.#pending = []
     this.#pendingBytes = 0
     const sent = this.#turn.emit(...events)

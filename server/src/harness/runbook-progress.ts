@@ -15,7 +15,8 @@ export interface OpenMessage {
   message_id: string
   /** The prompt of a run, not a follow-up. */
   is_prompt: boolean
-  runbook: Runbook
+  /** Read when it is first asked for: most messages of a long conversation are closed. */
+  readonly runbook: Runbook
   steps: Map<number, StepProgress>
   /** Ids of the commentary that is in the log already. */
   said: Set<string>
@@ -39,13 +40,19 @@ export function openMessages(history: readonly NewEvent[]): OpenMessage[] {
   return [...open.values()]
 }
 
-export const newMessage = (data: EventData<'message.user'>): OpenMessage => ({
-  message_id: data.message_id,
-  is_prompt: data.followup_id === undefined,
-  runbook: parseRunbook(data.text),
-  steps: new Map(),
-  said: new Set(),
-})
+export function newMessage({ message_id, followup_id, text }: EventData<'message.user'>): OpenMessage {
+  let runbook: Runbook | undefined
+  return {
+    message_id,
+    is_prompt: followup_id === undefined,
+    get runbook() {
+      runbook ??= parseRunbook(text)
+      return runbook
+    },
+    steps: new Map(),
+    said: new Set(),
+  }
+}
 
 /** Ids are made of the message's, so that any worker computes the same ones. */
 export const callId = (message_id: string, step: number, repeat: number): string =>

@@ -86,3 +86,67 @@ test('a command too long for one argument is refused', () => {
     /longer than 100000 bytes/,
   )
 })
+
+const WIDE = 200_000
+for (const [name, hostile] of Object.entries({
+  'lists in lists': `${'- '.repeat(WIDE)}a`,
+  'numbered lists in lists': '1. '.repeat(WIDE),
+  'quotes in quotes': '> '.repeat(WIDE),
+  'quotes and lists': '> - '.repeat(WIDE),
+  'a deep quote that goes on lazily': `${'>'.repeat(100)}a\n${'a\n'.repeat(90_000)}`,
+  'a deep list with blank lines': `${'- '.repeat(2_000)}a\n${'\n'.repeat(90_000)}`,
+})) {
+  test(`${name} beyond all reason are refused at once, and nothing is run`, () => {
+    const { parts, problem } = parseRunbook(`${fence('sh')}\n\n${hostile}\n\n${fence('sh')}`)
+    assert.equal(parts.length, 0)
+    assert.match(problem ?? '', /^The message has lists and quotes more than 16 deep;/)
+  })
+}
+
+for (const [name, hostile] of Object.entries({
+  emphasis: '*a_ '.repeat(WIDE),
+  'open brackets': '['.repeat(WIDE),
+  'links without an end': '[a]('.repeat(WIDE),
+  images: '!['.repeat(WIDE),
+  backticks: '`` ` '.repeat(WIDE),
+  tags: '<a '.repeat(WIDE),
+  'definitions of links': '[a]: b "c\n'.repeat(90_000),
+  tables: `${'|a'.repeat(WIDE)}\n${'|-'.repeat(WIDE)}`,
+  'an option without an end': `\`\`\`text ${'a="'.repeat(WIDE)}\n\`\`\``,
+  lists: '- a\n'.repeat(90_000),
+})) {
+  test(`${name} cost no more than other text`, () => {
+    const { parts, problem } = parseRunbook(`${fence('sh', 'one')}\n\n${hostile}\n\n${fence('sh', 'two')}`)
+    assert.equal(problem, undefined)
+    assert.deepEqual(
+      parts.map((part) => (part.type === 'text' ? part.text.length : part.step.command)),
+      ['one', hostile.trim().length, 'two'],
+    )
+  })
+}
+
+test('sixteen levels are read, lists and quotes alike', () => {
+  const list = Array.from({ length: 15 }, (_, level) => `${'  '.repeat(level)}- level\n`).join('')
+  assert.equal(stepsOf(`${list}${'  '.repeat(15)}\`\`\`sh\n${'  '.repeat(15)}ls\n`).length, 1)
+  assert.equal(stepsOf(`${'> '.repeat(16)}\`\`\`sh\n${'> '.repeat(16)}ls\n`).length, 1)
+})
+
+test('a message of too many lines is refused only when it may hold a step', () => {
+  const long = 'line\n'.repeat(100_001)
+  assert.match(parseRunbook(`${fence('sh')}\n${long}`).problem ?? '', /more than 100,000 lines/)
+  assert.equal(parseRunbook(long).problem, undefined)
+})
+
+test('markers of lists and quotes before a block belong to it, not to what is said', () => {
+  const { parts } = parseRunbook(
+    '1. Build:\n   ```sh\n   make\n   ```\n2. ```sh\n   make test\n   ```\n> ~~~sh\n> ls\n> ~~~',
+  )
+  assert.deepEqual(
+    parts.map((part) => (part.type === 'text' ? part.text : part.step.command)),
+    ['1. Build:', 'make', 'make test', 'ls'],
+  )
+})
+
+test('a title of any length is cut', () => {
+  assert.equal(stepsOf(fence(`sh title="${'x'.repeat(500_000)}"`))[0]?.title, `${'x'.repeat(79)}…`)
+})

@@ -1,4 +1,4 @@
-import { fromMarkdown } from 'mdast-util-from-markdown'
+import { type FencedBlock, findFencedBlocks } from './fenced-blocks.ts'
 
 export interface Step {
   /** From 1, in the order of the message. */
@@ -28,6 +28,7 @@ const SHELLS = new Map<string, Step['shell']>([
   ['shell', 'sh'],
   ['bash', 'bash'],
 ])
+const LANGUAGES = new Set(SHELLS.keys())
 const UNITS = new Map([
   ['s', 1000],
   ['m', 60_000],
@@ -39,56 +40,38 @@ const MAX_COMMAND_BYTES = 100_000
 const KNOWN_OPTIONS = 'title="…", timeout=5m, continue-on-error, on-lost=fail'
 
 /** Reads a message's fenced `sh`, `shell` and `bash` blocks, also those inside lists and quotes, as steps. */
-export function parseRunbook(markdown: string): Runbook {
+export function parseRunbook(message: string): Runbook {
+  const text = message.replaceAll(/\r\n?/g, '\n')
+  const found = findFencedBlocks(text, LANGUAGES)
+  if ('refused' in found) return { parts: [], problem: found.refused }
   const parts: RunbookPart[] = []
   const problems: string[] = []
-  const addText = (text: string) => {
-    if (text.trim() !== '') parts.push({ type: 'text', text: text.trim() })
+  const addText = (said: string) => {
+    const trimmed = said.trim()
+    if (trimmed !== '') parts.push({ type: 'text', text: trimmed })
   }
   let end = 0
   let number = 0
-  for (const block of shellBlocks(fromMarkdown(markdown))) {
-    addText(markdown.slice(end, block.start))
+  for (const block of found.blocks) {
+    addText(text.slice(end, block.start))
     end = block.end
     number += 1
     const read = readStep(number, block)
     if ('problem' in read) problems.push(read.problem)
     else parts.push({ type: 'step', step: read.step })
   }
-  addText(markdown.slice(end))
+  addText(text.slice(end))
   return { parts, ...(problems[0] !== undefined && { problem: problems[0] }) }
 }
 
-interface Block {
-  shell: Step['shell']
-  options: string
-  command: string
-  start: number
-  end: number
-}
-
-type Tree = ReturnType<typeof fromMarkdown>
-type Node = Tree | Tree['children'][number]
-
-function* shellBlocks(node: Node): Generator<Block> {
-  if (node.type === 'code') {
-    // An indented block has no language, so it stays text.
-    const shell = SHELLS.get(node.lang?.toLowerCase() ?? '')
-    const { start, end } = node.position ?? {}
-    if (shell === undefined || start?.offset === undefined || end?.offset === undefined) return
-    const command = node.value.replaceAll(/\r\n?/g, '\n')
-    yield { shell, options: node.meta ?? '', command, start: start.offset, end: end.offset }
-  } else if ('children' in node) {
-    for (const child of node.children) yield* shellBlocks(child)
-  }
-}
-
-function readStep(number: number, block: Block): { step: Step } | { problem: string } {
-  const { shell, command } = block
+function readStep(
+  number: number,
+  { language, options, content: command }: FencedBlock,
+): { step: Step } | { problem: string } {
   const step: Step = {
     number,
     title: firstLine(command),
-    shell,
+    shell: SHELLS.get(language) ?? 'sh',
     command,
     timeout: '10m',
     timeout_ms: 600_000,
@@ -99,23 +82,21 @@ function readStep(number: number, block: Block): { step: Step } | { problem: str
   if (Buffer.byteLength(command) > MAX_COMMAND_BYTES) {
     return refuse(`it is longer than ${MAX_COMMAND_BYTES} bytes; put the script into a file`)
   }
-  for (const [option, name = '', quoted, bare] of block.options.matchAll(
-    /([^\s=]+)(?:=(?:"([^"]*)"|(\S*)))?/g,
-  )) {
+  for (const [option, name = '', quoted, bare] of options.matchAll(/([^\s=]+)(?:=(?:"([^"]*)"|(\S*)))?/g)) {
     const value = quoted ?? bare
     if (name === 'title' && value) {
-      step.title = value
+      step.title = shorten(value)
     } else if (name === 'timeout') {
       const timeout_ms = readTimeout(value ?? '')
       if (timeout_ms === null)
-        return refuse(`"${option}" must be a number of s, m or h up to 24h, such as timeout=5m`)
+        return refuse(`"${shorten(option)}" must be a number of s, m or h up to 24h, such as timeout=5m`)
       Object.assign(step, { timeout: value, timeout_ms })
     } else if (option === 'continue-on-error') {
       step.continue_on_error = true
     } else if (option === 'on-lost=fail') {
       step.on_lost = 'fail'
     } else {
-      return refuse(`"${option}" is not an option; there are ${KNOWN_OPTIONS}`)
+      return refuse(`"${shorten(option)}" is not an option; there are ${KNOWN_OPTIONS}`)
     }
   }
   return { step }
@@ -127,7 +108,5 @@ function readTimeout(text: string): number | null {
   return milliseconds > 0 && milliseconds <= MAX_TIMEOUT_MS ? milliseconds : null
 }
 
-function firstLine(command: string): string {
-  const line = command.trim().split('\n', 1)[0] ?? ''
-  return line.length <= 80 ? line : `${line.slice(0, 79).toWellFormed()}…`
-}
+const firstLine = (command: string): string => shorten(command.trim().split('\n', 1)[0] ?? '')
+const shorten = (line: string): string => (line.length <= 80 ? line : `${line.slice(0, 79).toWellFormed()}…`)

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { type CommandEnd, runCommand } from './command.ts'
 import type { Harness, Outcome, Turn } from './harness.ts'
@@ -29,6 +30,8 @@ export const runbook: Harness = {
       if (next === queue.length) await takeFollowups()
       const message = queue[next]
       if (message === undefined) break
+      // Reading a message may take a tenth of a second: what else happens here gets its turn between two.
+      await nextTurn()
       const progress = await runMessage(turn, message, takeFollowups)
       if (progress.type === 'stopped') break
       if (progress.type === 'failed') failure ??= progress.outcome

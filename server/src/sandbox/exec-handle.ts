@@ -2,6 +2,7 @@ import { constants } from 'node:os'
 import { Readable, type Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { DEFAULT_MAX_OUTPUT_BYTES, ExecOutput } from './exec-output.ts'
+import { OutputRing } from './output-ring.ts'
 import { type ExecExit, type ExecHandle, type ExecOptions, toFault } from './sandbox.ts'
 
 /** How long the pipes of a killed command may take to close before they are cut. */
@@ -105,13 +106,12 @@ export function exitOfShell(code: number): { code: number | null; signal: string
 export async function collectExec(
   handle: ExecHandle,
 ): Promise<{ exit: ExecExit; stdout: Buffer; stderr: Buffer }> {
-  const parts = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] }
-  for await (const { stream, data } of handle.output) parts[stream].push(data)
-  return {
-    exit: await handle.exit,
-    stdout: Buffer.concat(parts.stdout),
-    stderr: Buffer.concat(parts.stderr),
+  const written = {
+    stdout: new OutputRing(Number.POSITIVE_INFINITY),
+    stderr: new OutputRing(Number.POSITIVE_INFINITY),
   }
+  for await (const { stream, data } of handle.output) written[stream].push(stream, data)
+  return { exit: await handle.exit, stdout: written.stdout.read(), stderr: written.stderr.read() }
 }
 
 function feed(command: RunningCommand, stdin: ExecOptions['stdin']): void {

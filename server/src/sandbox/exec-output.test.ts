@@ -52,3 +52,38 @@ test('what is dropped asks nobody to wait', () => {
   assert.equal(output.push('stdout', Buffer.alloc(10_000_000)), true)
   assert.equal(output.truncated_bytes, 10_000_000 - 1000)
 })
+
+test('what waits for a slow reader is joined, however small the writes were', async () => {
+  const output = new ExecOutput(1024 ** 2)
+  for (let at = 0; at < 1_200_000; at += 1) output.push('stdout', Buffer.from([at % 251]))
+  output.end()
+  let chunks = 0
+  const parts: Uint8Array[] = []
+  for await (const { data } of output) {
+    chunks += 1
+    parts.push(data)
+  }
+  assert.ok(chunks < 100, `${chunks} chunks`)
+  const written = Buffer.from(Array.from({ length: 1_200_000 }, (_, at) => at % 251))
+  const half = 512 * 1024
+  assert.deepEqual(Buffer.concat(parts), Buffer.concat([written.subarray(0, half), written.subarray(-half)]))
+  assert.equal(output.truncated_bytes, 1_200_000 - 1024 ** 2)
+})
+
+test('streams that change with every byte keep their order, and reading them leaves others their turn', async () => {
+  const output = new ExecOutput(20_000)
+  for (let at = 0; at < 50_000; at += 1) output.push(at % 2 ? 'stderr' : 'stdout', Buffer.from([at % 251]))
+  output.end()
+  let turns = 0
+  const count = setInterval(() => {
+    turns += 1
+  }, 0)
+  let at = 0
+  for await (const { stream, data } of output) {
+    assert.deepEqual([stream, ...data], [at % 2 ? 'stderr' : 'stdout', at % 251])
+    at = at === 9_999 ? 40_000 : at + 1
+  }
+  clearInterval(count)
+  assert.equal(at, 50_000)
+  assert.ok(turns > 3, `${turns} turns`)
+})

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { collectExec } from './exec-handle.ts'
+import { OutputRing } from './output-ring.ts'
 import {
   type ExecExit,
   type ExecHandle,
@@ -204,14 +205,14 @@ export function quote(word: string): string {
 }
 
 async function* readStdout(path: string, handle: ExecHandle, accepted?: number): AsyncGenerator<Uint8Array> {
-  let message = Buffer.alloc(0)
+  const message = new OutputRing(MESSAGE_BYTES)
   try {
     for await (const { stream, data } of handle.output) {
       if (stream === 'stdout') yield data
-      else message = Buffer.concat([message, data]).subarray(-MESSAGE_BYTES)
+      else message.push(stream, data)
     }
     const exit = await handle.exit
-    if (exit.code !== accepted) requireSuccess(exit, path, message)
+    if (exit.code !== accepted) requireSuccess(exit, path, message.read())
   } finally {
     await handle.kill()
   }

@@ -4,15 +4,26 @@ import type { SandboxRef } from '../sandbox/sandbox.ts'
 import { openPostgres } from '../store/db.ts'
 import { beat } from '../store/leases.ts'
 import type { Warden } from './execution.ts'
+import { SILENCE_MS } from './sweep.ts'
 import { spawnWarden } from './warden.ts'
 
 const BEAT_MS = 2_000
+/** How often the worker's event loop shows the beat thread that it runs. */
+const SIGN_MS = 250
+/**
+ * No beat once the event loop has stood still for longer. The check comes with each beat, so the last one goes out before
+ * the silence is as long as the lease; the worker is declared lost a lease after that one. Eight seconds of standstill
+ * cost no run, and twelve are noticed.
+ */
+const STANDSTILL_MS = SILENCE_MS - BEAT_MS
 
 interface ThreadData {
   beat_thread: true
   database_url: string
   worker_id: string
   warden_argv: string[]
+  /** When the event loop last ran: milliseconds of the machine's uptime. */
+  sign: BigInt64Array<SharedArrayBuffer>
 }
 
 type Order = { watch: SandboxRef } | { unwatch: SandboxRef } | { close: true }
@@ -26,17 +37,29 @@ type Report = { beating: true } | { lost: string }
 
 /**
  * Beats on a thread of its own, which also holds the warden's pipe: a busy event loop neither delays a beat nor makes the
- * warden freeze healthy sandboxes. Resolves after the first beat: nothing may be claimed that no warden guards. `onLost` is
- * called once when the worker was declared lost after that, or when the warden died.
+ * warden freeze healthy sandboxes. But a loop that stands still executes nothing: its worker stops beating, so that others
+ * take its runs over. When it runs again, beats go on, or the worker learns that it was declared lost.
+ *
+ * Resolves after the first beat: nothing may be claimed that no warden guards. `onLost` is called once when the worker was
+ * declared lost after that, or when the warden died.
  */
 export async function startBeats(
-  options: Omit<ThreadData, 'beat_thread'> & { onLost: (reason: string) => void },
+  options: Omit<ThreadData, 'beat_thread' | 'sign'> & { onLost: (reason: string) => void },
 ): Promise<Beats> {
   const { onLost, ...data } = options
+  const sign = new BigInt64Array(new SharedArrayBuffer(8))
+  const giveSign = () => void Atomics.store(sign, 0, uptimeMs())
+  giveSign()
+  const signs = setInterval(giveSign, SIGN_MS).unref()
   const thread = new Worker(new URL(import.meta.url), {
-    workerData: { ...data, beat_thread: true } satisfies ThreadData,
+    workerData: { ...data, sign, beat_thread: true } satisfies ThreadData,
   })
-  const closed = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
+  const closed = new Promise<void>((resolve) =>
+    thread.once('exit', () => {
+      clearInterval(signs)
+      resolve()
+    }),
+  )
   const begun = Promise.withResolvers<void>()
   let beating = false
   const lose = (reason: string) => (beating ? onLost(reason) : begun.reject(new Error(reason)))
@@ -79,7 +102,14 @@ function runThread(data: ThreadData): void {
     parentPort?.close()
   }
 
+  const standsStill = () => uptimeMs() - Atomics.load(data.sign, 0) > STANDSTILL_MS
+
   const tick = async (): Promise<void> => {
+    if (over) return
+    if (standsStill()) {
+      timer = setTimeout(tick, SIGN_MS)
+      return
+    }
     const began = uptime()
     try {
       if (!(await beat(store.db, data.worker_id))) return await end('the worker was declared lost')
@@ -102,5 +132,8 @@ function runThread(data: ThreadData): void {
   })
   tick()
 }
+
+// The machine's uptime: it does not stop while the machine is suspended.
+const uptimeMs = (): bigint => BigInt(Math.round(uptime() * 1000))
 
 if ((workerData as ThreadData | null)?.beat_thread) runThread(workerData as ThreadData)

@@ -79,6 +79,10 @@ function howItEnded(exit: ExecExit): string {
 async function tailOf(output: AsyncIterable<{ data: Uint8Array }>): Promise<string> {
   const decoder = new StringDecoder('utf8')
   let tail = ''
-  for await (const chunk of output) tail = (tail + decoder.write(Buffer.from(chunk.data))).slice(-TAIL)
+  for await (const chunk of output) {
+    tail += decoder.write(Buffer.from(chunk.data))
+    // Not after each chunk: one may be a single byte.
+    if (tail.length > 2 * TAIL) tail = tail.slice(-TAIL)
+  }
   return (tail + decoder.end()).slice(-TAIL).trim().toWellFormed()
 }

@@ -8,7 +8,8 @@ import type { Logger } from './execution.ts'
 const LOOK_MS = 500
 /** Longer than this between two reads, and what was seen before says nothing. */
 const GAP_MS = 1_000
-const SILENCE_MS = 6_000
+/** A worker that has not beaten for so long is declared lost. */
+export const SILENCE_MS = 6_000
 const CLEAN_MS = 10 * 60_000
 
 /**

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { removeSandbox } from './support/docker-images.ts'
 import { TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, temporaryDirectory } from './support/service.ts'
 
@@ -13,6 +14,7 @@ const { status } = spawnSync(script, { stdio: 'ignore' })
 
 type Api = ReturnType<typeof apiOf>
 const SECONDS = 120
+const runs: string[] = []
 
 const createEnvironment = (api: Api, docker_image: string) =>
   api.json<{ uid: string }>('POST', '/agent/environments', { name: 'test', docker_image })
@@ -20,11 +22,14 @@ const createEnvironment = (api: Api, docker_image: string) =>
 /** A run in the environment: its state, and why it ended so. */
 async function runIn(api: Api, environment_id: string) {
   const run_id = await api.create({ prompt: shell('echo hello'), config: { environment_id } })
+  runs.push(run_id)
   const { state, status_message } = await api.ended(run_id, SECONDS)
   return [state, status_message?.error_code, status_message?.message]
 }
 
 describe('images of environments', { skip: status !== 0 }, () => {
+  after(() => runs.forEach(removeSandbox))
+
   test('dev runs what the engine has and pulls nothing else; an operator’s list is kept to', async () => {
     let calls = 0
     const registry = createServer((_, response) => {

@@ -81,11 +81,11 @@ describe('a hostile Docker image', { skip: status !== 0 }, () => {
       const [first, second] = [uniqueSeconds(), uniqueSeconds()]
       const { exit } = await run(sandbox, `setsid rest ${first} & rest ${first}`, { timeout_ms: 1_000 })
       assert.equal(exit.timed_out, true)
-      await eventually('the timeout ended it', () => processesWith(first).length === 0)
+      await eventually('the timeout ended it', () => processesWith(first).length === 0, LIMIT_MS)
       await run(sandbox, `setsid rest ${second} > /dev/null 2>&1 < /dev/null &`)
-      await eventually('it runs', () => processesWith(second).length === 1)
+      await eventually('it runs', () => processesWith(second).length === 1, LIMIT_MS)
       await sandbox.killAll()
-      await eventually('killAll ended it', () => processesWith(second).length === 0)
+      await eventually('killAll ended it', () => processesWith(second).length === 0, LIMIT_MS)
       assert.equal((await run(sandbox, 'echo usable')).stdout, 'usable\n')
       await sandbox.destroy()
     })
@@ -165,6 +165,7 @@ describe('open Docker sandboxes', { skip: status !== 0 }, () => {
       await eventually(
         'the server listens',
         async () => (await run(one, connect(address))).stdout === 'hello',
+        LIMIT_MS,
       )
       const other = execFileSync(
         'docker',
@@ -186,5 +187,7 @@ describe('open Docker sandboxes', { skip: status !== 0 }, () => {
 })
 
 const CANARY = 'canary-of-the-registry'
+/** The machine may be busy. */
+const LIMIT_MS = 60_000
 const SERVER = 'require("net").createServer((s) => s.end("hello")).listen(7000)'
 const connect = (address: string): string => `timeout 2 bash -c 'cat < /dev/tcp/${address}/7000'`

@@ -39,9 +39,9 @@ const SOCKETS: Call[] = [...FAMILIES, VSOCK + GARBLED].map((family) => [SOCKET, 
 /** Each in a process of its own, which may be killed or hang: an errno, or nothing where it was let through. */
 const PROBE = `
 use strict; my @calls = map { [split / /] } split /,/, shift @ARGV; my @errors;
-while (my @batch = splice @calls, 0, 30) {
+while (my @batch = splice @calls, 0, 100) {
   my @children = map { my $call = $_; pipe(my $from, my $to); my $pid = fork;
-    if (!$pid) { alarm 2; my $r = syscall $call->[0] + 0, $call->[1] + 0, -1, -1, -1, -1, -1; syswrite $to, $r < 0 ? $! + 0 : 0; exit }
+    if (!$pid) { alarm 5; my $r = syscall $call->[0] + 0, $call->[1] + 0, -1, -1, -1, -1, -1; syswrite $to, $r < 0 ? $! + 0 : 0; exit }
     close $to; [$pid, $from] } @batch;
   for (@children) { my ($pid, $from) = @$_; waitpid $pid, 0; push @errors, scalar readline $from } }
 print join ",", map { $_ // "" } @errors`

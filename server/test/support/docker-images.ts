@@ -19,6 +19,17 @@ export function makeImage(script: string, changes: string[] = []): string {
   return name
 }
 
+/** What the run's sandbox, kept for follow-ups, has left on the engine. */
+export function removeSandbox(run_id: string): void {
+  const filter = ['--quiet', '--filter', `label=runyard.run_id=${run_id}`]
+  const remove = (ids: string, ...command: string[]) => {
+    const list = ids.split('\n').filter(Boolean)
+    if (list.length > 0) docker([...command, ...list])
+  }
+  remove(docker(['ps', '--all', ...filter]), 'rm', '--force')
+  remove(docker(['volume', 'ls', ...filter]), 'volume', 'rm')
+}
+
 /** The script may replace the shell that runs it. */
 const PERL = 'exec "/bin/bash", "-ec", $ARGV[0]'
 

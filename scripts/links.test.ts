@@ -6,8 +6,7 @@ import { join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import GithubSlugger from 'github-slugger'
-import type { Nodes } from 'mdast'
-import { fromMarkdown } from 'mdast-util-from-markdown'
+import MarkdownIt from 'markdown-it'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const ADDRESS = 'https://github.com/runyard/runyard'
@@ -17,23 +16,26 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
 })
 const files = tracked.split('\n').filter((file) => existsSync(join(root, file)))
 
-function* nodesOf(node: Nodes): Generator<Nodes> {
-  yield node
-  if ('children' in node) for (const child of node.children) yield* nodesOf(child)
-}
-
-const textOf = (node: Nodes): string =>
-  [...nodesOf(node)].map((inner) => ('value' in inner ? inner.value : '')).join('')
-
-const parse = (file: string): Nodes[] => [...nodesOf(fromMarkdown(readFileSync(join(root, file), 'utf8')))]
+const markdown = new MarkdownIt()
+const parse = (file: string) => markdown.parse(readFileSync(join(root, file), 'utf8'), {})
 
 /** The anchors GitHub gives the headings of a page. */
 function anchorsOf(file: string): string[] {
   const slugger = new GithubSlugger()
-  return parse(file)
-    .filter((node) => node.type === 'heading')
-    .map((node) => slugger.slug(textOf(node)))
+  const tokens = parse(file)
+  return tokens.flatMap(({ type }, index) => {
+    if (type !== 'heading_open') return []
+    const text = (tokens[index + 1]?.children ?? []).map(({ content }) => content).join('')
+    return [slugger.slug(text)]
+  })
 }
+
+/** Where the links and images of a page lead. */
+const addressesOf = (page: string): string[] =>
+  parse(page)
+    .flatMap((token) => token.children ?? [])
+    .map((token) => token.attrGet('href') ?? token.attrGet('src'))
+    .filter((address) => typeof address === 'string')
 
 /** Why a link of this page leads nowhere; `null` when it is right, or none of ours. */
 function fault(page: string, url: string): string | null {
@@ -54,9 +56,8 @@ test('every link of a page leads somewhere', () => {
   const pages = files.filter((file) => file.endsWith('.md'))
   assert(pages.includes('README.md'))
   const faults = pages.flatMap((page) =>
-    parse(page)
-      .filter((node) => node.type === 'link' || node.type === 'image' || node.type === 'definition')
-      .map((node) => fault(page, node.url))
+    addressesOf(page)
+      .map((url) => fault(page, url))
       .filter((text) => text !== null),
   )
   assert.deepEqual(faults, [])

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { eventually, run, type Subject } from './sandbox-conformance.ts'
 
@@ -55,6 +56,27 @@ exec 3<>gone 4<>gone; rm gone; head -c ${6 * MiB} /dev/zero >&3; touch ready; sl
   test('is cut short by a signal', async () => {
     const sandbox = await create()
     await assert.rejects(sandbox.usage(AbortSignal.abort()), { name: 'SandboxFault' })
+    await sandbox.destroy()
+  })
+
+  test('streams a file of up to so many bytes, and says why not', async () => {
+    const sandbox = await create()
+    const bytes = Buffer.from(Array.from({ length: 3 * MiB }, (_, index) => (index * 7) % 251))
+    await sandbox.writeFile('file', bytes)
+    assert((await buffer(sandbox.openFile('file', { max_bytes: bytes.length }))).equals(bytes))
+    await run(sandbox, 'mkfifo pipe; truncate -s 1G holes')
+    for (const [path, max_bytes, code] of [
+      ['file', bytes.length - 1, 'EFBIG'],
+      ['holes', MiB, 'EFBIG'],
+      ['none', MiB, 'ENOENT'],
+      ['.', MiB, 'EISDIR'],
+      ['pipe', MiB, 'EINVAL'],
+    ] as const) {
+      await assert.rejects(buffer(sandbox.openFile(path, { max_bytes })), { code }, path)
+    }
+    // A reader that leaves ends the command.
+    sandbox.openFile('holes', { max_bytes: 2 ** 31 }).destroy()
+    assert.equal((await run(sandbox, 'echo usable')).stdout, 'usable\n')
     await sandbox.destroy()
   })
 }

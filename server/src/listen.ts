@@ -78,7 +78,8 @@ export async function listen(
   } catch (error) {
     const refusal = explainListen(error, config)
     if (!refusal) throw error
-    throw new AppError('invalid_request', refusal, { cause: error })
+    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    throw new AppError(taken ? 'conflict' : 'invalid_request', refusal, { cause: error })
   }
   const address = app.server.address()
   if (typeof address === 'object' && address) port = address.port

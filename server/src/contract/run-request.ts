@@ -14,11 +14,17 @@ const prompt = z.string().refine((value) => Buffer.byteLength(value) <= PROMPT_M
 
 const Mode = z.enum(['normal', 'plan', 'orchestrate'])
 
+/** Not by an expression: this is asked of what is no base64, too, and may be 64 MiB of padding. */
+function decodedBytes(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
+  return Math.floor(((base64.length - padding) * 3) / 4)
+}
+
 /** Standard base64, padding optional; checked before it is decoded, since Buffer.from skips what it does not know. */
 const Base64 = z
   .string()
   .regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64')
-  .refine((value) => Math.floor((value.replace(/=+$/, '').length * 3) / 4) <= ATTACHMENT_MAX_BYTES, {
+  .refine((value) => decodedBytes(value) <= ATTACHMENT_MAX_BYTES, {
     message: 'is over 10 MB',
     params: { status: 413 },
   })

@@ -66,8 +66,10 @@ function indexLog(log: readonly NewEvent[]): LogIndex {
     if (type === 'message.assistant' || type === 'reasoning') index.texts.set(data.message_id, data.text)
     else if (type === 'tool.result') index.results.set(data.tool_call_id, data)
     else if (type === 'tool.output') {
-      const before = index.outputs.get(data.tool_call_id) ?? ''
-      index.outputs.set(data.tool_call_id, (before + data.text).slice(-MAX_OUTPUT_CHARACTERS))
+      const text = (index.outputs.get(data.tool_call_id) ?? '') + data.text
+      // Not after each event: one may be a single character.
+      const too_long = text.length > 2 * MAX_OUTPUT_CHARACTERS
+      index.outputs.set(data.tool_call_id, too_long ? text.slice(-MAX_OUTPUT_CHARACTERS) : text)
     }
   }
   return index
@@ -111,7 +113,9 @@ function toolOutput(tool_call_id: string, { results, outputs }: LogIndex) {
   const result = results.get(tool_call_id)
   if (!result) return { type: 'error-text', value: WORKER_LOST } as const
   const value =
-    result.output ?? (outputs.get(tool_call_id) || `(no output, exit code ${result.exit_code ?? 'unknown'})`)
+    result.output ??
+    (outputs.get(tool_call_id)?.slice(-MAX_OUTPUT_CHARACTERS) ||
+      `(no output, exit code ${result.exit_code ?? 'unknown'})`)
   // A command that ended is no failed call, whatever its exit code: some providers wrap errors in another layer of JSON.
   const failed = result.is_error && typeof result.exit_code !== 'number'
   return { type: failed ? 'error-text' : 'text', value } as const

@@ -73,7 +73,8 @@ type Block =
       type: 'message.assistant' | 'reasoning'
       message_id: string
       text: string
-      shown: number
+      /** The end of the text that has not been shown: of a pair of surrogates cut by the end of a chunk, the first half. */
+      held: string
       metadata?: unknown
     }
   | { type: 'tool.call'; data: EventData<'tool.call'> }
@@ -138,22 +139,22 @@ class StepContent {
     const key = `${type} ${part.id}`
     let block = this.#open.get(key)
     if (!block) {
-      block = { type, message_id: randomUUID(), text: '', shown: 0 }
+      block = { type, message_id: randomUUID(), text: '', held: '' }
       this.#blocks.push(block)
       this.#open.set(key, block)
     }
     block.text += part.text ?? ''
     block.metadata = part.providerMetadata ?? block.metadata
     if (part.type.endsWith('-end')) this.#open.delete(key)
-    if (type === 'message.assistant') this.#show(block)
+    // The whole text is not looked at: that would take it apart anew for each word.
+    if (type === 'message.assistant') this.#show(block, part.text ?? '')
   }
 
-  #show(block: Exclude<Block, { type: 'tool.call' }>): void {
-    // A pair of surrogates may be cut by the end of a chunk; its first half waits for the second.
-    const whole = /[\ud800-\udbff]$/.test(block.text) ? block.text.length - 1 : block.text.length
-    if (whole <= block.shown) return
-    this.#turn.delta(block.message_id, storableText(block.text.slice(block.shown, whole)))
-    block.shown = whole
+  #show(block: Exclude<Block, { type: 'tool.call' }>, added: string): void {
+    const text = block.held + added
+    block.held = /[\ud800-\udbff]$/.test(text.slice(-1)) ? text.slice(-1) : ''
+    const shown = text.slice(0, text.length - block.held.length)
+    if (shown !== '') this.#turn.delta(block.message_id, storableText(shown))
   }
 }
 

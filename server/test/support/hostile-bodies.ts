@@ -162,6 +162,11 @@ export const HOSTILE_BODIES: HostileCase[] = [
     'attachments.0.data: must be base64',
   ),
   create(
+    'an attachment that is nothing but padding',
+    withFiles(file({ data: `${'='.repeat(MIB)}x` })),
+    'attachments.0.data: must be base64',
+  ),
+  create(
     'two attachments of one name',
     withFiles(file(), file()),
     'attachments: two have the same file_name.',

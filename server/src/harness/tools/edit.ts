@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findText } from './find-text.ts'
 import { readTextFile } from './text-file.ts'
 import { defineTool, failure, resolvePath } from './tool.ts'
 
@@ -18,9 +19,9 @@ export const edit = defineTool({
     const file = await readTextFile(turn, path)
     if ('refused' in file) return file.refused
     const { text } = file
-    const at = text.indexOf(old_text)
+    const at = findText(text, old_text)
     if (at === -1) return failure(`old_text is not in ${path}. ${guessWhy(text, old_text)}`)
-    const again = text.indexOf(old_text, at + 1)
+    const again = findText(text, old_text, at + 1)
     if (again !== -1) {
       const places = `lines ${lineOf(text, at)} and ${lineOf(text, again)}`
       return failure(
@@ -37,7 +38,7 @@ export const edit = defineTool({
 const lineOf = (text: string, at: number) => text.slice(0, at).split('\n').length
 
 function guessWhy(text: string, old_text: string): string {
-  if (text.replaceAll('\r\n', '\n').includes(old_text))
+  if (text.includes('\r\n') && findText(text.replaceAll('\r\n', '\n'), old_text) >= 0)
     return 'The file has CRLF line ends; old_text needs \\r\\n too.'
   const first = old_text
     .split('\n')

@@ -47,6 +47,8 @@ export interface WorkerSettings {
   seal_key: Buffer
   /** The widest egress an environment may ask for. */
   egress: EgressPolicy
+  /** The service's own files; no repository is read from there. */
+  data_dir: string
   /** Local repositories lie below this folder; absent: there are none. */
   local_repos?: string
 }

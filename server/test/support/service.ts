@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -26,6 +26,8 @@ export interface StartOptions {
   data_dir?: string
   env?: Record<string, string>
   sandbox?: string
+  /** Runs as this user; only root can. */
+  uid?: number
 }
 
 const leftovers: Array<() => void> = []
@@ -46,13 +48,17 @@ export function spawnRunyard(
   args: readonly string[],
   env: Record<string, string> = {},
   cwd: string = process.cwd(),
+  uid?: number,
 ): ChildProcess & { log(): string } {
+  const home = temporaryDirectory('home')
+  if (uid !== undefined) chownSync(home, uid, uid)
   const child = spawn(process.execPath, [BIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd,
+    ...(uid === undefined ? {} : { uid, gid: uid }),
     env: {
       PATH: process.env.PATH ?? '',
-      HOME: temporaryDirectory('home'),
+      HOME: home,
       ...(process.env.DOCKER_HOST ? { DOCKER_HOST: process.env.DOCKER_HOST } : {}),
       ...env,
     },
@@ -78,7 +84,7 @@ export async function startService(options: StartOptions = {}): Promise<TestServ
     '--sandbox',
     options.sandbox ?? 'bubblewrap',
   ]
-  const child = spawnRunyard(args, options.env)
+  const child = spawnRunyard(args, options.env, process.cwd(), options.uid)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const { stdout, pid } = child
   assert(stdout && pid)

@@ -553,7 +553,7 @@ export interface components {
             depth?: number;
             /** @description Folder below /workspace; default: the name of the repository. */
             directory?: string;
-            /** @description A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS. */
+            /** @description A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS and outside its data directory. */
             local_path?: string;
             /** @description Branch, tag or commit; default: the default branch. */
             ref?: string;
@@ -683,7 +683,7 @@ export interface components {
             page_info: components["schemas"]["PageInfo"];
             runs: components["schemas"]["RunItem"][];
         };
-        /** @description A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers` are returned as `***`. */
+        /** @description A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`. */
         MCPServerConfig: {
             args?: string[];
             command?: string;

@@ -1,5 +1,5 @@
 /** The roles of the service; the command line calls these. With work.ts and listen.ts the only files that know every room. */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pino, { type Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
@@ -21,6 +21,7 @@ import { loseAllWorkers } from './store/leases.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { work } from './work.ts'
+import { isBelow } from './worker/local-repository.ts'
 import { recoverRuns, startSweep } from './worker/sweep.ts'
 
 export type { Config } from './config.ts'
@@ -61,15 +62,22 @@ type Closer = () => Promise<void> | void
 function configure(options: RoleOptions): Config {
   // Before anything is written: nothing the service makes is for other users of the machine.
   process.umask(0o077)
-  const config = options.config ?? readConfig()
-  return {
-    ...config,
+  const given = options.config ?? readConfig()
+  const config = {
+    ...given,
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.host === undefined ? {} : { host: options.host }),
     ...(options.data_dir === undefined ? {} : { data_dir: options.data_dir }),
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
     ...(options.pool === undefined ? {} : { pool: options.pool }),
   }
+  const { local_repos, data_dir } = config
+  if (local_repos && isBelow(local_repos, resolve(data_dir)))
+    throw new AppError(
+      'invalid_request',
+      `RUNYARD_LOCAL_REPOS: ${local_repos} lies in the data directory, and nothing there is opened as a repository.`,
+    )
+  return config
 }
 
 /** Logs are JSON lines on standard error: standard output belongs to the command. */

@@ -92,6 +92,7 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
     settings: {
       pool: config.pool,
       host_id: `${hostname()}:${data_dir}`,
+      data_dir,
       slots: config.slots,
       grace_ms: config.grace_ms,
       max_idle: config.max_idle,

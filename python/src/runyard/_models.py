@@ -139,7 +139,7 @@ class EnvironmentConfigLimits(WireModel):
 class EnvironmentRepository(WireModel):
     url: str | None = None
     local_path: str | None = None
-    """A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS."""
+    """A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS and outside its data directory."""
     ref: str | None = None
     """Branch, tag or commit; default: the default branch."""
     depth: int | None = None
@@ -217,7 +217,7 @@ class InterruptedEventData(WireModel):
 
 
 class MCPServerConfig(WireModel):
-    """A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers` are returned as `***`."""
+    """A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`."""
 
     command: str | None = None
     args: list[str] | None = None

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { addressOf } from './address.ts'
 import { normalizeImage } from './image.ts'
 import { EnvironmentLimits } from './limits.ts'
 import { RunCreatorInfo } from './run.ts'
@@ -13,10 +14,7 @@ const GitRef = z
     'must be a branch, tag or commit',
   )
 
-const HttpsUrl = z
-  .url({ protocol: /^https$/, error: 'must be an https address' })
-  .max(2048)
-  .refine((value) => !/^https:\/\/[^/]*@/.test(value), 'must hold no credentials')
+const HttpsUrl = addressOf({ schemes: ['https:'], error: 'must be an https address', open: true })
 
 /** One path segment, so that a repository can only land directly below the workspace. */
 const Directory = z
@@ -27,11 +25,10 @@ const Directory = z
 export const EnvironmentRepository = z
   .object({
     url: HttpsUrl.optional(),
-    local_path: z
-      .string()
-      .max(4096)
-      .optional()
-      .meta({ description: 'A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS.' }),
+    local_path: z.string().max(4096).optional().meta({
+      description:
+        'A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS and outside its data directory.',
+    }),
     ref: GitRef.optional().meta({ description: 'Branch, tag or commit; default: the default branch.' }),
     depth: z
       .int()

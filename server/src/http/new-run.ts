@@ -149,9 +149,8 @@ function maskConfig(config: { [K in keyof AmbientAgentConfig]: AmbientAgentConfi
 
 function hideCredentials(url: string, place: string, secrets: Record<string, string>): string {
   const parsed = new URL(url)
-  if (!parsed.username && !parsed.password) return url
-  secrets[place] = url
-  if (parsed.username) parsed.username = MASK
-  if (parsed.password) parsed.password = MASK
+  for (const part of ['username', 'password', 'search', 'hash'] as const)
+    if (parsed[part]) parsed[part] = MASK
+  if (parsed.href !== url) secrets[place] = url
   return parsed.href
 }

@@ -143,6 +143,8 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       },
     })
     if (overfull.signal.aborted) return endOverfull(inbox)
+    // What setting up does beside the sandbox dies of the signal as well.
+    if ('failure' in prepared && draining) return stop('shutdown')
     if ('failure' in prepared) return giveUp(prepared.failure, inbox)
     await writer.drain()
     // What was said before the agent starts is part of what it starts with.

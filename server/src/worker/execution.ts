@@ -66,6 +66,8 @@ export interface WorkerSettings {
   limit_maxima: LimitMaxima
   /** What one run may keep: attachments and artifacts. */
   max_run_files_bytes: number
+  /** The service's own files; no repository is read from there. */
+  data_dir: string
   /** Local repositories lie below this folder; absent: there are none. */
   local_repos?: string
 }

@@ -18,7 +18,9 @@ import { readSandbox, recordSandbox } from '../store/sandboxes.ts'
 import { unseal } from '../store/vault.ts'
 import type { WorkerContext } from './execution.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
+import { openLocalRepository } from './local-repository.ts'
 import { directoryOf, fetchRepository, repositoriesOf } from './repository.ts'
+import { exportId, exportRepository } from './repository-export.ts'
 import { createSetupSteps, SetupFailed, type SetupSteps } from './setup-step.ts'
 
 const SETUP_MINUTES = 30
@@ -98,7 +100,7 @@ export async function prepareSandbox(
   const bare = repositories.length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(context, lease, sandbox, false, hooks.signal)
-  const failure = await setUp(context, config, sandbox, steps, hooks)
+  const failure = await setUp(context, lease, config, sandbox, steps, hooks)
   if (environment && !bare) {
     await retrying(() => markSetup(db, environment.uid, failure !== null), hooks.signal)
   }
@@ -110,18 +112,26 @@ export async function prepareSandbox(
 /** Repositories, then commands, each in order. Returns what the first failing one has to say. */
 async function setUp(
   context: WorkerContext,
+  lease: Lease,
   config: EnvironmentConfig,
   sandbox: Sandbox,
   steps: SetupSteps,
   { signal: stopping, overfull }: PrepareHooks,
 ): Promise<string | null> {
-  const { local_repos, limit_maxima } = context.settings
+  const { limit_maxima } = context.settings
   const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
   const deadline = AbortSignal.timeout(setup_minutes * 60_000)
   const signal = AbortSignal.any([stopping, overfull, deadline])
   try {
-    for (const repository of repositoriesOf(config)) {
-      await fetchRepository({ repository, sandbox, steps, signal, local_repos })
+    for (const [place, repository] of repositoriesOf(config).entries()) {
+      const openExport = async (local_path: string) =>
+        exportRepository(context, await openLocalRepository(local_path, context.settings), {
+          id: exportId(lease.run_id, place),
+          attempt: lease.attempt,
+          limits: limitsOf(config, limit_maxima),
+          signal,
+        })
+      await fetchRepository({ repository, sandbox, steps, signal, openExport })
     }
     for (const command of config.setup_commands ?? []) {
       await steps.exec('command', sandbox, { command, env: { CI: 'true' }, signal })

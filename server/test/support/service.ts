@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -29,6 +29,8 @@ export interface StartOptions {
   sandbox?: string
   /** The leader of a process group of its own, as the foreground job of a terminal is. */
   group?: boolean
+  /** Runs as this user; only root can. */
+  uid?: number
 }
 
 const leftovers: Array<() => void> = []
@@ -49,15 +51,18 @@ export function spawnRunyard(
   args: readonly string[],
   env: Record<string, string> = {},
   cwd: string = process.cwd(),
-  detached = false,
+  options: { uid?: number | undefined; group?: boolean | undefined } = {},
 ): ChildProcess & { log(): string } {
+  const home = temporaryDirectory('home')
+  if (options.uid !== undefined) chownSync(home, options.uid, options.uid)
   const child = spawn(process.execPath, [BIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd,
-    detached,
+    detached: options.group ?? false,
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
     env: {
       PATH: process.env.PATH ?? '',
-      HOME: temporaryDirectory('home'),
+      HOME: home,
       ...(process.env.DOCKER_HOST ? { DOCKER_HOST: process.env.DOCKER_HOST } : {}),
       ...env,
     },
@@ -83,7 +88,7 @@ export async function startService(options: StartOptions = {}): Promise<TestServ
     '--sandbox',
     options.sandbox ?? 'bubblewrap',
   ]
-  const child = spawnRunyard(args, options.env, undefined, options.group)
+  const child = spawnRunyard(args, options.env, undefined, options)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const { stdout, pid } = child
   assert(stdout && pid)

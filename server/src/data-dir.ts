@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from './contract/error.ts'
 
+/** Another process holds the lock of the data directory. */
+export class DataDirInUse extends AppError {}
+
 /** Holds the directory for this process alone until `release` or its death: the lock is the kernel's, not a file's age. */
 export function lockDataDir(data_dir: string): { release(): void } {
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
@@ -14,7 +17,7 @@ export function lockDataDir(data_dir: string): { release(): void } {
   } catch (error) {
     lock.close()
     if (!(error instanceof Error) || !/locked/.test(error.message)) throw error
-    throw new AppError(
+    throw new DataDirInUse(
       'conflict',
       `Another runyard process uses the data directory ${data_dir}. Stop it, or give this one another with --data-dir.`,
       { cause: error },

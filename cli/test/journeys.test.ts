@@ -292,26 +292,43 @@ test('dev: one line of JSON, a private file, one per data directory, and a clean
   assert.equal(taken.code, 1)
   assert.match(taken.stderr, new RegExp(`error: Port ${port} is taken`))
 
+  // Beside the running service, whose process has the database.
+  const keys = (...args: string[]) => other.run(['keys', ...args, '--data-dir', 'data', '--json'])
+  const create = ['create', '--name', 'ci', '--role', 'viewer']
+  const beside = JSON.parse((await keys(...create)).stdout) as { api_key: string; key_id: string }
+  const as_viewer = { environment: { RUNYARD_API_KEY: beside.api_key } }
+  assert.equal((await other.run(['list'], as_viewer)).code, 0)
+  const listed = (await keys('list')).stdout.trim().split('\n')
+  assert.deepEqual(
+    listed.map((line) => JSON.parse(line).name),
+    ['dev', 'ci'],
+  )
+  assert.match(
+    (await other.run(['keys', 'list', '--data-dir', 'data'])).stdout,
+    /ci +viewer .*just now +active/,
+  )
+  assert.equal((await keys('revoke', beside.key_id)).code, 0)
+  assert.equal((await keys('revoke', beside.key_id)).code, 1)
+  assert.equal((await other.run(['list'], as_viewer)).code, 1)
+
   first.kill('SIGTERM')
   const ended = await first.ended
   assert.deepEqual([ended.code, ended.stdout], [0, line])
-  const offline = await other.run([
-    'keys',
-    'create',
-    '--name',
-    'ci',
-    '--role',
-    'viewer',
-    '--data-dir',
-    'data',
-    '--json',
-  ])
-  assert.match(JSON.parse(offline.stdout).api_key, /^ry_[A-Za-z0-9]{46}$/)
+  const user_file = join(other.directory, '.config/runyard/client.json')
+  assert.ok(!existsSync(user_file), 'it leads nowhere now')
+  // At the database itself, one after the other when they come at once.
+  const offline = await Promise.all([keys(...create), keys(...create)])
+  for (const { stdout, stderr } of offline)
+    assert.match(JSON.parse(stdout || stderr).api_key, /^ry_[A-Za-z0-9]{46}$/)
 
+  const remote = '{"base_url": "https://own.test", "api_key": "own"}'
+  writeFileSync(user_file, remote, { mode: 0o600 })
   const restarted = other.spawn(['dev', '--port', '0', '--data-dir', 'data'])
   const banner = await printedBy(restarted, /curl [\s\S]*-d /)
+  assert.match(banner, /\.config\/runyard\/client\.json is not of runyard dev and was left alone/)
   assert.match(banner, /Database .*a power cut may lose the last writes: PGlite does not fsync/)
   assert.equal(JSON.parse(readFileSync(file, 'utf8')).api_key, ready.api_key)
   restarted.kill('SIGINT')
   assert.equal((await restarted.ended).code, 0)
+  assert.equal(readFileSync(user_file, 'utf8'), remote)
 })

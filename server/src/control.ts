@@ -102,6 +102,16 @@ export function reachKeys(data_dir: string): Keys {
   }
 }
 
+/** Whether a `dev` runs on this directory now. */
+export async function isServed(data_dir: string): Promise<boolean> {
+  try {
+    await reachKeys(data_dir).list()
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Nobody was asked: there is no socket, or it is a dead process's. */
 export const isUnserved = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED')

@@ -25,6 +25,7 @@ import { recoverRuns, startSweep } from './worker/sweep.ts'
 export type { Config } from './config.ts'
 export { readConfig } from './config.ts'
 export { AppError } from './contract/error.ts'
+export { isServed } from './control.ts'
 
 /** What a role is told by the command line; everything else comes from the environment. */
 export interface RoleOptions {
@@ -222,15 +223,6 @@ async function withKeys<T>(options: RoleOptions, use: (keys: Keys) => Promise<T>
     }
   }
 }
-
-/** Whether a `dev` runs on this directory now. */
-export const isServed = (data_dir: string): Promise<boolean> =>
-  Promise.resolve()
-    .then(() => reachKeys(data_dir).list())
-    .then(
-      () => true,
-      () => false,
-    )
 
 /** Without its socket, which some file systems do not have, the service is as good; `runyard keys` then says who is in the way. */
 async function offerKeys({ data_dir }: Config, store: Store, log: Logger): Promise<() => Promise<void>> {

@@ -66,6 +66,7 @@ const dev = [
   '0',
   '--data-dir',
   data_dir,
+  '--no-user-config',
   ...(values.sandbox ? ['--sandbox', values.sandbox] : []),
 ]
 console.log(dim(`$ npx runyard ${dev.join(' ')}`))

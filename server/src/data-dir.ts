@@ -14,6 +14,9 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from './contract/error.ts'
 
+/** Another process holds the lock of the data directory. */
+export class DataDirInUse extends AppError {}
+
 const STICKY = 0o1000
 
 /** What a data directory holds; a directory with other things only is somebody's, and is not closed to others. */
@@ -125,7 +128,7 @@ export function lockDataDir(data_dir: string): { release(): void } {
     lock.close()
     if (error instanceof Error && /disk is full/.test(error.message)) throw refuse(data_dir, DISK_FULL)
     if (!(error instanceof Error) || !/locked/.test(error.message)) throw error
-    throw new AppError(
+    throw new DataDirInUse(
       'conflict',
       `Another runyard process uses the data directory ${data_dir}. Stop it, or give this one another with --data-dir.`,
       { cause: error },

@@ -58,7 +58,6 @@ export const LOCAL_USER: Probe[] = [
     id: 'local-user.open-directory',
     tries:
       'reads the database in a data directory that was there before, open to all, under a careless umask',
-    short: true,
     on: ON,
     async run(context) {
       const parent = temporaryDirectory('open')

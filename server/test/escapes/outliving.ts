@@ -168,7 +168,7 @@ export const OUTLIVING: Probe[] = [
       async run(context) {
         const process_name = uniqueName()
         context.after(() => killLiving(process_name))
-        const command = `perl - ${process_name} ${modes.join(' ')} <<'PROGRAM'\n${program('linger.pl')}\nPROGRAM`
+        const command = `perl - ${process_name} ${modes.join(' ')} <<'LINGER'\n${program('linger.pl')}\nLINGER`
         const words = context.order({ action: 'hold', spec: context.spec(), command })
         const creator = await context.start(words, { until: /\n/ })
         if (livingProcesses(process_name).length === 0) throw new Error(`could not run: ${creator.output}`)
@@ -211,7 +211,7 @@ async function lingerInRun(context: Context) {
   context.after(() => killLiving(name))
   const { admin } = own
   const run_id = await admin.create({
-    prompt: `\`\`\`sh\nperl - ${name} ${TRICKS.join(' ')} <<'PROGRAM'\n${program('linger.pl')}\nPROGRAM\n\`\`\``,
+    prompt: `\`\`\`sh\nperl - ${name} ${TRICKS.join(' ')} <<'LINGER'\n${program('linger.pl')}\nLINGER\n\`\`\``,
   })
   await eventually('the process runs', () => livingProcesses(name).length > 0, 30_000)
   await eventually(
@@ -258,7 +258,7 @@ async function runEnded(context: Context): Promise<Verdict> {
   const name = uniqueName()
   context.after(() => killLiving(name))
   const run_id = await service.admin.create({
-    prompt: `\`\`\`sh\nperl - ${name} return ${TRICKS.join(' ')} <<'PROGRAM'\n${program('linger.pl')}\nPROGRAM\n\`\`\``,
+    prompt: `\`\`\`sh\nperl - ${name} return ${TRICKS.join(' ')} <<'LINGER'\n${program('linger.pl')}\nLINGER\n\`\`\``,
   })
   await service.admin.ended(run_id)
   return requireGone(context, name, 'the end')

@@ -56,7 +56,9 @@ stream.on('test:fail', ({ name, details }) => {
     return
   }
   record(name, open ? 'blind' : 'broken', details.duration_ms)
-  notes.push(`${name}: ${cause instanceof Error ? cause.message : cause}`)
+  const note = `${name}: ${cause instanceof Error ? cause.message : cause}`
+  notes.push(note)
+  console.log(`    ${note}`)
 })
 stream.on('test:stderr', ({ message }) => process.stderr.write(message))
 stream.resume()

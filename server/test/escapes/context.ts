@@ -117,7 +117,14 @@ export class Context {
     return this.#service
   }
 
-  /** Arguments and environment to carry out an order on sandboxes in a process of its own. */
+  /** Kills the service of the probes, which may not answer any more; the next that needs one gets another. */
+  async dropService(): Promise<void> {
+    const service = await this.#service
+    this.#service = null
+    await service?.kill('SIGKILL')
+  }
+
+  /** Arguments to carry out an order on sandboxes in a process of its own. */
   order(order: Order): string[] {
     const program = join(import.meta.dirname, '../support/sandbox-process.ts')
     const { data_dir, installation_id } = this

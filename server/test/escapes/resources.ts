@@ -30,7 +30,12 @@ async function stallOf(context: Context, command: string, stdin?: string): Promi
   const loop = monitorEventLoopDelay({ resolution: 20 })
   const before = process.memoryUsage().rss
   loop.enable()
-  const handle = sandbox.exec({ command, timeout_ms: 60_000, ...(stdin === undefined ? {} : { stdin }) })
+  const handle = sandbox.exec({
+    command,
+    timeout_ms: 90_000,
+    max_output_bytes: 256 * 1024,
+    ...(stdin === undefined ? {} : { stdin }),
+  })
   let bytes = 0
   for await (const { data } of handle.output) bytes += data.length
   const exit = await handle.exit
@@ -156,7 +161,7 @@ export const RESOURCES: Probe[] = [
       [
         'one-byte-writes',
         'prints 600,000 bytes one by one',
-        `perl -e 'syswrite STDOUT, "x" for 1 .. 600_000'`,
+        `perl -e 'for (1 .. 600_000) { syswrite STDOUT, "x"; for my $pause (1 .. 150) {} }'`,
       ],
       ['huge-line', 'prints 256 MiB without a newline', `perl -e 'print "x" x (1 << 20) for 1 .. 256'`],
       [

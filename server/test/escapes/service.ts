@@ -113,26 +113,29 @@ const WRITINGS: Writing[] = [
   ['cancel', 'cancels it', ({ busy }) => `/agent/runs/${busy}/cancel`, () => ({})],
 ]
 
+/** Long enough to see that nobody answers. */
+const BOMB_MS = 60_000
+
 /** Prompts that cost a careless parser far more than their length. */
 const BOMBS: Array<[name: string, text: string]> = [
-  ['list', '- '.repeat(8_000)],
-  ['quote', '> '.repeat(8_000)],
+  ['list', `${'- '.repeat(8_000)}x`],
+  ['quote', `${'> '.repeat(8_000)}x`],
+  ['list-and-step', `${'- '.repeat(8_000)}x\n${shell('true')}`],
   ['emphasis', '*a_ '.repeat(20_000)],
   ['brackets', '['.repeat(50_000)],
   ['backticks', Array.from({ length: 500 }, (_, index) => '`'.repeat(index)).join(' ')],
   ['links', '[a](<b'.repeat(15_000)],
   ['html', '<!-- <a '.repeat(10_000)],
-  ['mebibyte-list', '- '.repeat(500_000)],
+  ['mebibyte-list', `${'- '.repeat(500_000)}x`],
   ['mebibyte-quote', `${'>'.repeat(1_000_000)} x`],
   ['mebibyte-fences', '```\n'.repeat(250_000)],
 ]
+/** Slow enough that each byte is read by itself. */
+const ONE_BY_ONE = `perl -e 'for (1 .. 600_000) { syswrite STDOUT, "x"; for my $pause (1 .. 150) {} }'`
+
 /** What the attacker's commands print. */
 const OUTPUTS: Array<[name: string, tries: string, command: string]> = [
-  [
-    'one-byte-writes',
-    'prints 600,000 bytes one by one',
-    `perl -e '$| = 1; syswrite STDOUT, "x" for 1 .. 600_000'`,
-  ],
+  ['one-byte-writes', 'prints 600,000 bytes one by one', ONE_BY_ONE],
   ['line-without-end', 'prints 64 MB without a newline', `perl -e 'print "x" x (1 << 20) for 1 .. 64'`],
   [
     'escape-sequences',
@@ -154,15 +157,20 @@ const OUTPUTS: Array<[name: string, tries: string, command: string]> = [
 async function runBomb(context: Context, body: { prompt: string }): Promise<Verdict> {
   const service = await context.service()
   const stall = longestStall(service.origin)
-  const run_id = await service.attacker.create(body)
-  await service.attacker
-    .ended(run_id, 100)
-    .catch(() => service.attacker.call('POST', `/agent/runs/${run_id}/cancel`))
-  await Promise.all([
-    service.attacker.call('GET', `/agent/runs/${run_id}/conversation`).then((answer) => answer.text()),
-    service.attacker.call('GET', `/agent/runs/${run_id}/events?limit=1000`).then((answer) => answer.text()),
-  ])
-  return stall.judge()
+  const attack = async () => {
+    const run_id = await service.attacker.create(body)
+    const path = `/agent/runs/${run_id}`
+    await service.attacker
+      .ended(run_id, BOMB_MS / 2_000)
+      .catch(() => service.attacker.call('POST', `${path}/cancel`))
+    for (const below of ['/conversation', '/events?limit=1000'])
+      await (await service.attacker.call('GET', path + below)).text()
+  }
+  await Promise.race([attack().catch(() => {}), delay(BOMB_MS)])
+  const verdict = await stall.judge()
+  // It may stand still for hours; the next probe gets another.
+  if (verdict.broken) await context.dropService()
+  return verdict
 }
 
 export const SERVICE: Probe[] = [

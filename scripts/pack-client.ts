@@ -1,42 +1,23 @@
 /**
- * `npm run pack:npm -w client [-- FOLDER]`: puts the archive that `npm publish` takes into the folder, by default
- * client/dist. Within this repository everybody imports the sources of the library; what is published is one module, with
- * `publishConfig.exports` as its `exports`, and carries types and the sources for debuggers and editors.
+ * The package of the TypeScript library. Within this repository everybody imports its sources; what is published is one
+ * module, with `publishConfig.exports` as its `exports`, and carries types and the sources for debuggers and editors.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { packArchive } from './npm-archive.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const client = join(root, 'client')
 
 interface Manifest {
-  scripts?: unknown
   publishConfig: { exports?: unknown }
 }
 
-/** The path of the archive. Works in a folder of its own, so that it can run while others do. */
-export async function packClient(destination: string): Promise<string> {
-  const stage = mkdtempSync(join(tmpdir(), 'runyard-pack-'))
-  try {
-    await stagePackage(stage)
-    mkdirSync(destination, { recursive: true })
-    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', resolve(destination)]
-    const packed = JSON.parse(
-      execFileSync('npm', args, {
-        cwd: stage,
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'pipe'],
-      }),
-    ) as unknown
-    return join(destination, filenameOf(packed))
-  } finally {
-    rmSync(stage, { recursive: true, force: true })
-  }
-}
+/** The path of the archive. */
+export const packClient = (destination: string): Promise<string> => packArchive(destination, stagePackage)
 
 async function stagePackage(stage: string): Promise<void> {
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(publishedManifest(), null, 2)}\n`)
@@ -80,16 +61,7 @@ function declareTypes(stage: string): void {
 
 function publishedManifest(): object {
   const text = readFileSync(join(client, 'package.json'), 'utf8')
-  const { scripts, publishConfig, ...manifest } = JSON.parse(text) as Manifest
+  const { publishConfig, ...manifest } = JSON.parse(text) as Manifest
   const { exports, ...publishing } = publishConfig
   return { ...manifest, exports, files: ['dist', 'src'], publishConfig: publishing }
 }
-
-/** One package is a list of one; from npm 12 on, an object by its name. */
-function filenameOf(packed: unknown): string {
-  const [first] = Object.values(packed ?? {}) as Array<{ filename?: string }>
-  if (!first?.filename) throw new Error('npm pack did not say what it wrote.')
-  return first.filename
-}
-
-if (import.meta.main) console.log(await packClient(process.argv[2] ?? join(client, 'dist')))

@@ -1,45 +1,123 @@
+/**
+ * The README word for word, as a newcomer follows it: in an empty folder with an empty home, with the Node and Python of
+ * this machine, in two terminals. The address of the repository leads to the last commit of this checkout.
+ */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { after, before, test } from 'node:test'
-import { promisify } from 'node:util'
-import { spawnRunyard, temporaryDirectory } from '../server/test/support/service.ts'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { temporaryDirectory } from '../server/test/support/service.ts'
+import { Terminal } from './terminal.ts'
 
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-const directory = temporaryDirectory('readme')
-let service: ReturnType<typeof spawnRunyard>
+const root = fileURLToPath(new URL('../', import.meta.url))
+const ADDRESS = 'https://github.com/runyard/runyard'
+const LIMIT = { timeout: 580_000 }
+/** What leads programs of this machine to their registries. */
+const NETWORK = /^(pip_|npm_config_registry$|https?_proxy$|no_proxy$|ssl_cert_|node_extra_ca_certs$)/i
 
-before(async () => {
-  // As printed: the default port, the data in .runyard below the folder one stands in.
-  service = spawnRunyard(['dev', '--json', '--sandbox', 'bubblewrap'], {}, directory)
-  const { stdout } = service
-  assert(stdout)
-  const [line] = await Promise.race([
-    once(createInterface({ input: stdout }), 'line'),
-    once(service, 'exit').then(() => {
-      throw new Error(service.log())
-    }),
-  ])
-  assert.match(String(line), /127\.0\.0\.1:4200/)
-})
+const git = (...args: string[]): string => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' })
 
-after(async () => {
-  service.kill('SIGTERM')
-  await once(service, 'exit')
-})
+/** An account that has only just been made, apart from what has been downloaded before. */
+function newcomer(home: string): NodeJS.ProcessEnv {
+  const { PATH = '', npm_config_cache = join(homedir(), '.npm') } = process.env
+  return {
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => NETWORK.test(name))),
+    PATH: PATH.split(':')
+      .filter((folder) => !/node_modules\/\.bin$|node-gyp-bin$/.test(folder))
+      .join(':'),
+    HOME: home,
+    npm_config_cache,
+    npm_config_userconfig: join(homedir(), '.npmrc'),
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: `url.${root}.insteadOf`,
+    GIT_CONFIG_VALUE_0: ADDRESS,
+    // Docker would download an image of its own first.
+    RUNYARD_SANDBOX: 'bubblewrap',
+  }
+}
 
-test('the curl examples work as printed', async () => {
-  const script = /<!-- test: curl -->\n```sh\n([\s\S]*?\n)```\n/.exec(readme)?.[1]
-  assert(script)
-  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
-    cwd: directory,
-    timeout: 60_000,
+suite('the README', LIMIT, () => {
+  // The path is not plain on purpose.
+  const directory = join(temporaryDirectory('readme'), 'a newcomer’s folder')
+  const home = join(directory, 'home')
+  // As it is in the clone.
+  const readme = git('show', 'HEAD:README.md')
+  const blocks = Array.from(readme.matchAll(/<!-- test: (.+) -->\n```\w+\n([\s\S]*?)```\n/g), (match) => ({
+    where: match[1] ?? '',
+    text: match[2] ?? '',
+  }))
+  let first: Terminal
+  let second: Terminal
+
+  /** The next block of the page, which is to stand in this place. */
+  const next = (where: string): string => {
+    const block = blocks.shift()
+    assert.equal(block?.where, where)
+    return block.text
+  }
+
+  before(() => {
+    mkdirSync(home, { recursive: true })
+    first = new Terminal(directory, newcomer(home))
   })
-  assert.match(stdout, /"state":"QUEUED","at_capacity":false/)
-  assert.match(stdout, /event: tool\.output\ndata: .*git version/)
-  assert.match(stdout, /event: end\n/)
-  assert.match(stdout, /"outcome":"handoff_execution"/)
-  assert.match(stdout, /"state":"CANCELLED"/)
+  after(async () => {
+    await second?.close()
+    await first.close()
+  }, LIMIT)
+
+  test('from git clone to the demo', LIMIT, async (t) => {
+    const changes = git('status', '--porcelain')
+    if (changes) t.diagnostic(`The clone is of the last commit, without these changes:\n${changes}`)
+    const printed = await first.run(next('first terminal'))
+    assert.match(printed, /✓ Done in /)
+  })
+
+  test('dev starts', LIMIT, async () => {
+    first.type(next('first terminal, stays'))
+    await first.printed('A first run')
+    second = new Terminal(join(directory, 'runyard'), newcomer(home))
+  })
+
+  test('the command line', LIMIT, async () => {
+    assert.match(await second.run(next('second terminal')), /│ hello from Linux\n/)
+  })
+
+  test('curl', LIMIT, async () => {
+    await second.run(next('second terminal'))
+    const printed = await second.run(next('second terminal'))
+    assert.match(printed, /event: tool\.output\ndata: .*git version/)
+    assert.match(printed, /event: end\n/)
+    assert.match(printed, /"outcome":"handoff_execution"/)
+    assert.match(printed, /"state":"CANCELLED"/)
+  })
+
+  test('the packages are built', LIMIT, async () => {
+    const printed = await second.run(next('second terminal'))
+    for (const file of ['runyard-0.1.0.tgz', 'runyard-client-0.1.0.tgz', 'runyard-0.1.0-py3-none-any.whl'])
+      assert(printed.includes(`dist/${file}\n`), printed)
+  })
+
+  test('TypeScript', LIMIT, async () => {
+    await second.run(next('second terminal'))
+    writeFileSync(join(directory, 'hello-ts/hello.mjs'), next('hello.mjs'))
+    assert.match(await second.run(next('second terminal')), /git version [\s\S]*\nSUCCEEDED\nPT/)
+  })
+
+  test('Python', LIMIT, async () => {
+    await second.run(next('second terminal'))
+    writeFileSync(join(directory, 'hello-py/hello.py'), next('hello.py'))
+    assert.match(await second.run(next('second terminal')), /SUCCEEDED PT.*\nLinux /)
+  })
+
+  test('Ctrl-C stops dev, and every block was tried', LIMIT, async () => {
+    await first.close()
+    await assert.rejects(fetch('http://127.0.0.1:4200/healthz'))
+    assert.deepEqual(blocks, [])
+    const [quickStart = ''] = readme.split('## On PostgreSQL')
+    const untried = quickStart.match(/(?<!<!-- test: .+ -->\n)^```\w+\n/gm)
+    assert.equal(untried, null)
+  })
 })

@@ -18,18 +18,26 @@ const CANDIDATES = [
 // Debian splits `ensurepip` off: without it `venv` is there and fails.
 const PROBE = 'import ensurepip, fcntl, sys, venv; sys.exit(sys.version_info < (3, 10))'
 
+export type Python = { python: string } | { missing: string }
+
 /** The interpreter of `.venv`, or in a sentence why there is none. */
-export function setupPython(): { python: string } | { missing: string } {
-  const base = findPython() ?? installPython()
-  if (base === null)
-    return { missing: 'No Python 3.10 or newer with venv. On Debian: apt-get install python3 python3-venv' }
-  const made = spawnSync(base, ['scripts/setup_python.py'], {
+export function setupPython(): Python {
+  const base = basePython()
+  if ('missing' in base) return base
+  const made = spawnSync(base.python, ['scripts/setup_python.py'], {
     cwd: root,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   if (made.status !== 0) return { missing: 'The Python toolchain could not be installed; see above.' }
   return { python: made.stdout.trim() }
+}
+
+/** A Python of this machine that can make environments. */
+export function basePython(): Python {
+  const python = findPython() ?? installPython()
+  if (python !== null) return { python }
+  return { missing: 'No Python 3.10 or newer with venv. On Debian: apt-get install python3 python3-venv' }
 }
 
 function findPython(): string | null {

@@ -1,9 +1,11 @@
 /**
  * `npm test [FOLDER|FILE …]`: installs what is missing on Debian, starts one PostgreSQL for all, runs every test and ends
- * with `N passed, N failed, N skipped`. What this machine cannot run is printed, never silent. `--long` adds the soaks.
+ * with `N passed, N failed, N skipped`. What this machine cannot run is printed, never silent. `--long` adds the soaks;
+ * `--busy` keeps every core busy meanwhile, since no test may depend on a quiet machine.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
@@ -44,6 +46,13 @@ const pythonTests =
         .filter((path) => /^python(\/|$)/.test(path))
         .map((path) => path.replace(/^python\/?$/, 'python/tests'))
 
+const busy = args.includes('--busy')
+  ? Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ['-e', 'for (;;);']))
+  : []
+process.once('exit', () => {
+  for (const child of busy) child.kill('SIGKILL')
+})
+
 let postgres: PostgresServer | null = null
 if (files.length > 0 && findPostgres()) {
   postgres = await startPostgres()
@@ -68,7 +77,7 @@ async function runNodeTests(): Promise<void> {
   const stream = run({
     files,
     concurrency: 2,
-    timeout: long ? 3_600_000 : 300_000,
+    timeout: long ? 3_600_000 : 600_000,
     // A connection that the Docker engine leaves open after the last test must not keep a file from ending.
     execArgv: ['--test-force-exit'],
   })

@@ -3,7 +3,8 @@
 const major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
   process.stderr.write(
-    `Runyard needs Node 24 or newer, and this is Node ${process.versions.node}: in a checkout use \`npx runyard\`.\n`,
+    `Runyard needs Node 24 or later, and this is Node ${process.versions.node}: install a newer one ` +
+      '(https://nodejs.org), or use `npx runyard` in a checkout, which brings its own.\n',
   )
   process.exit(2)
 }

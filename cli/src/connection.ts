@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { CommandFailure, EXIT } from './failure.ts'
@@ -51,16 +60,69 @@ export function findConnection({ flags, environment, directory }: ConnectionSour
   })
 }
 
+/**
+ * What became of the user's configuration: written, left alone because `dev` did not write it, or because another `dev` did
+ * that still runs, or not wanted.
+ */
+export type UserFileFate = 'written' | 'foreign' | 'of another dev' | 'unwanted'
+
+export interface Saved {
+  file: string
+  user_file: string
+  fate: UserFileFate
+}
+
+/** Where the connection of a `dev` is stored, and whether the one of another folder still runs. */
+export interface SavePlace {
+  data_dir: string
+  environment: NodeJS.ProcessEnv
+  /** False: only the data directory is written to. */
+  for_user: boolean
+  isServed: (data_dir: string) => Promise<boolean>
+}
+
 /** Stores the connection where commands find it: in the data directory and in the user's configuration. */
-export function saveConnection(
-  connection: Connection,
-  data_dir: string,
-  environment: NodeJS.ProcessEnv,
-): string {
+export async function saveConnection(connection: Connection, place: SavePlace): Promise<Saved> {
+  const { data_dir, environment, for_user } = place
   const file = join(data_dir, FILE_NAME)
   writePrivately(file, connection)
-  writePrivately(userFile(environment), connection)
-  return file
+  const user_file = userFile(environment)
+  const fate = for_user ? await saveForUser(user_file, connection, place) : 'unwanted'
+  return { file, user_file, fate }
+}
+
+/** Only a file that `dev` wrote says whose it is: by its data directory. */
+async function saveForUser(
+  file: string,
+  connection: Connection,
+  { data_dir, isServed }: SavePlace,
+): Promise<UserFileFate> {
+  const content = { ...connection, data_dir }
+  if (!existsSync(file)) {
+    // Somebody else may write it meanwhile.
+    return writePrivately(file, content, linkSync) ? 'written' : 'foreign'
+  }
+  const writer = readWriter(file)
+  if (writer === undefined) return 'foreign'
+  if (writer !== data_dir && (await isServed(writer))) return 'of another dev'
+  writePrivately(file, content)
+  return 'written'
+}
+
+/** Takes back from the user's configuration what this `dev` wrote there: it leads nowhere once the server has stopped. */
+export function forgetConnection(data_dir: string, environment: NodeJS.ProcessEnv): void {
+  const file = userFile(environment)
+  if (readWriter(file) === data_dir) rmSync(file, { force: true })
+}
+
+/** The data directory of the `dev` that wrote this file. */
+function readWriter(file: string): string | undefined {
+  try {
+    const { data_dir } = JSON.parse(readFileSync(file, 'utf8')) as { data_dir?: unknown }
+    return typeof data_dir === 'string' ? data_dir : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The key that was stored in this data directory, if any. */
@@ -98,11 +160,20 @@ function readConnection(file: string): Connection | null {
   })
 }
 
-function writePrivately(file: string, connection: Connection): void {
+/** Puts the whole file in its place, by default over one that is there; false when `put` does not replace and one is. */
+function writePrivately(file: string, content: object, put: typeof linkSync = renameSync): boolean {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const temporary = `${file}.${randomUUID()}`
-  writeFileSync(temporary, `${JSON.stringify(connection, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
-  renameSync(temporary, file)
+  writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+  try {
+    put(temporary, file)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
+  } finally {
+    rmSync(temporary, { force: true })
+  }
 }
 
 const addressOf = (base_url: string): string => base_url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')

@@ -1,20 +1,21 @@
 import type { RunEvent } from '@runyard/client'
+import { oneLine } from './one-line.ts'
 import type { Output } from './output.ts'
 import { formatSize } from './run-text.ts'
 
 /** An event that is one line to a reader; empty when it is none, as the kinds of newer servers are. */
-export function noteOf(event: RunEvent, { colors, clean }: Output): string {
+export function noteOf(event: RunEvent, { colors }: Output): string {
   switch (event.type) {
     case 'attempt.lost':
-      return colors.yellow(`! Attempt ${event.data.attempt} was lost: ${clean(event.data.reason)}`)
+      return colors.yellow(`! Attempt ${event.data.attempt} was lost: ${oneLine(event.data.reason)}`)
     case 'interrupted':
-      return colors.yellow(`■ Interrupted${event.data.by ? ` by ${clean(event.data.by)}` : ''}`)
+      return colors.yellow(`■ Interrupted${event.data.by ? ` by ${oneLine(event.data.by)}` : ''}`)
     case 'artifact.created': {
       const { artifact_uid, filepath, size_bytes } = event.data
-      return `${colors.cyan('+')} ${clean(filepath)}  ${colors.dim(`${formatSize(size_bytes)}  ${artifact_uid}`)}`
+      return `${colors.cyan('+')} ${oneLine(filepath)}  ${colors.dim(oneLine(`${formatSize(size_bytes)}  ${artifact_uid}`))}`
     }
     case 'error':
-      return colors.red(`✗ ${clean(event.data.message)}`)
+      return colors.red(`✗ ${oneLine(event.data.message)}`)
     default:
       return ''
   }

@@ -1,7 +1,16 @@
 import { APIConnectionError, APIError, AuthenticationError, RunyardError } from '@runyard/client'
+import { oneLine } from './one-line.ts'
 
 /** What a command's exit code says; `runyard --help` lists them. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, cancelled: 3, unreachable: 4, interrupted: 130 } as const
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  cancelled: 3,
+  unreachable: 4,
+  blocked: 5,
+  interrupted: 130,
+} as const
 
 /** Ends a command with one line, a hint what to do, and an exit code. */
 export class CommandFailure extends Error {
@@ -17,6 +26,12 @@ export class CommandFailure extends Error {
 
 export const usageFailure = (message: string, hint?: string): CommandFailure =>
   new CommandFailure(message, { exit_code: EXIT.usage, ...(hint ? { hint } : {}) })
+
+/** How the commands end that run the service: a setting to correct, a database to wait for, anything else. */
+const SERVICE_EXITS: Record<string, number> = {
+  invalid_request: EXIT.usage,
+  resource_unavailable: EXIT.unreachable,
+}
 
 export interface Explanation {
   message: string
@@ -41,18 +56,40 @@ export function explain(error: unknown): Explanation {
   if (error instanceof APIError) {
     const hint =
       error.status >= 500
-        ? `the server's log has it under ${error.request_id ?? 'this time'}`
-        : error.problem?.type && `more about it: ${error.problem.type}`
+        ? `the server's log has it under ${oneLine(error.request_id ?? 'this time')}`
+        : error.problem?.type && `more about it: ${oneLine(error.problem.type)}`
     return { message: error.message, ...(hint ? { hint } : {}), exit_code: EXIT.failed }
   }
-  if (error instanceof RunyardError) return { message: error.message, exit_code: EXIT.usage }
+  if (error instanceof RunyardError) {
+    const what = /key/i.test(error.message)
+      ? ['--api-key', 'RUNYARD_API_KEY']
+      : ['--base-url', 'RUNYARD_BASE_URL']
+    const hint = `check ${what.join(', ')}, or the client.json that \`runyard --help\` names`
+    return { message: error.message, hint, exit_code: EXIT.usage }
+  }
   if (isServiceError(error)) {
-    return { message: error.detail, exit_code: error.code === 'invalid_request' ? EXIT.usage : EXIT.failed }
+    return { message: error.detail, exit_code: SERVICE_EXITS[error.code] ?? EXIT.failed }
   }
   if (!(error instanceof Error)) return { message: String(error), exit_code: EXIT.failed }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const hint =
-    (process.env.RUNYARD_LOG === 'debug' && error.stack) || 'RUNYARD_LOG=debug shows where this happened'
-  return { message: error.message, hint, exit_code: EXIT.failed }
+    SYSTEM_HINTS[code] ?? 'this should not happen: please report it with what RUNYARD_LOG=debug adds'
+  const stack = process.env.RUNYARD_LOG === 'debug' && error.stack
+  return { message: error.message, hint: stack || hint, exit_code: EXIT.failed }
+}
+
+/** What to do about what the system refused; its message names the file. */
+const SYSTEM_HINTS: Partial<Record<string, string>> = {
+  EACCES: 'check the permissions of this file and of the folders above it',
+  EPERM: 'check whose this file is, and who may change it',
+  ENOENT: 'check the name, and that its folder is there',
+  ENOTDIR: 'a part of this path is a file, not a folder',
+  EISDIR: 'name a file, not a folder',
+  EROFS: 'this disk is read-only: choose another place',
+  ENOSPC: 'the disk is full: free some space',
+  EDQUOT: 'your share of the disk is used up: free some space',
+  EMFILE: 'too many files are open: raise `ulimit -n`',
+  EADDRNOTAVAIL: 'this machine does not have this address: choose another with --host',
 }
 
 /** `AppError` by its shape: importing the class would load the service into every command. */

@@ -19,6 +19,7 @@ Exit codes:
   2  the command was used wrongly
   3  the run was cancelled
   4  the server cannot be reached
+  5  the run is BLOCKED: it waits for a person's answer
   130  stopped watching with Ctrl-C; the run goes on
 
 Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest

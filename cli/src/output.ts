@@ -1,12 +1,26 @@
-import picocolors from 'picocolors'
 import { cleanText } from './clean-text.ts'
+import { type Colors, createColors, toPrintable, toRaw } from './colors.ts'
 import { EXIT, type Explanation } from './failure.ts'
+import { oneLine } from './one-line.ts'
 
 export const FORMATS = ['text', 'json', 'ndjson'] as const
 export type Format = (typeof FORMATS)[number]
-export type Colors = ReturnType<typeof picocolors.createColors>
 
-/** Where a command writes: results to standard output, everything about them to standard error. */
+/** What an output writes to; `process` is one. */
+export interface Streams {
+  stdin: { isTTY?: boolean | undefined }
+  stdout: Sink & { columns?: number | undefined }
+  stderr: Sink
+}
+interface Sink {
+  isTTY?: boolean | undefined
+  write(text: string): unknown
+}
+
+/**
+ * Where a command writes: results to standard output, everything about them to standard error. Whatever the text, nothing
+ * but letters, lines, tabs and our own colours gets through, unless --raw.
+ */
 export interface Output {
   format: Format
   /** Standard output is a terminal. */
@@ -16,45 +30,62 @@ export interface Output {
   colors: Colors
   /** Columns of the terminal; undefined when there is none, so nothing is cut. */
   columns: () => number | undefined
-  /** Text of an agent or another person, made safe unless --raw. */
+  /** Text that came in pieces, made safe unless --raw. */
   clean: (text: string) => string
   raw: boolean
   write: (text: string) => void
   line: (text?: string) => void
   /** One JSON value a line. */
   json: (value: unknown) => void
-  /** For people, to standard error. */
+  /** For people, one line to standard error. */
   note: (text: string) => void
+  /** Empties the line of the terminal that is being written. */
+  eraseLine: () => void
 }
 
-export function openOutput(options: { format: Format; raw?: boolean | undefined }): Output {
-  const { stdin, stdout, stderr } = process
+const ERASE = '\r\u001b[2K'
+/** What JSON may hold as it is, and a terminal acts on: DEL, C1 controls and bidirectional overrides. */
+const UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+
+export function openOutput(
+  options: { format: Format; raw?: boolean | undefined },
+  { stdin, stdout, stderr }: Streams = process,
+): Output {
   const terminal = stdout.isTTY === true && process.env.TERM !== 'dumb'
-  const write = (text: string): void => void stdout.write(text)
   const raw = options.raw ?? false
+  const show = raw ? toRaw : toPrintable
+  const write = (text: string): void => void stdout.write(show(text))
   return {
     format: options.format,
     terminal,
     interactive: terminal && stdin.isTTY === true,
-    colors: picocolors.createColors(wantsColors(terminal)),
+    colors: createColors(wantsColors(terminal)),
     columns: () => (terminal ? stdout.columns : undefined),
     clean: raw ? (text) => text : cleanText,
     raw,
     write,
     line: (text = '') => write(`${text}\n`),
-    json: (value) => write(`${JSON.stringify(value, null, options.format === 'json' ? 2 : undefined)}\n`),
-    note: (text) => void stderr.write(`${text}\n`),
+    json: (value) => void stdout.write(`${toJson(value, options.format === 'json' ? 2 : undefined)}\n`),
+    note: (text) => void stderr.write(`${show(oneLine(text))}\n`),
+    eraseLine: () => void stdout.write(ERASE),
   }
 }
+
+/** The same value to every reader of JSON, and harmless to a terminal. */
+const toJson = (value: unknown, indent: number | undefined): string =>
+  JSON.stringify(value, null, indent).replace(
+    UNSAFE_IN_JSON,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 
 /** See no-color.org; picocolors itself would also colour pipes in CI. */
 const wantsColors = (terminal: boolean): boolean => terminal && !process.env.NO_COLOR
 
 /** Says what went wrong: one line, and a hint below it. */
 export function reportFailure({ message, hint }: Explanation): void {
-  const colors = picocolors.createColors(wantsColors(process.stderr.isTTY === true))
-  process.stderr.write(`${colors.red('error:')} ${cleanText(message)}\n`)
-  if (hint) process.stderr.write(`${colors.dim('hint:')} ${cleanText(hint)}\n`)
+  const { red, dim } = createColors(wantsColors(process.stderr.isTTY === true))
+  process.stderr.write(toPrintable(`${red('error:')} ${oneLine(cleanText(message))}\n`))
+  if (hint) process.stderr.write(toPrintable(`${dim('hint:')} ${hint}\n`))
 }
 
 /** A reader that has seen enough (`| head`) ends the command quietly. */

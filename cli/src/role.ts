@@ -4,24 +4,32 @@ import { EXIT } from './failure.ts'
 export const loadService = () => import('../../server/src/main.ts')
 
 /**
- * Runs a role until SIGINT or SIGTERM, then stops it and ends the process. A second SIGINT ends it at once. Signals are heard
- * from the beginning, so that one during a slow start is not lost.
+ * Runs a role until SIGINT, SIGTERM or SIGHUP (the terminal was closed), then stops it and ends the process. A second SIGINT
+ * ends it at once. Signals are heard from the beginning, so that one during a slow start is not lost.
  */
 export async function runRole<T extends { stop(): Promise<void> }>(
-  start: () => Promise<T>,
+  start: (signal: AbortSignal) => Promise<T>,
   announce: (role: T) => void | Promise<void>,
 ): Promise<never> {
+  const stop = new AbortController()
   const stopping = new Promise<void>((resolve) => {
     let interrupts = 0
-    process.on('SIGTERM', () => resolve())
+    stop.signal.addEventListener('abort', () => resolve())
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
     process.on('SIGINT', () => {
       interrupts += 1
       if (interrupts > 1) process.exit(EXIT.interrupted)
-      process.stderr.write('\nStopping; once more to stop at once.\n')
-      resolve()
+      process.stderr.write(
+        '\nStopping. Runs that are at work go on after the next start. Press Ctrl-C again to stop at once.\n',
+      )
+      stop.abort()
     })
   })
-  const role = await start()
+  const role = await start(stop.signal).catch((error: unknown) => {
+    // It was waiting, and nothing was begun.
+    if (error instanceof Error && error.name === 'AbortError') process.exit(EXIT.ok)
+    throw error
+  })
   await Promise.race([announce(role), stopping])
   await stopping
   await role.stop()

@@ -1,6 +1,9 @@
 import type { RunItem, RunState } from '@runyard/client'
-import type { Colors, Output } from './output.ts'
+import type { Colors } from './colors.ts'
+import { oneLine } from './one-line.ts'
+import type { Output } from './output.ts'
 import { formatAge, formatDuration, parseDuration } from './time-text.ts'
+import { hang } from './wrap.ts'
 
 const STATE_COLORS: Partial<Record<string, 'green' | 'red' | 'yellow' | 'cyan' | 'dim'>> = {
   SUCCEEDED: 'green',
@@ -29,24 +32,27 @@ const ENDS: Partial<Record<RunState, string>> = {
 export function describeEnd(run: RunItem, output: Output): string {
   const { colors } = output
   const paint = colors[STATE_COLORS[run.state] ?? 'reset']
-  const time = run.run_time ? ` in ${formatDuration(parseDuration(run.run_time))}` : ''
+  const joint = run.state === 'BLOCKED' ? ' · worked' : ' in'
+  const time = run.run_time ? `${joint} ${formatDuration(parseDuration(run.run_time))}` : ''
   const figures = usageOf(run).map((figure) => ` · ${figure}`)
-  const lines = [paint(colors.bold(ENDS[run.state] ?? run.state)) + colors.dim(time + figures.join(''))]
-  if (run.status_message) lines.push(indent(output.clean(run.status_message.message)))
-  if (run.result !== undefined) lines.push(indent(output.clean(JSON.stringify(run.result, null, 2))))
-  lines.push(colors.dim(`  ${run.session_link}`))
+  const lines = [
+    paint(colors.bold(ENDS[run.state] ?? oneLine(run.state))) + colors.dim(time + figures.join('')),
+  ]
+  if (run.status_message) lines.push(`  ${hang(run.status_message.message, 2, output.columns())}`)
+  if (run.result !== undefined) lines.push(indent(JSON.stringify(run.result, null, 2)))
+  lines.push(colors.dim(`  ${oneLine(run.session_link)}`))
   return lines.join('\n')
 }
 
 /** A run for reading: one field a line, long texts below. */
 export function describeRun(run: RunItem, output: Output): string {
-  const { colors, clean } = output
+  const { colors } = output
   const config = run.agent_config
   const fields: Array<[string, string | undefined]> = [
     ['run', run.run_id],
     ['state', paintState(run.state, colors)],
-    ['why', run.status_message && clean(run.status_message.message)],
-    ['agent', config.name && clean(config.name)],
+    ['why', run.status_message?.message],
+    ['agent', config.name],
     ['model', config.model_id],
     ['harness', config.harness?.type],
     ['skill', run.agent_skill?.full_path],
@@ -64,11 +70,16 @@ export function describeRun(run: RunItem, output: Output): string {
   const shown = fields.filter((field): field is [string, string] => Boolean(field[1]))
   const width = Math.max(...shown.map(([name]) => name.length))
   const blocks = [
-    colors.bold(clean(run.title)),
-    shown.map(([name, value]) => `${colors.dim(name.padEnd(width))}  ${value}`).join('\n'),
-    ...section('prompt', clean(run.prompt), colors),
-    ...section('artifacts', run.artifacts.map((item) => clean(describeArtifact(item))).join('\n'), colors),
-    ...section('result', run.result === undefined ? '' : clean(JSON.stringify(run.result, null, 2)), colors),
+    colors.bold(oneLine(run.title)),
+    shown
+      .map(
+        ([name, value]) =>
+          `${colors.dim(name.padEnd(width))}  ${hang(oneLine(value), width + 2, output.columns())}`,
+      )
+      .join('\n'),
+    ...section('prompt', run.prompt, colors),
+    ...section('artifacts', run.artifacts.map((item) => oneLine(describeArtifact(item))).join('\n'), colors),
+    ...section('result', run.result === undefined ? '' : JSON.stringify(run.result, null, 2), colors),
   ]
   return blocks.join('\n\n')
 }

@@ -1,6 +1,7 @@
 import type { MessageDeltaEvent, RunEvent, RunStreamEvent } from '@runyard/client'
 import { TextCleaner } from './clean-text.ts'
 import { noteOf } from './event-note.ts'
+import { oneLine } from './one-line.ts'
 import type { Output } from './output.ts'
 import { indent, paintState } from './run-text.ts'
 import { StatusLine } from './status-line.ts'
@@ -36,6 +37,7 @@ export class RunView {
   /** Text shown so far of messages on their way. */
   readonly #open = new Map<string, { length: number; cleaner: TextCleaner }>()
   #kind: Kind | null = null
+  #is_paused = false
   /** The message whose unfinished line is the last one on the terminal. */
   #writing: string | null = null
   /** The last call was shown with output, so a blank line follows it. */
@@ -46,7 +48,7 @@ export class RunView {
   constructor(output: Output, options: { full?: boolean | undefined } = {}) {
     this.#output = output
     this.#full = options.full ?? false
-    this.#status = new StatusLine(output.write, output.columns)
+    this.#status = new StatusLine(output)
   }
 
   show(event: RunStreamEvent): void {
@@ -61,10 +63,7 @@ export class RunView {
         this.#userMessage(event.data)
         break
       case 'reasoning':
-        this.#block(
-          'text',
-          this.#dim(fold(this.#clean(event.data.text.trim()).split('\n'), this.#output).join('\n')),
-        )
+        this.#block('text', this.#dim(fold(event.data.text.trim().split('\n'), this.#output).join('\n')))
         break
       case 'tool.call':
         this.#toolCall(event.data, event.occurred_at)
@@ -95,11 +94,24 @@ export class RunView {
   /** Leaves the terminal to someone else, such as a question. */
   pause(): void {
     this.#endLine()
+    this.#is_paused = true
     this.#status.pause()
   }
 
   resume(): void {
+    this.#is_paused = false
     this.#status.resume()
+  }
+
+  /** Says below everything what is wrong with the connection, until it is null. */
+  cover(text: (() => string) | null): void {
+    if (text) this.#endLine()
+    this.#status.cover(text)
+  }
+
+  /** A line about the watching, not of the run. */
+  note(text: string): void {
+    if (!this.#is_paused) this.#block('step', text)
   }
 
   /** The last words about the run, after a blank line. */
@@ -136,14 +148,14 @@ export class RunView {
   }
 
   #userMessage({ text, author }: DataOf<'message.user'>): void {
-    const lines = this.#clean(text.trim()).split('\n')
+    const lines = text.trim().split('\n')
     const shown =
       this.#full || lines.length <= QUOTED_LINES + 1 ? lines : [...lines.slice(0, QUOTED_LINES), '…']
     const { colors } = this.#output
     const quoted = shown.map((line, at) =>
       `${at === 0 ? colors.cyan('›') : ' '} ${colors.bold(line)}`.trimEnd(),
     )
-    if (author) quoted[0] += this.#dim(`  ${this.#clean(author)}`)
+    if (author) quoted[0] += this.#dim(`  ${oneLine(author)}`)
     this.#block('user', quoted.join('\n'))
   }
 
@@ -171,13 +183,10 @@ export class RunView {
     this.#tools.delete(result.tool_call_id)
     const { colors } = this.#output
     const mark = result.is_error ? colors.red('✗') : colors.green('✓')
-    const outcome = describeResult(result, Date.parse(occurred_at) - block.started_at, this.#output)
+    const outcome = describeResult(result, Date.parse(occurred_at) - block.started_at)
     const painted = result.is_error ? colors.red(outcome) : this.#dim(outcome)
     const rest = block.takeRest()
-    const told = fold(
-      block.printed && !result.is_error ? [] : linesOfResult(result, this.#output),
-      this.#output,
-    )
+    const told = fold(block.printed && !result.is_error ? [] : linesOfResult(result), this.#output)
     if (this.#folds()) {
       const shown = [...fold(rest, this.#output), ...told]
       this.#block('tool', `${mark} ${block.title}  ${painted}`, this.#is_tall)
@@ -193,8 +202,7 @@ export class RunView {
 
   #setup({ phase, name, status, exit_code, duration_ms, output = '' }: DataOf<'setup'>): void {
     const { colors } = this.#output
-    const what =
-      phase === 'command' ? `$ ${this.#clean(name).split('\n', 1)[0]}` : `${phase} ${this.#clean(name)}`
+    const what = phase === 'command' ? `$ ${name.split('\n', 1)[0]}` : oneLine(`${phase} ${name}`)
     if (status === 'started') {
       this.#wait(what)
       return
@@ -205,7 +213,7 @@ export class RunView {
       return
     }
     const code = typeof exit_code === 'number' ? `exit code ${exit_code}` : 'failed'
-    const printed = output.trim() ? fold(this.#clean(output.trimEnd()).split('\n'), this.#output) : []
+    const printed = output.trim() ? fold(output.trimEnd().split('\n'), this.#output) : []
     const outcome = colors.red([code, time].filter(Boolean).join(' · '))
     this.#block('step', [`${colors.red('✗')} ${what}  ${outcome}`, ...this.#gutter(printed)].join('\n'))
   }

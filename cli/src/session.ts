@@ -1,5 +1,6 @@
 import { Runyard } from '@runyard/client'
 import { type Command, Option } from 'commander'
+import { fetchClean } from './clean-answer.ts'
 import { findConnection } from './connection.ts'
 import { FORMATS, type Format, type Output, openOutput } from './output.ts'
 
@@ -34,11 +35,14 @@ export function openSession(options: ClientOptions): Session {
     environment: process.env,
     directory: process.cwd(),
   })
+  // JSON says what the server said; it is made harmless when it is written.
+  const is_shown = options.output === 'text' && !options.raw
   return {
     client: new Runyard({
       apiKey: connection.api_key,
       baseURL: connection.base_url,
       defaultHeaders: { 'x-runyard-source': 'CLI' },
+      ...(is_shown ? { fetch: fetchClean } : {}),
     }),
     output: openOutput({ format: options.output, raw: options.raw }),
   }

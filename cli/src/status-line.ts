@@ -1,22 +1,22 @@
+import type { Output } from './output.ts'
 import { truncate } from './table.ts'
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const FRAME_MS = 100
-const ERASE = '\r\u001b[2K'
 
 /** The last line of a terminal: a spinner and what is going on. Text above it is written through `print`. */
 export class StatusLine {
-  readonly #write: (text: string) => void
-  readonly #columns: () => number | undefined
+  readonly #output: Output
   #text: (() => string) | null = null
+  /** Shown instead of the text while there is one. */
+  #cover: (() => string) | null = null
   #paused = false
   #timer: NodeJS.Timeout | undefined
   #frame = 0
   #shown = false
 
-  constructor(write: (text: string) => void, columns: () => number | undefined) {
-    this.#write = write
-    this.#columns = columns
+  constructor(output: Output) {
+    this.#output = output
   }
 
   /** `text` is asked again for every frame, so it may count seconds. */
@@ -25,46 +25,60 @@ export class StatusLine {
     this.resume()
   }
 
+  /** Nothing is going on. */
+  hide(): void {
+    this.#text = null
+    this.#refresh()
+  }
+
+  /** Shows this instead of what is going on, until it is given null. */
+  cover(text: (() => string) | null): void {
+    this.#cover = text
+    this.#refresh()
+  }
+
   /** Gives the line to someone else; `resume` or `show` takes it back. */
   pause(): void {
     this.#paused = true
-    clearInterval(this.#timer)
-    this.#timer = undefined
-    this.#erase()
+    this.#refresh()
   }
 
   resume(): void {
     this.#paused = false
-    this.#draw()
-    this.#timer ??= setInterval(() => this.#draw(), FRAME_MS).unref()
-  }
-
-  /** Nothing is going on. */
-  hide(): void {
-    this.#text = null
-    this.pause()
+    this.#refresh()
   }
 
   /** Writes whole lines above the spinner. */
   print(lines: string): void {
     this.#erase()
-    this.#write(lines)
+    this.#output.write(lines)
     this.#draw()
   }
 
+  #refresh(): void {
+    clearInterval(this.#timer)
+    this.#erase()
+    if (this.#paused || !(this.#cover ?? this.#text)) return
+    this.#draw()
+    this.#timer = setInterval(() => this.#draw(), FRAME_MS).unref()
+  }
+
   #draw(): void {
-    const columns = this.#columns()
+    const { columns: count, colors } = this.#output
+    const columns = count()
+    const text = this.#cover ?? this.#text
     // Without a terminal there is nothing that could be overwritten.
-    if (!this.#text || this.#paused || columns === undefined) return
+    if (!text || this.#paused || columns === undefined) return
     this.#frame += 1
-    const text = `${FRAMES[this.#frame % FRAMES.length]} ${this.#text()}`
-    // A line that wraps could not be erased.
-    this.#write(ERASE + truncate(text, columns - 1))
+    this.#output.eraseLine()
+    // A line that wraps could not be erased, and what is cut off may be the end of a colour.
+    const line = truncate(`${FRAMES[this.#frame % FRAMES.length]} ${text()}`, columns - 1)
+    this.#output.write(line + colors.reset(''))
     this.#shown = true
   }
 
   #erase(): void {
-    if (this.#shown) this.#write(ERASE)
+    if (this.#shown) this.#output.eraseLine()
     this.#shown = false
   }
 }

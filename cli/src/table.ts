@@ -1,4 +1,5 @@
 import measure from 'fast-string-truncated-width'
+import { oneLine } from './one-line.ts'
 
 const GAP = '  '
 const ELLIPSIS = '…'
@@ -29,9 +30,10 @@ export interface Column {
 /** Rows under headings, aligned; with a width, no line is longer. The last column is not padded. */
 export function formatTable(
   columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+  content: readonly (readonly string[])[],
   width?: number,
 ): string {
+  const rows = content.map((row) => row.map(oneLine))
   const widths = columns.map((column, at) =>
     Math.max(widthOf(column.heading), ...rows.map((row) => widthOf(row[at] ?? ''))),
   )

@@ -71,22 +71,22 @@ export class ToolBlock {
 /** One line that says what is called: `Run the tests  $ npm test`, `read_file src/app.ts`. */
 export function titleOf(call: ToolCall, output: Output): string {
   const limit = Math.max(20, (output.columns() ?? TITLE_LENGTH) - FIGURES_LENGTH)
-  const title = truncate(oneLine(output.clean(call.title ?? '')), limit)
+  const title = truncate(firstLine(call.title ?? ''), limit)
   const command = call.input.command
   if (typeof command === 'string') {
-    const shown = oneLine(output.clean(command))
+    const shown = firstLine(command)
     if (!title || sameText(title, command)) return truncate(`$ ${shown}`, limit)
     const left = limit - widthOf(title) - 4
     return left < 10 ? title : `${title}  ${output.colors.dim(`$ ${truncate(shown, left)}`)}`
   }
-  const name = oneLine(output.clean(call.name))
-  const about = title || oneLine(output.clean(summarise(call.input)))
+  const name = firstLine(call.name)
+  const about = title || firstLine(summarise(call.input))
   return `${output.colors.bold(name)} ${truncate(about, Math.max(10, limit - widthOf(name)))}`.trimEnd()
 }
 
 /** `2.1 s`, `exit code 1 · 2.1 s`, or what the agent was told when that is one short line. */
-export function describeResult(result: ToolResult, elapsed_ms: number, output: Output): string {
-  const told = output.clean(result.output ?? '').trim()
+export function describeResult(result: ToolResult, elapsed_ms: number): string {
+  const told = (result.output ?? '').trim()
   const code = result.exit_code
   const parts = [
     ...(result.is_error && told && isShort(told) ? [told] : []),
@@ -98,8 +98,8 @@ export function describeResult(result: ToolResult, elapsed_ms: number, output: O
 }
 
 /** What the agent was told, as lines, where its output did not say it and the result line does not either. */
-export function linesOfResult(result: ToolResult, output: Output): string[] {
-  const told = output.clean(result.output ?? '').trimEnd()
+export function linesOfResult(result: ToolResult): string[] {
+  const told = (result.output ?? '').trimEnd()
   return told === '' || (result.is_error && isShort(told.trim())) ? [] : told.split('\n')
 }
 
@@ -117,7 +117,7 @@ export function fold(lines: readonly string[], output: Output): string[] {
 
 const isShort = (text: string): boolean => text.length <= SHORT_REASON && !text.includes('\n')
 
-function oneLine(text: string): string {
+function firstLine(text: string): string {
   const [first = '', ...more] = text.trim().split('\n')
   return first.replaceAll('\t', ' ') + (more.length > 0 ? ' …' : '')
 }

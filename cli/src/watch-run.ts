@@ -1,140 +1,254 @@
-import { isTerminal, type RunItem, type RunStreamEvent } from '@runyard/client'
-import { EXIT } from './failure.ts'
+import { randomUUID } from 'node:crypto'
+import {
+  APIConnectionError,
+  InternalServerError,
+  isTerminal,
+  MAX_RECONNECTS,
+  type RequestOptions,
+  type RunItem,
+  type RunStreamEvent,
+} from '@runyard/client'
+import { askChoice, askText } from './ask.ts'
+import { cleanEvent } from './clean-answer.ts'
+import { CommandFailure, EXIT } from './failure.ts'
+import { Interrupts } from './interrupts.ts'
+import { Outage } from './outage.ts'
 import { describeEnd } from './run-text.ts'
 import { RunView } from './run-view.ts'
 import type { Session } from './session.ts'
+import { hang } from './wrap.ts'
+
+/** How long a connection may take to answer: a server behind a proxy that went silent is one that is away. */
+const ANSWER_MS = 15_000
 
 export interface WatchOptions {
   /** Only what follows this sequence. */
   after?: number
+  /** The server answered for this run just now, so it is there, and the run is not BLOCKED. */
+  is_known?: boolean
   /** Only what follows the acceptance of this follow-up. */
   since_followup?: string
   /** All output of all commands, on a terminal too. */
   full?: boolean | undefined
 }
 
-/** How watching went on after a Ctrl-C or a run that waits for an answer. */
+/** How watching goes on after a Ctrl-C or a run that waits for an answer. */
 type Decision = 'watch' | 'leave'
 
 /**
  * Shows a run until it has ended, waits for a person whom nobody can ask here, or the watcher leaves. Returns the exit code:
- * 0 only for SUCCEEDED.
+ * 0 only for SUCCEEDED. As patient as `runs.wait` with a server that goes away meanwhile.
  */
 export async function watchRun(
   session: Session,
   run_id: string,
   options: WatchOptions = {},
 ): Promise<number> {
-  const { client, output } = session
-  const view = output.format === 'text' ? new RunView(output, options) : null
-  const hangup = new AbortController()
-  const events = client.runs.stream(run_id, { after: options.after, signal: hangup.signal })
-  const interrupts = new Interrupts()
-  let skipping = options.since_followup !== undefined
+  const watch = new RunWatch(session, run_id, options)
   try {
-    for (let next = events.next(); ; ) {
-      // It may fail while a person is being asked; the race below is where that counts.
-      next.catch(() => {})
-      const step = await Promise.race([next, interrupts.next()])
+    return await watch.untilEnd()
+  } catch (error) {
+    const is_away = error instanceof APIConnectionError || error instanceof InternalServerError
+    if (!is_away || !watch.is_under_way) throw error
+    const after = watch.sequence > 0 ? ` --after ${watch.sequence}` : ''
+    throw new CommandFailure(error.message, {
+      hint: `the run may go on; see the rest of it with \`runyard follow ${run_id}${after}\``,
+      exit_code: EXIT.unreachable,
+      cause: error,
+    })
+  } finally {
+    watch.close()
+  }
+}
+
+class RunWatch {
+  /** The last event that was shown, or left out as asked. */
+  sequence: number
+  /** The server has answered for this run. */
+  is_under_way: boolean
+  #is_skipping: boolean
+  readonly #session: Session
+  readonly #run_id: string
+  readonly #options: WatchOptions
+  readonly #view: RunView | null
+  readonly #outage: Outage
+  readonly #hangup = new AbortController()
+  readonly #interrupts = new Interrupts()
+
+  constructor(session: Session, run_id: string, options: WatchOptions) {
+    const { output } = session
+    this.#session = session
+    this.#run_id = run_id
+    this.#options = options
+    this.sequence = options.after ?? 0
+    this.#is_skipping = options.since_followup !== undefined
+    this.is_under_way = options.is_known ?? false
+    this.#view = output.format === 'text' ? new RunView(output, options) : null
+    this.#outage = new Outage(output, this.#view)
+  }
+
+  /** The exit code. */
+  async untilEnd(): Promise<number> {
+    let ask_after = this.is_under_way ? undefined : await this.#orInterrupt(this.#begin())
+    for (let next = this.#read(); ask_after !== 'interrupted'; ) {
+      if (this.sequence === ask_after) {
+        ask_after = undefined
+        const decision = await this.#askIfBlocked()
+        if (decision === 'interrupted') return this.#leave()
+        if (decision === 'leave') break
+      }
+      const step = await Promise.race([next, this.#interrupts.next()])
       if (step === 'interrupted') {
-        view?.pause()
-        if ((await decide(session, run_id)) === 'leave') return leave(session, run_id)
-        view?.resume()
+        if ((await this.#decide()) === 'leave') return this.#leave()
         continue
       }
       if (step.done) break
-      next = events.next()
-      if (skipping) {
-        skipping = !isFollowup(step.value, options.since_followup)
-        continue
-      }
-      if (view) view.show(step.value)
-      else if (output.format === 'ndjson') output.json(step.value)
-      if (step.value.type !== 'run.state' || step.value.data.state !== 'BLOCKED') continue
-      const blocked = await client.runs.retrieve(run_id)
-      // An older question, answered since.
-      if (blocked.state !== 'BLOCKED') continue
-      view?.pause()
-      if ((await answer(session, blocked)) === 'leave') break
-      view?.resume()
+      next = this.#read()
+      if (this.#show(step.value)) ask_after = this.sequence
     }
-    const run = await client.runs.retrieve(run_id)
-    view?.finish(describeEnd(run, output))
-    if (output.format === 'json') output.json(run)
-    if (run.state === 'BLOCKED') output.note(`Answer it: runyard message ${run_id} "…" --wait`)
-    return exitCodeOf(run)
-  } finally {
-    interrupts.close()
-    hangup.abort()
-    view?.pause()
-  }
-}
-
-export function exitCodeOf(run: RunItem): number {
-  if (run.state === 'SUCCEEDED') return EXIT.ok
-  return run.state === 'CANCELLED' ? EXIT.cancelled : EXIT.failed
-}
-
-const isFollowup = (event: RunStreamEvent, followup_id: string | undefined): boolean =>
-  event.type === 'followup.accepted' && event.data.followup_id === followup_id
-
-/** Ctrl-C: a person may go on, leave or cancel; a script leaves, and the run goes on. */
-async function decide({ client, output }: Session, run_id: string): Promise<Decision> {
-  if (!output.interactive || output.format !== 'text') return 'leave'
-  const { isCancel, select } = await import('@clack/prompts')
-  const choice = await select({
-    message: 'The run goes on without you. What now?',
-    options: [
-      { value: 'leave', label: 'Detach', hint: 'it goes on; runyard follow shows it again' },
-      { value: 'cancel', label: 'Cancel the run' },
-      { value: 'watch', label: 'Keep watching' },
-    ],
-  })
-  // A second Ctrl-C is answer enough.
-  if (isCancel(choice) || choice === 'leave') return 'leave'
-  if (choice === 'cancel') {
-    const run = await client.runs.retrieve(run_id)
-    if (!isTerminal(run.state)) await client.runs.cancel(run_id)
-  }
-  return 'watch'
-}
-
-/** Asks the person at the terminal for the answer the run waits for. */
-async function answer({ client, output }: Session, run: RunItem): Promise<Decision> {
-  if (!output.interactive || output.format !== 'text') return 'leave'
-  const { isCancel, text } = await import('@clack/prompts')
-  const message = output.clean(run.status_message?.message ?? 'The agent waits for your answer.')
-  const reply = await text({ message, placeholder: 'empty: answer later' })
-  if (isCancel(reply) || !reply?.trim()) return 'leave'
-  await client.runs.followup(run.run_id, { message: reply })
-  return 'watch'
-}
-
-function leave({ output }: Session, run_id: string): number {
-  output.note(`The run goes on. See it again: runyard follow ${run_id}`)
-  return EXIT.interrupted
-}
-
-/** Ctrl-C as something to wait for, instead of the end of the process. */
-class Interrupts {
-  #pending = 0
-  #resolve: (() => void) | null = null
-  readonly #onSignal = () => {
-    this.#pending += 1
-    this.#resolve?.()
+    const run = ask_after === 'interrupted' ? ask_after : await this.#orInterrupt(this.#look())
+    return run === 'interrupted' ? this.#leave() : this.#finish(run)
   }
 
-  constructor() {
-    process.on('SIGINT', this.#onSignal)
-  }
-
-  async next(): Promise<'interrupted'> {
-    if (this.#pending === 0) await new Promise<void>((resolve) => (this.#resolve = resolve))
-    this.#pending = 0
-    return 'interrupted'
+  /** Whether the run waits for a person after this event. */
+  #show(event: RunStreamEvent): boolean {
+    const { output } = this.#session
+    if ('sequence' in event) this.sequence = event.sequence
+    if (this.#is_skipping) {
+      this.#is_skipping = !isFollowup(event, this.#options.since_followup)
+      return false
+    }
+    if (this.#view) this.#view.show(output.raw ? event : cleanEvent(event))
+    else if (output.format === 'ndjson') output.json(event)
+    return event.type === 'run.state' && event.data.state === 'BLOCKED'
   }
 
   close(): void {
-    process.off('SIGINT', this.#onSignal)
+    this.#interrupts.close()
+    this.#hangup.abort()
+    this.#view?.cover(null)
+    this.#view?.pause()
+  }
+
+  #events: AsyncGenerator<RunStreamEvent, void, undefined> | undefined
+  #read(): Promise<IteratorResult<RunStreamEvent, void>> {
+    this.#events ??= this.#session.client.runs.stream(this.#run_id, {
+      after: this.#options.after,
+      signal: this.#hangup.signal,
+      timeout: ANSWER_MS,
+      // The run exists, so the first connection deserves the patience of the others.
+      maxRetries: MAX_RECONNECTS,
+      maxReconnects: MAX_RECONNECTS,
+      onConnection: (change) =>
+        change.state === 'lost' ? this.#outage.begin(change.error) : this.#outage.end(),
+    })
+    const next = this.#events.next()
+    // It may fail while a person is being asked, or after the last look; where it counts it is waited for.
+    next.catch(() => {})
+    return next
+  }
+
+  /** A first look. Where the log of a BLOCKED run ends: the event that says so may not be among those to come. */
+  async #begin(): Promise<number | undefined> {
+    const { runs } = this.#session.client
+    const { signal } = this.#hangup
+    const { state } = await runs.retrieve(this.#run_id, { signal })
+    this.is_under_way = true
+    if (state !== 'BLOCKED' || this.sequence === 0) return undefined
+    for (let last = this.sequence; ; ) {
+      const { events, has_more } = await runs.events(this.#run_id, { after: last, limit: 1000 }, { signal })
+      last = events.at(-1)?.sequence ?? last
+      if (!has_more) return last
+    }
+  }
+
+  async #askIfBlocked(): Promise<Decision | 'interrupted'> {
+    const run = await this.#orInterrupt(this.#look())
+    // The question may be an older one, answered since.
+    if (run === 'interrupted' || run.state !== 'BLOCKED') return run === 'interrupted' ? run : 'watch'
+    if (!this.#canAsk) return 'leave'
+    const { colors, columns } = this.#session.output
+    const question = run.status_message?.message ?? 'The agent waits for your answer.'
+    this.#view?.note(`${colors.yellow('?')} ${hang(question, 2, columns())}`)
+    this.#view?.pause()
+    const reply = await askText('Your answer', 'Enter twice sends it; empty: later')
+    this.#view?.resume()
+    if (reply === null) return 'leave'
+    const idempotencyKey = randomUUID()
+    const sent = this.#patiently((options) =>
+      this.#session.client.runs.followup(this.#run_id, { message: reply }, { ...options, idempotencyKey }),
+    )
+    return (await this.#orInterrupt(sent)) === 'interrupted' ? 'interrupted' : 'watch'
+  }
+
+  /** Ctrl-C: a person may go on, leave or cancel; a script leaves, and the run goes on. */
+  async #decide(): Promise<Decision> {
+    if (!this.#canAsk) return 'leave'
+    this.#view?.pause()
+    const choice = await askChoice('The run goes on without you. What now?', [
+      { value: 'leave', label: 'Detach', hint: 'it goes on; runyard follow shows it again' },
+      { value: 'cancel', label: 'Cancel the run' },
+      { value: 'watch', label: 'Keep watching' },
+    ])
+    // A second Ctrl-C is answer enough.
+    if (choice === null || choice === 'leave') return 'leave'
+    if (choice === 'cancel') {
+      const { runs } = this.#session.client
+      const run = await runs.retrieve(this.#run_id)
+      if (!isTerminal(run.state)) await runs.cancel(this.#run_id)
+    }
+    this.#view?.resume()
+    return 'watch'
+  }
+
+  get #canAsk(): boolean {
+    return this.#session.output.interactive && this.#view !== null
+  }
+
+  #look = (): Promise<RunItem> =>
+    this.#patiently((options) => this.#session.client.runs.retrieve(this.#run_id, options))
+
+  /** Says so when the server does not answer, and tries on. */
+  async #patiently<T>(call: (options: RequestOptions) => Promise<T>): Promise<T> {
+    const { signal } = this.#hangup
+    try {
+      return await call({ signal })
+    } catch (error) {
+      if (!(error instanceof APIConnectionError)) throw error
+      this.#outage.begin(error)
+      const value = await call({ signal, maxRetries: MAX_RECONNECTS })
+      this.#outage.end()
+      return value
+    }
+  }
+
+  #orInterrupt<T>(value: Promise<T>): Promise<T | 'interrupted'> {
+    value.catch(() => {})
+    return Promise.race([value, this.#interrupts.next()])
+  }
+
+  #finish(run: RunItem): number {
+    const { output } = this.#session
+    this.#view?.finish(describeEnd(run, output))
+    if (output.format === 'json') output.json(run)
+    if (run.state === 'BLOCKED') output.note(`Answer it: runyard message ${this.#run_id} "…" --wait`)
+    return exitCodeOf(run)
+  }
+
+  #leave(): number {
+    this.#view?.cover(null)
+    this.#session.output.note(`The run goes on. See it again: runyard follow ${this.#run_id}`)
+    return EXIT.interrupted
   }
 }
+
+const EXIT_CODES: Partial<Record<string, number>> = {
+  SUCCEEDED: EXIT.ok,
+  CANCELLED: EXIT.cancelled,
+  BLOCKED: EXIT.blocked,
+}
+
+const exitCodeOf = (run: RunItem): number => EXIT_CODES[run.state] ?? EXIT.failed
+
+const isFollowup = (event: RunStreamEvent, followup_id: string | undefined): boolean =>
+  event.type === 'followup.accepted' && event.data.followup_id === followup_id

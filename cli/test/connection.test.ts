@@ -1,9 +1,26 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
-import { type Connection, findConnection, readStoredKey, saveConnection } from '../src/connection.ts'
+import {
+  type Connection,
+  findConnection,
+  forgetConnection,
+  readStoredKey,
+  type SavePlace,
+  saveConnection,
+} from '../src/connection.ts'
 import { CommandFailure, EXIT } from '../src/failure.ts'
 
 const NEAR = { base_url: 'http://127.0.0.1:4201/api/v1', api_key: 'near' }
@@ -92,15 +109,60 @@ test('nothing known: exit code 4 and what to do', () => {
   )
 })
 
-test('a saved connection is private, replaced as a whole, and found in both places', () => {
+const save = (connection: Connection, data_dir: string, more: Partial<SavePlace> = {}) =>
+  saveConnection(connection, {
+    data_dir,
+    environment: { HOME: root },
+    for_user: true,
+    isServed: async () => false,
+    ...more,
+  })
+const own = () => join(root, '.config/runyard/client.json')
+
+test('a saved connection is private, replaced as a whole, and found in both places', async () => {
   const data_dir = join(root, 'project/.runyard')
-  const environment = { HOME: root }
-  saveConnection(OWN, data_dir, environment)
-  const file = saveConnection(NEAR, data_dir, environment)
-  assert.equal(statSync(file).mode & 0o777, 0o600)
+  await save(OWN, data_dir)
+  const { file, fate } = await save(NEAR, data_dir)
+  assert.equal(fate, 'written')
+  for (const each of [file, own()]) assert.equal(statSync(each).mode & 0o777, 0o600)
   assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), NEAR)
   assert.equal(readStoredKey(data_dir), 'near')
   assert.deepEqual(find(), NEAR)
   rmSync(join(root, 'project'), { recursive: true })
   assert.deepEqual(find(), NEAR)
+})
+
+test("a user's own file stays, whatever it holds", async () => {
+  writeOwn()
+  for (const content of [readFileSync(own(), 'utf8'), 'not JSON', '', '{"data_dir": 1}', '[]', 'null']) {
+    writeFileSync(own(), content)
+    const { file, fate } = await save(NEAR, join(root, 'project/.runyard'))
+    assert.equal(fate, 'foreign')
+    assert.equal(readFileSync(own(), 'utf8'), content)
+    assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), NEAR)
+    forgetConnection(join(root, 'project/.runyard'), { HOME: root })
+    assert.equal(readFileSync(own(), 'utf8'), content)
+  }
+  assert.deepEqual(readdirSync(join(root, '.config/runyard')), ['client.json'])
+})
+
+test('of two devs the first that runs keeps the file; one that has ended gives way', async () => {
+  const [first, second] = [join(root, 'project/.runyard'), join(root, 'other/.runyard')]
+  await save(NEAR, first)
+  const asked: string[] = []
+  const isServed = async (data_dir: string) => asked.push(data_dir) > 0
+  assert.equal((await save(OWN, second, { isServed })).fate, 'of another dev')
+  assert.deepEqual(asked, [first])
+  assert.equal(JSON.parse(readFileSync(own(), 'utf8')).api_key, 'near')
+  forgetConnection(second, { HOME: root })
+  assert.ok(existsSync(own()))
+  assert.equal((await save(OWN, second)).fate, 'written')
+  assert.equal(JSON.parse(readFileSync(own(), 'utf8')).api_key, 'own')
+  forgetConnection(second, { HOME: root })
+  assert.ok(!existsSync(own()))
+})
+
+test('where it is not wanted, nothing is written for the user', async () => {
+  assert.equal((await save(NEAR, join(root, 'project/.runyard'), { for_user: false })).fate, 'unwanted')
+  assert.ok(!existsSync(join(root, '.config')))
 })

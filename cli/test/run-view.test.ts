@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { RunEvent, RunStreamEvent } from '@runyard/client'
-import picocolors from 'picocolors'
 import { cleanText } from '../src/clean-text.ts'
-import type { Output } from '../src/output.ts'
+import { openOutput } from '../src/output.ts'
 import { RunView } from '../src/run-view.ts'
 
+// What is shown is compared as text.
+process.env.NO_COLOR = '1'
 const AT = '2026-01-01T00:00:00.000Z'
 
 /** Shows the events, as on a terminal with that many columns or as in a pipe; what was written. */
@@ -14,19 +15,8 @@ function show(events: RunStreamEvent[], columns?: number, full = false): string 
   const write = (text: string): void => {
     written += text
   }
-  const output: Output = {
-    format: 'text',
-    terminal: columns !== undefined,
-    interactive: false,
-    colors: picocolors.createColors(false),
-    columns: () => columns,
-    clean: cleanText,
-    raw: false,
-    write,
-    line: (text = '') => write(`${text}\n`),
-    json: () => {},
-    note: () => {},
-  }
+  const stdout = { isTTY: columns !== undefined, columns, write }
+  const output = openOutput({ format: 'text' }, { stdin: {}, stdout, stderr: { write } })
   const view = new RunView(output, { full })
   for (const each of events) view.show(each)
   view.finish('The end.')

@@ -14,15 +14,32 @@ export interface Ended {
   stderr: string
 }
 
+export type Child = ChildProcess & { ended: Promise<Ended> }
+
 /** A home of its own for the real command, so that nothing of the machine's is read or written. */
 export class Home {
   readonly directory = mkdtempSync(join(tmpdir(), 'runyard-cli-'))
   readonly #children = new Set<ChildProcess>()
 
   /** Starts `runyard` in this directory; in a pipe, not on a terminal. */
-  spawn(args: string[], environment: NodeJS.ProcessEnv = {}): ChildProcess & { ended: Promise<Ended> } {
+  spawn(args: string[], environment: NodeJS.ProcessEnv = {}): Child {
+    return this.#start([process.execPath, BINARY, ...args], environment)
+  }
+
+  /** The same on a terminal of 60 columns, whose both outputs are the standard output here. */
+  spawnOnTerminal(args: string[]): Child {
+    const inner = 'stty cols 60; exec "$NODE" "$BINARY" $ARGUMENTS'
+    return this.#start(['script', '-qefc', inner, '/dev/null'], {
+      TERM: 'xterm',
+      NODE: process.execPath,
+      BINARY,
+      ARGUMENTS: args.join(' '),
+    })
+  }
+
+  #start([command = '', ...args]: string[], environment: NodeJS.ProcessEnv): Child {
     const { PATH, TMPDIR } = process.env
-    const child = spawn(process.execPath, [BINARY, ...args], {
+    const child = spawn(command, args, {
       cwd: this.directory,
       env: { PATH, ...(TMPDIR ? { TMPDIR } : {}), HOME: this.directory, ...environment },
       stdio: 'pipe',
@@ -60,10 +77,14 @@ export class Home {
 }
 
 /** Resolves with what the child has printed once it matches; rejects when the child ends before. */
-export function printedBy(child: ChildProcess, pattern: RegExp): Promise<string> {
+export function printedBy(
+  child: ChildProcess,
+  pattern: RegExp,
+  output: 'stdout' | 'stderr' = 'stdout',
+): Promise<string> {
   return new Promise((resolve, reject) => {
     let printed = ''
-    child.stdout?.on('data', (chunk: Buffer) => {
+    child[output]?.on('data', (chunk: Buffer) => {
       printed += chunk
       if (pattern.test(printed)) resolve(printed)
     })

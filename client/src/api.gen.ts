@@ -520,6 +520,7 @@ export interface components {
         };
         EnvironmentConfig: {
             description?: string | null;
+            /** @description The operator says which may run: RUNYARD_IMAGES. Only Docker uses it. */
             docker_image?: string;
             /**
              * @description What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open.
@@ -530,8 +531,11 @@ export interface components {
                 owner: string;
                 repo: string;
             }[];
+            /** @description What a run may use, up to the maxima that the operator has set. */
             limits?: {
                 cpus?: number;
+                /** @description What workspace, home and temporary files may take up together, in MiB; default 10240. A run that takes more is ended. */
+                disk_mb?: number;
                 memory_mb?: number;
                 pids?: number;
                 setup_minutes?: number;
@@ -549,7 +553,7 @@ export interface components {
             depth?: number;
             /** @description Folder below /workspace; default: the name of the repository. */
             directory?: string;
-            /** @description A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS. */
+            /** @description A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS and outside its data directory. */
             local_path?: string;
             /** @description Branch, tag or commit; default: the default branch. */
             ref?: string;
@@ -679,7 +683,7 @@ export interface components {
             page_info: components["schemas"]["PageInfo"];
             runs: components["schemas"]["RunItem"][];
         };
-        /** @description A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers` are returned as `***`. */
+        /** @description A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`. */
         MCPServerConfig: {
             args?: string[];
             command?: string;

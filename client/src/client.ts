@@ -52,7 +52,7 @@ export interface RawOptions extends RequestOptions {
  * A connection to a Runyard service. Cheap; holds nothing that has to be closed.
  *
  *     const client = new Runyard()
- *     const run = await client.runs.createAndWait({ prompt: 'Mend the failing test.' })
+ *     const run = await client.runs.createAndWait({ prompt: 'Fix the failing test.' })
  */
 export class Runyard {
   /** With `/api/v1`, without a slash at the end. */

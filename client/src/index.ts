@@ -66,7 +66,8 @@ export {
   type RunStreamEvent,
   type WebhookEvent,
 } from './schemas.ts'
-export type { StreamOptions } from './stream.ts'
+export type { StreamConnection, StreamOptions } from './stream.ts'
 export type { Fetch, FetchInit, FetchOptions, RequestOptions } from './transport.ts'
 export { VERSION } from './version.ts'
+export { MAX_RECONNECTS } from './wait.ts'
 export type { HeaderSource } from './webhooks.ts'

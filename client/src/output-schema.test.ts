@@ -14,21 +14,21 @@ const ended = (state: string, result?: unknown) => json({ run_id: 'r1', state, r
 test('a schema goes out as JSON Schema; the result comes back checked and typed', async (t) => {
   const { client, received } = await serve(t, [created, stream, ended('SUCCEEDED', { fixed: true })])
   const run = await client.runs.createAndWait(
-    { prompt: 'Mend it.', output_schema: Verdict },
-    { idempotencyKey: 'mend-1' },
+    { prompt: 'Fix it.', output_schema: Verdict },
+    { idempotencyKey: 'fix-1' },
   )
   assert(run.state === 'SUCCEEDED')
   const files: string[] = run.result.files
   assert.deepEqual([run.result.fixed, files], [true, []])
   const [create] = received
-  assert.equal(create?.headers['idempotency-key'], 'mend-1')
+  assert.equal(create?.headers['idempotency-key'], 'fix-1')
   assert.deepEqual(JSON.parse(create?.body ?? '').output_schema.required, ['fixed'])
 })
 
 test('a result that does not fit says where', async (t) => {
   const { client } = await serve(t, [created, stream, ended('SUCCEEDED', { fixed: 'yes' })])
   await assert.rejects(
-    client.runs.createAndWait({ prompt: 'Mend it.', output_schema: Verdict }),
+    client.runs.createAndWait({ prompt: 'Fix it.', output_schema: Verdict }),
     (error) => error instanceof APIResponseValidationError && /run r1 .*fixed: /.test(error.message),
   )
 })
@@ -59,7 +59,7 @@ test('a failed run is an error, or comes back without a result', async (t) => {
 
 test('plain JSON Schema is passed on, and its result as it came', async (t) => {
   const { client, received } = await serve(t, [created, stream, ended('SUCCEEDED', { fixed: true })])
-  const run = await client.runs.createAndWait({ prompt: 'Mend it.', output_schema: { type: 'object' } })
+  const run = await client.runs.createAndWait({ prompt: 'Fix it.', output_schema: { type: 'object' } })
   assert.deepEqual(run.result, { fixed: true })
   assert.deepEqual(JSON.parse(received[0]?.body ?? '').output_schema, { type: 'object' })
 })

@@ -23,7 +23,12 @@ export interface StreamOptions extends Omit<RequestOptions, 'idempotencyKey'> {
   follow?: boolean | undefined
   /** How often in a row a lost connection is made again without anything new having come; default 10. */
   maxReconnects?: number | undefined
+  /** Called at once when the connection is lost or could not be made and will be tried again, and when it is back. */
+  onConnection?: ((change: StreamConnection) => void) | undefined
 }
+
+/** `lost` comes with each failure, `restored` once, with the first bytes after them. */
+export type StreamConnection = { state: 'lost'; error: RunyardError } | { state: 'restored' }
 
 /**
  * The events of a run in order, each once, until it has ended and all were sent. A lost connection is made again after the
@@ -32,26 +37,24 @@ export interface StreamOptions extends Omit<RequestOptions, 'idempotencyKey'> {
 export async function* streamRun(
   transport: Transport,
   run_id: string,
-  { after = 0, follow, maxReconnects = 10, ...options }: StreamOptions = {},
+  { after = 0, follow, maxReconnects = 10, onConnection, ...options }: StreamOptions = {},
 ): AsyncGenerator<RunStreamEvent, void, undefined> {
-  checkLimits({ maxReconnects })
+  const { signal, maxRetries = transport.maxRetries } = options
+  checkLimits({ maxReconnects, maxRetries })
   const progress = new Progress(after)
-  const { signal } = options
-  let was_up = false
-  for (let failures = 0; ; ) {
+  const failures = new Failures(maxRetries, maxReconnects)
+  const onUp = () => {
+    if (failures.count > 0) onConnection?.({ state: 'restored' })
+  }
+  for (;;) {
     const query = { after: progress.sequence, ...(follow ? { follow } : {}), ...options.query }
-    // The first connection is retried like any request; a stream that was up gets its own count.
-    const retries = was_up ? { maxRetries: 0 } : {}
-    const connection = new Connection(transport, run_id, { ...options, query, ...retries })
+    const connection = new Connection(transport, run_id, { ...options, query, maxRetries: 0 }, onUp)
     try {
       return yield* connection.readUntilEnd(progress)
     } catch (error) {
-      was_up ||= error instanceof BrokenStreamError
-      if (!was_up || !isRetryable(error)) throw error
-      const was_good = error instanceof BrokenStreamError && error.was_good
-      failures = was_good ? 1 : failures + 1
-      if (failures > maxReconnects) throw error
-      const delay = (was_good ? connection.retry_ms : undefined) ?? retryDelay(error, failures - 1)
+      if (!(error instanceof RunyardError) || !failures.mayPass(error)) throw error
+      onConnection?.({ state: 'lost', error })
+      const delay = failures.delay(error, connection.retry_ms)
       transport.log.info(
         `the events of run ${run_id} broke off; going on after ${progress.sequence} in ${Math.round(delay)} ms`,
       )
@@ -59,6 +62,37 @@ export async function* streamRun(
     }
   }
 }
+
+/** Failures in a row. The first connection is retried like any request; a stream that was up gets its own count. */
+class Failures {
+  count = 0
+  #limit: number
+  readonly #later_limit: number
+  #was_up = false
+
+  constructor(first_limit: number, later_limit: number) {
+    this.#limit = first_limit
+    this.#later_limit = later_limit
+  }
+
+  /** Counts the failure; whether the connection may be made again. */
+  mayPass(error: RunyardError): boolean {
+    if (!this.#was_up && error instanceof BrokenStreamError) {
+      this.#was_up = true
+      this.#limit = this.#later_limit
+      this.count = 0
+    }
+    this.count = wasGood(error) ? 1 : this.count + 1
+    return isRetryable(error) && this.count <= this.#limit
+  }
+
+  /** Milliseconds to wait, with what the stream asked for. */
+  delay(error: RunyardError, asked_ms: number | undefined): number {
+    return (wasGood(error) ? asked_ms : undefined) ?? retryDelay(error, this.count - 1)
+  }
+}
+
+const wasGood = (error: RunyardError): boolean => error instanceof BrokenStreamError && error.was_good
 
 /** The connection was up and went away. */
 export class BrokenStreamError extends APIConnectionError {
@@ -81,14 +115,16 @@ class Connection {
   readonly #transport: Transport
   readonly #run_id: string
   readonly #options: RequestOptions
+  readonly #onUp: () => void
   #opened_at = Number.POSITIVE_INFINITY
   #had_bytes = false
   #brought_news = false
 
-  constructor(transport: Transport, run_id: string, options: RequestOptions) {
+  constructor(transport: Transport, run_id: string, options: RequestOptions, onUp: () => void) {
     this.#transport = transport
     this.#run_id = run_id
     this.#options = options
+    this.#onUp = onUp
   }
 
   /** Yields what is new. A connection that is lost before the end message: `BrokenStreamError`. */
@@ -128,6 +164,7 @@ class Connection {
       this.#opened_at = performance.now()
       const parser = new ServerSentEventParser()
       for await (const text of readText(response.body, hangup.controller)) {
+        if (!this.#had_bytes) this.#onUp()
         this.#had_bytes = true
         const events = parser.push(text)
         if (parser.retry !== undefined) this.retry_ms = Math.min(parser.retry, LONGEST_RETRY_MS)

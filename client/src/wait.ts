@@ -9,8 +9,8 @@ import { BrokenStreamError, streamRun } from './stream.ts'
 import type { RequestOptions, Transport } from './transport.ts'
 
 const POLL_MS = 2_000
-/** About five minutes with the pauses between. */
-const MAX_RECONNECTS = 30
+/** How often in a row `runs.wait` finds the service away before it gives up: about five minutes with the pauses. */
+export const MAX_RECONNECTS = 30
 const MOST_LOOKS_BETWEEN = 32
 
 export interface WatchOptions extends Omit<RequestOptions, 'idempotencyKey'> {

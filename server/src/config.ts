@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { AppError } from './contract/error.ts'
+import { isImagePattern } from './contract/image.ts'
 
+const MiB = 1024 ** 2
 const flag = z.enum(['1', 'true', '0', 'false']).transform((value) => value === '1' || value === 'true')
 const whole = (min: number, max: number) =>
   z
@@ -11,11 +13,22 @@ const whole = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max))
 
+const number = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?$/, `must be a number from ${min} to ${max}`)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+
 /** Every environment variable the service reads; `docs/configuration.md` says the same. */
 const Variables = z.object({
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+    // pg takes an empty host after a user's name.
+    .refine((url) => URL.canParse(url.replace('@/', '@localhost/')), {
+      error: 'is no address: write what is special in the password as %XX (# is %23, / is %2F, @ is %40)',
+    })
     .optional(),
   RUNYARD_DATA_DIR: z.string().min(1).optional(),
   RUNYARD_SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
@@ -26,6 +39,11 @@ const Variables = z.object({
   RUNYARD_TRUST_PROXY: flag.optional(),
   RUNYARD_SANDBOX: z.enum(['docker', 'bubblewrap', 'host']).optional(),
   RUNYARD_DEFAULT_IMAGE: z.string().min(1).optional(),
+  RUNYARD_IMAGES: z
+    .string()
+    .transform(splitList)
+    .refine((names) => names.every(isImagePattern), 'must be image names, such as node:* or ghcr.io/acme/*')
+    .optional(),
   RUNYARD_ALLOW_WEAK_LIMITS: flag.optional(),
   RUNYARD_EGRESS: z.enum(['none', 'open']).optional(),
   RUNYARD_LOCAL_REPOS: z.string().min(1).optional(),
@@ -36,6 +54,14 @@ const Variables = z.object({
   RUNYARD_SLOTS: whole(1, 1_000).optional(),
   RUNYARD_GRACE_SECONDS: whole(0, 3_600).optional(),
   RUNYARD_MAX_IDLE_SANDBOXES: whole(0, 10_000).optional(),
+  RUNYARD_MIN_FREE_PERCENT: whole(0, 100).optional(),
+  RUNYARD_MAX_RUN_FILES_MB: whole(1, 1_048_576).optional(),
+  RUNYARD_MAX_FILES_MB: whole(1, 1_073_741_824).optional(),
+  RUNYARD_MAX_MEMORY_MB: whole(64, 1_048_576).optional(),
+  RUNYARD_MAX_PIDS: whole(16, 32_768).optional(),
+  RUNYARD_MAX_CPUS: number(0.1, 256).optional(),
+  RUNYARD_MAX_DISK_MB: whole(64, 16_777_216).optional(),
+  RUNYARD_MAX_SETUP_MINUTES: whole(1, 240).optional(),
   RUNYARD_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   RUNYARD_DEFAULT_MODEL: z.string().min(1).optional(),
   OPENAI_API_KEY: z.string().min(1).optional(),
@@ -69,13 +95,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     host: env.RUNYARD_HOST ?? '127.0.0.1',
     port: env.RUNYARD_PORT ?? 4200,
     public_url: env.RUNYARD_PUBLIC_URL?.replace(/\/+$/, ''),
-    allowed_hosts: (env.RUNYARD_ALLOWED_HOSTS ?? '')
-      .split(',')
-      .map((host) => host.trim().toLowerCase())
-      .filter(Boolean),
+    allowed_hosts: splitList((env.RUNYARD_ALLOWED_HOSTS ?? '').toLowerCase()),
     trust_proxy: env.RUNYARD_TRUST_PROXY ?? false,
     sandbox: env.RUNYARD_SANDBOX,
     default_image: env.RUNYARD_DEFAULT_IMAGE,
+    images: env.RUNYARD_IMAGES,
     allow_weak_limits: env.RUNYARD_ALLOW_WEAK_LIMITS ?? false,
     egress: env.RUNYARD_EGRESS,
     local_repos: env.RUNYARD_LOCAL_REPOS && resolve(env.RUNYARD_LOCAL_REPOS),
@@ -83,6 +107,16 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     slots: env.RUNYARD_SLOTS ?? 8,
     grace_ms: (env.RUNYARD_GRACE_SECONDS ?? 10) * 1_000,
     max_idle: env.RUNYARD_MAX_IDLE_SANDBOXES ?? 20,
+    min_free_percent: env.RUNYARD_MIN_FREE_PERCENT ?? 10,
+    max_run_files_bytes: (env.RUNYARD_MAX_RUN_FILES_MB ?? 1_024) * MiB,
+    max_files_bytes: env.RUNYARD_MAX_FILES_MB && env.RUNYARD_MAX_FILES_MB * MiB,
+    limit_maxima: {
+      memory_mb: env.RUNYARD_MAX_MEMORY_MB ?? 8_192,
+      pids: env.RUNYARD_MAX_PIDS ?? 4_096,
+      cpus: env.RUNYARD_MAX_CPUS ?? 8,
+      disk_mb: env.RUNYARD_MAX_DISK_MB ?? 51_200,
+      setup_minutes: env.RUNYARD_MAX_SETUP_MINUTES ?? 60,
+    },
     log_level: env.RUNYARD_LOG_LEVEL,
     models: {
       ...provider('openai', env.OPENAI_API_KEY, env.OPENAI_BASE_URL),
@@ -93,6 +127,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   }
 }
 
+function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
+}
+
 /** A provider counts as configured when it has a key or an address of its own. */
 function provider<N extends string>(name: N, api_key: string | undefined, base_url: string | undefined) {
   if (!api_key && !base_url) return {}
@@ -100,3 +141,9 @@ function provider<N extends string>(name: N, api_key: string | undefined, base_u
     [K in N]?: { api_key?: string; base_url?: string }
   }
 }
+
+/** How blobs are limited on the disk of the data directory. */
+export const blobLimitsOf = (config: Pick<Config, 'min_free_percent' | 'max_files_bytes'>) => ({
+  min_free_percent: config.min_free_percent,
+  ...(config.max_files_bytes ? { max_bytes: config.max_files_bytes } : {}),
+})

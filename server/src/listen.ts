@@ -3,14 +3,16 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openDiskBlobs } from './blobs/disk.ts'
-import type { Config } from './config.ts'
+import { readDiskSpace } from './blobs/disk-space.ts'
+import { blobLimitsOf, type Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
 import { createApp } from './http/app.ts'
 import type { HttpSettings, Readiness } from './http/context.ts'
+import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
+import { readDatabaseState } from './store/database-state.ts'
 import type { Store } from './store/db.ts'
-import { pendingMigrations } from './store/migrate.ts'
 import type { Watch } from './store/watch.ts'
 import { countLiveWorkers } from './store/workers.ts'
 
@@ -44,7 +46,19 @@ export async function listen(
     version: config.version,
     log_level: config.log_level ?? 'warn',
     default_pool: config.pool,
-    ...(tls ? { tls: { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file) } } : {}),
+    ...(config.images
+      ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }
+      : {}),
+    limit_maxima: config.limit_maxima,
+    max_run_files_bytes: config.max_run_files_bytes,
+    ...(tls
+      ? {
+          tls: {
+            cert: readTlsFile('--tls-cert', tls.cert_file),
+            key: readTlsFile('--tls-key', tls.key_file),
+          },
+        }
+      : {}),
   }
   if (!isLoopback(config.host) && !tls && !config.trust_proxy) {
     options.log.warn(
@@ -55,43 +69,72 @@ export async function listen(
   const app = createApp({
     store,
     watch,
-    blobs: openDiskBlobs(join(config.data_dir, 'blobs')),
+    blobs: openDiskBlobs(join(config.data_dir, 'blobs'), blobLimitsOf(config)),
     settings,
-    readiness: () => readiness(store, backend),
+    readiness: () => readiness(store, backend, config),
   })
   try {
     await app.listen({ host: config.host, port: config.port })
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
-    throw new AppError(
-      'conflict',
-      `Port ${config.port} is taken. Choose another with --port, or 0 for any free one.`,
-    )
+    const refusal = explainListen(error, config)
+    if (!refusal) throw error
+    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    throw new AppError(taken ? 'conflict' : 'invalid_request', refusal, { cause: error })
   }
   const address = app.server.address()
   if (typeof address === 'object' && address) port = address.port
   return { app, public_url }
 }
 
+/** Why the address cannot be had, and what helps. */
+function explainListen(error: unknown, { host, port }: Config): string | null {
+  const { code } = error as { code?: unknown }
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is taken. Choose another with --port, or 0 for any free one.`
+  if (code === 'EACCES')
+    return `This user may not listen on port ${port}. Choose one above 1023 with --port, and put a proxy in front.`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `This machine has no address ${host}. Choose another with --host: 127.0.0.1, or 0.0.0.0 for all of them.`
+  return null
+}
+
+function readTlsFile(option: string, file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw new AppError('invalid_request', `${option}: ${file} cannot be read.`, { cause })
+  }
+}
+
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || host.startsWith('127.')
 
-async function readiness(store: Store, backend: SandboxBackend | undefined): Promise<Readiness> {
-  const database = { kind: store.kind, reachable: false, migrated: false }
-  let live_workers = 0
-  try {
-    database.migrated = (await pendingMigrations(store.db)) === 0
-    database.reachable = true
-    if (database.migrated) live_workers = await countLiveWorkers(store.db)
-  } catch {
-    // What is false says what is wrong; the log of the database has the rest.
-  }
+async function readiness(
+  store: Store,
+  backend: SandboxBackend | undefined,
+  { data_dir, min_free_percent }: Config,
+): Promise<Readiness> {
+  const { reachable, migrated, reason } = await readDatabaseState(store)
+  const database = { kind: store.kind, reachable, migrated }
+  const live_workers = migrated ? await countLiveWorkers(store.db).catch(() => 0) : 0
+  const disks = [data_dir, ...(backend?.storage ? [backend.storage] : [])]
+  const free = Math.min(...(await Promise.all(disks.map(freePercentOf))))
   return {
-    ready: database.reachable && database.migrated,
+    // Not the disk: what reads, cancels and queues works without room, and no other process would have more.
+    ready: reason === null,
+    ...(reason === null ? {} : { reason }),
     database,
+    disk: { free_percent: Math.round(free * 10) / 10, min_free_percent, enough: free >= min_free_percent },
     live_workers,
     ...(backend
       ? { sandbox: { backend: backend.name, description: backend.description, ...backend.capabilities } }
       : {}),
   }
 }
+
+/** 100 where it cannot be told: then nothing is refused either. */
+const freePercentOf = (directory: string): Promise<number> =>
+  readDiskSpace(directory).then(
+    ({ free_percent }) => free_percent,
+    () => 100,
+  )

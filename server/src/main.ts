@@ -1,10 +1,12 @@
 /** The roles of the service; the command line calls these. With work.ts and listen.ts the only files that know every room. */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pino, { type Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
-import { lockDataDir } from './data-dir.ts'
+import { isUnserved, type Keys, reachKeys, serveKeys } from './control.ts'
+import { closeTree, DataDirInUse, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
+import { readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { listen } from './listen.ts'
 import {
   createPrincipalWithKey,
@@ -14,16 +16,19 @@ import {
   type Role,
   revokeKey,
 } from './store/api-keys.ts'
-import { openPglite, openPostgres, type Store } from './store/db.ts'
+import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
+import { type Db, openPglite, openPostgres, type Store } from './store/db.ts'
 import { loseAllWorkers } from './store/leases.ts'
-import { migrate, pendingMigrations } from './store/migrate.ts'
+import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { work } from './work.ts'
+import { isBelow } from './worker/local-repository.ts'
 import { recoverRuns, startSweep } from './worker/sweep.ts'
 
 export type { Config } from './config.ts'
 export { readConfig } from './config.ts'
 export { AppError } from './contract/error.ts'
+export { isServed } from './control.ts'
 
 /** What a role is told by the command line; everything else comes from the environment. */
 export interface RoleOptions {
@@ -34,6 +39,10 @@ export interface RoleOptions {
   sandbox?: Config['sandbox']
   pool?: string
   tls?: { cert_file: string; key_file: string }
+  /** Ends a start that waits; it then throws the signal's reason. */
+  signal?: AbortSignal
+  /** Hears what a worker waits for before it can start. */
+  onWait?: (missing: string) => void
 }
 
 export interface DevService {
@@ -50,17 +59,29 @@ export interface DevService {
 }
 
 const CLOSE_MS = 2_000
+type Closer = () => Promise<void> | void
+/** A process that holds the data directory may be starting, or be a command that ends soon. */
+const KEYS_WAIT_MS = 10_000
 
 function configure(options: RoleOptions): Config {
-  const config = options.config ?? readConfig()
-  return {
-    ...config,
+  // Before anything is written: nothing the service makes is for other users of the machine.
+  process.umask(0o077)
+  const given = options.config ?? readConfig()
+  const config = {
+    ...given,
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.host === undefined ? {} : { host: options.host }),
     ...(options.data_dir === undefined ? {} : { data_dir: options.data_dir }),
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
     ...(options.pool === undefined ? {} : { pool: options.pool }),
   }
+  const { local_repos, data_dir } = config
+  if (local_repos && isBelow(local_repos, resolve(data_dir)))
+    throw new AppError(
+      'invalid_request',
+      `RUNYARD_LOCAL_REPOS: ${local_repos} lies in the data directory, and nothing there is opened as a repository.`,
+    )
+  return config
 }
 
 /** Logs are JSON lines on standard error: standard output belongs to the command. */
@@ -75,12 +96,13 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
   const config = configure(options)
   const log = openLog({ ...config, log_level: config.log_level ?? 'warn' }, 'dev')
   const lock = lockDataDir(config.data_dir)
-  const closers: Array<() => Promise<void> | void> = [() => lock.release()]
+  const closers: Closer[] = [() => lock.release()]
   const stop = closeAll(closers)
   try {
-    const store = await openPglite(join(config.data_dir, 'db'))
+    const store = await openEmbedded(config)
     closers.unshift(() => store.close())
     await migrate(store.db)
+    closers.unshift(await offerKeys(config, store, log))
     // The lock proves that no other process lives.
     await loseAllWorkers(store.db)
     const watch = new Watch(store)
@@ -111,27 +133,35 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       sandbox: worker.backend.name,
       sandbox_description: worker.backend.description,
       database: 'pglite',
-      stop,
+      stop: () => {
+        worker.drain()
+        return stop()
+      },
     }
   } catch (error) {
     await stop()
-    throw error
+    throw explainDataDir(error, config.data_dir)
   }
 }
 
-/** The API on PostgreSQL; starts even while the database is away and says so in `/readyz`. */
+/**
+ * The API on PostgreSQL; starts even while the database is away or not migrated, and says so: `missing`, `/readyz`, the log.
+ * What waiting cannot change, a wrong password for example, ends the start.
+ */
 export async function startServe(
   options: RoleOptions = {},
-): Promise<{ base_url: string; stop(): Promise<void> }> {
+): Promise<{ base_url: string; missing: string | null; stop(): Promise<void> }> {
   const config = configure(options)
   const log = openLog(config, 'serve')
   const store = openPostgres({ url: requireDatabase(config, 'serve'), application_name: 'runyard-serve' })
   const watch = new Watch(store)
-  await watch.start()
-  const stopSweep = startSweep(store, watch, log)
-  const closers = [stopSweep, () => watch.close(), () => store.close()].map(inTime)
+  const closers: Closer[] = [() => watch.close(), () => store.close()].map(inTime)
   const stop = closeAll(closers)
   try {
+    prepareDataDir(config.data_dir)
+    const { reason, detail } = await readFirstState(store)
+    await watch.start()
+    closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, reason))
     const { app, public_url } = await listen({
       config,
       store,
@@ -140,14 +170,14 @@ export async function startServe(
       ...(options.tls ? { tls: options.tls } : {}),
     })
     closers.unshift(() => app.close())
-    return { base_url: `${public_url()}/api/v1`, stop }
+    return { base_url: `${public_url()}/api/v1`, missing: reason === null ? null : detail, stop }
   } catch (error) {
     await stop()
-    throw error
+    throw toOperatorError(error, store)
   }
 }
 
-/** A worker on PostgreSQL: claims runs of its pool and executes them. */
+/** A worker on PostgreSQL: claims runs of its pool and executes them. Waits for a database that is away or not migrated. */
 export async function startWorkerRole(
   options: RoleOptions = {},
 ): Promise<{ pool: string; sandbox: string; sandbox_description: string; stop(): Promise<void> }> {
@@ -155,23 +185,30 @@ export async function startWorkerRole(
   const log = openLog(config, 'worker')
   const store = openPostgres({ url: requireDatabase(config, 'worker'), application_name: 'runyard-worker' })
   const watch = new Watch(store)
-  const closers = [() => watch.close(), () => store.close()].map(inTime)
+  const closers: Closer[] = [() => watch.close(), () => store.close()].map(inTime)
   const stop = closeAll(closers)
   try {
-    await requireMigrated(store)
+    prepareDataDir(config.data_dir)
+    await waitForDatabase(store, {
+      say: options.onWait ?? ((missing) => log.warn(missing)),
+      signal: options.signal,
+    })
     await watch.start()
-    closers.unshift(inTime(startSweep(store, watch, log)))
+    closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, null))
     const worker = await work({ config, store, watch, log, embedded: false })
     closers.unshift(() => worker.stop())
     return {
       pool: config.pool,
       sandbox: worker.backend.name,
       sandbox_description: worker.backend.description,
-      stop,
+      stop: () => {
+        worker.drain()
+        return stop()
+      },
     }
   } catch (error) {
     await stop()
-    throw error
+    throw toOperatorError(error, store)
   }
 }
 
@@ -181,27 +218,68 @@ export const migrateDatabase = (options: RoleOptions = {}): Promise<string[]> =>
 
 export const createKey = (
   options: RoleOptions & { name: string; role: Role },
-): Promise<{ api_key: string; key_id: string }> =>
-  withMigratedStore(options, (store) => createPrincipalWithKey(store.db, options))
+): Promise<{ api_key: string; key_id: string }> => withKeys(options, (keys) => keys.create(options))
 
 export const readKeys = (options: RoleOptions = {}): Promise<KeyListing[]> =>
-  withMigratedStore(options, (store) => listKeys(store.db))
+  withKeys(options, (keys) => keys.list())
 
 /** False when there is no such key or it was revoked before. */
 export const revoke = (options: RoleOptions & { key_id: string }): Promise<boolean> =>
-  withMigratedStore(options, (store) => revokeKey(store.db, options.key_id))
+  withKeys(options, (keys) => keys.revoke(options.key_id))
+
+const keysOf = (db: Db): Keys => ({
+  create: ({ name, role }) => createPrincipalWithKey(db, { name, role }),
+  list: () => listKeys(db),
+  revoke: (key_id) => revokeKey(db, key_id),
+})
+
+/** Keys at the database, or through the process that has it open. */
+async function withKeys<T>(options: RoleOptions, use: (keys: Keys) => Promise<T>): Promise<T> {
+  for (const deadline = Date.now() + KEYS_WAIT_MS; ; await wait(100)) {
+    try {
+      return await withMigratedStore(options, (store) => use(keysOf(store.db)))
+    } catch (error) {
+      if (!(error instanceof DataDirInUse)) throw error
+      try {
+        return await use(reachKeys(configure(options).data_dir))
+      } catch (unreached) {
+        if (!isUnserved(unreached)) throw unreached
+        if (Date.now() > deadline) throw error
+      }
+    }
+  }
+}
+
+/** Without its socket, which some file systems do not have, the service is as good; `runyard keys` then says who is in the way. */
+async function offerKeys({ data_dir }: Config, store: Store, log: Logger): Promise<() => Promise<void>> {
+  try {
+    return await serveKeys(data_dir, keysOf(store.db))
+  } catch (error) {
+    log.warn({ err: error }, '`runyard keys` will not work while this runs.')
+    return async () => {}
+  }
+}
 
 /** The database of a one-off command: DATABASE_URL, else the embedded one when nobody uses it. */
 async function withStore<T>(options: RoleOptions, use: (store: Store) => Promise<T>): Promise<T> {
   const config = configure(options)
   if (config.database_url) {
     const store = openPostgres({ url: config.database_url, max: 2 })
-    return use(store).finally(() => store.close())
+    try {
+      await requireFit(store)
+      return await use(store)
+    } catch (error) {
+      throw toOperatorError(error, store)
+    } finally {
+      await store.close()
+    }
   }
   const lock = lockDataDir(config.data_dir)
   try {
-    const store = await openPglite(join(config.data_dir, 'db'))
+    const store = await openEmbedded(config)
     return await use(store).finally(() => store.close())
+  } catch (error) {
+    throw explainDataDir(error, config.data_dir)
   } finally {
     lock.release()
   }
@@ -214,6 +292,14 @@ const withMigratedStore = <T>(options: RoleOptions, use: (store: Store) => Promi
     return use(store)
   })
 
+/** The caller holds the lock of the data directory. */
+async function openEmbedded({ data_dir }: Config): Promise<Store> {
+  const directory = join(data_dir, 'db')
+  const store = await openPglite(directory)
+  closeTree(directory)
+  return store
+}
+
 function requireDatabase(config: Config, role: string): string {
   if (config.database_url) return config.database_url
   throw new AppError(
@@ -223,9 +309,8 @@ function requireDatabase(config: Config, role: string): string {
 }
 
 async function requireMigrated(store: Store): Promise<void> {
-  const pending = await pendingMigrations(store.db)
-  if (pending > 0)
-    throw new AppError('conflict', 'The database is not migrated: run `runyard migrate` first.')
+  const { reason, detail } = await readDatabaseState(store)
+  if (reason !== null) throw databaseError(detail, false)
 }
 
 /** A database that does not answer must not keep a process that was told to stop. */
@@ -233,7 +318,7 @@ const inTime = (close: () => Promise<void>) => (): Promise<void> =>
   Promise.race([close(), wait(CLOSE_MS, undefined, { ref: false })])
 
 /** Closes in order, once, each however the one before ended. */
-function closeAll(closers: Array<() => Promise<void> | void>): () => Promise<void> {
+function closeAll(closers: Closer[]): () => Promise<void> {
   let closing: Promise<void> | null = null
   return () => {
     closing ??= (async () => {

@@ -4,19 +4,22 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { openDiskBlobs } from './blobs/disk.ts'
-import type { Config } from './config.ts'
+import { readDiskSpace } from './blobs/disk-space.ts'
+import { blobLimitsOf, type Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
 import { createLoop } from './harness/loop.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
 import { chooseBackend } from './sandbox/choose.ts'
+import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { Store } from './store/db.ts'
 import { readInstallation } from './store/leases.ts'
 import { deriveKey } from './store/vault.ts'
 import type { Watch } from './store/watch.ts'
 import type { WardenArguments } from './warden-process.ts'
 import { startBeats } from './worker/beat.ts'
+import { createDiskGuard } from './worker/disk-guard.ts'
 import { recoverRuns } from './worker/sweep.ts'
 import { spawnWarden } from './worker/warden.ts'
 import { startWorker, type WorkerHandle, type WorkerOptions } from './worker/worker.ts'
@@ -68,10 +71,20 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
     warden.died.catch((error: Error) => onLost(error.message))
     return warden
   }
+  const { storage } = backend
+  const disk = createDiskGuard({
+    readSpace: async () => ({
+      data: await readDiskSpace(data_dir),
+      sandboxes: storage ? await readDiskSpace(storage) : null,
+    }),
+    min_free_percent: config.min_free_percent,
+    log,
+  })
   const context = {
+    disk,
     store,
     watch,
-    blobs: openDiskBlobs(join(data_dir, 'blobs')),
+    blobs: openDiskBlobs(join(data_dir, 'blobs'), blobLimitsOf(config)),
     backend,
     harnesses: new Map([loop, runbook].map((harness) => [harness.name, harness])),
     default_harness: models.configured ? loop.name : runbook.name,
@@ -79,11 +92,19 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
     settings: {
       pool: config.pool,
       host_id: `${hostname()}:${data_dir}`,
+      data_dir,
       slots: config.slots,
       grace_ms: config.grace_ms,
       max_idle: config.max_idle,
       seal_key: deriveKey(readSecretKey(data_dir, config.secret_key), 'sealed-values'),
       egress: config.egress ?? 'none',
+      images: {
+        patterns: [...(config.images ?? []), config.default_image ?? DEFAULT_IMAGE],
+        // Whoever starts `dev` has put them there; beside a worker they may be somebody else's.
+        local: embedded && config.images === undefined,
+      },
+      limit_maxima: config.limit_maxima,
+      max_run_files_bytes: config.max_run_files_bytes,
       ...(config.local_repos ? { local_repos: config.local_repos } : {}),
     },
   }
@@ -117,6 +138,13 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
   live().catch(() => {})
   return {
     backend,
+    /** Call this first when the process is told to stop: what dies from now on was interrupted. */
+    drain() {
+      life.then(
+        (worker) => worker.drain(),
+        () => {},
+      )
+    },
     async stop() {
       stopping.abort()
       await life.then(

@@ -283,7 +283,7 @@ onEachService('access', (service) => {
     const mcp_servers = {
       local: { command: 'serve', args: ['--fast'], env: { TOKEN: 'env-secret' } },
       far: {
-        url: 'https://user-secret:pass-secret@tools.test/mcp',
+        url: 'HTTPS://user-secret:pass-secret@tools.test/mcp?key=query-secret#hash-secret',
         headers: { Authorization: 'header-secret' },
       },
     }
@@ -295,7 +295,7 @@ onEachService('access', (service) => {
     const run = await admin.get(run_id)
     const shown: RunItem['agent_config']['mcp_servers'] = {
       local: { command: 'serve', args: ['--fast'], env: { TOKEN: '***' } },
-      far: { url: 'https://***:***@tools.test/mcp', headers: { Authorization: '***' } },
+      far: { url: 'https://***:***@tools.test/mcp?***#***', headers: { Authorization: '***' } },
     }
     assert.deepEqual(run.agent_config.mcp_servers, shown)
     const everything = [run, await list('metadata[tools]=yes'), await admin.events(run_id)]

@@ -133,10 +133,7 @@ describe('an environment', { concurrency: 4 }, () => {
       const paths = [join(outside, 'secret'), `../../${outside.slice(1)}/secret`, 'link', 'pointer', '/etc']
       await Promise.all(
         paths.map((local_path) =>
-          assertFails(
-            { repositories: [{ local_path }] },
-            /is not below RUNYARD_LOCAL_REPOS|no local repository/,
-          ),
+          assertFails({ repositories: [{ local_path }] }, /^There is no local repository at /),
         ),
       )
     })
@@ -145,7 +142,7 @@ describe('an environment', { concurrency: 4 }, () => {
       mkdirSync(local('folder'))
       execFileSync('git', ['init', '--quiet', local('empty')])
       await assertFails({ repositories: [{ local_path: 'missing' }] }, /no local repository at missing/)
-      await assertFails({ repositories: [{ local_path: 'folder' }] }, /folder is no git repository/)
+      await assertFails({ repositories: [{ local_path: 'folder' }] }, /no local repository at folder/)
       await assertFails({ repositories: [{ local_path: 'empty' }] }, /empty has no commits/)
     })
   })

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { chooseBackend } from '../src/sandbox/choose.ts'
+import { bubblewrapSetup, chooseBackend } from '../src/sandbox/choose.ts'
 
 const data_dir = await mkdtemp(join(tmpdir(), 'runyard-choose-'))
 after(() => rm(data_dir, { recursive: true }))
@@ -44,4 +44,16 @@ test('with neither it names both reasons and the line to install one', async () 
   } finally {
     process.env.PATH = path
   }
+})
+
+test('where the kernel keeps ordinary users from namespaces, the line changes that, too', async () => {
+  await writeFile(join(data_dir, 'apparmor_restrict_unprivileged_userns'), '1\n')
+  assert.equal(
+    bubblewrapSetup(false, data_dir),
+    'On Debian and Ubuntu, as root: apt-get install -y bubblewrap && sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',
+  )
+  assert.equal(
+    bubblewrapSetup(true, data_dir),
+    'On Debian and Ubuntu, as root: apt-get install -y bubblewrap',
+  )
 })

@@ -232,17 +232,24 @@ describe('the session page', { skip }, () => {
     }
   })
 
-  test('says that a run is not there', async () => {
-    const unknown = '01980000-0000-7000-8000-000000000000'
-    for (const id of [unknown, 'x', 'null']) {
-      const page = await fetch(`${origin}/sessions/${id}`)
-      assert.equal(page.status, 404)
-      assert.match(await page.text(), /There is no run here/)
-      const data = await fetch(`${origin}/sessions/${id}/run`)
-      assert.equal(data.status, 401)
-      assert.match(data.headers.get('content-type') ?? '', /problem\+json/)
-    }
-  })
+  test('says that a run is not there only to those who may see it', () =>
+    inContext(async (context) => {
+      const unknown = '01980000-0000-7000-8000-000000000000'
+      for (const id of ['x', 'null', unknown.slice(1)]) {
+        const page = await fetch(`${origin}/sessions/${id}`)
+        assert.equal(page.status, 404)
+        assert.match(await page.text(), /There is no run here/)
+      }
+      for (const id of [unknown, 'x']) {
+        const data = await fetch(`${origin}/sessions/${id}/run`)
+        assert.equal(data.status, 401)
+        assert.match(data.headers.get('content-type') ?? '', /problem\+json/)
+      }
+      const { page } = await open(context, `${origin}/sessions/${unknown}`)
+      await page.getByLabel('API key').fill(service.api_key)
+      await page.keyboard.press('Enter')
+      await page.locator('#reason', { hasText: 'There is no such run' }).waitFor()
+    }))
 
   test('says so while the service is away', () =>
     inContext(async (context) => {

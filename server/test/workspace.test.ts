@@ -8,6 +8,7 @@ import { sql } from 'kysely'
 import { DEFAULT_LIMITS, type SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { readInstallation } from '../src/store/leases.ts'
 import { reapSandboxes } from '../src/worker/reap.ts'
+import { exportId } from '../src/worker/repository-export.ts'
 import { type Cluster, startCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
@@ -165,10 +166,28 @@ describe('a workspace', { skip }, () => {
     })
     await until('the step', () => existsSync(join(workspaceOf(run_id), 'workspace/here')))
     await expire(run_id)
+    const openExport = (attempt: number) =>
+      backend.create({
+        run_id: exportId(run_id, attempt),
+        attempt,
+        limits: DEFAULT_LIMITS,
+        egress: 'none',
+        env: {},
+      })
+    await openExport(1)
+    await openExport(2)
     await reap(0, () => Date.now() + 3_600_000)
+    const left = (await backend.list()).filter(({ ref }) => ref.run_id.startsWith(`${run_id}.`))
+    assert.deepEqual(
+      left.map(({ ref }) => ref.attempt),
+      [1],
+      'An export lives as long as the attempt that began it holds the run.',
+    )
     writeFileSync(join(workspaceOf(run_id), 'workspace/go'), '')
     assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
     assert.equal(printed(await api.events(run_id)), 'went\n')
+    await reap(100, () => Date.now() + 61_000)
+    assert((await backend.list()).every(({ ref }) => !ref.run_id.startsWith(`${run_id}.`)))
   })
 
   test('is removed too when its run ended away from its worker', async () => {

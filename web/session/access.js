@@ -57,7 +57,7 @@ function say(reason) {
 /** @param {Response | null} answer */
 async function whyRefused(answer) {
   if (!answer) return 'The service cannot be reached. Try again.'
-  if (answer.status === 404) return 'This key is good, but it may not see this run.'
+  if (answer.status === 404) return 'There is no such run, or this key may not see it.'
   const problem = await answer.json().catch(() => null)
   return problem?.detail ?? 'The key was refused.'
 }

@@ -1,11 +1,12 @@
-import { relative, resolve } from 'node:path'
+import { homedir } from 'node:os'
+import { basename, relative, resolve } from 'node:path'
 import { Runyard, VERSION } from '@runyard/client'
 import { type Command, Option } from 'commander'
-import { wrapAnsi } from 'fast-wrap-ansi'
-import { readStoredKey, saveConnection } from '../connection.ts'
+import { forgetConnection, readStoredKey, type Saved, saveConnection } from '../connection.ts'
 import { port } from '../option-values.ts'
 import { type Output, openOutput } from '../output.ts'
 import { loadService, runRole } from '../role.ts'
+import { hang } from '../wrap.ts'
 
 type DevService = Awaited<ReturnType<Awaited<ReturnType<typeof loadService>>['startDev']>>
 
@@ -15,6 +16,7 @@ interface DevOptions {
   dataDir?: string
   sandbox?: 'docker' | 'bubblewrap' | 'host'
   json?: boolean
+  userConfig: boolean
 }
 
 export function addDevCommand(program: Command): void {
@@ -34,26 +36,37 @@ export function addDevCommand(program: Command): void {
         'host',
       ]),
     )
+    .option('--no-user-config', 'leave ~/.config/runyard alone: only commands in this folder find the server')
     .option('--json', 'print one line of JSON when ready, and nothing else on standard output')
     .action(async (options: DevOptions) => {
-      const { startDev, readConfig } = await loadService()
+      const { startDev, readConfig, isServed } = await loadService()
       const data_dir = options.dataDir === undefined ? readConfig().data_dir : resolve(options.dataDir)
       const known_key = readStoredKey(data_dir)
+      const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
+      if (!options.json) output.note('Starting. The first start makes a database, which takes a few seconds.')
       await runRole(
-        () =>
-          startDev({
+        async () => {
+          const service = await startDev({
             data_dir,
             ...(options.port === undefined ? {} : { port: options.port }),
             ...(options.host === undefined ? {} : { host: options.host }),
             ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
             ...(known_key === undefined ? {} : { known_key }),
-          }),
+          })
+          const stop = (): Promise<void> => {
+            forgetConnection(data_dir, process.env)
+            return service.stop()
+          }
+          return { ...service, stop }
+        },
         async (service) => {
           const { base_url, api_key, web_url, sandbox, database } = service
-          const file = saveConnection({ base_url, api_key }, data_dir, process.env)
-          const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
+          const saved = await saveConnection(
+            { base_url, api_key },
+            { data_dir, environment: process.env, for_user: options.userConfig, isServed },
+          )
           if (options.json) output.json({ base_url, api_key, web_url, sandbox, database })
-          else output.write(await describeDev(service, { data_dir, file, output }))
+          else output.write(await describeDev(service, { data_dir, saved, output }))
         },
       )
     })
@@ -61,20 +74,16 @@ export function addDevCommand(program: Command): void {
 
 async function describeDev(
   service: DevService,
-  { data_dir, file, output }: { data_dir: string; file: string; output: Output },
+  { data_dir, saved, output }: { data_dir: string; saved: Saved; output: Output },
 ): Promise<string> {
   const { colors } = output
   const { bold, cyan, dim } = colors
-  const shown = (path: string): string => {
-    const near = relative(process.cwd(), path)
-    return near.startsWith('..') ? path : near
-  }
   const client = new Runyard({ baseURL: service.base_url, apiKey: service.api_key })
   const { models, default_model_id } = await client.models.list()
   const fields: Array<[string, string]> = [
     ['API', cyan(service.base_url)],
     ['Page', cyan(service.web_url)],
-    ['Key', `in ${shown(file)}, where runyard commands find it`],
+    ['Key', describeKey(saved, data_dir)],
     ['Sandbox', service.sandbox_description],
     [
       'Database',
@@ -102,15 +111,32 @@ A first run, from another terminal:
 or with curl:
 
   curl ${service.base_url}/agent/runs \\
-    -H "Authorization: Bearer $(grep -o 'ry_[A-Za-z0-9]*' ${shown(file)})" \\
+    -H "Authorization: Bearer $(grep -o 'ry_[A-Za-z0-9]*' ${shown(saved.file)})" \\
     -H 'Content-Type: application/json' \\
     -d '{"prompt": "${prompt}"}'
 
 `
 }
 
-/** Text wrapped on words, its further lines below its first. */
-function hang(text: string, by: number, columns: number | undefined): string {
-  if (columns === undefined) return text
-  return wrapAnsi(text, Math.max(20, columns - by - 1)).replaceAll('\n', `\n${' '.repeat(by)}`)
+/** Where the key is, who finds it there, and what was left as it is. */
+function describeKey({ file, user_file, fate }: Saved, data_dir: string): string {
+  if (fate === 'written') return `in ${shown(file)} and ${shown(user_file)}, where runyard commands find it`
+  const finders =
+    basename(data_dir) === '.runyard'
+      ? 'where runyard commands find it in this folder and below'
+      : 'for RUNYARD_API_KEY, with the address above as RUNYARD_BASE_URL'
+  const reasons = {
+    unwanted: '',
+    foreign: `. ${shown(user_file)} is not of runyard dev and was left alone`,
+    'of another dev': `. ${shown(user_file)} is of another runyard dev that runs, and was left alone`,
+  }
+  return `in ${shown(file)}, ${finders}${reasons[fate]}`
+}
+
+/** A path as a person would write it here. */
+function shown(path: string): string {
+  const near = relative(process.cwd(), path)
+  const from_home = relative(homedir(), path)
+  if (!near.startsWith('..')) return near
+  return from_home.startsWith('..') ? path : `~/${from_home}`
 }

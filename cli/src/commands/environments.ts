@@ -1,6 +1,7 @@
 import type { EnvironmentConfig, EnvironmentRepository } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { usageFailure } from '../failure.ts'
+import { oneLine } from '../one-line.ts'
 import { pair, repeated } from '../option-values.ts'
 import { readJsonObject } from '../read-input.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
@@ -38,7 +39,7 @@ export function addEnvironmentCommands(program: Command): void {
     const { client, output } = openSession(options)
     const environment = await client.environments.create(await buildConfig(name, options))
     if (output.format !== 'text') return output.json(environment)
-    output.line(environment.uid)
+    output.line(oneLine(environment.uid))
     output.note(`Created. Use it: runyard run … --env ${environment.uid}`)
   })
 
@@ -59,7 +60,7 @@ export function addEnvironmentCommands(program: Command): void {
         const repositories = (config.repositories ?? []).map(({ url, local_path }) => url ?? local_path)
         const from_github = (config.github_repos ?? []).map(({ owner, repo }) => `${owner}/${repo}`)
         const uses = [config.docker_image, ...repositories, ...from_github].filter(Boolean).join(' ')
-        return [uid, output.clean(config.name), output.clean(uses), formatAge(last_updated)]
+        return [uid, config.name, uses, formatAge(last_updated)]
       })
       output.line(formatTable(columns, rows, output.columns()))
     },

@@ -16,12 +16,14 @@ interface CreateOptions extends KeyOptions {
   role: 'admin' | 'member' | 'viewer'
 }
 
-/** Keys are managed at the database itself, so that the first one can be made. */
+/** Keys are managed at the database itself, so that the first one can be made; beside a running `dev`, through its socket. */
 export function addKeyCommands(program: Command): void {
   const group = program
     .command('keys')
     .summary('make, list and revoke API keys')
-    .description('API keys, in the database of DATABASE_URL or of a data directory that is not in use.')
+    .description(
+      'API keys, in the database of DATABASE_URL or of a data directory, also while `runyard dev` runs on it.',
+    )
   const subcommand = (usage: string, description: string): Command =>
     group
       .command(usage)
@@ -52,7 +54,7 @@ export function addKeyCommands(program: Command): void {
     const columns = ['ID', 'NAME', 'ROLE', 'KEY', 'LAST USED', 'STATE'].map((heading) => ({ heading }))
     const rows = keys.map((key) => [
       key.key_id,
-      output.clean(key.name),
+      key.name,
       key.role,
       key.masked,
       key.last_used_at ? formatAge(key.last_used_at.toISOString()) : 'never',

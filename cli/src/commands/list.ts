@@ -108,7 +108,7 @@ function filtersOf(q: string | undefined, options: ListOptions): ListRunsParams 
 }
 
 function printTable(runs: readonly RunItem[], has_more: boolean, output: Output): void {
-  const { colors, clean } = output
+  const { colors } = output
   if (runs.length === 0) {
     output.note('No runs.')
     return
@@ -120,8 +120,8 @@ function printTable(runs: readonly RunItem[], has_more: boolean, output: Output)
       cell: (run: RunItem) => run.state,
       paint: (state: string) => paintState(state, colors),
     },
-    { heading: 'TITLE', cell: (run: RunItem) => oneLine(clean(run.title)), flexible: true },
-    { heading: 'AGENT', cell: (run: RunItem) => oneLine(clean(run.agent_config.name ?? '')) },
+    { heading: 'TITLE', cell: (run: RunItem) => run.title, flexible: true },
+    { heading: 'AGENT', cell: (run: RunItem) => run.agent_config.name ?? '' },
     {
       heading: 'WORKED',
       cell: ({ run_time }: RunItem) => (run_time ? formatDuration(parseDuration(run_time)) : ''),
@@ -132,5 +132,3 @@ function printTable(runs: readonly RunItem[], has_more: boolean, output: Output)
   output.line(formatTable(columns, rows, output.columns()))
   if (has_more) output.note(colors.dim('There are more: --limit N, or --all.'))
 }
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()

@@ -1,6 +1,7 @@
 import type { AmbientAgentConfig, RunAgentRequest } from '@runyard/client'
 import type { Command } from 'commander'
 import { usageFailure } from '../failure.ts'
+import { oneLine } from '../one-line.ts'
 import { pair, repeated } from '../option-values.ts'
 import { readJsonObject, readMessage } from '../read-input.ts'
 import { addClientOptions, type ClientOptions, openSession, type Session } from '../session.ts'
@@ -59,18 +60,27 @@ export function addRunCommand(program: Command): void {
       if (options.detach) return printCreated(session, { run_id, at_capacity, ...created })
       const { output } = session
       if (output.format === 'text') {
-        const { session_link } = await session.client.runs.retrieve(run_id)
-        output.line(`${output.colors.bold('Run')} ${run_id}\n${output.colors.dim(session_link)}\n`)
+        output.line(`${output.colors.bold('Run')} ${oneLine(run_id)}`)
+        output.line(`${output.colors.dim(await readLink(session, run_id))}\n`)
         if (at_capacity) output.note('No free worker is known, so it may take a while to begin.')
       }
-      process.exitCode = await watchRun(session, run_id, { full: options.full })
+      process.exitCode = await watchRun(session, run_id, { full: options.full, is_known: true })
     })
+}
+
+/** The page of a run that is there; without it the run is watched all the same. */
+async function readLink({ client }: Session, run_id: string): Promise<string> {
+  try {
+    return oneLine((await client.runs.retrieve(run_id)).session_link)
+  } catch {
+    return ''
+  }
 }
 
 /** The id alone goes to standard output, so that scripts can take it as it is. */
 function printCreated({ output }: Session, created: { run_id: string; at_capacity: boolean }): void {
   if (output.format === 'text') {
-    output.line(created.run_id)
+    output.line(oneLine(created.run_id))
     output.note(`Started. Watch it: runyard follow ${created.run_id}`)
   } else output.json(created)
 }

@@ -1,6 +1,7 @@
 import type { RunFollowupRequest, RunFollowupResponse } from '@runyard/client'
 import type { Command } from 'commander'
 import { usageFailure } from '../failure.ts'
+import { oneLine } from '../one-line.ts'
 import { repeated, wholeNumber } from '../option-values.ts'
 import { readMessage } from '../read-input.ts'
 import { describeRun } from '../run-text.ts'
@@ -72,7 +73,7 @@ export function addRunsCommands(program: Command): void {
   ).action(async (run_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
     const cancelled = await client.runs.cancel(run_id)
-    if (output.format === 'text') output.line(`Cancelled ${cancelled}`)
+    if (output.format === 'text') output.line(oneLine(`Cancelled ${cancelled}`))
     else output.json(cancelled)
   })
 
@@ -84,7 +85,7 @@ export function addRunsCommands(program: Command): void {
   ).action(async (run_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
     const interrupted = await client.runs.interrupt(run_id)
-    if (output.format === 'text') output.line(`Interrupted ${interrupted.run_id}`)
+    if (output.format === 'text') output.line(oneLine(`Interrupted ${interrupted.run_id}`))
     else output.json(interrupted)
   })
 }
@@ -106,9 +107,10 @@ async function sendMessage(run_id: string, words: string[], options: MessageOpti
   if (options.wait) {
     process.exitCode = await watchRun(session, run_id, {
       since_followup: accepted.followup_id,
+      is_known: true,
       full: options.full,
     })
   } else if (output.format === 'text') {
-    output.line(OUTCOMES[accepted.outcome] ?? accepted.outcome)
+    output.line(OUTCOMES[accepted.outcome] ?? oneLine(accepted.outcome))
   } else output.json(accepted)
 }

@@ -37,7 +37,8 @@ export function addServiceCommands(program: Command): void {
       const output = openOutput({ format: 'text' })
       await runRole(
         () => startServe(options),
-        ({ base_url }) => output.note(`Listening on ${base_url}`),
+        ({ base_url, missing }) =>
+          output.note(`Listening on ${base_url}${missing === null ? '' : `, not ready: ${missing}`}`),
       )
     })
 
@@ -55,7 +56,8 @@ export function addServiceCommands(program: Command): void {
       }
       const output = openOutput({ format: 'text' })
       await runRole(
-        () => startWorkerRole(options),
+        (signal) =>
+          startWorkerRole({ ...options, signal, onWait: (missing) => output.note(`Waiting: ${missing}`) }),
         (worker) =>
           output.note(`Working for the pool ${worker.pool}. Sandbox: ${worker.sandbox_description}`),
       )

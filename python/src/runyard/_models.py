@@ -126,16 +126,20 @@ class EnvironmentConfigGithubRepo(WireModel):
 
 
 class EnvironmentConfigLimits(WireModel):
+    """What a run may use, up to the maxima that the operator has set."""
+
     memory_mb: int | None = None
     pids: int | None = None
     cpus: float | None = None
+    disk_mb: int | None = None
+    """What workspace, home and temporary files may take up together, in MiB; default 10240. A run that takes more is ended."""
     setup_minutes: float | None = None
 
 
 class EnvironmentRepository(WireModel):
     url: str | None = None
     local_path: str | None = None
-    """A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS."""
+    """A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS and outside its data directory."""
     ref: str | None = None
     """Branch, tag or commit; default: the default branch."""
     depth: int | None = None
@@ -213,7 +217,7 @@ class InterruptedEventData(WireModel):
 
 
 class MCPServerConfig(WireModel):
-    """A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers` are returned as `***`."""
+    """A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`."""
 
     command: str | None = None
     args: list[str] | None = None
@@ -567,6 +571,7 @@ class EnvironmentConfig(WireModel):
     name: str
     description: str | None = None
     docker_image: str | None = None
+    """The operator says which may run: RUNYARD_IMAGES. Only Docker uses it."""
     github_repos: list[EnvironmentConfigGithubRepo] | None = None
     repositories: list[EnvironmentRepository] | None = None
     setup_commands: list[str] | None = None

@@ -189,6 +189,7 @@ class EnvironmentLimitsParam(TypedDict, total=False):
     memory_mb: int
     pids: int
     cpus: float
+    disk_mb: int
     setup_minutes: float
 
 

@@ -1,14 +1,32 @@
 import type { Readable } from 'node:stream'
 
+/** What is left of a file system. */
+export interface DiskSpace {
+  /** For who is not root. */
+  free_bytes: number
+  /** `null` where files are not counted. */
+  free_files: number | null
+  /** Of bytes or of files, whichever is scarcer. */
+  free_percent: number
+}
+
 /**
  * Files of runs: artifacts, attachments, snapshots. Keys are made by the service: segments of `[A-Za-z0-9._-]`
  * separated by `/`, none of them `.` or `..`; anything else throws.
  */
 export interface Blobs {
-  /** Stores the whole stream or nothing; replaces what is there. Returns its size in bytes. */
+  /**
+   * Stores the whole stream or nothing; replaces what is there. Returns its size in bytes. Throws `BlobsFull` when there is
+   * no room.
+   */
   put(key: string, data: Readable | Uint8Array): Promise<number>
   /** `null` when there is none. The caller consumes or destroys the stream. */
   get(key: string): Promise<Readable | null>
   /** Idempotent. */
   delete(key: string): Promise<void>
+}
+
+/** Nothing more is stored for now; the message says to people why. */
+export class BlobsFull extends Error {
+  override name = 'BlobsFull'
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { openDiskBlobs } from './disk.ts'
 
@@ -43,3 +43,45 @@ for (const key of ['../escape', '/etc/passwd', 'a//b', 'a/./b', 'a/../b', '', 'a
     await assert.rejects(open().blobs.put(key, Buffer.alloc(0)), /Not a blob key/)
   })
 }
+
+test('zeros take up nothing and are read as they were', async () => {
+  const { root, blobs } = open()
+  const zeros = 8 * 1024 ** 2
+  const parts = [Buffer.alloc(zeros), Buffer.from('in the middle'), Buffer.alloc(zeros + 1)]
+  const whole = Buffer.concat(parts)
+  for (const [key, data] of [
+    ['stream', Readable.from(parts)],
+    ['whole', whole],
+  ] as const) {
+    assert.equal(await blobs.put(key, data), whole.length)
+    assert(statSync(join(root, key)).blocks * 512 < 1024 ** 2, key)
+    const kept = await blobs.get(key)
+    assert(kept && (await buffer(kept)).equals(whole), key)
+  }
+})
+
+test('a stream of odd pieces is kept as it was', async () => {
+  const { blobs } = open()
+  const pieces = [1, 65_536, 3, 131_072, 70_000].map((length, at) =>
+    Buffer.alloc(length, at % 2 ? 0 : at + 1),
+  )
+  assert.equal(await blobs.put('odd', Readable.from(pieces)), 266_612)
+  const kept = await blobs.get('odd')
+  assert(kept && (await buffer(kept)).equals(Buffer.concat(pieces)))
+})
+
+test('nothing is stored where too little of the disk is free', async () => {
+  const { root } = open()
+  const blobs = openDiskBlobs(root, { min_free_percent: 100 })
+  await assert.rejects(blobs.put('a', Buffer.from('a')), { name: 'BlobsFull' })
+  assert.deepEqual(readdirSync(root), [])
+})
+
+test('nothing is stored beyond what all blobs may take up', async () => {
+  const { root, blobs } = open()
+  await blobs.put('before', Buffer.alloc(600_000, 1))
+  const limited = openDiskBlobs(root, { max_bytes: 1_000_000 })
+  await limited.put('a', Buffer.alloc(500_000, 1))
+  await assert.rejects(limited.put('b', Buffer.alloc(1, 1)), { name: 'BlobsFull' })
+  assert.equal(await limited.get('b'), null)
+})

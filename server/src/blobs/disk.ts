@@ -1,14 +1,41 @@
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import type { Blobs } from './blobs.ts'
+import { promisify } from 'node:util'
+import { type Blobs, BlobsFull } from './blobs.ts'
+import { readDiskSpace } from './disk-space.ts'
+import { writeSparse } from './sparse-file.ts'
 
 const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,200}$/
 
+export interface DiskBlobsOptions {
+  /** Nothing is stored while less of the file system is free. */
+  min_free_percent?: number
+  /** What all blobs together may take up, of this and of other processes. */
+  max_bytes?: number
+}
+
+/** Between two counts of what is there, which others add to as well. */
+const COUNT_MS = 30_000
+
 /** Blobs as files below `root`, which every process of the installation must share. */
-export function openDiskBlobs(root: string): Blobs {
+export function openDiskBlobs(
+  root: string,
+  { min_free_percent = 0, max_bytes }: DiskBlobsOptions = {},
+): Blobs {
+  let held = { bytes: 0, counted_at: Number.NEGATIVE_INFINITY }
+  const requireRoom = async (): Promise<void> => {
+    await mkdir(root, { recursive: true, mode: 0o700 })
+    if ((await readDiskSpace(root)).free_percent < min_free_percent)
+      throw new BlobsFull('Too little of the disk of the service is free to keep files.')
+    if (max_bytes === undefined) return
+    if (performance.now() - held.counted_at > COUNT_MS)
+      held = { bytes: await countBytes(root), counted_at: performance.now() }
+    if (held.bytes >= max_bytes)
+      throw new BlobsFull('The service keeps as many files as its operator allows.')
+  }
   const pathOf = (key: string): string => {
     const segments = key.split('/')
     if (!segments.every((segment) => SEGMENT.test(segment)))
@@ -19,19 +46,17 @@ export function openDiskBlobs(root: string): Blobs {
     async put(key, data) {
       const path = pathOf(key)
       const partial = `${path}.${randomUUID()}.partial`
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       try {
-        const file = await open(partial, 'wx', 0o600)
-        // Synced before the rename: a power cut leaves the old file or the new one, never half of one.
-        await pipeline(
-          data instanceof Readable ? data : Readable.from([data]),
-          file.createWriteStream({ flush: true }),
-        )
-        const { size } = await stat(partial)
+        await requireRoom()
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+        const size = await writeSynced(partial, data)
         await rename(partial, path)
+        held.bytes += size
         return size
       } catch (error) {
+        if (data instanceof Readable) data.destroy()
         await rm(partial, { force: true })
+        if (isFull(error)) throw new BlobsFull('The disk of the service is full.', { cause: error })
         throw error
       }
     },
@@ -49,3 +74,23 @@ export function openDiskBlobs(root: string): Blobs {
     },
   }
 }
+
+/** Synced before it is renamed: a power cut leaves the old file or the new one, never half of one. */
+async function writeSynced(path: string, data: Readable | Uint8Array): Promise<number> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    const size = await writeSparse(file, data instanceof Readable ? data : [data])
+    await file.datasync()
+    return size
+  } finally {
+    await file.close()
+  }
+}
+
+async function countBytes(root: string): Promise<number> {
+  const { stdout } = await promisify(execFile)('du', ['-s', '-x', '-k', '--', root])
+  return Number.parseInt(stdout, 10) * 1024
+}
+
+const isFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { addressOf } from './address.ts'
 import { EnvironmentId } from './environment-id.ts'
 
 const text = (max: number) => z.string().max(max)
@@ -8,7 +9,11 @@ export const MCPServerConfig = z
     command: text(4096).min(1).optional(),
     args: z.array(text(16_384)).max(256).optional(),
     env: z.record(text(256), text(65_536)).optional(),
-    url: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+    url: addressOf({
+      schemes: ['http:', 'https:'],
+      error: 'must be an http or https address',
+      open: false,
+    }).optional(),
     headers: z.record(text(256), text(65_536)).optional(),
     warp_id: z.string().optional(),
   })
@@ -24,7 +29,7 @@ export const MCPServerConfig = z
   .meta({
     id: 'MCPServerConfig',
     description:
-      'A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers` are returned as `***`.',
+      'A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`.',
   })
 export type MCPServerConfig = z.infer<typeof MCPServerConfig>
 

@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import { addressOf } from './address.ts'
+import { normalizeImage } from './image.ts'
+import { EnvironmentLimits } from './limits.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Timestamp } from './timestamp.ts'
 
@@ -11,10 +14,7 @@ const GitRef = z
     'must be a branch, tag or commit',
   )
 
-const HttpsUrl = z
-  .url({ protocol: /^https$/, error: 'must be an https address' })
-  .max(2048)
-  .refine((value) => !/^https:\/\/[^/]*@/.test(value), 'must hold no credentials')
+const HttpsUrl = addressOf({ schemes: ['https:'], error: 'must be an https address', open: true })
 
 /** One path segment, so that a repository can only land directly below the workspace. */
 const Directory = z
@@ -25,11 +25,10 @@ const Directory = z
 export const EnvironmentRepository = z
   .object({
     url: HttpsUrl.optional(),
-    local_path: z
-      .string()
-      .max(4096)
-      .optional()
-      .meta({ description: 'A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS.' }),
+    local_path: z.string().max(4096).optional().meta({
+      description:
+        'A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS and outside its data directory.',
+    }),
     ref: GitRef.optional().meta({ description: 'Branch, tag or commit; default: the default branch.' }),
     depth: z
       .int()
@@ -63,7 +62,9 @@ export const EnvironmentConfig = z
       .string()
       .max(512)
       .regex(/^[a-z0-9][A-Za-z0-9._/:@-]*$/, 'must be an image name')
-      .optional(),
+      .refine((name) => normalizeImage(name) !== null, 'must be an image name')
+      .optional()
+      .meta({ description: 'The operator says which may run: RUNYARD_IMAGES. Only Docker uses it.' }),
     github_repos: z
       .array(
         z.object({
@@ -83,14 +84,9 @@ export const EnvironmentConfig = z
       description:
         'What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open.',
     }),
-    limits: z
-      .object({
-        memory_mb: z.int().min(64).max(1_048_576).optional(),
-        pids: z.int().min(16).max(32_768).optional(),
-        cpus: z.number().min(0.1).max(256).optional(),
-        setup_minutes: z.number().positive().max(240).optional(),
-      })
-      .optional(),
+    limits: EnvironmentLimits.optional().meta({
+      description: 'What a run may use, up to the maxima that the operator has set.',
+    }),
   })
   .meta({ id: 'EnvironmentConfig' })
 export type EnvironmentConfig = z.infer<typeof EnvironmentConfig>

@@ -45,7 +45,7 @@ export const ERRORS = {
     status: 403,
     title: 'Budget exceeded',
     retryable: false,
-    help: 'The run reached the cost, token or time budget it was given. Raise the budget and send a follow-up to continue.',
+    help: 'The run reached the cost, token, time or disk budget it was given. Raise the budget and send a follow-up to continue.',
   },
   insufficient_credits: {
     status: 403,

@@ -4,6 +4,7 @@ import { parse as parseQuery } from 'node:querystring'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { AppError } from '../contract/error.ts'
 import { ROUTES, type RouteDefinition } from '../contract/routes.ts'
+import { ANSWER_HEADERS } from './answer-headers.ts'
 import { createAuthenticator } from './auth.ts'
 import type { HttpContext, Services } from './context.ts'
 import { checkValue, parseJson } from './json-body.ts'
@@ -63,7 +64,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   const closing = new AbortController()
   app.addHook('preClose', async () => closing.abort())
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
+    reply.headers(ANSWER_HEADERS).header('x-request-id', request.id)
     if (closing.signal.aborted) {
       throw new AppError('resource_unavailable', 'The service is stopping.', {
         headers: { 'retry-after': '2' },
@@ -179,8 +180,14 @@ function answerUnparsable(
   const id = randomUUID()
   const problem = new AppError('invalid_request', detail, { status })
   const body = JSON.stringify(problemBody(problem, id, '/', public_url))
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/problem+json; charset=utf-8\r\n` +
-      `x-request-id: ${id}\r\nx-should-retry: false\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
+  const headers = {
+    ...ANSWER_HEADERS,
+    'content-type': 'application/problem+json; charset=utf-8',
+    'x-request-id': id,
+    'x-should-retry': 'false',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
 }

@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Blobs } from '../blobs/blobs.ts'
+import type { ImagePolicy } from '../contract/image.ts'
+import type { LimitMaxima } from '../contract/limits.ts'
 import type { Actor } from '../store/api-keys.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
@@ -27,11 +29,19 @@ export interface HttpSettings {
   log_level: string
   /** Default pool of runs whose config names none. */
   default_pool: string
+  /** Images that environments may name, where this process was told; the worker has the last word. */
+  images?: ImagePolicy
+  /** The most that environments may ask for. */
+  limit_maxima: LimitMaxima
+  /** What one run may keep: attachments and artifacts. */
+  max_run_files_bytes: number
   tls?: { cert: Buffer; key: Buffer }
 }
 
 export interface Readiness {
   ready: boolean
+  /** What is missing and what helps, in plain words; anybody may read it. */
+  reason?: string
   database: { kind: string; reachable: boolean; migrated: boolean }
   [detail: string]: unknown
 }

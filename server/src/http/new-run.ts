@@ -3,13 +3,13 @@ import type { Blobs } from '../blobs/blobs.ts'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
-import type { Attachment, RunAgentRequest } from '../contract/run-request.ts'
+import type { RunAgentRequest } from '../contract/run-request.ts'
 import type { Actor } from '../store/api-keys.ts'
-import type { StoredAttachment } from '../store/attachments.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironment } from '../store/environments.ts'
 import { findConversationRun, findRun, type NewRun, type RunRow } from '../store/runs.ts'
 import { MASK, seal } from '../store/vault.ts'
+import { storeAttachments } from './attachments.ts'
 
 const TITLE_LENGTH = 80
 const MAX_DEPTH = 32
@@ -17,6 +17,7 @@ const MAX_DEPTH = 32
 interface RunServices {
   db: Db
   blobs: Blobs
+  max_run_files_bytes: number
   seal_key: Buffer
   default_pool: string
 }
@@ -58,7 +59,7 @@ export async function resolveRun(
     metadata: inherit(parent, request),
     conversation_id: request.conversation_id ?? run_id,
     ...placeBelow(parent, run_id),
-    attachments: await storeAttachments(services.blobs, run_id, attachments),
+    attachments: await storeAttachments(services, run_id, attachments),
   }
 }
 
@@ -92,26 +93,6 @@ function inherit(parent: RunRow | null, request: RunAgentRequest): Record<string
     throw new AppError('invalid_request', 'metadata: at most 20 keys, those of the parent run included.')
   }
   return metadata
-}
-
-/** The bytes go to the blobs before the row exists; a blob without a row is only space. */
-export async function storeAttachments(
-  blobs: Blobs,
-  run_id: string,
-  attachments: readonly Attachment[],
-): Promise<StoredAttachment[]> {
-  const names = new Set(attachments.map((attachment) => attachment.file_name))
-  if (names.size < attachments.length) {
-    throw new AppError('invalid_request', 'attachments: two have the same file_name.')
-  }
-  return Promise.all(
-    attachments.map(async ({ file_name, mime_type, data }) => {
-      const attachment_id = uuidv7()
-      const blob_key = `runs/${run_id}/attachments/${attachment_id}`
-      const size_bytes = await blobs.put(blob_key, Buffer.from(data, 'base64'))
-      return { attachment_id, file_name, mime_type, size_bytes, blob_key }
-    }),
-  )
 }
 
 /** The first line with text (the fence of a code block is none), cut on a word. */
@@ -168,9 +149,8 @@ function maskConfig(config: { [K in keyof AmbientAgentConfig]: AmbientAgentConfi
 
 function hideCredentials(url: string, place: string, secrets: Record<string, string>): string {
   const parsed = new URL(url)
-  if (!parsed.username && !parsed.password) return url
-  secrets[place] = url
-  if (parsed.username) parsed.username = MASK
-  if (parsed.password) parsed.password = MASK
+  for (const part of ['username', 'password', 'search', 'hash'] as const)
+    if (parsed[part]) parsed[part] = MASK
+  if (parsed.href !== url) secrets[place] = url
   return parsed.href
 }

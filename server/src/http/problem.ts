@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { AppError, ERRORS, type ErrorBody } from '../contract/error.ts'
 import { toAppError } from '../store/db.ts'
+import { ANSWER_HEADERS } from './answer-headers.ts'
 
 /** Sends the problem document of an error; whatever is not an AppError becomes one, and is logged, not shown. */
 export function sendProblem(
@@ -12,10 +13,11 @@ export function sendProblem(
 ): void {
   const problem = fromFramework(error) ?? toAppError(error)
   if (problem.status >= 500) request.log.error({ err: problem.cause ?? problem }, problem.message)
-  for (const [name, value] of Object.entries(problem.headers)) reply.header(name, value)
   reply
     .code(problem.status)
-    // A path that cannot be decoded gets here without having met a hook.
+    // A path that cannot be decoded gets here without having met a hook; another route may have set its own already.
+    .headers(ANSWER_HEADERS)
+    .headers(problem.headers)
     .header('x-request-id', request.id)
     .header('x-should-retry', String(problem.retryable))
     .header('content-type', 'application/problem+json; charset=utf-8')

@@ -12,14 +12,12 @@ export interface BubblewrapPlaces {
   workspace: string
   home: string
   tmp: string
-  /** Shared by all sandboxes: `passwd`, `group`, `gitconfig`, `hosts`. */
+  /** Shared by all sandboxes: `passwd`, `group`, `gitconfig`, `hosts`, `resolv.conf`. */
   common: string
 }
 
 export interface BubblewrapCommand {
   places: BubblewrapPlaces
-  /** Names the sandbox in the command line of its processes, where the warden finds it. */
-  marker: string
   /** The sandbox's user on the host; `null`: the one the service runs as. */
   uid: number | null
   /** Files in which the process joins the sandbox's control group before it becomes `bwrap`. */
@@ -39,11 +37,10 @@ export interface BubblewrapCommand {
 /** A program and its arguments. */
 export type Launch = [file: string, ...args: string[]]
 
-const MARKER = 'RUNYARD_SANDBOX'
 const NODE_PREFIX = '/opt/node'
 const SHM_BYTES = 64 * 1024 ** 2
 const COMMAND_FILE = '/run/command'
-/** Of `/etc` only what programs need to run; no accounts, keys or configuration that may hold credentials. */
+/** Of `/etc` only what programs need to run; no accounts, private keys or configuration that may hold credentials. */
 const ETC = [
   'alternatives',
   'bash.bashrc',
@@ -61,11 +58,15 @@ const ETC = [
   'nsswitch.conf',
   'os-release',
   'perl',
-  'pki',
+  'pki/ca-trust',
+  'pki/tls/cert.pem',
+  'pki/tls/certs',
+  'pki/tls/openssl.cnf',
   'protocols',
   'python3',
   'services',
-  'ssl',
+  'ssl/certs',
+  'ssl/openssl.cnf',
   'terminfo',
   'timezone',
 ]
@@ -85,7 +86,6 @@ export function makeLaunch(host: BubblewrapHost, command: BubblewrapCommand): La
     '-i',
     ...identity,
     host.bwrap,
-    ...markerArguments(command.marker),
     '--args',
     String(DESCRIPTORS.arguments),
     '--',
@@ -110,16 +110,6 @@ export function makeLaunch(host: BubblewrapHost, command: BubblewrapCommand): La
     : [...shell, script]
 }
 
-/** First arguments of every `bwrap` of this sandbox; its process 1 carries them too. */
-function markerArguments(marker: string): string[] {
-  return ['--setenv', MARKER, marker]
-}
-
-/** The marker in a command line; empty when it is not one of ours. */
-export function readMarker([, option, name, marker = '']: string[]): string {
-  return option === '--setenv' && name === MARKER ? marker : ''
-}
-
 /** What `bwrap` reads from its arguments descriptor. */
 export function makeArguments(host: BubblewrapHost, command: BubblewrapCommand): Buffer {
   const { places } = command
@@ -127,9 +117,9 @@ export function makeArguments(host: BubblewrapHost, command: BubblewrapCommand):
   const words = [
     ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
     ...['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox', '--cap-drop', 'ALL'],
-    ...(command.egress === 'open' ? ['--share-net'] : []),
+    ...(command.egress === 'open' && !host.network ? ['--share-net'] : []),
     ...systemDirectories(),
-    ...etcFiles(at(places.common), command.egress),
+    ...etcFiles(host, at(places.common), command.egress),
     ...nodeFiles(host.node, at),
     ...['--proc', '/proc', '--dev', '/dev'],
     ...['--perms', '1777', '--size', String(SHM_BYTES), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
@@ -138,7 +128,6 @@ export function makeArguments(host: BubblewrapHost, command: BubblewrapCommand):
     ...['--ro-bind-data', String(DESCRIPTORS.command), COMMAND_FILE, '--remount-ro', '/'],
     ...['--seccomp', String(DESCRIPTORS.seccomp), '--json-status-fd', String(DESCRIPTORS.status)],
     ...['--chdir', '/workspace', '--clearenv'],
-    ...markerArguments(command.marker),
     ...Object.entries({ ...defaultEnvironment(host), ...command.env }).flatMap(([name, value]) => [
       '--setenv',
       name,
@@ -181,13 +170,15 @@ function systemDirectories(): string[] {
   return words
 }
 
-function etcFiles(common: string, egress: EgressPolicy): string[] {
+function etcFiles(host: BubblewrapHost, common: string, egress: EgressPolicy): string[] {
   const open = egress === 'open'
+  // The machine's name server may listen on its loopback address only.
+  const names = host.network ? join(common, 'resolv.conf') : '/etc/resolv.conf'
   return [
     ...ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...['passwd', 'group', 'gitconfig'].flatMap((name) => ['--ro-bind', join(common, name), `/etc/${name}`]),
     ...['--ro-bind', open ? '/etc/hosts' : join(common, 'hosts'), '/etc/hosts'],
-    ...(open ? ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'] : []),
+    ...(open ? ['--ro-bind-try', names, '/etc/resolv.conf'] : []),
   ]
 }
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { DESCRIPTORS } from './bubblewrap-process.ts'
 import { SandboxFault } from './sandbox.ts'
+import { findSandboxNetwork, type SandboxNetwork } from './sandbox-network.ts'
 import { planStaging, type Staging } from './staging.ts'
 
 const run = promisify(execFile)
@@ -23,6 +24,8 @@ export interface BubblewrapHost {
   /** Started by root: every sandbox gets a user of its own. */
   root: boolean
   staging: Staging
+  /** `null`: sandboxes with open egress share the machine's network namespace. */
+  network: SandboxNetwork | null
   /** Descriptors the service was started with and would pass on. */
   inherited: number[]
 }
@@ -51,6 +54,7 @@ export async function inspectHost(root_directory: string): Promise<BubblewrapHos
     node,
     root,
     staging: planStaging(root ? [root_directory, node, npmOf(node)] : []),
+    network: findSandboxNetwork({ slirp4netns: findProgram('slirp4netns'), setpriv, root }),
     inherited: shell.endsWith('bash') ? inheritedDescriptors() : [],
   }
 }

@@ -2,15 +2,9 @@ import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { chmod, chown, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import {
-  type BubblewrapCommand,
-  makeArguments,
-  makeLaunch,
-  makeScript,
-  readMarker,
-} from './bubblewrap-command.ts'
+import { type BubblewrapCommand, makeArguments, makeLaunch, makeScript } from './bubblewrap-command.ts'
 import { type BubblewrapHost, inspectHost } from './bubblewrap-host.ts'
-import { superviseBwrap } from './bubblewrap-process.ts'
+import { type Hold, superviseBwrap } from './bubblewrap-process.ts'
 import {
   type ControlGroup,
   type ControlGroupParent,
@@ -20,15 +14,19 @@ import {
   killControlGroup,
   limitsHold,
   makeControlGroup,
+  membersOf,
   removeControlGroup,
   thawControlGroup,
 } from './control-group.ts'
+import { measureDisk } from './disk-usage.ts'
 import { isEmptyFolder } from './empty-folder.ts'
 import { type RunningCommand, superviseExec } from './exec-handle.ts'
 import { makeFileOperations } from './file-operations.ts'
-import { isMarkedBy, makeMarker, readArguments, signalTree } from './process-tree.ts'
+import { FirstProcesses } from './first-processes.ts'
+import { findTree, signalTree } from './process-tree.ts'
 import {
   DEFAULT_LIMITS,
+  type DiskUsage,
   type ExecHandle,
   type ExecOptions,
   requireEgress,
@@ -41,6 +39,7 @@ import {
   type SandboxSpec,
   toFault,
 } from './sandbox.ts'
+import { connectNetwork, NAME_SERVER } from './sandbox-network.ts'
 import { type SandboxRecord, SandboxRecords } from './sandbox-records.ts'
 import { makeSeccompFilter } from './seccomp-filter.ts'
 import { openStandardStreams, spawnOn } from './standard-streams.ts'
@@ -81,16 +80,18 @@ class Bubblewrap implements SandboxBackend {
   readonly name = 'bubblewrap'
   readonly capabilities: SandboxCapabilities
   readonly description: string
+  readonly storage: string
   readonly #host: BubblewrapHost
   readonly #records: SandboxRecords<Details>
   readonly #installation_id: string
   readonly #groups: ControlGroupParent | null = findControlGroupParent()
-  /** Tells sandboxes of different data directories apart in process and control group names. */
+  /** Tells sandboxes of different data directories apart in names of control groups. */
   readonly #place: string
 
   constructor(host: BubblewrapHost, records: SandboxRecords<Details>, installation_id: string) {
     this.#host = host
     this.#records = records
+    this.storage = records.root
     this.#installation_id = installation_id
     this.#place = createHash('sha256').update(records.root).digest('hex').slice(0, 12)
     const limits = limitsHold(this.#groups) ? 'hard' : 'weak'
@@ -108,6 +109,9 @@ class Bubblewrap implements SandboxBackend {
       limits === 'hard'
         ? 'memory and processes limited by control groups'
         : 'weak limits: no writable control groups, so memory is limited by process only',
+      host.network
+        ? 'open egress by a network of its own, without the machine’s loopback'
+        : 'open egress shares the machine’s network, its local services and abstract sockets included (install slirp4netns and open /dev/net/tun to avoid that)',
       'no disk quota',
     ].join('; ')
   }
@@ -127,6 +131,7 @@ class Bubblewrap implements SandboxBackend {
       gitconfig:
         '[user]\n\tname = Runyard agent\n\temail = agent@runyard.invalid\n[init]\n\tdefaultBranch = main\n',
       hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
+      'resolv.conf': `nameserver ${NAME_SERVER}\n`,
       'seccomp.bpf': filter,
     }
     for (const [name, content] of Object.entries(files)) {
@@ -209,14 +214,14 @@ class Bubblewrap implements SandboxBackend {
     if (!record) return
     if (record.details.group) return freezeControlGroup(record.details.group)
     await writeFile(this.#frozenFile(record.id), '')
-    await signalTree(this.#isProcessOf(record), 'SIGSTOP')
+    await this.#signal(record, 'SIGSTOP')
   }
 
   async thaw(ref: SandboxRef): Promise<void> {
     const record = await this.#current(ref)
     if (!record) return
     if (record.details.group) return thawControlGroup(record.details.group)
-    await signalTree(this.#isProcessOf(record), 'SIGCONT')
+    await this.#signal(record, 'SIGCONT')
     await rm(this.#frozenFile(record.id), { force: true })
   }
 
@@ -241,7 +246,7 @@ class Bubblewrap implements SandboxBackend {
    * what the owner before left running.
    */
   async #takeOver(id: string, spec: SandboxSpec): Promise<SandboxRecord<Details> | null> {
-    const name = `runyard-${makeMarker(this.#nameOf(id), spec.attempt)}`
+    const name = `runyard-${this.#place}-${id}-${spec.attempt}`
     const group = this.#groups && makeControlGroup(this.#groups, name, spec.limits)
     const owned = await this.#records.update(id, (current) => {
       if (current.removed || current.attempt > spec.attempt) return null
@@ -250,8 +255,10 @@ class Bubblewrap implements SandboxBackend {
       const former_groups = [...details.former_groups, ...former]
       return { ...current, attempt: spec.attempt, details: { ...details, group, former_groups } }
     })
-    if (owned) await this.#killProcesses(owned)
-    else if (group) removeControlGroup(group)
+    if (owned) {
+      this.#firstProcesses(owned.id).open()
+      await this.#killProcesses(owned)
+    } else if (group) removeControlGroup(group)
     return owned
   }
 
@@ -265,6 +272,7 @@ class Bubblewrap implements SandboxBackend {
       exec: (options) => exec(options, { ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
       isEmpty: (folder) => isEmptyFolder(join(this.#places(record.id).workspace, folder)),
+      usage: (signal) => this.#usage(record, signal),
       killAll: () => this.kill(ref),
       destroy: () => this.destroy(ref),
     }
@@ -279,7 +287,6 @@ class Bubblewrap implements SandboxBackend {
     const { uid, group } = record.details
     const command: BubblewrapCommand = {
       places: this.#places(record.id),
-      marker: makeMarker(this.#nameOf(record.id), record.attempt),
       uid,
       join_files: group ? joinFiles(group) : [],
       frozen_file: this.#frozenFile(record.id),
@@ -295,21 +302,47 @@ class Bubblewrap implements SandboxBackend {
     const streams = await openStandardStreams(directory, uid, options.stdin)
     const seccomp = openSync(join(this.#common, 'seccomp.bpf'), 'r')
     try {
-      const child = spawnOn(streams, makeLaunch(this.#host, command), { env: {}, cwd: '/' }, [
+      // A session of its own: a terminal's Ctrl-C and a signal to the service's process group are for the service alone.
+      const child = spawnOn(streams, makeLaunch(this.#host, command), { env: {}, cwd: '/', detached: true }, [
         'pipe',
         'pipe',
         'pipe',
         seccomp,
       ])
-      return superviseBwrap(
-        child,
-        streams,
-        makeArguments(this.#host, command),
-        makeScript(this.#host, command),
-      )
+      return superviseBwrap(child, streams, {
+        args: makeArguments(this.#host, command),
+        script: makeScript(this.#host, command),
+        hold: (pid) => this.#hold(record, spec, pid),
+      })
     } finally {
       closeSync(seccomp)
     }
+  }
+
+  /** What a command needs from outside before it may begin: somebody who can kill it, and its network. */
+  async #hold(record: SandboxRecord<Details>, spec: SandboxSpec, pid: number): Promise<Hold> {
+    const first = this.#firstProcesses(record.id).remember(pid, record.attempt)
+    const { network } = this.#host
+    const uplink =
+      network && spec.egress === 'open' ? await connectNetwork(network, pid, record.details.uid) : null
+    return {
+      kill: () => first?.kill(),
+      release: () => {
+        uplink?.close()
+        first?.forget()
+      },
+    }
+  }
+
+  async #usage(record: SandboxRecord<Details>, signal?: AbortSignal): Promise<DiskUsage> {
+    const { workspace, home, tmp } = this.#places(record.id)
+    const { group } = record.details
+    return measureDisk({
+      directories: [workspace, home, tmp],
+      pids: group ? membersOf(group) : findTree(this.#rootsOf(record)),
+      ...(this.#host.root ? {} : { bwrap: this.#host.bwrap }),
+      ...(signal ? { signal } : {}),
+    })
   }
 
   /** Ends the processes of the record's owner and of all before it. */
@@ -321,9 +354,20 @@ class Bubblewrap implements SandboxBackend {
     }
     if (group) await killControlGroup(group)
     else {
-      await signalTree(this.#isProcessOf(record), 'SIGKILL')
+      await this.#signal(record, 'SIGKILL')
       await rm(this.#frozenFile(record.id), { force: true })
     }
+  }
+
+  /** Where there is no control group: everything in the namespaces of the record's owner and of those before it. */
+  async #signal(record: SandboxRecord<Details>, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void> {
+    await signalTree(this.#rootsOf(record), signal)
+  }
+
+  /** Of what the record's owner and those before it run. */
+  #rootsOf(record: SandboxRecord<Details>): (pid: number) => boolean {
+    const roots = new Set(this.#firstProcesses(record.id).living(record.attempt))
+    return (pid) => roots.has(pid)
   }
 
   /** The record, unless a later attempt owns the sandbox: its processes are none of the caller's. */
@@ -344,11 +388,6 @@ class Bubblewrap implements SandboxBackend {
     }
   }
 
-  #isProcessOf(record: SandboxRecord<Details>): (pid: number) => boolean {
-    const sandbox = this.#nameOf(record.id)
-    return (pid) => isMarkedBy(readMarker(readArguments(pid)), sandbox, record.attempt)
-  }
-
   #refOf({ id, run_id, attempt }: SandboxRecord<Details>): SandboxRef {
     return { backend: this.name, id, run_id, attempt }
   }
@@ -367,9 +406,8 @@ class Bubblewrap implements SandboxBackend {
     return join(this.#records.root, 'common')
   }
 
-  /** Unique on this host. */
-  #nameOf(id: string): string {
-    return `${this.#place}-${id}`
+  #firstProcesses(id: string): FirstProcesses {
+    return new FirstProcesses(join(this.#records.directory(id), 'first-processes'))
   }
 
   #frozenFile(id: string): string {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { openBubblewrap } from './bubblewrap.ts'
 import { DEFAULT_IMAGE, openDocker } from './docker.ts'
 import { openHost } from './host.ts'
@@ -7,6 +9,11 @@ import { type SandboxBackend, SandboxFault } from './sandbox.ts'
 const PULL_LIMIT_MS = 30_000
 /** The same when Docker was asked for: then there is nothing to go on with. */
 const REQUESTED_PULL_LIMIT_MS = 10 * 60_000
+/** Name, the value that locks ordinary users out, and the one that does not. */
+const NAMESPACE_SETTINGS = [
+  ['apparmor_restrict_unprivileged_userns', '1', '0'],
+  ['unprivileged_userns_clone', '0', '1'],
+] as const
 
 export interface BackendChoice {
   backend: SandboxBackend
@@ -51,6 +58,26 @@ export async function chooseBackend(options: {
   }
 }
 
+/**
+ * The line that makes bubblewrap work here, as far as that can be known. `settings` is the folder of the kernel's: Ubuntu's
+ * and some others keep ordinary users from making namespaces.
+ */
+export function bubblewrapSetup(is_root: boolean, settings = '/proc/sys/kernel'): string {
+  const line = ['apt-get install -y bubblewrap']
+  for (const [name, locked, open] of NAMESPACE_SETTINGS)
+    if (!is_root && readSetting(join(settings, name)) === locked)
+      line.push(`sysctl -w kernel.${name}=${open}`)
+  return `On Debian and Ubuntu, as root: ${line.join(' && ')}`
+}
+
+function readSetting(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    return null // Not every kernel has it.
+  }
+}
+
 async function openInstalled(
   options: { data_dir: string; installation_id: string },
   besides = '',
@@ -59,7 +86,7 @@ async function openInstalled(
     return await openBubblewrap(options)
   } catch (error) {
     if (!(error instanceof SandboxFault)) throw error
-    const message = `no sandbox works here: ${error.message}${besides}`
-    throw new SandboxFault(`${message}. On Debian and Ubuntu: apt-get install -y bubblewrap (as root)`)
+    const setup = bubblewrapSetup(process.getuid?.() === 0)
+    throw new SandboxFault(`no sandbox works here: ${error.message}${besides}. ${setup}`)
   }
 }

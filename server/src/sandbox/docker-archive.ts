@@ -1,29 +1,31 @@
 const BLOCK_BYTES = 512
 const OWNER = 1000
+const ROOT = 0
 
-/**
- * A POSIX ustar archive of directories (`null`) and files, all of them the sandbox user's own; unpacked over what is
- * there, it changes the owner of existing directories.
- */
-export function makeOwnedArchive(entries: Record<string, string | null>): Buffer {
-  const blocks = Object.entries(entries).flatMap(([name, content]) => {
-    if (content === null) return [makeHeader(`${name}/`, '5', 0o755, 0)]
-    const data = Buffer.from(content)
+/** What an archive holds: a directory (`null`) or a file of the sandbox user's own, or a program nobody may change. */
+export type ArchiveEntry = null | string | { program: Buffer }
+
+/** A POSIX ustar archive; unpacked over what is there, it changes the owner of existing directories. */
+export function makeArchive(entries: Record<string, ArchiveEntry>): Buffer {
+  const blocks = Object.entries(entries).flatMap(([name, entry]) => {
+    if (entry === null) return [makeHeader(`${name}/`, '5', 0o755, OWNER, 0)]
+    const data = typeof entry === 'string' ? Buffer.from(entry) : entry.program
+    const [mode, owner] = typeof entry === 'string' ? [0o644, OWNER] : [0o555, ROOT]
     const padding = Buffer.alloc((BLOCK_BYTES - (data.length % BLOCK_BYTES)) % BLOCK_BYTES)
-    return [makeHeader(name, '0', 0o644, data.length), data, padding]
+    return [makeHeader(name, '0', mode, owner, data.length), data, padding]
   })
   return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK_BYTES)])
 }
 
 /** `type` is `0` for a file and `5` for a directory. */
-function makeHeader(name: string, type: '0' | '5', mode: number, size: number): Buffer {
+function makeHeader(name: string, type: '0' | '5', mode: number, owner: number, size: number): Buffer {
   const header = Buffer.alloc(BLOCK_BYTES)
   const octal = (value: number, offset: number, length: number) =>
     header.write(`${value.toString(8).padStart(length - 1, '0')}\0`, offset)
   header.write(name, 0)
   octal(mode, 100, 8)
-  octal(OWNER, 108, 8)
-  octal(OWNER, 116, 8)
+  octal(owner, 108, 8)
+  octal(owner, 116, 8)
   octal(size, 124, 12)
   octal(Math.floor(Date.now() / 1000), 136, 12)
   // The checksum counts its own field as spaces.

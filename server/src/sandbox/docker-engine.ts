@@ -9,11 +9,21 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/**
+ * A failed call as callers may see it. The engine's own words stay behind as the cause, for the service's log: they
+ * repeat what a registry, an image or another machine has said.
+ */
+export function engineFault(what: string, cause: unknown): SandboxFault {
+  if (cause instanceof SandboxFault) return cause
+  return new SandboxFault(statusOf(cause) === 0 ? 'the Docker engine does not answer' : what, { cause })
+}
+
 /** Waits for a call whose failure with one of `statuses` means that there was nothing to do. */
 export async function ignoreStatus(statuses: number[], call: Promise<unknown>): Promise<void> {
   try {
     await call
   } catch (error) {
-    if (!statuses.includes(statusOf(error))) throw new SandboxFault(messageOf(error))
+    if (!statuses.includes(statusOf(error)))
+      throw engineFault('the Docker engine refused to work on the container', error)
   }
 }

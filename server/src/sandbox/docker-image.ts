@@ -1,29 +1,109 @@
+import type { IncomingMessage } from 'node:http'
 import type Docker from 'dockerode'
-import { messageOf } from './docker-engine.ts'
-import { SandboxFault } from './sandbox.ts'
+import { engineFault, statusOf } from './docker-engine.ts'
+import { makeProgram } from './docker-program.ts'
+import { SandboxImageError } from './sandbox.ts'
 
-/** Pulls the image when it is not there, within the time given, and refuses what would undo the sandbox. */
+/** An image that may become a sandbox. */
+export interface SandboxImage {
+  /** Its content, whatever its name comes to mean meanwhile. */
+  id: string
+  labels: string[]
+  /** What `makeProgram` makes for its processor. */
+  program: Buffer
+}
+
+export interface ImageOptions {
+  /** May it be pulled when it is not there, and for how long? Absent: no. */
+  pull_limit_ms?: number
+  /** Told before an image is pulled, which may take minutes. */
+  onPull?: ((image: string) => void) | undefined
+}
+
+/** Where the engine mounts its own init over whatever the image has there. */
+const INIT = '/sbin/docker-init'
+
+/** Images whose paths were looked at, by id: what has an id does not change. */
+const checked = new Set<string>()
+
+/** Finds the image, pulling it where that is allowed, and refuses with `SandboxImageError` what would undo the sandbox. */
 export async function requireImage(
   docker: Docker,
   image: string,
-  limit_ms: number,
-  onPull: (image: string) => void = () => {},
-): Promise<void> {
-  const inspect = () => docker.getImage(image).inspect()
-  let info = await inspect().catch(() => null)
-  if (!info) {
-    onPull(image)
-    try {
-      const progress = await docker.pull(image, { abortSignal: AbortSignal.timeout(limit_ms) })
-      await new Promise<void>((resolve, reject) =>
-        docker.modem.followProgress(progress, (error) => (error ? reject(error) : resolve())),
-      )
-      info = await inspect()
-    } catch (error) {
-      throw new SandboxFault(`image ${image} is not there and cannot be pulled: ${messageOf(error)}`)
-    }
-  }
+  options: ImageOptions = {},
+): Promise<SandboxImage> {
+  const info = (await inspectImage(docker, image)) ?? (await pullImage(docker, image, options))
   // Such volumes give room past the read-only root and stay behind.
   if (Object.keys(info.Config.Volumes ?? {}).length > 0)
-    throw new SandboxFault(`image ${image} declares volumes, which sandboxes do not allow`)
+    throw new SandboxImageError('declares volumes, which sandboxes do not allow')
+  const program = makeProgram(info.Architecture)
+  if (!program) throw new SandboxImageError('was made for a processor that sandboxes do not know')
+  if (!checked.has(info.Id)) await requireOwnInit(docker, info.Id)
+  checked.add(info.Id)
+  return { id: info.Id, labels: Object.keys(info.Config.Labels ?? {}), program }
+}
+
+async function inspectImage(docker: Docker, image: string): Promise<Docker.ImageInspectInfo | null> {
+  try {
+    return await docker.getImage(image).inspect()
+  } catch (error) {
+    if (statusOf(error) === 404) return null
+    throw engineFault('the Docker engine could not look for the image', error)
+  }
+}
+
+async function pullImage(
+  docker: Docker,
+  image: string,
+  { pull_limit_ms, onPull }: ImageOptions,
+): Promise<Docker.ImageInspectInfo> {
+  if (pull_limit_ms === undefined)
+    throw new SandboxImageError('is not on this machine’s Docker engine, and it may not be pulled')
+  onPull?.(image)
+  try {
+    const progress = await docker.pull(image, { abortSignal: AbortSignal.timeout(pull_limit_ms) })
+    await new Promise<void>((resolve, reject) =>
+      docker.modem.followProgress(progress, (error) => (error ? reject(error) : resolve())),
+    )
+    return await docker.getImage(image).inspect()
+  } catch (error) {
+    await docker.ping().catch((away) => {
+      throw engineFault('the Docker engine does not answer', away)
+    })
+    // Fixed words: whoever names an image names the machine that answers, too.
+    throw new SandboxImageError('is not there and cannot be pulled', { cause: error })
+  }
+}
+
+/**
+ * The engine's init is mounted at `/sbin/docker-init` before the volumes are. Where the image makes a link of that path
+ * or of `/sbin`, what starts as process 1 may be a file of the workspace instead. Looked at in a container without
+ * volumes, whose links could lead back; it is never started.
+ */
+async function requireOwnInit(docker: Docker, id: string): Promise<void> {
+  try {
+    const container = await docker.createContainer({ Image: id, Entrypoint: ['true'] })
+    try {
+      const [folder, file] = [await linkTarget(container, '/sbin'), await linkTarget(container, INIT)]
+      if (file === '' && (folder === '' || /^\/usr\/s?bin$/.test(folder))) return
+    } finally {
+      await container.remove({ force: true, v: true })
+    }
+  } catch (error) {
+    throw engineFault('the Docker engine could not look into the image', error)
+  }
+  throw new SandboxImageError('has links where the system’s programs lie, which sandboxes do not allow')
+}
+
+/** Where a link ends, with every link on the way followed; empty when it is none, or nothing is there. */
+async function linkTarget(container: Docker.Container, path: string): Promise<string> {
+  try {
+    const answer: IncomingMessage = await container.infoArchive({ path })
+    answer.resume()
+    const stat = String(answer.headers['x-docker-container-path-stat'])
+    return (JSON.parse(Buffer.from(stat, 'base64').toString()) as { linkTarget: string }).linkTarget
+  } catch (error) {
+    if (statusOf(error) === 404) return ''
+    throw error
+  }
 }

@@ -35,6 +35,3 @@ while :; do
 done
 kill -KILL $known 2>/dev/null
 exit 0`
-
-/** Everything of the sandbox's user except this shell; process 1 is root's and lives on. */
-export const KILL_ALL_SCRIPT = 'kill -KILL -1; exit 0'

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import Docker from 'dockerode'
-import { makeOwnedArchive } from './docker-archive.ts'
+import { makeArchive } from './docker-archive.ts'
 import { DockerContainer } from './docker-container.ts'
-import { ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
-import { requireImage } from './docker-image.ts'
+import { engineFault, ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
+import { requireImage, type SandboxImage } from './docker-image.ts'
+import { requireOpenNetwork } from './docker-network.ts'
+import { findStorage, measureVolumes } from './docker-usage.ts'
 import { makeFileOperations } from './file-operations.ts'
 import {
   type ExecHandle,
@@ -13,11 +15,12 @@ import {
   type SandboxBackend,
   type SandboxCapabilities,
   SandboxFault,
+  SandboxImageError,
   type SandboxInfo,
   type SandboxRef,
   type SandboxSpec,
-  toFault,
 } from './sandbox.ts'
+import { makeSeccompProfile } from './seccomp-filter.ts'
 
 export const DEFAULT_IMAGE = 'node:24-bookworm'
 
@@ -26,6 +29,12 @@ const TMP_BYTES = 256 * 1024 ** 2
 const SHM_BYTES = 64 * 1024 ** 2
 const PULL_LIMIT_MS = 10 * 60_000
 const GITCONFIG = '[user]\n\tname = Runyard agent\n\temail = agent@runyard.invalid\n'
+
+/** A sandbox's volumes. The workspace is what makes the sandbox: it comes first and goes last. */
+const PARTS = ['workspace', 'home', 'program'] as const
+/** The file in the last of them. */
+const PROGRAM = 'program'
+const SECCOMP_PROFILE = makeSeccompProfile()
 
 const LABELS = {
   installation: 'runyard.installation',
@@ -51,8 +60,8 @@ export interface DockerOptions {
 }
 
 /**
- * Opens the Docker backend on the engine `DOCKER_HOST` names, else on the local socket. A sandbox is two labelled
- * volumes, the workspace and the home directory, and a container for each attempt: making the container of an attempt
+ * Opens the Docker backend on the engine `DOCKER_HOST` names, else on the local socket. A sandbox is three labelled
+ * volumes, the workspace, the home directory and a program of ours, and a container for each attempt: making the container of an attempt
  * is what takes the volumes over. Throws `SandboxFault` when no engine answers.
  */
 export async function openDocker(options: DockerOptions): Promise<SandboxBackend> {
@@ -62,9 +71,16 @@ export async function openDocker(options: DockerOptions): Promise<SandboxBackend
   } catch (error) {
     throw new SandboxFault(`no Docker engine answers: ${messageOf(error)}`)
   }
-  if (options.pull_limit_ms !== undefined)
-    await requireImage(docker, options.default_image ?? DEFAULT_IMAGE, options.pull_limit_ms, options.onPull)
-  return new DockerBackend(docker, options)
+  if (options.pull_limit_ms !== undefined) {
+    const image = options.default_image ?? DEFAULT_IMAGE
+    const { pull_limit_ms, onPull } = options
+    await requireImage(docker, image, { pull_limit_ms, onPull }).catch((error) => {
+      // Told to the operator, who gave the name; so it may say why.
+      const why = error.cause ? `: ${messageOf(error.cause)}` : ''
+      throw new SandboxFault(`the image ${image} ${error.message}${why}`, { cause: error })
+    })
+  }
+  return Object.assign(new DockerBackend(docker, options), await findStorage(docker))
 }
 
 class DockerBackend implements SandboxBackend {
@@ -105,7 +121,7 @@ class DockerBackend implements SandboxBackend {
     const id = `runyard-${this.#place}-${nameOfRun(spec.run_id)}-${spec.attempt}`
     const ref = { backend: this.name, id, run_id: spec.run_id, attempt: spec.attempt }
     try {
-      for (const part of ['workspace', 'home'] as const)
+      for (const part of PARTS)
         await this.#docker.createVolume({
           Name: `${id}-${part}`,
           Labels: { ...this.#labels(ref), [LABELS.part]: part },
@@ -116,7 +132,7 @@ class DockerBackend implements SandboxBackend {
       return this.#open(ref, spec, container)
     } catch (error) {
       await this.destroy(ref).catch(() => {})
-      throw toFault(error)
+      throw engineFault('the Docker engine could not make the container', error)
     }
   }
 
@@ -128,7 +144,7 @@ class DockerBackend implements SandboxBackend {
     const image = await this.#requireImage(spec)
     // The name is free or ours: whoever makes a container of the highest attempt owns the volumes.
     const container = await this.#createContainer(ref, spec, image).catch(async (error) => {
-      if (statusOf(error) !== 409) throw new SandboxFault(messageOf(error))
+      if (statusOf(error) !== 409) throw engineFault('the Docker engine could not make the container', error)
       await ignoreStatus([404, 409], this.#docker.getContainer(containerName(ref)).kill())
       return this.#docker.getContainer(containerName(ref))
     })
@@ -149,7 +165,7 @@ class DockerBackend implements SandboxBackend {
       // A later attempt may have removed it since: it owns the sandbox.
       const owners = await this.#containersOf(ref.id)
       if (owners.some((other) => other.attempt > spec.attempt)) return null
-      throw error
+      throw engineFault('the Docker engine could not start the container', error)
     }
     return this.#open(ref, spec, container)
   }
@@ -176,62 +192,86 @@ class DockerBackend implements SandboxBackend {
     if (containers.some((container) => container.attempt > ref.attempt)) return
     for (const { name } of containers)
       await ignoreStatus([404, 409], this.#docker.getContainer(name).remove({ force: true, v: true }))
-    // In use (409) means: a later attempt took it over since. The workspace goes last, it is what makes the sandbox.
-    for (const part of ['home', 'workspace'])
+    // In use (409) means: a later attempt took it over since.
+    for (const part of PARTS.toReversed())
       await ignoreStatus([404, 409], this.#docker.getVolume(`${ref.id}-${part}`).remove())
   }
 
-  async #requireImage(spec: SandboxSpec): Promise<string> {
+  async #requireImage(spec: SandboxSpec): Promise<SandboxImage> {
     const image = spec.image ?? this.#options.default_image ?? DEFAULT_IMAGE
-    await requireImage(this.#docker, image, PULL_LIMIT_MS, this.#options.onPull)
-    return image
+    const pulls = spec.image === undefined || spec.pull
+    const { onPull } = this.#options
+    try {
+      return await requireImage(this.#docker, image, {
+        ...(pulls ? { pull_limit_ms: PULL_LIMIT_MS } : {}),
+        onPull,
+      })
+    } catch (error) {
+      if (spec.image !== undefined || !(error instanceof SandboxImageError)) throw error
+      throw new SandboxFault(`the default image ${error.message}`, { cause: error.cause })
+    }
   }
 
   #open(ref: SandboxRef, spec: SandboxSpec, container: Docker.Container): Sandbox {
-    const inside = new DockerContainer(container)
+    const inside = new DockerContainer(container, `${this.#programFolder(ref)}/${PROGRAM}`)
     const exec = (options: ExecOptions, env: Record<string, string>): ExecHandle => inside.exec(options, env)
     return {
       ref,
       workspace: '/workspace',
       exec: (options) => exec(options, { ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
+      usage: (signal) =>
+        measureVolumes({
+          docker: this.#docker,
+          container,
+          volumes: new Map([
+            [`${ref.id}-workspace`, '/workspace'],
+            [`${ref.id}-home`, HOME],
+          ]),
+          exec: (options) => exec(options, {}),
+          ...(signal ? { signal } : {}),
+        }),
       killAll: () => inside.killAll(),
       destroy: () => this.destroy(ref),
     }
   }
 
   /**
-   * Makes the volumes the sandbox user's own. They are root's at first, and root inside has no capability to change
-   * that; the engine unpacks an archive with all of them, but only over a writable root, so into a container that is
-   * never started.
+   * Makes the volumes the sandbox user's own and puts the program into the one that stays root's. They are root's at
+   * first, and nobody inside has the capability to change that; the engine unpacks an archive with all of them, but only
+   * over a writable root, so into a container that is never started.
    */
-  async #giveVolumes(ref: SandboxRef, image: string, folders: readonly string[]): Promise<void> {
+  async #giveVolumes(ref: SandboxRef, image: SandboxImage, folders: readonly string[]): Promise<void> {
+    const program = this.#programFolder(ref)
     const container = await this.#docker.createContainer({
       name: `${ref.id}.volumes`,
-      Image: image,
-      Labels: this.#labels(ref),
+      Image: image.id,
+      Labels: this.#containerLabels(ref, image),
       Entrypoint: ['true'],
-      HostConfig: { NetworkMode: 'none', Mounts: mountsOf(ref) },
+      HostConfig: { NetworkMode: 'none', Mounts: mountsOf(ref, program, false) },
     })
-    const archive = makeOwnedArchive({
+    const archive = makeArchive({
       workspace: null,
       ...Object.fromEntries(folders.map((name) => [`workspace/${name}`, null])),
       [HOME.slice(1)]: null,
       [`${HOME.slice(1)}/.gitconfig`]: GITCONFIG,
+      [`${program.slice(1)}/${PROGRAM}`]: { program: image.program },
     })
     await container.putArchive(archive, { path: '/' })
     await container.remove({ force: true })
   }
 
-  async #createContainer(ref: SandboxRef, spec: SandboxSpec, image: string): Promise<Docker.Container> {
+  async #createContainer(ref: SandboxRef, spec: SandboxSpec, image: SandboxImage): Promise<Docker.Container> {
     const { limits } = spec
+    const program = this.#programFolder(ref)
     return this.#docker.createContainer({
       name: containerName(ref),
-      Image: image,
-      Labels: this.#labels(ref),
-      // Root without capabilities: process 1 is out of the reach of the commands, which run as 1000.
-      User: '0:0',
-      Entrypoint: ['sleep', '2147483647'],
+      Image: image.id,
+      Labels: this.#containerLabels(ref, image),
+      // An ordinary user and a program of ours: out of the reach of the commands, which run as 1000, and nothing in here
+      // is ever root.
+      User: '65534:65534',
+      Entrypoint: [`${program}/${PROGRAM}`],
       Cmd: [],
       WorkingDir: '/workspace',
       Env: [`HOME=${HOME}`, 'USER=agent', 'LANG=C.UTF-8', 'TERM=dumb', `RUNYARD_SANDBOX=${ref.id}`],
@@ -239,10 +279,10 @@ class DockerBackend implements SandboxBackend {
       Healthcheck: { Test: ['NONE'] },
       HostConfig: {
         CapDrop: ['ALL'],
-        SecurityOpt: ['no-new-privileges'],
+        SecurityOpt: ['no-new-privileges', `seccomp=${SECCOMP_PROFILE}`],
         ReadonlyRootfs: true,
         Init: true,
-        NetworkMode: spec.egress === 'open' ? 'bridge' : 'none',
+        NetworkMode: spec.egress === 'open' ? await requireOpenNetwork(this.#docker) : 'none',
         Memory: limits.memory_bytes,
         MemorySwap: limits.memory_bytes,
         NanoCpus: Math.round(limits.cpus * 1e9),
@@ -253,10 +293,19 @@ class DockerBackend implements SandboxBackend {
         ShmSize: SHM_BYTES,
         IpcMode: 'private',
         LogConfig: { Type: 'none', Config: {} },
-        Mounts: mountsOf(ref),
+        Mounts: mountsOf(ref, program, true),
         ...(this.#options.runtime === undefined ? {} : { Runtime: this.#options.runtime }),
       },
     })
+  }
+
+  /**
+   * Where the program lies inside. Another place for each container, which nobody can know before: an image with a link
+   * there could lead process 1 elsewhere.
+   */
+  #programFolder(ref: SandboxRef): string {
+    const secret = `${this.#options.installation_id} ${containerName(ref)}`
+    return `/.runyard-${createHash('sha256').update(secret).digest('hex').slice(0, 32)}`
   }
 
   /** Sandboxes by their workspace volumes, the latest attempt first. */
@@ -294,6 +343,11 @@ class DockerBackend implements SandboxBackend {
     }))
   }
 
+  /** Without those of the image: tools beside the engine take orders from labels. */
+  #containerLabels(ref: SandboxRef, image: SandboxImage): Record<string, string> {
+    return { ...Object.fromEntries(image.labels.map((name) => [name, ''])), ...this.#labels(ref) }
+  }
+
   #labels(ref: SandboxRef): Record<string, string> {
     return {
       [LABELS.installation]: this.#options.installation_id,
@@ -304,22 +358,23 @@ class DockerBackend implements SandboxBackend {
   }
 }
 
-function mountsOf(ref: SandboxRef): Docker.MountConfig {
-  const mount = (part: string, target: string) => ({
+function mountsOf(ref: SandboxRef, program: string, read_only: boolean): Docker.MountConfig {
+  const mount = (part: (typeof PARTS)[number], target: string) => ({
     Type: 'volume' as const,
     Source: `${ref.id}-${part}`,
     Target: target,
+    ReadOnly: part === 'program' && read_only,
     // Else the engine gives an empty volume the owner its directory has in the image.
     VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: '', Options: {} } },
   })
-  return [mount('workspace', '/workspace'), mount('home', HOME)]
+  return [mount('workspace', '/workspace'), mount('home', HOME), mount('program', program)]
 }
 
 function containerName(ref: SandboxRef): string {
   return `${ref.id}.${ref.attempt}`
 }
 
+/** Not the run's own name: on an open network others can ask for the names of containers. */
 function nameOfRun(run_id: string): string {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(run_id)) return run_id
   return createHash('sha256').update(run_id).digest('hex').slice(0, 32)
 }

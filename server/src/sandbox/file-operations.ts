@@ -17,7 +17,7 @@ type Exec = (options: ExecOptions) => ExecHandle
 
 export type FileOperations = Pick<
   Sandbox,
-  'readFile' | 'writeFile' | 'listDirectory' | 'stat' | 'deleteFile' | 'importTar' | 'exportTar'
+  'readFile' | 'openFile' | 'writeFile' | 'listDirectory' | 'stat' | 'deleteFile' | 'importTar' | 'exportTar'
 >
 
 const DEFAULT_MAX_BYTES = 10 * 1024 ** 2
@@ -71,6 +71,10 @@ for f in * .[!.]* ..?*; do
   printf '%s/%s\\0' "$t" "$f"
 done`
 
+const readScript = (max_bytes: number): string => `${REQUIRE_FILE}
+[ "$(stat -L -c %s -- "$p")" -le ${max_bytes} ] || exit 85
+exec head -c ${max_bytes + 1} -- "$p"`
+
 /**
  * File operations of any backend: small shell scripts run inside by `exec`, which must add no environment.
  * `locate` translates paths for a backend that cannot mount the workspace where the interface says it is.
@@ -96,15 +100,20 @@ export function makeFileOperations(
   return {
     async readFile(path, options = {}) {
       const max_bytes = options.max_bytes ?? DEFAULT_MAX_BYTES
-      const { stdout } = await run(
-        path,
-        `${REQUIRE_FILE}
-[ "$(stat -L -c %s -- "$p")" -le ${max_bytes} ] || exit 85
-exec head -c ${max_bytes + 1} -- "$p"`,
-        { max_output_bytes: max_bytes + MESSAGE_BYTES },
-      )
+      const { stdout } = await run(path, readScript(max_bytes), {
+        max_output_bytes: max_bytes + MESSAGE_BYTES,
+      })
       if (stdout.length > max_bytes) throw fileError('EFBIG', path)
       return stdout
+    },
+
+    openFile(path, { max_bytes }) {
+      const command = `export LC_ALL=C; p=${locate(path)}; ${readScript(max_bytes)}`
+      const whole = { max_output_bytes: Number.POSITIVE_INFINITY, timeout_ms: TIMEOUT_MS }
+      const cap = capBytes(max_bytes, path)
+      // A failure of either ends both, and is the one that its reader gets.
+      pipeline(readStdout(path, exec({ command, cwd: '/', ...whole })), cap).catch(() => {})
+      return cap
     },
 
     async writeFile(path, data, options = {}) {
@@ -175,6 +184,8 @@ exec rm -f -- "$p"`,
         readStdout(
           path,
           exec({ command, cwd: '/', max_output_bytes: Number.POSITIVE_INFINITY, timeout_ms: TAR_TIMEOUT_MS }),
+          // A file changed while it was read, which a snapshot of a living workspace accepts.
+          1,
         ),
         { objectMode: false },
       )
@@ -193,7 +204,7 @@ export function quote(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-async function* readStdout(path: string, handle: ExecHandle): AsyncGenerator<Uint8Array> {
+async function* readStdout(path: string, handle: ExecHandle, accepted?: number): AsyncGenerator<Uint8Array> {
   const message = new OutputRing(MESSAGE_BYTES)
   try {
     for await (const { stream, data } of handle.output) {
@@ -201,8 +212,7 @@ async function* readStdout(path: string, handle: ExecHandle): AsyncGenerator<Uin
       else message.push(stream, data)
     }
     const exit = await handle.exit
-    // tar's 1: a file changed while it was read, which a snapshot of a living workspace accepts.
-    if (exit.code !== 1) requireSuccess(exit, path, message.read())
+    if (exit.code !== accepted) requireSuccess(exit, path, message.read())
   } finally {
     await handle.kill()
   }

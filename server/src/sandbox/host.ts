@@ -2,10 +2,11 @@ import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { measureDisk } from './disk-usage.ts'
 import { isEmptyFolder } from './empty-folder.ts'
 import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
 import { makeFileOperations, quote } from './file-operations.ts'
-import { isMarkedBy, makeMarker, readEnvironment, signalTree } from './process-tree.ts'
+import { findTree, isMarkedBy, makeMarker, readEnvironment, signalTree } from './process-tree.ts'
 import {
   type ExecHandle,
   type ExecOptions,
@@ -56,6 +57,7 @@ class Host implements SandboxBackend {
   }
   readonly description =
     'host: NO ISOLATION; agents run as the service’s user and can read and change whatever it can'
+  readonly storage: string
   readonly #records: SandboxRecords<Details>
   readonly #installation_id: string
   readonly #place: string
@@ -63,6 +65,7 @@ class Host implements SandboxBackend {
 
   constructor(records: SandboxRecords<Details>, installation_id: string) {
     this.#records = records
+    this.storage = records.root
     this.#installation_id = installation_id
     this.#place = createHash('sha256').update(records.root).digest('hex').slice(0, 12)
   }
@@ -137,6 +140,12 @@ class Host implements SandboxBackend {
         locate: (path) => this.#locate(record.id, path),
       }),
       isEmpty: (folder) => isEmptyFolder(join(this.#workspace(record.id), folder)),
+      usage: (signal) =>
+        measureDisk({
+          directories: [this.#workspace(record.id)],
+          pids: findTree(this.#isRootOf(record)),
+          ...(signal ? { signal } : {}),
+        }),
       killAll: () => this.kill(ref),
       destroy: () => this.destroy(ref),
     }
@@ -155,7 +164,8 @@ class Host implements SandboxBackend {
     const exec_id = randomUUID()
     // A file, since an argument cannot be longer than 128 KiB.
     const script = join(directory, `script-${exec_id}`)
-    const move = `cd -- ${quote(this.#locate(record.id, options.cwd ?? '/workspace'))} || exit 126; `
+    // The service's own files are private; what is made in a workspace has the usual modes, as in other sandboxes.
+    const move = `umask 022; cd -- ${quote(this.#locate(record.id, options.cwd ?? '/workspace'))} || exit 126; `
     const child_options = {
       cwd: workspace,
       detached: true,
@@ -202,9 +212,12 @@ class Host implements SandboxBackend {
    * parents: the host's limit.
    */
   async #signal(record: SandboxRecord<Details>, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void> {
+    await signalTree(this.#isRootOf(record), signal)
+  }
+
+  #isRootOf(record: SandboxRecord<Details>): (pid: number) => boolean {
     const sandbox = this.#nameOf(record.id)
-    const isRoot = (pid: number) => isMarkedBy(readVariable(pid, 'RUNYARD_SANDBOX'), sandbox, record.attempt)
-    await signalTree(isRoot, signal)
+    return (pid) => isMarkedBy(readVariable(pid, 'RUNYARD_SANDBOX'), sandbox, record.attempt)
   }
 
   #locate(id: string, path: string): string {

@@ -56,36 +56,40 @@ export function isMarkedBy(marker: string, sandbox: string, attempt: number): bo
   return marker.startsWith(`${sandbox}-`) && Number(marker.slice(sandbox.length + 1)) <= attempt
 }
 
-/** The command line's arguments; empty when the process is gone or not ours to see. */
-export function readArguments(pid: number): string[] {
-  return readWords(`/proc/${pid}/cmdline`)
-}
-
 /** The environment the process was started with; empty when it is gone or not ours to see. */
 export function readEnvironment(pid: number): string[] {
-  return readWords(`/proc/${pid}/environ`)
-}
-
-function readWords(path: string): string[] {
   try {
-    return readFileSync(path, 'utf8').split('\0')
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
   } catch {
     return []
   }
+}
+
+/** When the process was started, in clock ticks since boot: with the pid it names one process. `null` when it has ended. */
+export function readStartTime(pid: number): string | null {
+  const stat = readStat(pid)
+  return stat === null || stat.state === 'Z' ? null : stat.started
 }
 
 function readProcesses(): ProcessEntry[] {
   const entries: ProcessEntry[] = []
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-      // The name in parentheses may hold anything; the fields after it are plain: state, parent.
-      const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      if (state !== 'Z') entries.push({ pid: Number(name), parent: Number(parent) })
-    } catch {
-      // It ended while we looked.
-    }
+    const stat = readStat(Number(name))
+    if (stat && stat.state !== 'Z') entries.push({ pid: Number(name), parent: stat.parent })
   }
   return entries
+}
+
+/** `null` when there is no such process (any more). */
+function readStat(pid: number): { state: string; parent: number; started: string } | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name in parentheses may hold anything; the fields after it, numbered from 3 in proc(5), are plain.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const [state = '', parent = ''] = fields
+    return { state, parent: Number(parent), started: fields[22 - 3] ?? '' }
+  } catch {
+    return null
+  }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -70,4 +71,27 @@ test('removal is final and may be repeated', async () => {
   await records.remove(record.id)
   assert.equal(await records.read(record.id), null)
   assert.equal(await records.update(record.id, (now) => now), null)
+})
+
+test('what fills the disk can be removed', async (context) => {
+  const root = await mkdtemp(join(tmpdir(), 'runyard-full-'))
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'runyard-test', root]).status === 0
+  context.after(() => {
+    if (mounted) spawnSync('umount', ['--lazy', root])
+    return rm(root, { recursive: true })
+  })
+  if (!mounted) return context.skip('no file system can be mounted here')
+  const records = new SandboxRecords<{ note: string }>(root)
+  await records.open()
+  const record = await records.create('run', 1, { note: 'x' })
+  assert(record)
+  const { status } = spawnSync('sh', ['-c', 'cat /dev/zero > big'], { cwd: records.directory(record.id) })
+  assert.notEqual(status, 0, 'the disk is full')
+  const change = (current: typeof record) => ({ ...current, details: { note: 'y' } })
+  await assert.rejects(records.update(record.id, change), { code: 'ENOSPC' })
+  const removed = await records.update(record.id, (current) => ({ ...current, removed: true }))
+  assert.deepEqual(removed, { ...record, version: 2, removed: true })
+  assert.deepEqual(await records.read(record.id), removed)
+  await records.remove(record.id)
+  assert.deepEqual(await records.list(), [])
 })

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { chmod, link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTrees } from './tree-removal.ts'
 
@@ -61,10 +61,15 @@ export class SandboxRecords<Details> {
   }
 
   async read(id: string): Promise<SandboxRecord<Details> | null> {
-    const name = (await readEntries(this.directory(id))).filter(isRecordName).sort().at(-1)
+    const [name, before] = (await readEntries(this.directory(id))).filter(isRecordName).sort().reverse()
     if (!name) return null
+    const readState = (file: string) => readFile(join(this.directory(id), file), 'utf8')
     try {
-      return JSON.parse(await readFile(join(this.directory(id), name), 'utf8'))
+      const state = await readState(name)
+      if (state !== '') return JSON.parse(state)
+      // An empty file is a removal on a full disk; alone it is the end of one.
+      if (before === undefined) return null
+      return { ...JSON.parse(await readState(before)), version: Number.parseInt(name, 10), removed: true }
     } catch (error) {
       if (isMissing(error)) return null
       throw error
@@ -112,7 +117,11 @@ export class SandboxRecords<Details> {
     const directory = this.directory(record.id)
     const draft = join(directory, `draft-${randomUUID()}`)
     try {
-      await writeFile(draft, JSON.stringify(record), { mode: 0o600 })
+      await writeFile(draft, JSON.stringify(record), { mode: 0o600 }).catch(async (error) => {
+        // A full disk must not keep what fills it: there is always room for an empty file.
+        if (!(record.removed && error.code === 'ENOSPC')) throw error
+        await truncate(draft)
+      })
       await link(draft, this.#file(record.id, record.version))
       return true
     } catch (error) {

@@ -26,7 +26,7 @@ export interface SandboxLimits {
   pids: number
   /** CPUs, fractions allowed. */
   cpus: number
-  /** Bytes the workspace may hold. Enforced only where `capabilities.disk_quota`. */
+  /** Bytes the workspace, home and temporary files may take up. Enforced only where `capabilities.disk_quota`. */
   disk_bytes: number
 }
 
@@ -40,8 +40,10 @@ export const DEFAULT_LIMITS: SandboxLimits = {
 export interface SandboxSpec {
   run_id: string
   attempt: number
-  /** Container image; only Docker uses it. Absent: the backend's default. */
+  /** Container image, by its full name; only Docker uses it. Absent: the backend's default. */
   image?: string
+  /** The image may be pulled when it is not there; the default image always may. */
+  pull?: boolean
   limits: SandboxLimits
   egress: EgressPolicy
   /** Set for every command; must hold no secret of the service. */
@@ -114,6 +116,14 @@ export interface FileStat {
   modified_at: number
 }
 
+/** What a sandbox takes up. */
+export interface DiskUsage {
+  /** Allocated, so holes do not count; a file with several names counts once. */
+  bytes: number
+  /** Files of every kind, directories included; 0 where it cannot be told. */
+  files: number
+}
+
 /**
  * One run's isolated place. Paths are inside the sandbox; relative ones start at `/workspace`. Every file operation is
  * executed inside, as the sandbox's user: the host never opens a workspace path, so a symlink planted by the agent
@@ -125,6 +135,8 @@ export interface Sandbox {
   exec(options: ExecOptions): ExecHandle
   /** At most `max_bytes` (default 10 MiB); a larger or missing file throws `SandboxFileError`. */
   readFile(path: string, options?: { max_bytes?: number }): Promise<Buffer>
+  /** The same as a stream, which fails like that; for files that need not be in memory as a whole. */
+  openFile(path: string, options: { max_bytes: number }): Readable
   /** Creates parent directories; replaces what is there. */
   writeFile(path: string, data: string | Uint8Array, options?: { mode?: number }): Promise<void>
   /** Names and kinds of one directory, sorted by name; not recursive. */
@@ -141,6 +153,11 @@ export interface Sandbox {
   importTar(stream: Readable, path?: string): Promise<void>
   /** An uncompressed tar of `path` (default `/workspace`). */
   exportTar(path?: string): Readable
+  /**
+   * What all its directories on disk hold, told from outside where that is possible. Takes the longer the more files there
+   * are; rejects with `SandboxFault` when it fails or the signal cuts it short.
+   */
+  usage(signal?: AbortSignal): Promise<DiskUsage>
   /** Kills every process in the sandbox within a second; the sandbox stays usable. */
   killAll(): Promise<void>
   /** Kills everything and removes the sandbox with its workspace. Idempotent. */
@@ -156,6 +173,8 @@ export interface SandboxInfo {
 export interface SandboxBackend {
   readonly name: 'docker' | 'bubblewrap' | 'host'
   readonly capabilities: SandboxCapabilities
+  /** A directory of this host on whose file system the sandboxes lie; absent where that is not known. */
+  readonly storage?: string
   /** One sentence for the start log and `/readyz`: what isolates, and what is weak about it. */
   readonly description: string
   create(spec: SandboxSpec): Promise<Sandbox>
@@ -177,6 +196,11 @@ export interface SandboxBackend {
 /** The sandbox itself failed (engine away, disk full, killed from outside): ours, not the caller's. */
 export class SandboxFault extends Error {
   override name = 'SandboxFault'
+}
+
+/** The image a spec names cannot be used: its caller's choice, not a fault. The message goes on from the image's name. */
+export class SandboxImageError extends Error {
+  override name = 'SandboxImageError'
 }
 
 /** Any failure below a backend's interface as the one its callers expect. */

@@ -31,3 +31,12 @@ export async function readAttachments(db: Db, run_id: string): Promise<StoredAtt
     where run_id = ${run_id} order by attachment_id`.execute(db)
   return found.rows
 }
+
+/** Bytes of everything a run keeps: what came with its messages and what its agent left. */
+export async function readKeptBytes(db: Db, run_id: string): Promise<number> {
+  const found = await sql<{ bytes: string }>`
+    select coalesce(sum(size_bytes), 0) as bytes from (
+      select size_bytes from attachments where run_id = ${run_id}
+      union all select size_bytes from artifacts where run_id = ${run_id}) kept`.execute(db)
+  return Number(found.rows[0]?.bytes ?? 0)
+}

@@ -3,6 +3,7 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { Kysely, PGliteDialect, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import { AppError } from '../contract/error.ts'
+import { type DatabaseAddress, readAddress } from './database-fault.ts'
 
 /** SQL is written out with `sql` tags; Kysely gives parameters, transactions, migrations and both dialects. */
 export type Db = Kysely<unknown>
@@ -12,6 +13,8 @@ export type Trx = Transaction<unknown>
 export interface Store {
   db: Db
   kind: 'postgres' | 'pglite'
+  /** Of PostgreSQL. */
+  address?: DatabaseAddress
   /** Calls back with each payload. Reconnects by itself; what was said meanwhile is lost, so listeners also poll. */
   listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>
   close(): Promise<void>
@@ -26,27 +29,50 @@ export interface PostgresOptions {
 
 export function openPostgres({ url, max = 10, application_name = 'runyard' }: PostgresOptions): Store {
   const connection = {
-    connectionString: url,
+    // What pg makes of the other modes, and warns of at length.
+    connectionString: url.replace(/([?&]sslmode=)(prefer|require|verify-ca)\b/, '$1verify-full'),
     application_name,
     keepAlive: true,
     connectionTimeoutMillis: 5_000,
   }
   const pool = new pg.Pool({
     ...connection,
+    Client,
     max,
     idleTimeoutMillis: 30_000,
     statement_timeout: 30_000,
     lock_timeout: 10_000,
   })
-  // A broken connection is replaced at its next use; without listeners it would end the process, one lying idle by the
-  // pool's event and one that is checked out by its own.
+  // A broken connection is replaced at its next use.
   pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
   return {
     db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }),
     kind: 'postgres',
+    address: readAddress(url),
     listen: (channel, onPayload) => listenPostgres(connection, channel, onPayload),
     close: () => pool.end(),
+  }
+}
+
+type Connected = (error: Error | null, client: pg.Client) => void
+
+/** pg leaves the socket of a login that came to nothing open, and an error that nobody listens to would end the process. */
+class Client extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    this.on('error', () => {})
+  }
+
+  override connect(): Promise<pg.Client>
+  override connect(callback: Connected): void
+  override connect(callback?: Connected): Promise<pg.Client> | undefined {
+    const connected = super.connect()
+    connected.catch(() => this.end())
+    if (!callback) return connected
+    connected.then(
+      () => callback(null, this),
+      (error: Error) => callback(error, this),
+    )
   }
 }
 
@@ -60,7 +86,7 @@ async function listenPostgres(
   let closed = false
   let retry: NodeJS.Timeout | undefined
   const connect = async (): Promise<void> => {
-    const next = new pg.Client(connection)
+    const next = new Client(connection)
     const again = () => {
       if (closed || client !== next) return
       client = undefined
@@ -87,11 +113,30 @@ async function listenPostgres(
   }
 }
 
+/** WASI's numbers of errors, by which PGlite's file system names them in objects that are no errors. */
+const FILE_ERRORS: Record<number, string> = {
+  2: 'EACCES',
+  19: 'EDQUOT',
+  29: 'EIO',
+  51: 'ENOSPC',
+  63: 'EPERM',
+  69: 'EROFS',
+}
+
+function toFileError(error: unknown): unknown {
+  if (error instanceof Error || typeof error !== 'object' || error === null || !('errno' in error))
+    return error
+  const code = FILE_ERRORS[Number(error.errno)] ?? `error ${error.errno}`
+  return Object.assign(new Error(`The files of the embedded database cannot be used (${code}).`), { code })
+}
+
 /** `directory` absent: in memory. The caller holds the directory's lock: PGlite has none and would lose rows. */
 export async function openPglite(directory?: string): Promise<Store> {
   const pglite = await PGlite.create({
     ...(directory ? { dataDir: directory } : {}),
     extensions: { pg_trgm },
+  }).catch((error: unknown) => {
+    throw toFileError(error)
   })
   const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) })
   return {
@@ -102,7 +147,8 @@ export async function openPglite(directory?: string): Promise<Store> {
   }
 }
 
-const UNAVAILABLE = /^(08|53|57P0[123]|25006)/
+/** Logins that are refused (28, 3D000) included: a password or a database that is being changed is a kind of outage. */
+const UNAVAILABLE = /^(08|53|57P0[123]|25006|28|3D000)/
 
 /** Errors of the database that mean "away for the moment", whatever raised them. */
 export function isUnavailable(error: unknown): boolean {
@@ -115,7 +161,7 @@ export function isUnavailable(error: unknown): boolean {
     )
       return true
   }
-  return /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after|Client has encountered/.test(
+  return /timeout exceeded when trying to connect|connection timeout|client password must be a|Connection terminated|Cannot use a pool after|Client has encountered/.test(
     error.message,
   )
 }

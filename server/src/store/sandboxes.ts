@@ -62,17 +62,15 @@ export async function takeExpiredSandboxes(db: Db, host_id: string, keep: number
   return taken.rows.map((row) => row.ref)
 }
 
-/** Which of these sandboxes the database knows, as `run_id:attempt`. The reaper lists first and asks second. */
-export async function readKnownSandboxes(db: Db, run_ids: readonly string[]): Promise<Set<string>> {
-  const found = await sql<{ run_id: string; attempt: number; held: boolean }>`
-    select r.run_id, coalesce(s.attempt, 0) as attempt, r.worker_id is not null as held
+/** What is known of these runs; the reaper lists sandboxes first and asks second. */
+export async function readSandboxOwners(
+  db: Db,
+  run_ids: readonly string[],
+): Promise<Map<string, { recorded: number | null; held: number | null }>> {
+  const found = await sql<{ run_id: string; recorded: number | null; held: number | null }>`
+    select r.run_id, s.attempt as recorded, case when r.worker_id is not null then r.attempt end as held
     from runs r left join sandboxes s using (run_id) where r.run_id = any(${[...run_ids]}::uuid[])`.execute(
     db,
   )
-  return new Set(
-    found.rows.flatMap((row) => [
-      `${row.run_id}:${row.attempt}`,
-      ...(row.held ? [`${row.run_id}:held`] : []),
-    ]),
-  )
+  return new Map(found.rows.map(({ run_id, ...owner }) => [run_id, owner]))
 }

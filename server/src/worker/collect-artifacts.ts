@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { v7 as uuidv7 } from 'uuid'
-import type { Sandbox } from '../sandbox/sandbox.ts'
+import { BlobsFull } from '../blobs/blobs.ts'
+import type { NewEvent } from '../contract/event.ts'
+import { type Sandbox, SandboxFileError } from '../sandbox/sandbox.ts'
 import { insertArtifact, readArtifactHashes } from '../store/artifacts.ts'
+import { readKeptBytes } from '../store/attachments.ts'
 import type { Lease } from '../store/leases.ts'
 import type { WorkerContext } from './execution.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
@@ -9,9 +14,13 @@ import { LeaseLost, retrying } from './lease-lost.ts'
 /** Below the workspace. */
 const DIRECTORY = 'artifacts'
 const MAX_FILES = 100
-const MAX_BYTES = 100 * 1024 ** 2
+const MiB = 1024 ** 2
+const MAX_BYTES = 100 * MiB
 const MAX_DEPTH = 4
 const FIND_MS = 60_000
+const FIND_BYTES = 512 * 1024
+/** Names of files that were not kept, in an event. */
+const SHOWN = 10
 
 /** By ending, for what people open most; everything else is bytes. */
 const MIME_TYPES: Record<string, string> = {
@@ -34,58 +43,114 @@ const MIME_TYPES: Record<string, string> = {
 
 /**
  * Keeps what the agent left in `/workspace/artifacts`: regular files, at most 100 a turn of at most 100 MB, read inside
- * the sandbox. A file that did not change since it was last kept is not kept again. What is over a limit is
- * left out, says the service log, and fails nothing.
+ * the sandbox, as long as the run keeps no more than its share. A file that did not change since it was last kept is not
+ * kept again. What is left out fails nothing: an `error` event names it.
  */
 export async function collectArtifacts(
   context: WorkerContext,
   lease: Lease,
   sandbox: Sandbox,
-  signal: AbortSignal,
+  { emit, signal }: { emit: (...events: NewEvent[]) => Promise<void>; signal: AbortSignal },
 ): Promise<void> {
-  const { store, blobs, watch, log } = context
+  const { store, log, settings } = context
   // Most turns leave nothing, and a command costs more than all else the end of a turn does.
   if (await sandbox.isEmpty?.(DIRECTORY)) return
   const names = await findFiles(sandbox)
   if (names.length === 0) return
-  if (names.length > MAX_FILES) log.warn({ ...lease, files: names.length }, 'Only 100 artifacts were kept.')
-  const kept = await retrying(() => readArtifactHashes(store.db, lease.run_id), signal)
+  const known = await retrying(() => readArtifactHashes(store.db, lease.run_id), signal)
+  let room =
+    settings.max_run_files_bytes - (await retrying(() => readKeptBytes(store.db, lease.run_id), signal))
+  const left_out = names.slice(MAX_FILES).map((name) => `${relative(name)}: a turn keeps ${MAX_FILES} files`)
+  let full: BlobsFull | null = null
   for (const name of names.slice(0, MAX_FILES)) {
     if (signal.aborted) return
-    const filepath = name.slice(DIRECTORY.length + 1)
-    // Too large, or gone or changed by now: a process of the agent can still be at work.
-    const data = await sandbox.readFile(name, { max_bytes: MAX_BYTES }).catch((error: unknown) => {
-      log.warn({ ...lease, filepath, err: error }, 'An artifact was not kept.')
-      return null
-    })
-    if (!data) continue
-    const sha256 = createHash('sha256').update(data).digest('hex')
-    if (kept.get(filepath) === sha256) continue
-    const artifact_uid = uuidv7()
-    const filename = filepath.split('/').at(-1) ?? filepath
-    const mime_type =
-      MIME_TYPES[filename.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/octet-stream'
-    const blob_key = `runs/${lease.run_id}/artifacts/${artifact_uid}`
-    const size_bytes = await blobs.put(blob_key, data)
-    const artifact_type = /^image\/(png|jpeg|webp)$/.test(mime_type) ? 'SCREENSHOT' : 'FILE'
-    const artifact = {
-      artifact_uid,
-      artifact_type,
-      filename,
-      filepath,
-      mime_type,
-      size_bytes,
-      sha256,
-      blob_key,
-    } as const
-    if (!(await retrying(() => insertArtifact(store.db, lease, artifact), signal))) throw new LeaseLost()
-    watch.touchRun(lease.run_id)
+    try {
+      room -= await keep(context, lease, sandbox, { name, known, room, signal })
+    } catch (error) {
+      if (error instanceof BlobsFull) full = error
+      else if (!(error instanceof SandboxFileError)) throw error
+      log.warn({ ...lease, filepath: relative(name), err: error }, 'An artifact was not kept.')
+      // Gone or changed by now: a process of the agent can still be at work.
+      if (error instanceof SandboxFileError && error.code !== 'EFBIG') continue
+      left_out.push(`${relative(name)}: ${full?.message ?? tooLarge(room, settings.max_run_files_bytes)}`)
+      if (full) break
+    }
+  }
+  if (left_out.length > 0) await emit(describe(left_out, full !== null))
+}
+
+/** Stores one file with its row; returns the bytes that the run keeps more than before. */
+async function keep(
+  { store, blobs, watch }: WorkerContext,
+  lease: Lease,
+  sandbox: Sandbox,
+  file: { name: string; known: ReadonlyMap<string, string>; room: number; signal: AbortSignal },
+): Promise<number> {
+  const filepath = relative(file.name)
+  const artifact_uid = uuidv7()
+  const blob_key = `runs/${lease.run_id}/artifacts/${artifact_uid}`
+  const hash = createHash('sha256')
+  const hashing = new Transform({
+    transform(chunk: Buffer, _encoding, callback) {
+      hash.update(chunk)
+      callback(null, chunk)
+    },
+  })
+  // What is kept already needs no room, unless it changed.
+  const max_bytes = file.known.has(filepath) ? MAX_BYTES : Math.max(0, Math.min(MAX_BYTES, file.room))
+  // A failure of either ends both; the blob's reader is the one to tell it.
+  pipeline(sandbox.openFile(file.name, { max_bytes }), hashing).catch(() => {})
+  const size_bytes = await blobs.put(blob_key, hashing)
+  const sha256 = hash.digest('hex')
+  if (file.known.get(filepath) === sha256) {
+    await blobs.delete(blob_key)
+    return 0
+  }
+  if (size_bytes > file.room) {
+    await blobs.delete(blob_key)
+    throw new SandboxFileError('EFBIG', `EFBIG: ${file.name}`)
+  }
+  const filename = filepath.split('/').at(-1) ?? filepath
+  const mime_type = MIME_TYPES[filename.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/octet-stream'
+  const artifact_type = /^image\/(png|jpeg|webp)$/.test(mime_type) ? 'SCREENSHOT' : 'FILE'
+  const artifact = {
+    artifact_uid,
+    artifact_type,
+    filename,
+    filepath,
+    mime_type,
+    size_bytes,
+    sha256,
+    blob_key,
+  } as const
+  if (!(await retrying(() => insertArtifact(store.db, lease, artifact), file.signal))) throw new LeaseLost()
+  watch.touchRun(lease.run_id)
+  return size_bytes
+}
+
+const relative = (name: string): string => name.slice(DIRECTORY.length + 1)
+
+const tooLarge = (room: number, run_bytes: number): string =>
+  room >= MAX_BYTES ? `larger than ${MAX_BYTES / MiB} MiB` : `a run keeps ${run_bytes / MiB} MiB of files`
+
+/** The run goes on; whoever reads its log sees what is missing. */
+function describe(left_out: readonly string[], full: boolean): NewEvent {
+  const shown = left_out.slice(0, SHOWN).join('; ')
+  const more = left_out.length > SHOWN ? `; and ${left_out.length - SHOWN} more` : ''
+  return {
+    type: 'error',
+    data: {
+      error_code: full ? 'resource_unavailable' : 'budget_exceeded',
+      message: `Artifacts were not kept. ${shown}${more}`,
+      retryable: full,
+    },
   }
 }
 
+/** Their paths below the workspace; of a flood of files only so many as can be told. */
 async function findFiles(sandbox: Sandbox): Promise<string[]> {
   const { output } = sandbox.exec({
-    command: `[ ! -d ${DIRECTORY} ] || exec find ${DIRECTORY} -maxdepth ${MAX_DEPTH} -type f -print0`,
+    command: `[ ! -d ${DIRECTORY} ] || find ${DIRECTORY} -maxdepth ${MAX_DEPTH} -type f -print0 | head -c ${FIND_BYTES}`,
     timeout_ms: FIND_MS,
   })
   const printed: Uint8Array[] = []

@@ -1,7 +1,8 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '../contract/error.ts'
 import type { NewEvent } from '../contract/event.ts'
 import type { Harness, Inbox, Outcome, TurnRun } from '../harness/harness.ts'
-import { type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
+import { type ExecExit, type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 import { toAppError } from '../store/db.ts'
 import { readConversationEvents } from '../store/events.ts'
 import {
@@ -20,12 +21,16 @@ import type { Execution, StopReason, WorkerContext } from './execution.ts'
 import { createInbox } from './inbox.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
 import { prepareSandbox } from './prepare.ts'
+import { judgeDeaths } from './sandbox-deaths.ts'
 import { findUnsupported } from './unsupported.ts'
 
 const INTERRUPTED: Outcome = {
   state: 'BLOCKED',
   status_message: { message: 'Interrupted. Send a follow-up to go on, or cancel the run.' },
 }
+
+/** A signal that was sent to all processes of the service may be heard here a moment after a command died of it. */
+const SIGNAL_MS = 100
 
 /** What may end a turn from outside while the run stays this worker's. */
 type Cut = 'interrupt' | 'budget'
@@ -40,11 +45,16 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
   const gone = new AbortController()
   /** Aborted when the worker may own the run no more. */
   const lost = new AbortController()
+  /** Aborted, with how the run ends, when its sandbox holds more than it may. */
+  const overfull = new AbortController()
   let turn = new AbortController()
   let draining = false
+  let finished = false
   let sandbox: Sandbox | null = null
+  let disk_watch: { close(): void } | null = null
   const reason = (): StopReason | null =>
     stopping.signal.aborted ? (stopping.signal.reason as StopReason) : null
+  const halted = () => reason() !== null || overfull.signal.aborted
   const touch = () => watch.touchRun(lease.run_id)
 
   const stop = (why: StopReason): void => {
@@ -54,6 +64,15 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     stopping.abort(why)
     // Harnesses obey the signal; this does not depend on it.
     sandbox?.killAll().catch(() => {})
+  }
+  /**
+   * Whether a command died because the service is being stopped: systemd and container engines send their signal to every
+   * process. Then the run is handed back, and what it ran counts as interrupted.
+   */
+  const diedOfStopping = async (exit: ExecExit): Promise<boolean> => {
+    if (!draining && exit.signal !== null) await wait(SIGNAL_MS)
+    if (draining) stop('shutdown')
+    return draining
   }
   const writer = createEventWriter({
     db,
@@ -89,6 +108,7 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     const result = await retrying(() => finishRun(db, lease, outcome), gone.signal)
     if (result === 'undelivered') return false
     if (result === 'lost') throw new LeaseLost()
+    finished = true
     touch()
     return true
   }
@@ -98,6 +118,8 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     do await inbox.take()
     while (!(await finish(failure)))
   }
+
+  const endOverfull = (inbox: Inbox): Promise<void> => giveUp(overfull.signal.reason as Outcome, inbox)
 
   const live = async (run: RunRow): Promise<void> => {
     const inbox = openInbox(run.last_sequence)
@@ -109,11 +131,20 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     const prepared = await prepareSandbox(context, lease, run, {
       emit,
       signal: stopping.signal,
-      onSandbox: (made) => {
+      overfull: overfull.signal,
+      onSandbox: (made, limits) => {
         sandbox = made
         context.warden.watch(made.ref)
+        disk_watch = context.disk.watch(made, limits, (outcome) => {
+          overfull.abort(outcome)
+          made.killAll().catch(() => {})
+        })
+        return judgeDeaths(made, diedOfStopping)
       },
     })
+    if (overfull.signal.aborted) return endOverfull(inbox)
+    // What setting up does beside the sandbox dies of the signal as well.
+    if ('failure' in prepared && draining) return stop('shutdown')
     if ('failure' in prepared) return giveUp(prepared.failure, inbox)
     await writer.drain()
     // What was said before the agent starts is part of what it starts with.
@@ -123,6 +154,7 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     const budget = createBudget(run, () => turn.abort('budget'))
     try {
       await takeTurns(run, prepared, harness, inbox, budget)
+      if (overfull.signal.aborted && !finished && !reason()) await endOverfull(inbox)
     } finally {
       budget.close()
     }
@@ -138,7 +170,7 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
   ): Promise<void> => {
     // An attempt before may have been lost between its last step and what follows it.
     let worked = lease.attempt > 1
-    while (!reason()) {
+    while (!halted()) {
       const history = await retrying(
         () => readConversationEvents(db, run.conversation_id, run.principal_id),
         gone.signal,
@@ -155,16 +187,16 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
           return emit(...events)
         },
         delta: (message_id, text) => writer.delta(message_id, text),
-        signal: AbortSignal.any([stopping.signal, turn.signal]),
+        signal: AbortSignal.any([stopping.signal, overfull.signal, turn.signal]),
       })
       await writer.drain()
-      if (reason()) return
+      if (halted()) return
       const cut = turn.signal.aborted ? (turn.signal.reason as Cut) : null
       if (cut) turn = new AbortController()
       // A cut that nobody asks for any more: the order was read twice. The turn goes on from the log.
       if (cut === 'interrupt' && !(await retrying(() => acknowledgeInterrupt(db, lease), gone.signal)))
         continue
-      if (worked) await collectArtifacts(context, lease, place.sandbox, stopping.signal)
+      if (worked) await collectArtifacts(context, lease, place.sandbox, { emit, signal: stopping.signal })
       worked = false
       if (await finish(endingOf(cut, outcome, budget))) return
       await inbox.take()
@@ -178,7 +210,13 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       await used
         .killAll()
         .catch((error) => log.error({ err: error, ...lease }, 'Stopping the sandbox failed.'))
+      if (overfull.signal.aborted) {
+        await used
+          .destroy()
+          .catch((error) => log.error({ err: error, ...lease }, 'Removing the sandbox failed.'))
+      }
       context.warden.unwatch(used.ref)
+      disk_watch?.close()
     }
     if (lost.signal.aborted) return
     await writer.drain()
@@ -198,6 +236,8 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
   /** A fault of ours: the run says so, with what can be said to its caller. */
   const fail = async (error: unknown): Promise<void> => {
     log.error({ err: error, ...lease }, 'The execution failed.')
+    // Killing what ran may have been what failed.
+    if (overfull.signal.aborted) return endOverfull(openInbox(0))
     const fault = faultOf(error)
     try {
       await emit({
@@ -217,6 +257,8 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       const [run] = await retrying(() => readRuns(db, [lease.run_id]), gone.signal)
       if (run) await live(run)
     } catch (error) {
+      // What the service's own helpers do in the sandbox dies of that signal too.
+      if (draining && error instanceof SandboxFault) stop('shutdown')
       if (!(error instanceof LeaseLost) && !reason()) await fail(error)
     }
     try {

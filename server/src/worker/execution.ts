@@ -1,6 +1,8 @@
 import type { Blobs } from '../blobs/blobs.ts'
-import type { Harness } from '../harness/harness.ts'
-import type { EgressPolicy, SandboxBackend, SandboxRef } from '../sandbox/sandbox.ts'
+import type { ImagePolicy } from '../contract/image.ts'
+import type { LimitMaxima } from '../contract/limits.ts'
+import type { Harness, Outcome } from '../harness/harness.ts'
+import type { EgressPolicy, Sandbox, SandboxBackend, SandboxLimits, SandboxRef } from '../sandbox/sandbox.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 
@@ -14,6 +16,16 @@ export type StopReason = 'cancelled' | 'lost' | 'shutdown'
 export interface Warden {
   watch(ref: SandboxRef): void
   unwatch(ref: SandboxRef): void
+}
+
+export interface DiskGuard {
+  /** Whether there is room for another run. Says in the log when that changes. */
+  hasRoom(): Promise<boolean>
+  /**
+   * Watches what the sandbox holds until it is closed. `onOver` is called at most once, with how the run ends; close the
+   * watch after the sandbox is removed: until then nobody else is ended for want of space.
+   */
+  watch(sandbox: Sandbox, limits: SandboxLimits, onOver: (outcome: Outcome) => void): { close(): void }
 }
 
 export interface Logger {
@@ -32,6 +44,7 @@ export interface WorkerContext {
   /** The harness of runs that name none. */
   default_harness: string
   warden: Warden
+  disk: DiskGuard
   log: Logger
   settings: WorkerSettings
 }
@@ -47,6 +60,14 @@ export interface WorkerSettings {
   seal_key: Buffer
   /** The widest egress an environment may ask for. */
   egress: EgressPolicy
+  /** Container images that environments may name; only Docker uses them. */
+  images: ImagePolicy
+  /** The most that environments may ask for. */
+  limit_maxima: LimitMaxima
+  /** What one run may keep: attachments and artifacts. */
+  max_run_files_bytes: number
+  /** The service's own files; no repository is read from there. */
+  data_dir: string
   /** Local repositories lie below this folder; absent: there are none. */
   local_repos?: string
 }

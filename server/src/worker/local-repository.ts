@@ -1,101 +1,106 @@
-import { spawn } from 'node:child_process'
-import { realpath } from 'node:fs/promises'
-import { dirname, resolve, sep } from 'node:path'
-import { PassThrough, type Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
+import { isAbsolute, resolve, sep } from 'node:path'
+import type { WorkerSettings } from './execution.ts'
 import { SetupFailed } from './setup-step.ts'
 
+/** A file in place of a directory says where that is; one line. */
+const POINTER_BYTES = 4096
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
+
+/** A git directory, open. What is read of it is read below these: renaming or linking anything changes nothing any more. */
+export interface LocalRepository {
+  /** As its environment names it. */
+  name: string
+  /** Holds HEAD: a linked worktree's own directory, else the same as `common`. */
+  own: FileHandle
+  /** Holds refs and objects. */
+  common: FileHandle
+  close(): Promise<void>
+}
+
+/** A path inside an open directory. */
+export const inside = (directory: FileHandle, name: string): string => `/proc/self/fd/${directory.fd}/${name}`
+
+export const isBelow = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
+
 /**
- * The real path of a repository with commits, itself and its git directory below the real folder that the operator opened.
- * Throws `SetupFailed`.
+ * Opens the repository at `name`, which with everything that it points to must lie below the folder that the operator
+ * opened and outside the service's own data. Throws `SetupFailed`, with the same words whatever is in the way: else
+ * they would say what else there is on this machine.
  */
-export async function resolveLocal(
-  local_path: string,
-  local_repos: string | undefined,
-  signal: AbortSignal,
-): Promise<string> {
+export async function openLocalRepository(
+  name: string,
+  settings: Pick<WorkerSettings, 'local_repos' | 'data_dir'>,
+): Promise<LocalRepository> {
+  const { local_repos } = settings
   if (!local_repos)
     throw new SetupFailed('Local repositories are not open here: the operator sets RUNYARD_LOCAL_REPOS.')
-  const root = await realpath(local_repos)
-  const requireBelow = (path: string) => {
-    if (path !== root && !path.startsWith(root.endsWith(sep) ? root : root + sep))
-      throw new SetupFailed(`The local repository ${local_path} is not below RUNYARD_LOCAL_REPOS.`)
-  }
-  const path = await realpath(resolve(root, local_path)).catch(() => {
-    throw new SetupFailed(`There is no local repository at ${local_path}.`)
-  })
-  requireBelow(path)
-  // A file or link named `.git` may say that the repository is elsewhere.
-  const found = readGit(
-    path,
-    ['rev-parse', '--path-format=absolute', '--git-dir', '--git-common-dir'],
-    signal,
-  )
-  const directories = await Promise.all([text(found.stdout), found.failure])
-  if (directories[1]) throw new SetupFailed(`${local_path} is no git repository that can be read.`)
-  for (const directory of directories[0].trim().split('\n')) requireBelow(await realpath(directory))
-  const head = readGit(path, ['rev-parse', '--quiet', '--verify', 'HEAD^{commit}'], signal)
-  head.stdout.resume()
-  if (await head.failure)
-    throw new SetupFailed(`The local repository ${local_path} has no commits at its HEAD.`)
-  return path
-}
+  const opened: FileHandle[] = []
+  const close = async () => void (await Promise.all(opened.map((directory) => directory.close())))
+  try {
+    const root = await realpath(local_repos)
+    const data = await realpath(settings.data_dir)
+    const openDirectory = async (path: string): Promise<FileHandle> => {
+      const directory = await open(path, O_RDONLY | O_DIRECTORY)
+      opened.push(directory)
+      // Asked of the open directory: a path that was checked first could lead elsewhere by the time it is opened.
+      const real = await readlink(`/proc/self/fd/${directory.fd}`)
+      if (!isBelow(real, root) || isBelow(real, data)) throw new Error('It lies elsewhere.')
+      return directory
+    }
+    const follow = (base: FileHandle, pointer: string) =>
+      openDirectory(isAbsolute(pointer) ? pointer : inside(base, pointer))
 
-/** The repository's branches and tags, and what its HEAD says, as a bundle. */
-export const bundleRepository = (path: string, signal: AbortSignal): GitReading =>
-  readGit(path, ['bundle', 'create', '--quiet', '-', 'HEAD', '--branches', '--tags'], signal)
-
-interface GitReading {
-  stdout: Readable
-  /** Why it failed; `null` when it did not. */
-  failure: Promise<string | null>
-}
-
-/**
- * Git as an ordinary user that may read every file and write none, with the repository's hooks off and no way to fetch:
- * the repository's own configuration is the only foreign input.
- */
-function readGit(path: string, args: readonly string[], signal: AbortSignal): GitReading {
-  const settings = [
-    'safe.directory=*',
-    'core.hooksPath=/dev/null',
-    'core.fsmonitor=false',
-    'protocol.allow=never',
-  ].flatMap((setting) => ['-c', setting])
-  const asOrdinary = process.getuid?.() === 0 ? READ_ONLY_USER : []
-  const [command = 'git', ...rest] = [...asOrdinary, 'git', ...settings, '-C', path, ...args]
-  const child = spawn(command, rest, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env.PATH,
-      LC_ALL: 'C',
-      GIT_NO_LAZY_FETCH: '1',
-      GIT_TERMINAL_PROMPT: '0',
-      // A folder inside a repository is not that repository.
-      GIT_CEILING_DIRECTORIES: dirname(path),
-      HOME: '/nonexistent',
-    },
-    signal,
-  })
-  // Node throws away what an ended child printed before somebody reads it, and our reader may come late.
-  const stdout = child.stdout.pipe(new PassThrough())
-  const said = text(child.stderr)
-  const failure = new Promise<string | null>((done) => {
-    child.once('error', (error) => done(`git could not be started: ${error.message}`))
-    child.once('close', async (code) => {
-      const reason = (await said.catch(() => '')).trim().slice(-1_000)
-      done(
-        code === 0 ? null : `The local repository could not be read: ${reason || `git ended with ${code}`}`,
-      )
+    const place = await openDirectory(resolve(root, name))
+    const own = await openGitDirectory(place, openDirectory, follow)
+    const elsewhere = await readPointer(inside(own, 'commondir'))
+    const common = elsewhere === null ? own : await follow(own, elsewhere)
+    const parts = await Promise.all([
+      lstat(inside(own, 'HEAD')),
+      lstat(inside(common, 'objects')),
+      lstat(inside(common, 'refs')),
+    ])
+    if (!parts[0].isFile() || !parts[1].isDirectory() || !parts[2].isDirectory())
+      throw new Error('It is no git directory.')
+    return { name, own, common, close }
+  } catch (error) {
+    await close()
+    throw new SetupFailed(`There is no local repository at ${name} below RUNYARD_LOCAL_REPOS.`, {
+      cause: error,
     })
-  })
-  return { stdout, failure }
+  }
 }
 
-const ONLY_READING = '-all,+dac_read_search'
-const READ_ONLY_USER = [
-  ...['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', '--no-new-privs'],
-  ...['--inh-caps', ONLY_READING, '--ambient-caps', ONLY_READING, '--bounding-set', ONLY_READING],
-  // access(2) asks for the real user, whose capabilities count only with this; git finds no repository without it.
-  ...['--securebits', '+no_setuid_fixup'],
-]
+/** `.git` is a directory, or a file that names one (linked worktrees, submodules); without it, `place` may be bare. */
+async function openGitDirectory(
+  place: FileHandle,
+  openDirectory: (path: string) => Promise<FileHandle>,
+  follow: (base: FileHandle, pointer: string) => Promise<FileHandle>,
+): Promise<FileHandle> {
+  const path = inside(place, '.git')
+  const entry = await lstat(path).catch(() => null)
+  if (entry === null) return place
+  if (!entry.isFile()) return openDirectory(path)
+  const [, pointer] = /^gitdir: (.+)$/.exec((await readPointer(path)) ?? '') ?? []
+  if (pointer === undefined) throw new Error('Its .git names no directory.')
+  return follow(place, pointer)
+}
+
+/** What a small file says, without the end of its line; `null` when it is not there. */
+async function readPointer(path: string): Promise<string | null> {
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (file === null) return null
+  try {
+    const { size } = await file.stat().then((stat) => (stat.isFile() ? stat : { size: Number.NaN }))
+    if (!(size <= POINTER_BYTES)) throw new Error('It is no small file.')
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(POINTER_BYTES))
+    return buffer.toString('utf8', 0, bytesRead).replace(/[\r\n]+$/, '')
+  } finally {
+    await file.close()
+  }
+}

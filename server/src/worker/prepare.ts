@@ -1,7 +1,16 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { NewEvent } from '../contract/event.ts'
+import { imageRefusal, judgeImage, normalizeImage } from '../contract/image.ts'
+import { findExcess, type LimitMaxima } from '../contract/limits.ts'
 import type { Outcome } from '../harness/harness.ts'
-import { DEFAULT_LIMITS, type EgressPolicy, type Sandbox, type SandboxSpec } from '../sandbox/sandbox.ts'
+import {
+  DEFAULT_LIMITS,
+  type EgressPolicy,
+  type Sandbox,
+  SandboxImageError,
+  type SandboxLimits,
+  type SandboxSpec,
+} from '../sandbox/sandbox.ts'
 import { findEnvironment, markSetup } from '../store/environments.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
@@ -9,7 +18,9 @@ import { readSandbox, recordSandbox } from '../store/sandboxes.ts'
 import { unseal } from '../store/vault.ts'
 import type { WorkerContext } from './execution.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
+import { openLocalRepository } from './local-repository.ts'
 import { directoryOf, fetchRepository, repositoriesOf } from './repository.ts'
+import { exportId, exportRepository } from './repository-export.ts'
 import { createSetupSteps, SetupFailed, type SetupSteps } from './setup-step.ts'
 
 const SETUP_MINUTES = 30
@@ -17,8 +28,10 @@ const SETUP_MINUTES = 30
 export interface PrepareHooks {
   emit: (...events: NewEvent[]) => Promise<void>
   signal: AbortSignal
-  /** Called as soon as there is a sandbox to watch. */
-  onSandbox: (sandbox: Sandbox) => void
+  /** Aborted when the sandbox holds more than it may: no further step begins. */
+  overfull: AbortSignal
+  /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
+  onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
 
 export type Prepared = { sandbox: Sandbox; cwd: string } | { failure: Outcome }
@@ -53,11 +66,16 @@ export async function prepareSandbox(
       'The environment needs the network; the operator allows it with RUNYARD_EGRESS=open.',
     )
   }
+  const excess = findExcess(config.limits, context.settings.limit_maxima)
+  if (excess)
+    return refuse('feature_not_available', `The environment asks for more than is allowed: ${excess}.`)
+  const image = imageOf(config, context)
+  if (image === null) return refuse('feature_not_available', imageRefusal(config.docker_image ?? ''))
   const spec: SandboxSpec = {
     run_id: run.run_id,
     attempt: lease.attempt,
-    ...(config.docker_image ? { image: config.docker_image } : {}),
-    limits: limitsOf(config),
+    ...image,
+    limits: limitsOf(config, context.settings.limit_maxima),
     egress,
     env: { ...AGENT_ENV, ...variables },
     folders: ['artifacts', 'attachments'],
@@ -66,18 +84,23 @@ export async function prepareSandbox(
   const cwd = workingDirectory(config)
   const repositories = repositoriesOf(config)
 
-  const kept = await reattach(context, lease, run, spec, hooks, steps)
-  if (kept) return { sandbox: kept, cwd }
-
-  const sandbox = await steps.run('sandbox', context.backend.name, async () => {
-    const made = await context.backend.create(spec)
-    hooks.onSandbox(made)
-    return made
-  })
+  let sandbox: Sandbox
+  try {
+    const kept = await reattach(context, lease, run, spec, hooks, steps)
+    if (kept) return { sandbox: kept, cwd }
+    sandbox = await steps.run('sandbox', context.backend.name, async () =>
+      hooks.onSandbox(await context.backend.create(spec), spec.limits),
+    )
+  } catch (error) {
+    if (!(error instanceof SandboxImageError)) throw error
+    context.log.warn({ err: error, ...lease }, 'The image of the environment cannot be used.')
+    if (environment) await retrying(() => markSetup(db, environment.uid, true), hooks.signal)
+    return refuse('environment_setup_failed', `The image ${config.docker_image} ${error.message}.`)
+  }
   const bare = repositories.length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(context, lease, sandbox, false, hooks.signal)
-  const failure = await setUp(context, config, sandbox, steps, hooks.signal)
+  const failure = await setUp(context, lease, config, sandbox, steps, hooks)
   if (environment && !bare) {
     await retrying(() => markSetup(db, environment.uid, failure !== null), hooks.signal)
   }
@@ -89,17 +112,26 @@ export async function prepareSandbox(
 /** Repositories, then commands, each in order. Returns what the first failing one has to say. */
 async function setUp(
   context: WorkerContext,
+  lease: Lease,
   config: EnvironmentConfig,
   sandbox: Sandbox,
   steps: SetupSteps,
-  stopping: AbortSignal,
+  { signal: stopping, overfull }: PrepareHooks,
 ): Promise<string | null> {
-  const { local_repos } = context.settings
-  const deadline = AbortSignal.timeout((config.limits?.setup_minutes ?? SETUP_MINUTES) * 60_000)
-  const signal = AbortSignal.any([stopping, deadline])
+  const { limit_maxima } = context.settings
+  const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
+  const deadline = AbortSignal.timeout(setup_minutes * 60_000)
+  const signal = AbortSignal.any([stopping, overfull, deadline])
   try {
-    for (const repository of repositoriesOf(config)) {
-      await fetchRepository({ repository, sandbox, steps, signal, local_repos })
+    for (const [place, repository] of repositoriesOf(config).entries()) {
+      const openExport = async (local_path: string) =>
+        exportRepository(context, await openLocalRepository(local_path, context.settings), {
+          id: exportId(lease.run_id, place),
+          attempt: lease.attempt,
+          limits: limitsOf(config, limit_maxima),
+          signal,
+        })
+      await fetchRepository({ repository, sandbox, steps, signal, openExport })
     }
     for (const command of config.setup_commands ?? []) {
       await steps.exec('command', sandbox, { command, env: { CI: 'true' }, signal })
@@ -139,9 +171,9 @@ async function reattach(
     earlier.host_id === context.settings.host_id
   ) {
     const started = performance.now()
-    const sandbox = await context.backend.attach(spec)
-    if (sandbox) {
-      hooks.onSandbox(sandbox)
+    const attached = await context.backend.attach(spec)
+    if (attached) {
+      const sandbox = hooks.onSandbox(attached, spec.limits)
       await record(context, lease, sandbox, true, hooks.signal)
       await steps.tell('restore', 'the workspace of the attempt before, as it was left', started)
       return sandbox
@@ -183,18 +215,35 @@ function egressOf(config: EnvironmentConfig, context: WorkerContext): EgressPoli
   return clones || !context.backend.capabilities.egress.includes('none') ? 'open' : 'none'
 }
 
+/** The image the environment names, in full; `null` when it may not run here. */
+function imageOf(
+  { docker_image }: EnvironmentConfig,
+  { backend, settings }: WorkerContext,
+): Pick<SandboxSpec, 'image' | 'pull'> | null {
+  if (!docker_image || backend.name !== 'docker') return {}
+  const image = normalizeImage(docker_image)
+  const verdict = judgeImage(docker_image, settings.images)
+  return image === null || verdict === null ? null : { image, pull: verdict === 'pull' }
+}
+
 /** The agent starts in the repository when there is exactly one. */
 function workingDirectory(config: EnvironmentConfig): string {
   const [only, ...more] = repositoriesOf(config)
   return only && more.length === 0 ? `/workspace/${directoryOf(only)}` : '/workspace'
 }
 
-function limitsOf({ limits }: EnvironmentConfig): SandboxSpec['limits'] {
+/** What the environment names; of what it does not, the default, or the operator's maximum where that is lower. */
+function limitsOf({ limits }: EnvironmentConfig, maxima: LimitMaxima): SandboxLimits {
+  const MiB = 1024 ** 2
   return {
-    ...DEFAULT_LIMITS,
-    ...(limits?.memory_mb ? { memory_bytes: limits.memory_mb * 1024 ** 2 } : {}),
-    ...(limits?.pids ? { pids: limits.pids } : {}),
-    ...(limits?.cpus ? { cpus: limits.cpus } : {}),
+    memory_bytes: limits?.memory_mb
+      ? limits.memory_mb * MiB
+      : Math.min(DEFAULT_LIMITS.memory_bytes, maxima.memory_mb * MiB),
+    pids: limits?.pids ?? Math.min(DEFAULT_LIMITS.pids, maxima.pids),
+    cpus: limits?.cpus ?? Math.min(DEFAULT_LIMITS.cpus, maxima.cpus),
+    disk_bytes: limits?.disk_mb
+      ? limits.disk_mb * MiB
+      : Math.min(DEFAULT_LIMITS.disk_bytes, maxima.disk_mb * MiB),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { SandboxRef } from '../sandbox/sandbox.ts'
-import { readKnownSandboxes, takeExpiredSandboxes } from '../store/sandboxes.ts'
+import { readSandboxOwners, takeExpiredSandboxes } from '../store/sandboxes.ts'
 import type { WorkerContext, WorkerSettings } from './execution.ts'
+import { runOfExport } from './repository-export.ts'
 
 /** A sandbox younger than this may belong to a claim whose row is on its way. */
 const SETTLED_MS = 60_000
@@ -24,12 +25,18 @@ export async function reapSandboxes(
   // Listed first, rows read second: a sandbox made in between is not in the list, so it cannot be taken for an orphan.
   const listed = await backend.list()
   if (listed.length === 0) return
-  const known = await readKnownSandboxes(
+  const found = listed.map((info) => {
+    const run_id = runOfExport(info.ref.run_id)
+    return { ...info, run_id: run_id ?? info.ref.run_id, exports: run_id !== null }
+  })
+  const owners = await readSandboxOwners(
     store.db,
-    listed.map(({ ref }) => ref.run_id),
+    found.map(({ run_id }) => run_id),
   )
-  for (const { ref, created_at } of listed) {
-    const needed = known.has(`${ref.run_id}:${ref.attempt}`) || known.has(`${ref.run_id}:held`)
+  for (const { ref, created_at, run_id, exports } of found) {
+    const { recorded = null, held = null } = owners.get(run_id) ?? {}
+    // An export lasts as long as the attempt that began it at the most.
+    const needed = exports ? held === ref.attempt : recorded === ref.attempt || held !== null
     if (!needed && now() - created_at > SETTLED_MS) await destroy(ref)
   }
 }

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import type { EnvironmentConfig, EnvironmentRepository } from '../contract/environment.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { bundleRepository, resolveLocal } from './local-repository.ts'
-import { SetupFailed, type SetupSteps } from './setup-step.ts'
+import { type RepositoryExport, TRAILER } from './repository-export.ts'
+import type { SetupSteps } from './setup-step.ts'
 
 /** All repositories of an environment; `github_repos` is the wire format's short form. */
 export const repositoriesOf = (config: EnvironmentConfig): EnvironmentRepository[] => [
@@ -23,13 +23,14 @@ export const directoryOf = (repository: EnvironmentRepository): string => {
   return name || 'repository'
 }
 
-/** Brings one repository into the workspace. All git work on what a stranger wrote happens inside the sandbox. */
+/** Brings one repository into the workspace. All git work on what a stranger wrote happens inside a sandbox. */
 export async function fetchRepository(options: {
   repository: EnvironmentRepository
   sandbox: Sandbox
   steps: SetupSteps
   signal: AbortSignal
-  local_repos: string | undefined
+  /** Begins to bundle a repository of this machine. */
+  openExport: (local_path: string) => Promise<RepositoryExport>
 }): Promise<void> {
   const { repository, sandbox, steps, signal } = options
   const env = { REF: repository.ref ?? '', DIR: directoryOf(repository) }
@@ -48,23 +49,24 @@ export async function fetchRepository(options: {
     })
     return
   }
-  const path = await resolveLocal(repository.local_path ?? '', options.local_repos, signal)
-  const bundle = bundleRepository(path, signal)
-  try {
-    await steps.exec('clone', sandbox, {
-      name: repository.local_path ?? path,
-      command: CLONE_BUNDLE,
-      env,
-      stdin: bundle.stdout,
-      signal,
-    })
-  } catch (error) {
-    // A clone of half a bundle says little; what stopped the bundle says why.
-    const failure = await bundle.failure
-    throw failure ? new SetupFailed(failure) : error
-  }
-  const failure = await bundle.failure
-  if (failure) throw new SetupFailed(failure)
+  const local_path = repository.local_path ?? ''
+  const { bundle, finished } = await options.openExport(local_path)
+  const cloned = steps.exec('clone', sandbox, {
+    name: local_path,
+    command: CLONE_BUNDLE,
+    env,
+    stdin: bundle,
+    signal,
+  })
+  // Whichever ends badly stops the other, and nothing of the export outlives this.
+  const failure = await cloned.then(
+    () => null,
+    (error: unknown) => error,
+  )
+  bundle.destroy()
+  // A clone of half a bundle says little; what stopped the bundle says why.
+  const reason = (await finished) ?? failure
+  if (reason) throw reason
 }
 
 // Values come by the environment, never as part of the command, and after --end-of-options.
@@ -82,10 +84,13 @@ else
   git clone --quiet \${DEPTH:+--depth "$DEPTH"} \${REF:+--branch "$REF"} --end-of-options "$URL" "$DIR"
 fi`
 
+/** Nothing is made, or said, of half a bundle. */
 const CLONE_BUNDLE = `set -e
 bundle=$(mktemp "$PWD/.bundle-XXXXXX")
 trap 'rm -f "$bundle"' EXIT
 cat > "$bundle"
+tail -c ${TRAILER.length} "$bundle" | grep -qx ${TRAILER.trim()}
+truncate -s $(($(wc -c < "$bundle") - ${TRAILER.length})) "$bundle"
 git clone --quiet --no-checkout --end-of-options "$bundle" "$DIR"
 cd -- "$DIR"
 head=$(git symbolic-ref --quiet --short HEAD || true)

@@ -29,6 +29,8 @@ export interface WorkerHandle {
   worker_id: string
   /** Resolves when the worker was declared lost and holds nothing any more: start another, with a new id. */
   lost: Promise<void>
+  /** Claims nothing more, and hands each run back at its next step boundary. Returns at once. */
+  drain(): void
   /** Stops claiming, gives runs their grace, hands the rest back to the queue. */
   stop(): Promise<void>
 }
@@ -121,7 +123,7 @@ export async function startWorker(
       const waiting = new Promise<void>((resolve) => {
         wake = resolve
       })
-      const claimed = free > 0 ? await claim(free) : 0
+      const claimed = free > 0 && (await base.disk.hasRoom()) ? await claim(free) : 0
       if (claimed === 0 || executions.size >= settings.slots) {
         await Promise.race([
           waiting,
@@ -222,13 +224,17 @@ export async function startWorker(
   const lose = (): void => {
     ending ??= end('lost').then(resolveLost)
   }
+  const drain = (): void => {
+    closing.abort()
+    for (const execution of executions.values()) execution.drain()
+  }
   return {
     worker_id,
     lost,
+    drain,
     stop() {
       ending ??= (async () => {
-        closing.abort()
-        for (const execution of executions.values()) execution.drain()
+        drain()
         const running = [...executions.values()].map((execution) => execution.done)
         await Promise.race([Promise.all(running), wait(settings.grace_ms, undefined, { ref: false })])
         await Promise.race([end('shutdown'), wait(HANDBACK_MS, undefined, { ref: false })])

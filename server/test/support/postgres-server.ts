@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,10 @@ export interface PostgresServer {
   /** Of its superuser, on the database `postgres`. */
   url: string
   port: number
+  /** Where its data and its configuration are. */
+  data: string
+  /** Replaces the rules that say who may connect how, and waits until they count. `runyard` is let in by the last one. */
+  setRules(rules: readonly string[]): Promise<void>
   /** Stops every process of the server where it stands; what is sent to it waits. */
   freeze(): void
   thaw(): void
@@ -31,7 +35,7 @@ export function findPostgres(): string | null {
 }
 
 /** A cluster of its own on a free port, as the user `postgres` when started by root (the server refuses root). */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(options: { without_extensions?: boolean } = {}): Promise<PostgresServer> {
   const bin = findPostgres()
   if (!bin) throw new Error('PostgreSQL is not installed: scripts/setup-debian.sh postgres')
   const directory = mkdtempSync(join(tmpdir(), 'runyard-postgres-'))
@@ -56,11 +60,16 @@ export async function startPostgres(): Promise<PostgresServer> {
     `unix_socket_directories=${directory}`,
   ]
   const start = async () => {
-    const server = spawn(
+    const words = [
       join(bin, 'postgres'),
-      ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
-      { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'ignore'] },
-    )
+      ...['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+    ]
+    const [program = '', ...args] = options.without_extensions ? hideExtensions(bin, words) : words
+    const server = spawn(program, args, {
+      ...(options.without_extensions ? {} : owner),
+      cwd: directory,
+      stdio: ['ignore', 'ignore', 'ignore'],
+    })
     const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
     for (const deadline = Date.now() + 30_000; ; ) {
       const ready = await run(join(bin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]).then(
@@ -84,6 +93,19 @@ export async function startPostgres(): Promise<PostgresServer> {
   return {
     url: `postgres://runyard@127.0.0.1:${port}/postgres`,
     port,
+    data,
+    async setRules(rules) {
+      const loaded = async () => {
+        const query = ['-h', '127.0.0.1', '-p', String(port), '-U', 'runyard', '-d', 'postgres', '-Atc']
+        return (await run(join(bin, 'psql'), [...query, 'select pg_conf_load_time()'])).stdout
+      }
+      const before = await loaded()
+      const ours = 'host all runyard 127.0.0.1/32 trust'
+      writeFileSync(join(data, 'pg_hba.conf'), [...rules, ours, ''].join('\n'))
+      process.kill(server.pid, 'SIGHUP')
+      for (const deadline = Date.now() + 30_000; (await loaded()) === before; )
+        if (Date.now() > deadline) throw new Error('PostgreSQL did not read its rules.')
+    },
     // The postmaster first: it would start what we have not stopped yet.
     freeze: () => signalAll([server.pid, ...childrenOf(server.pid)], 'SIGSTOP'),
     thaw: () => signalAll([server.pid, ...childrenOf(server.pid)], 'SIGCONT'),
@@ -97,6 +119,17 @@ export async function startPostgres(): Promise<PostgresServer> {
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+/** In a mount namespace of its own, where no extension is installed; for root only. */
+function hideExtensions(bin: string, words: readonly string[]): string[] {
+  const folder = join(
+    execFileSync(join(bin, 'pg_config'), ['--sharedir'], { encoding: 'utf8' }).trim(),
+    'extension',
+  )
+  const user = [`--reuid=${idOf('-u')}`, `--regid=${idOf('-g')}`, '--clear-groups', '--']
+  const script = `mount -t tmpfs none '${folder}' && exec setpriv ${user.join(' ')} "$@"`
+  return ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', ...words]
 }
 
 function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {

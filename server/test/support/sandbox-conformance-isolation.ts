@@ -3,12 +3,18 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { eventually, processesWith, run, type Subject, uniqueSeconds } from './sandbox-conformance.ts'
 
 const MiB = 1024 ** 2
+
+/** An address of this machine that is not its loopback, where it has one. */
+const addressOfHost = (): string =>
+  Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1'
 
 export function testIsolation(subject: Subject): void {
   const { backend, create, spec } = subject
@@ -122,11 +128,11 @@ export function testIsolation(subject: Subject): void {
         connections++
         socket.end('hello\n')
       })
-      // A container reaches the host by its gateway, a shared network by the loopback address.
+      // A container reaches the host by its gateway.
       await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
       const { port } = server.address() as AddressInfo
       const connect = `
-host=127.0.0.1
+host=${addressOfHost()}
 gateway=$(awk '$2 == "00000000" { print $3; exit }' /proc/net/route)
 [ -z "$gateway" ] || [ ${subject.name} != docker ] || host=$(echo "$gateway" | sed 's/\\(..\\)\\(..\\)\\(..\\)\\(..\\)/printf "%d.%d.%d.%d" 0x\\4 0x\\3 0x\\2 0x\\1/' | sh)
 bash -c "cat < /dev/tcp/$host/${port}"`
@@ -140,6 +146,40 @@ bash -c "cat < /dev/tcp/$host/${port}"`
       assert.equal(connections, 1)
       await Promise.all([closed.destroy(), open.destroy()])
       await new Promise((resolve) => server.close(resolve))
+    })
+
+    test('an open network is the sandbox’s own, without the machine’s loopback and abstract sockets', {
+      skip: /shares the machine’s network/.test(backend.description) && backend.description,
+    }, async () => {
+      let connections = 0
+      const listen = async (where: object) => {
+        const server = createServer((socket) => {
+          connections++
+          socket.end('hello\n')
+        })
+        await new Promise<void>((resolve) => server.listen(where, resolve))
+        return server
+      }
+      const name = `runyard-test-${randomUUID()}`
+      const loopback = await listen({ host: '127.0.0.1', port: 0 })
+      const abstract = await listen({ path: `\0${name}` })
+      const { port } = loopback.address() as AddressInfo
+      const sandbox = await create({ egress: 'open' })
+      const connect = `for (const place of [{ port: ${port}, host: '127.0.0.1' }, { port: ${port}, host: '10.0.2.2' }, { path: '\\0${name}' }])
+        require('net').connect(place).on('data', () => console.log('reached', place)).on('error', ({ code }) => console.log(code))`
+      const { stdout, stderr } = await run(sandbox, `node -e "${connect}"`, { timeout_ms: 20_000 })
+      assert.equal(connections, 0, stdout)
+      assert.equal(
+        stdout
+          .trim()
+          .split('\n')
+          .filter((line) => /^E[A-Z]+$/.test(line)).length,
+        3,
+        stdout + stderr,
+      )
+      await sandbox.destroy()
+      loopback.close()
+      abstract.close()
     })
 
     test('survives a fork bomb', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -11,6 +12,8 @@ import {
   startElsewhere,
   uniqueSeconds,
 } from './sandbox-conformance.ts'
+
+const OUTLIVE = readFileSync(new URL('./outlive.pl', import.meta.url), 'utf8')
 
 export function testLifecycle(subject: Subject): void {
   const { backend, create, spec } = subject
@@ -68,6 +71,40 @@ export function testLifecycle(subject: Subject): void {
       const again = await backend.attach(request)
       assert.equal(String(await again?.readFile('kept')), 'yes')
       await sandbox.destroy()
+    }
+  })
+
+  const outlives = process.arch === 'x64' && backend.capabilities.isolation !== 'none'
+  test('a command that frees its ancestors of their parent-death signal ends with its timeout all the same', {
+    skip: outlives ? false : 'the registers are those of x86_64',
+  }, async () => {
+    const sandbox = await create()
+    await sandbox.writeFile('/tmp/outlive.pl', OUTLIVE)
+    const seconds = uniqueSeconds()
+    const { exit, stdout } = await run(sandbox, `perl /tmp/outlive.pl ${seconds}; sleep ${seconds}`, {
+      timeout_ms: 3_000,
+    })
+    assert.equal(exit.timed_out, true)
+    // A container's process 1 belongs to another user and cannot be reached at all.
+    assert.match(stdout, /^(free|not free: attach 1: )/)
+    await eventually('no process is left', () => processesWith(seconds).length === 0)
+    await sandbox.destroy()
+  })
+
+  test('nor does it outlive the one who started it, once the warden or the next owner ends the sandbox', {
+    skip: outlives ? false : 'the registers are those of x86_64',
+  }, async () => {
+    for (const end of ['kill', 'attach'] as const) {
+      const first = spec()
+      const seconds = uniqueSeconds()
+      const command = `cat > /tmp/outlive.pl <<'EOF'\n${OUTLIVE}EOF\nperl /tmp/outlive.pl ${seconds}; echo ready; sleep ${seconds}`
+      const creator = await startElsewhere(subject, { action: 'hold', spec: first, command })
+      await eventually('both processes run', () => processesWith(seconds).length >= 2)
+      process.kill(creator.pid, 'SIGKILL')
+      await creator.killed
+      if (end === 'kill') await backend.kill(JSON.parse(creator.line))
+      else assert.ok(await backend.attach({ ...first, attempt: 2 }))
+      await eventually('no process is left', () => processesWith(seconds).length === 0)
     }
   })
 

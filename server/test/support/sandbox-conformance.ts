@@ -17,6 +17,7 @@ import {
   type SandboxSpec,
 } from '../../src/sandbox/sandbox.ts'
 import { type BackendName, openBackend } from './sandbox-backends.ts'
+import { testDisk } from './sandbox-conformance-disk.ts'
 import { testExec } from './sandbox-conformance-exec.ts'
 import { testFiles } from './sandbox-conformance-files.ts'
 import { testIsolation } from './sandbox-conformance-isolation.ts'
@@ -83,6 +84,7 @@ export async function testSandboxBackend(name: BackendName): Promise<void> {
     })
     testExec(subject)
     testFiles(subject)
+    testDisk(subject)
     testIsolation(subject)
     testLifecycle(subject)
   })

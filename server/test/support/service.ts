@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -20,12 +20,17 @@ export interface TestService {
   log(): string
   kill(signal: NodeJS.Signals): Promise<void>
   stop(): Promise<void>
+  exited: Promise<void>
 }
 
 export interface StartOptions {
   data_dir?: string
   env?: Record<string, string>
   sandbox?: string
+  /** The leader of a process group of its own, as the foreground job of a terminal is. */
+  group?: boolean
+  /** Runs as this user; only root can. */
+  uid?: number
 }
 
 const leftovers: Array<() => void> = []
@@ -46,13 +51,18 @@ export function spawnRunyard(
   args: readonly string[],
   env: Record<string, string> = {},
   cwd: string = process.cwd(),
+  options: { uid?: number | undefined; group?: boolean | undefined } = {},
 ): ChildProcess & { log(): string } {
+  const home = temporaryDirectory('home')
+  if (options.uid !== undefined) chownSync(home, options.uid, options.uid)
   const child = spawn(process.execPath, [BIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd,
+    detached: options.group ?? false,
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
     env: {
       PATH: process.env.PATH ?? '',
-      HOME: temporaryDirectory('home'),
+      HOME: home,
       ...(process.env.DOCKER_HOST ? { DOCKER_HOST: process.env.DOCKER_HOST } : {}),
       ...env,
     },
@@ -78,7 +88,7 @@ export async function startService(options: StartOptions = {}): Promise<TestServ
     '--sandbox',
     options.sandbox ?? 'bubblewrap',
   ]
-  const child = spawnRunyard(args, options.env)
+  const child = spawnRunyard(args, options.env, undefined, options)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const { stdout, pid } = child
   assert(stdout && pid)
@@ -93,7 +103,7 @@ export async function startService(options: StartOptions = {}): Promise<TestServ
     child.kill(signal)
     await exited
   }
-  return { base_url, api_key, data_dir, pid, log: child.log, kill, stop: () => kill('SIGTERM') }
+  return { base_url, api_key, data_dir, pid, log: child.log, kill, stop: () => kill('SIGTERM'), exited }
 }
 
 /** Plain HTTP with the service's key; `call` throws nothing on error statuses. */

@@ -66,13 +66,8 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
   })
 }
 
-/** Nothing that is downloaded may act as a page of this service, be kept by proxies, or tell where it came from. */
-const DOWNLOAD_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "sandbox; default-src 'none'",
-  'cache-control': 'no-store',
-  'referrer-policy': 'no-referrer',
-} as const
+/** Nothing that is downloaded may act as a page of this service. */
+const DOWNLOAD_HEADERS = { 'content-security-policy': "sandbox; default-src 'none'" } as const
 
 async function* transcriptLines(db: Db, run_id: string): AsyncGenerator<string> {
   for (let after = 0; ; ) {

@@ -2,6 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Environment, EnvironmentConfig } from '../../contract/environment.ts'
 import { isEnvironmentId } from '../../contract/environment-id.ts'
 import { AppError } from '../../contract/error.ts'
+import { imageRefusal, judgeImage } from '../../contract/image.ts'
+import { findExcess } from '../../contract/limits.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import {
   type EnvironmentRow,
@@ -23,8 +25,13 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
     return { environments: rows.map(viewEnvironment) }
   })
 
-  serve(app, services, ROUTES.createEnvironment, async (call) =>
-    sendOnce(store.db, call, async (trx) => {
+  serve(app, services, ROUTES.createEnvironment, async (call) => {
+    const { docker_image } = call.body
+    if (docker_image && settings.images && !judgeImage(docker_image, settings.images))
+      throw new AppError('feature_not_available', imageRefusal(docker_image))
+    const excess = findExcess(call.body.limits, settings.limit_maxima)
+    if (excess) throw new AppError('invalid_request', excess)
+    return sendOnce(store.db, call, async (trx) => {
       const uid = randomText(22)
       const { variables, ...config } = call.body
       const row = await insertEnvironment(trx, {
@@ -34,8 +41,8 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
         sealed: variables ? seal(seal_key, uid, variables) : null,
       })
       return { status: 201, body: viewEnvironment(row) }
-    }),
-  )
+    })
+  })
 
   serve(app, services, ROUTES.getEnvironment, async ({ params }) => {
     const uid = params.environment_id

@@ -42,7 +42,6 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
 
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
   // Proxies such as nginx hold streams back otherwise.
   'x-accel-buffering': 'no',
 } as const

@@ -1,19 +1,21 @@
 import type { FastifyInstance } from 'fastify'
 import { ROUTES } from '../../contract/routes.ts'
+import type { Trx } from '../../store/db.ts'
 import { acceptFollowup } from '../../store/followups.ts'
+import { storeAttachments, withAttachments } from '../attachments.ts'
 import type { Services } from '../context.ts'
-import { storeAttachments } from '../new-run.ts'
 import { sendOnce, serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
 export function serveFollowups(app: FastifyInstance, services: Services): void {
-  const { store, watch, blobs } = services
+  const { store, watch, blobs, settings } = services
+  const files = { db: store.db, blobs, max_run_files_bytes: settings.max_run_files_bytes }
   serve(app, services, ROUTES.submitFollowup, async (call) => {
     const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [] } = call.body
     const { run_id } = await requireRun(services, call.params.run_id, call.actor.principal_id)
-    const stored = await storeAttachments(blobs, run_id, attachments)
+    const stored = await storeAttachments(files, run_id, attachments)
     let pool: string | null = null
-    const sent = await sendOnce(store.db, call, async (trx) => {
+    const accept = async (trx: Trx) => {
       const author_id = call.actor.principal_id
       const accepted = await acceptFollowup(trx, {
         run_id,
@@ -25,6 +27,10 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
       })
       pool = accepted.claimable_in
       return { status: 200, body: { followup_id: accepted.followup_id, outcome: accepted.outcome } }
+    }
+    const sent = await withAttachments(blobs, stored, async () => {
+      const result = await sendOnce(store.db, call, accept)
+      return { used: !call.reply.hasHeader('idempotent-replayed'), result }
     })
     watch.touchRun(run_id)
     if (pool) watch.touchPool(pool)

@@ -8,6 +8,7 @@ import { readAnswer } from '../../store/idempotency.ts'
 import { listRuns } from '../../store/run-list.ts'
 import { cancelRun, findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
 import { deriveKey } from '../../store/vault.ts'
+import { withAttachments } from '../attachments.ts'
 import type { Services } from '../context.ts'
 import { buildConversation } from '../conversation.ts'
 import { resolveRun } from '../new-run.ts'
@@ -26,12 +27,21 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
       return earlier.body
     }
     const run = await resolveRun(
-      { db: store.db, blobs, seal_key, default_pool: settings.default_pool },
+      {
+        db: store.db,
+        blobs,
+        max_run_files_bytes: settings.max_run_files_bytes,
+        seal_key,
+        default_pool: settings.default_pool,
+      },
       call.body,
       call.actor,
       sourceOf(call.request.headers['x-runyard-source']),
     )
-    const { response, replayed } = await insertRun(store.db, run, call.idempotency)
+    const { response, replayed } = await withAttachments(blobs, run.attachments, async () => {
+      const result = await insertRun(store.db, run, call.idempotency)
+      return { used: !result.replayed, result }
+    })
     if (replayed) call.reply.header('idempotent-replayed', 'true')
     else watch.touchPool(run.pool)
     return response
@@ -77,7 +87,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.getTranscript, async ({ params, actor, reply }) => {
     const run = await requireRun(services, params.run_id, actor.principal_id)
     const { path } = services.links.sign(`/downloads/transcripts/${run.run_id}.jsonl`)
-    reply.header('cache-control', 'no-store').redirect(settings.public_url + path, 302)
+    reply.redirect(settings.public_url + path, 302)
     return SENT
   })
 }

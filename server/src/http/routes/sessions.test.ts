@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
 import { openDiskBlobs } from '../../blobs/disk.ts'
+import { readConfig } from '../../config.ts'
 import { openPglite } from '../../store/db.ts'
 import { Watch } from '../../store/watch.ts'
 import { createApp } from '../app.ts'
@@ -20,6 +21,8 @@ test('the cookie is secure, and says so by its name, where the service is reache
     version: '0',
     log_level: 'silent',
     default_pool: 'default',
+    limit_maxima: readConfig({}).limit_maxima,
+    max_run_files_bytes: 0,
   }
   const store = await openPglite()
   const app = createApp({

@@ -38,6 +38,7 @@ export function serveSessions(app: FastifyInstance, services: Services): void {
   // The cookie must not renew itself for ever through fresh links, so this page's view of a run holds none.
   const plain_links: SessionLinks = { ...sessions, linkTo: (id) => `${settings.public_url}/sessions/${id}` }
 
+  /** For those whose cookie has been checked. */
   const findSession = async (session_id: string): Promise<RunRow | null> => {
     const [run] = isUuid(session_id) ? await readRuns(db, [session_id]) : []
     return run ?? null
@@ -52,7 +53,8 @@ export function serveSessions(app: FastifyInstance, services: Services): void {
   }
 
   app.get<SessionRoute>('/sessions/:session_id', async (request, reply) => {
-    if (!(await findSession(request.params.session_id))) return sendPage(reply, NO_SUCH_SESSION)
+    // Not looked up: whoever has no access must not learn which runs there are.
+    if (!isUuid(request.params.session_id)) return sendPage(reply, NO_SUCH_SESSION)
     return reply.headers(PAGE_HEADERS).send(page)
   })
 
@@ -83,7 +85,7 @@ export function serveSessions(app: FastifyInstance, services: Services): void {
         sameSite: 'strict',
         secure: isSecure(),
       })
-      return reply.code(204).headers({ 'set-cookie': cookie, 'cache-control': 'no-store' }).send()
+      return reply.code(204).header('set-cookie', cookie).send()
     },
   )
 
@@ -118,17 +120,13 @@ export function serveSessions(app: FastifyInstance, services: Services): void {
   )
 }
 
-const DATA_HEADERS = {
-  'cache-control': 'no-store',
-  'cross-origin-resource-policy': 'same-origin',
-  'x-content-type-options': 'nosniff',
-} as const
+const DATA_HEADERS = { 'cross-origin-resource-policy': 'same-origin' } as const
 
 const NO_SUCH_SESSION = {
   title: 'No such session',
   status: 404,
   main: html`<h1>There is no run here</h1>
-<p>The address is not complete, or the run has been deleted.</p>`,
+<p>The address of a run’s page ends in the id of the run; this one does not.</p>`,
 }
 
 const unauthenticated = (detail: string): AppError =>

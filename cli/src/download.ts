@@ -1,0 +1,103 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { ArtifactResponse } from '@runyard/client'
+import { cleanText, TextCleaner } from './clean-text.ts'
+import { CommandFailure, EXIT, usageFailure } from './failure.ts'
+import type { Output } from './output.ts'
+
+/** Most file systems allow 255. */
+const LONGEST_NAME_BYTES = 200
+
+/** A name made by an agent, as one that stays in this directory and shows as what it is. */
+export function safeFileName(name: string): string {
+  const clean = basename(cleanText(name).replaceAll('\\', '/'))
+    .replace(/[\s<>:"|?*~]+/g, '_')
+    .replace(/^[.-]+/, '')
+  return shorten(clean) || 'artifact'
+}
+
+/** Its beginning, and its extension where that is a short one. */
+function shorten(name: string): string {
+  const [extension = ''] = /\.\w{1,10}$/.exec(name) ?? []
+  const letters = [...name.slice(0, name.length - extension.length)]
+  while (Buffer.byteLength(letters.join('')) > LONGEST_NAME_BYTES - extension.length) letters.pop()
+  return letters.join('') + extension
+}
+
+/**
+ * Writes the artifact to a file that is not there yet, unless `force`, or to standard output for `-`. What is incomplete or
+ * not what it should be leaves no file, and the one that `force` replaces as it was.
+ */
+export async function download(
+  { data }: ArtifactResponse,
+  file: string,
+  options: { force: boolean; output: Output },
+): Promise<void> {
+  const body = await openDownload(data.download_url)
+  const digest = createHash('sha256')
+  const chunks = async function* () {
+    for await (const chunk of body) {
+      digest.update(chunk)
+      yield chunk
+    }
+  }
+  const check = (): void => {
+    if (digest.digest('hex') === data.sha256) return
+    throw new CommandFailure('What arrived is not what the artifact was: the checksum differs.', {
+      hint: 'try again; the artifact may have been cut off on its way',
+    })
+  }
+  if (file === '-') {
+    await print(chunks, options.output)
+    check()
+    return
+  }
+  // Beside its place, so that it gets there in one step.
+  const target = options.force ? join(dirname(file), `.${randomUUID()}.part`) : file
+  await refuseExisting(file, () => pipeline(chunks, createWriteStream(target, { flags: 'wx' })), target)
+  try {
+    check()
+    if (target !== file) await rename(target, file)
+  } catch (error) {
+    await rm(target, { force: true })
+    throw error
+  }
+}
+
+async function openDownload(url: string): Promise<ReadableStream<Uint8Array>> {
+  const failed = (why: string, cause?: unknown): CommandFailure =>
+    new CommandFailure(`The download failed: ${why}.`, { exit_code: EXIT.unreachable, cause })
+  if (!/^https?:/i.test(url)) throw failed('its address is not an http one')
+  const response = await fetch(url).catch((error: Error) => {
+    throw failed(error.cause instanceof Error ? error.cause.message : error.message, error)
+  })
+  if (!response.ok || !response.body) throw failed(`the server answered ${response.status}`)
+  return response.body
+}
+
+/** A terminal would act on what is in the file. */
+async function print(chunks: () => AsyncGenerator<Uint8Array>, output: Output): Promise<void> {
+  if (!output.terminal || output.raw) {
+    await pipeline(chunks, process.stdout, { end: false })
+    return
+  }
+  const decoder = new TextDecoder()
+  const cleaner = new TextCleaner()
+  for await (const chunk of chunks()) output.write(cleaner.push(decoder.decode(chunk, { stream: true })))
+}
+
+async function refuseExisting(file: string, write: () => Promise<void>, target: string): Promise<void> {
+  try {
+    await write()
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EEXIST')
+      throw usageFailure(`${file} exists already.`, '--force replaces it, --file names another')
+    // Nobody else's: it was made just now.
+    await rm(target, { force: true })
+    throw error
+  }
+}

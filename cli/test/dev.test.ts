@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+import { Home, printedBy } from './runyard.ts'
+
+const LIMIT = { timeout: 180_000 }
+let other: Home
+beforeEach(() => {
+  other = new Home()
+})
+afterEach(() => other.remove(), LIMIT)
+
+test('one line of JSON, a private file, one per data directory, and a clean end', LIMIT, async () => {
+  const first = other.spawn(['dev', '--port', '0', '--data-dir', 'data', '--json'])
+  const line = await printedBy(first, /\n/)
+  const ready = JSON.parse(line) as Record<string, string>
+  assert.deepEqual(Object.keys(ready), ['base_url', 'api_key', 'web_url', 'sandbox', 'database'])
+  assert.match(ready.base_url ?? '', /^http:\/\/127\.0\.0\.1:\d+\/api\/v1$/)
+  const file = join(other.directory, 'data/client.json')
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), {
+    base_url: ready.base_url,
+    api_key: ready.api_key,
+  })
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.ok(existsSync(join(other.directory, '.config/runyard/client.json')))
+  assert.equal((await other.run(['list'])).code, 0)
+
+  const second = await other.run(['dev', '--port', '0', '--data-dir', 'data', '--json'])
+  assert.equal(second.code, 1)
+  assert.equal(second.stdout, '')
+  assert.match(second.stderr, /error: Another runyard process uses the data directory .*--data-dir/)
+  const { port } = new URL(ready.base_url ?? '')
+  const taken = await other.run(['dev', '--port', port, '--data-dir', 'more', '--json'])
+  assert.equal(taken.code, 1)
+  assert.match(taken.stderr, new RegExp(`error: Port ${port} is taken`))
+
+  first.kill('SIGTERM')
+  const ended = await first.ended
+  assert.deepEqual([ended.code, ended.stdout], [0, line])
+  const user_file = join(other.directory, '.config/runyard/client.json')
+  assert.ok(!existsSync(user_file), 'it leads nowhere now')
+})
+
+test('keys are managed beside the running service, and at the database without one', LIMIT, async () => {
+  const first = other.spawn(['dev', '--port', '0', '--data-dir', 'data', '--json'])
+  await printedBy(first, /\n/)
+  const keys = (...args: string[]) => other.run(['keys', ...args, '--data-dir', 'data', '--json'])
+  const create = ['create', '--name', 'ci', '--role', 'viewer']
+  const beside = JSON.parse((await keys(...create)).stdout) as { api_key: string; key_id: string }
+  const as_viewer = { environment: { RUNYARD_API_KEY: beside.api_key } }
+  assert.equal((await other.run(['list'], as_viewer)).code, 0)
+  const listed = (await keys('list')).stdout.trim().split('\n')
+  assert.deepEqual(
+    listed.map((line) => JSON.parse(line).name),
+    ['dev', 'ci'],
+  )
+  assert.match(
+    (await other.run(['keys', 'list', '--data-dir', 'data'])).stdout,
+    /ci +viewer .*(just now|\d+s ago) +active/,
+  )
+  assert.equal((await keys('revoke', beside.key_id)).code, 0)
+  assert.equal((await keys('revoke', beside.key_id)).code, 1)
+  assert.equal((await other.run(['list'], as_viewer)).code, 1)
+
+  first.kill('SIGTERM')
+  await first.ended
+  // At the database itself, one after the other when they come at once.
+  const offline = await Promise.all([keys(...create), keys(...create)])
+  for (const { stdout, stderr } of offline) assert.match(stdout, /"ry_[A-Za-z0-9]{46}"/, stderr)
+})
+
+test("a user's own connection stays, and the next start has the same key", LIMIT, async () => {
+  const user_file = join(other.directory, '.config/runyard/client.json')
+  const first = other.spawn(['dev', '--port', '0', '--data-dir', 'data', '--json'])
+  const ready = JSON.parse(await printedBy(first, /\n/)) as Record<string, string>
+  const second = other.spawn(['dev', '--port', '0', '--data-dir', 'more'])
+  const second_banner = await printedBy(second, /curl [\s\S]*-d /)
+  assert.match(second_banner, /client\.json is of another runyard dev that runs, and was left alone/)
+  assert.equal(JSON.parse(readFileSync(user_file, 'utf8')).base_url, ready.base_url)
+  first.kill('SIGTERM')
+  second.kill('SIGTERM')
+  await Promise.all([first.ended, second.ended])
+
+  const remote = '{"base_url": "https://own.test", "api_key": "own"}'
+  writeFileSync(user_file, remote, { mode: 0o600 })
+  const restarted = other.spawn(['dev', '--port', '0', '--data-dir', 'data'])
+  const banner = await printedBy(restarted, /curl [\s\S]*-d /)
+  assert.match(banner, /\.config\/runyard\/client\.json is not of runyard dev and was left alone/)
+  assert.match(banner, /Database .*a power cut may lose the last writes: PGlite does not fsync/)
+  const file = join(other.directory, 'data/client.json')
+  assert.equal(JSON.parse(readFileSync(file, 'utf8')).api_key, ready.api_key)
+  restarted.kill('SIGINT')
+  assert.equal((await restarted.ended).code, 0)
+  assert.equal(readFileSync(user_file, 'utf8'), remote)
+})

@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { answerSchema, attack, type Sampling, sample, sampleEvents, schemaOf } from './hostile-answers.ts'
+
+/** What the first part of the path asks for. */
+const MODES: Record<string, Sampling> = {
+  tame: {
+    wild: false,
+    fixed: { RunItem: { state: 'SUCCEEDED' }, RunStateEventData: { state: 'SUCCEEDED' } },
+  },
+  wild: { wild: true },
+  blocked: { wild: false, fixed: { RunItem: { state: 'BLOCKED' }, RunStateEventData: { state: 'BLOCKED' } } },
+}
+
+/** A server whose every text is an attack. Its address is followed by the name of a mode, or `refuse-STATUS`. */
+export async function serveHostile(): Promise<{ origin: string; close(): void }> {
+  const server = createServer((request, response) => {
+    const { pathname, origin } = new URL(request.url ?? '', `http://${request.headers.host}`)
+    const [, mode = '', path = ''] = /^\/([\w-]+)\/api\/v1(\/.*)$/.exec(pathname) ?? []
+    const sampling = MODES[mode]
+    request.resume()
+    if (pathname.startsWith('/bytes')) response.end(attack('bytes'))
+    else if (!sampling) refuse(response, Number(mode.split('-')[1] ?? 400))
+    else if (path.endsWith('/events') && request.headers.accept === 'text/event-stream') {
+      sendEvents(response, sampling)
+    } else sendJson(response, 200, answer(request.method ?? '', path, sampling, origin))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const close = (): void => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { origin: `http://127.0.0.1:${port}`, close }
+}
+
+function answer(method: string, path: string, sampling: Sampling, origin: string): unknown {
+  const schema = answerSchema(method, path)
+  if (!schema) throw new Error(`openapi.json has no ${method} ${path}.`)
+  const value = sample(schema, sampling) as { data?: object; page_info?: object }
+  // So that there is an end, and something to download.
+  if (value.page_info) value.page_info = { has_next_page: false }
+  if (path.startsWith('/agent/artifacts/')) value.data = { ...value.data, download_url: `${origin}/bytes` }
+  return value
+}
+
+function refuse(response: ServerResponse, status: number): void {
+  response.setHeader('x-request-id', 'id\u009b31m\u009d52;c;eA==\u009c')
+  response.setHeader('x-should-retry', 'false')
+  const problem = sample(schemaOf('Error'), { wild: true }) as object
+  sendJson(response, status, { ...problem, status, retryable: false })
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, 'Status\u009b31m', { 'content-type': 'application/json' })
+  response.end(JSON.stringify(value))
+}
+
+function sendEvents(response: ServerResponse, sampling: Sampling): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  const send = (name: string, data: unknown): void => {
+    response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+  const delta = sample(schemaOf('MessageDelta'), sampling) as { text: string }
+  // Cut into characters, so that each sequence is cut as well.
+  for (const [offset, text] of [...delta.text].entries()) {
+    send('message.assistant.delta', { run_id: 'r1', ...delta, offset, text })
+  }
+  for (const event of sampleEvents(sampling)) send(String(event.type), event)
+  send('end', { run_id: 'r1', last_sequence: 16 })
+  response.end()
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { safeFileName } from '../src/download.ts'
+import { FORGED } from './hostile-answers.ts'
+import { serveHostile } from './hostile-server.ts'
+
+const LIMIT = { timeout: 120_000 }
+const RUNNER = fileURLToPath(new URL('./run-commands.ts', import.meta.url))
+const FORMATS = ['text', 'json', 'ndjson']
+const COMMANDS = [
+  ['get', 'r1'],
+  ['list'],
+  ['follow', 'r1'],
+  ['follow', 'r1', '--full'],
+  ['follow', 'r1', '--after', '3'],
+  ['run', 'prompt'],
+  ['run', 'prompt', '--detach'],
+  ['message', 'r1', 'text'],
+  ['message', 'r1', 'text', '--wait'],
+  ['interrupt', 'r1'],
+  ['cancel', 'r1'],
+  ['env', 'list'],
+  ['env', 'get', 'e1'],
+  ['env', 'create', 'name'],
+  ['model', 'list'],
+  ['artifacts', 'get', 'u1'],
+  ['artifacts', 'get', 'u1', '--force', '--file', 'other'],
+  ['artifacts', 'get', 'u1', '--file', 'no/folder'],
+]
+/** Text that a person's terminal acts on. Line feeds and tabs are text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+/** Our colours, none of which the attack has, and the erasing of the status line. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is looked for.
+const OWN = /\u001b\[(?:0|1|2|3|22|23|31|32|33|36|39)m|\r\u001b\[2K/g
+
+let server: Awaited<ReturnType<typeof serveHostile>>
+const home = mkdtempSync(join(tmpdir(), 'runyard-hostile-'))
+before(async () => {
+  server = await serveHostile()
+}, LIMIT)
+after(() => {
+  server.close()
+  rmSync(home, { recursive: true })
+})
+
+interface Printed {
+  stdout: string
+  stderr: string
+}
+
+/** In a pipe, or on a terminal of 60 columns, where both outputs are one. */
+async function print(commands: string[][], mode: string, terminal = false): Promise<Printed> {
+  const { PATH } = process.env
+  const env = {
+    PATH,
+    HOME: home,
+    TERM: 'xterm',
+    RUNYARD_BASE_URL: `${server.origin}/${mode}`,
+    RUNYARD_API_KEY: 'ry_x',
+    COMMANDS: JSON.stringify(commands),
+  }
+  const inner = `stty cols 60 2>/dev/null; exec "${process.execPath}" "${RUNNER}" "$COMMANDS"`
+  const argv = terminal ? ['script', '-qefc', inner, '/dev/null'] : ['sh', '-c', inner]
+  const child = spawn(argv[0] ?? '', argv.slice(1), { cwd: home, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const exited = new Promise((resolve) => child.once('close', resolve))
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), exited])
+  return { stdout: stdout.replaceAll('\r\n', '\n'), stderr }
+}
+
+function assertPlain(printed: string, what: string): void {
+  for (const part of printed.split('\n=== ')) {
+    const left = part.replaceAll(OWN, '\n')
+    const at = left.search(CONTROL)
+    assert.equal(
+      at,
+      -1,
+      `${what}: ${JSON.stringify(left.slice(Math.max(0, at - 60), at + 30))} in ${part.split('\n', 1)}`,
+    )
+  }
+}
+
+for (const mode of ['tame', 'wild', 'refuse-400', 'refuse-401', 'refuse-503']) {
+  test(`nothing of a hostile server reaches the terminal but text: ${mode}`, LIMIT, async () => {
+    const commands = FORMATS.flatMap((format) => COMMANDS.map((command) => [...command, '-o', format]))
+    const { stdout, stderr } = await print(commands, mode)
+    assert.equal(stdout.split('=== ended with ').length - 1, commands.length, stderr)
+    assertPlain(stdout, 'stdout')
+    assertPlain(stderr, 'stderr')
+    assert.ok(!stdout.includes('\u001b') && !stderr.includes('\u001b'), 'there are no colours in a pipe')
+    for (const part of stderr.split('\n=== ')) assert.ok(!part.includes(`\n${FORGED}`), part)
+    // What an agent says is free text; elsewhere each line is the command's own.
+    for (const part of stdout.split('\n=== ')) {
+      if (!/^follow|^run prompt -o|--wait/.test(part)) assert.ok(!part.includes(`\n${FORGED}`), part)
+    }
+    assertPlain((await print(COMMANDS, mode, true)).stdout, 'terminal')
+  })
+}
+
+test('JSON says what the server said, however it is written', LIMIT, async () => {
+  const { stdout } = await print([['get', 'r1', '-o', 'ndjson']], 'tame')
+  const run = JSON.parse(stdout.split('\n').find((line) => line.startsWith('{')) ?? '')
+  assert.match(run.title, /RunItem\.title/)
+  assert.ok(['\u001b]52;c;', '\u009b31m', '\u202e', '\u007f'].every((each) => run.title.includes(each)))
+})
+
+test('every text of a run is shown', LIMIT, async () => {
+  const { stdout } = await print([['get', 'r1']], 'tame')
+  for (const field of [
+    'title',
+    'prompt',
+    'agent_config.model_id',
+    'agent_skill.full_path',
+    'creator.display_name',
+  ])
+    assert.ok(stdout.includes(`RunItem.${field}`), `${field} in ${stdout}`)
+})
+
+test('a question of a hostile run is text, too', LIMIT, async () => {
+  const { stdout, stderr } = await print(
+    [
+      ['follow', 'r1'],
+      ['follow', 'r1', '-o', 'json'],
+    ],
+    'blocked',
+  )
+  assertPlain(stdout + stderr, 'pipe')
+  assert.equal(stdout.split('=== ended with 5').length - 1, 2)
+})
+
+test('the name of a download stays in its directory and shows as what it is', () => {
+  const names: Array<[string, string]> = [
+    ['../../etc/passwd', 'passwd'],
+    ['C:\\Windows\\evil.exe', 'evil.exe'],
+    ['/', 'artifact'],
+    ['..', 'artifact'],
+    ['', 'artifact'],
+    ['.bashrc', 'bashrc'],
+    ['-rf', 'rf'],
+    ['~root', '_root'],
+    ['two\nlines.txt', 'two_lines.txt'],
+    ['invoice\u202etxt.exe', 'invoicetxt.exe'],
+    ['a\u001b]52;c;ZXZpbA==\u0007b', 'ab'],
+  ]
+  for (const [name, safe] of names) assert.equal(safeFileName(name), safe)
+  for (const name of ['x'.repeat(500), '漢'.repeat(300), '😀'.repeat(300)]) {
+    const safe = safeFileName(`${name}.txt`)
+    assert.ok(Buffer.byteLength(safe) <= 255 && safe.endsWith('.txt') && safe.isWellFormed(), safe)
+  }
+})
+
+test('a download that is not what it should be leaves nothing, and what it would replace as it was', async () => {
+  const file = join(home, 'kept')
+  writeFileSync(file, 'mine')
+  const get = ['artifacts', 'get', 'u1', '--file', file]
+  const { stdout, stderr } = await print([get, [...get, '--force'], [...get.slice(0, 4), 'new']], 'tame')
+  assert.deepEqual(stdout.match(/ended with \d/g), ['ended with 2', 'ended with 1', 'ended with 1'], stderr)
+  assert.equal(readFileSync(file, 'utf8'), 'mine')
+  assert.deepEqual(
+    readdirSync(home).filter((name) => name.includes('part') || name === 'new'),
+    [],
+  )
+})
+
+test('an artifact printed on a terminal is text', LIMIT, async () => {
+  const { stdout } = await print([['artifacts', 'get', 'u1', '--file', '-']], 'tame', true)
+  assert.match(stdout, /·bytes·/)
+  assertPlain(stdout, 'terminal')
+})

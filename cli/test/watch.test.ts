@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { RunEvent, RunItem } from '@runyard/client'
+import { type Child, Home, printedBy } from './runyard.ts'
+
+const LIMIT = { timeout: 180_000 }
+const home = new Home()
+let dev: Child
+let port = 0
+
+const block = (...commands: string[]): string => `\`\`\`sh\n${commands.join('\n')}\n\`\`\``
+/** Starts the service, or starts it again at the same place. */
+async function startDev(): Promise<void> {
+  dev = home.spawn(['dev', '--port', String(port), '--json'])
+  const { base_url } = JSON.parse(await printedBy(dev, /\n/)) as { base_url: string }
+  port = Number(new URL(base_url).port)
+}
+async function startRun(...commands: string[]): Promise<string> {
+  return (await home.run(['run', '--detach', block(...commands)])).stdout.trim()
+}
+
+before(startDev, LIMIT)
+after(() => home.remove(), LIMIT)
+
+test('a BLOCKED run ends the watching quietly, with its question and 5', LIMIT, async () => {
+  const run_id = await startRun('echo started; sleep 600')
+  const watching = home.spawn(['follow', run_id])
+  await printedBy(watching, /│ started\n/)
+  await home.run(['interrupt', run_id])
+  const { code, stdout, stderr } = await watching.ended
+  assert.match(stdout, /\? Waiting for your answer · worked .*\n {2}Interrupted\. Send a follow-up/)
+  assert.equal(stderr, `Answer it: runyard message ${run_id} "…" --wait\n`)
+  assert.equal(code, 5)
+
+  const json = await home.run(['follow', run_id, '-o', 'json'])
+  assert.deepEqual([json.code, (JSON.parse(json.stdout) as RunItem).state], [5, 'BLOCKED'])
+  const lines = await home.run(['follow', run_id, '-o', 'ndjson'])
+  const events = lines.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as RunEvent)
+  assert.deepEqual([lines.code, events.at(-1)?.type], [5, 'run.state'])
+  // The event that says BLOCKED is not among those after this one.
+  const rest = await home.run(['follow', run_id, '-o', 'ndjson', '--after', String(events.at(-1)?.sequence)])
+  assert.deepEqual([rest.code, rest.stdout], [5, ''])
+
+  const answered = home.spawn(['message', run_id, block('echo again; sleep 600'), '--wait'])
+  await printedBy(answered, /│ again\n/)
+  await home.run(['interrupt', run_id])
+  const again = await answered.ended
+  assert.deepEqual([again.code, again.stderr], [5, `Answer it: runyard message ${run_id} "…" --wait\n`])
+  const last = await home.run(['message', run_id, block('echo done'), '--wait'])
+  assert.deepEqual([last.code, last.stderr], [0, ''])
+})
+
+test('on a terminal the person is asked, answers, and sees the run to its end', LIMIT, async () => {
+  const run_id = await startRun('echo started; sleep 600')
+  const watching = home.spawnOnTerminal(['follow', run_id])
+  await printedBy(watching, /echo started/)
+  await home.run(['interrupt', run_id])
+  await printedBy(watching, /Your answer/)
+  watching.stdin?.write('```sh\recho answered\r```\r\r')
+  const { code, stdout } = await watching.ended
+  assert.match(stdout, /│ answered[\s\S]*✓ Succeeded/)
+  assert.equal(code, 0)
+})
+
+for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+  test(`a server that is gone by ${signal} and comes back costs nothing`, LIMIT, async () => {
+    const run_id = await startRun('echo one; sleep 20; echo two')
+    const formats = ['text', 'ndjson'].map((format) => home.spawn(['follow', run_id, '-o', format]))
+    await Promise.all(formats.map((child) => printedBy(child, /one\\?n?/)))
+    const reconnecting = formats.map((child) => printedBy(child, /^Reconnecting: .*\n/, 'stderr'))
+    dev.kill(signal)
+    await dev.ended
+    await Promise.all(reconnecting)
+    await startDev()
+    const [text, lines] = await Promise.all(formats.map((child) => child.ended))
+    assert.equal(text?.code, 0, text?.stderr)
+    assert.match(text?.stderr ?? '', /^Reconnecting: [^\n]*\nConnected again after [^\n]*\n$/)
+    assert.equal(lines?.code, 0)
+    const log = (await home.run(['follow', run_id, '-o', 'ndjson'])).stdout
+    assert.equal(lines?.stdout, log)
+  })
+}

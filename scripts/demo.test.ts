@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+test('the demo leaves nothing behind for the commands of the person who runs it', {
+  timeout: 280_000,
+}, async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'runyard-demo-home-'))
+  t.after(() => rmSync(home, { recursive: true }))
+  const { PATH } = process.env
+  const child = spawn(process.execPath, [fileURLToPath(new URL('demo.ts', import.meta.url))], {
+    env: { PATH, HOME: home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = new Promise((resolve) => child.once('close', resolve))
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exited])
+  assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, /✓ Done in /)
+  assert.deepEqual(
+    readdirSync(home).filter((name) => name !== '.cache'),
+    [],
+  )
+})

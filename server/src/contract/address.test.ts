@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { EnvironmentConfig } from './environment.ts'
+
+const read = (url: string): string | null => {
+  const parsed = EnvironmentConfig.safeParse({ name: 'x', repositories: [{ url }] })
+  return parsed.success ? (parsed.data.repositories?.[0]?.url ?? '') : null
+}
+
+describe('the address of a repository', () => {
+  for (const url of [
+    'HTTPS://user:pass@example.org/a',
+    'https://user:pass@example.org/a',
+    'https://token@example.org',
+    'hTTps://:pass@example.org/a',
+    'https://@example.org/a',
+    'https://:@example.org/a',
+    'https://a@b@example.org/a',
+    'https://user%3Apass@example.org/a',
+    'https:user:pass@example.org/a',
+    'https:/user:pass@example.org/a',
+    'https:///user:pass@example.org/a',
+    'https:\\\\user:pass@example.org/a',
+    'https:/\\user:pass@example.org/a',
+    'https://example.org\\@evil.example/a',
+    'https://us\ner:pass@example.org/a',
+    'ht\ttps://user:pass@example.org/a',
+    ' https://user:pass@example.org/a',
+    ' https://example.org/a',
+    'https://example.org/a ',
+    'https://example.org/a\u0000',
+    'https://example.org/a\u001b]0;x\u0007',
+    'https://example.org/\u202ea',
+    'https://example.org/a?access_token=secret',
+    'https://example.org/a#secret',
+    'http://example.org/a',
+    'ssh://git@example.org/a',
+    'git@example.org:a',
+    'file:///etc',
+    'ext::sh -c id',
+    'https:example.org/a',
+    'https:/example.org/a',
+    'https://',
+    'https:///a',
+    '//example.org/a',
+    'example.org/a',
+    'https://example.org:99999/a',
+    `https://example.org/${'a'.repeat(2048)}`,
+    '',
+  ]) {
+    test(`is not ${JSON.stringify(url.slice(0, 60))}`, () => assert.equal(read(url), null))
+  }
+
+  for (const [url, kept] of [
+    ['https://example.org/a.git', 'https://example.org/a.git'],
+    ['HTTPS://Example.ORG:443/A', 'https://example.org/A'],
+    ['https://example.org', 'https://example.org/'],
+    ['https://example.org:8443/a/../b', 'https://example.org:8443/b'],
+    ['https://exa%6Dple.org/@team/a', 'https://example.org/@team/a'],
+    ['https://2130706433/a', 'https://127.0.0.1/a'],
+    ['https://bücher.example/a', 'https://xn--bcher-kva.example/a'],
+    ['https://[::1]/a', 'https://[::1]/a'],
+  ] as const) {
+    test(`is kept of ${url} as it is dialled`, () => assert.equal(read(url), kept))
+  }
+
+  test('stays as it is when it is read again', () =>
+    assert.equal(read(read('HTTPS://Example.org') ?? ''), 'https://example.org/'))
+})

@@ -1,0 +1,62 @@
+/** What `serve` and `worker` do about a database that is away, not migrated, or not fit for them. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { type DatabaseState, databaseError, readDatabaseState } from './store/database-state.ts'
+import type { Store } from './store/db.ts'
+
+const LOOK_MS = 2_000
+
+/** The state at the start; throws what waiting cannot change, so that the process ends and says it. */
+export async function readFirstState(store: Store): Promise<DatabaseState> {
+  const state = await readDatabaseState(store)
+  if (state.reason !== null && !state.passing) throw databaseError(state.detail, false)
+  return state
+}
+
+/**
+ * Resolves when the database can be worked on. Says what it waits for, at first and when that changes. Throws what waiting
+ * cannot change, and the signal's reason.
+ */
+export async function waitForDatabase(
+  store: Store,
+  { say, signal }: { say: (missing: string) => void; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const aborted = new Promise<never>((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  aborted.catch(() => {})
+  let said: string | null = null
+  for (;;) {
+    const state = await Promise.race([readFirstState(store), aborted])
+    if (state.reason === null) return
+    if (state.reason !== said) say(state.detail)
+    said = state.reason
+    await Promise.race([wait(LOOK_MS), aborted])
+  }
+}
+
+/** Logs when the database goes away and when it is back, each once. Returns how to stop. */
+export function reportDatabase(store: Store, log: Logger, first: string | null): () => void {
+  let said = first
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+  const look = async (): Promise<void> => {
+    const { reason, detail } = await readDatabaseState(store)
+    if (stopped) return
+    if (reason !== said) {
+      if (reason === null) log.info('The database is there again.')
+      else log.error(detail)
+    }
+    said = reason
+    schedule()
+  }
+  const schedule = (): void => {
+    timer = setTimeout(look, LOOK_MS)
+    timer.unref()
+  }
+  schedule()
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { type DiskUsage, SandboxFault } from './sandbox.ts'
+
+export interface Measuring {
+  /** Directories of this host, on one file system. */
+  directories: readonly string[]
+  /** Processes whose deleted files count as long as they are open. */
+  pids: readonly number[]
+  /** Path of `bwrap`, for who is not root: it lets `du` read what the sandbox closed to its own user (`chmod 000`). */
+  bwrap?: string
+  signal?: AbortSignal
+}
+
+/**
+ * What directories that an agent filled take up, told by programs of the host: `du` walks by descriptors, so it follows no
+ * link, copes with trees deeper than `PATH_MAX` and never holds up this process. Links count once, holes not at all.
+ * What vanishes while it walks is not counted. Throws `SandboxFault` when it cannot be told or the signal cut it short.
+ */
+export async function measureDisk(measuring: Measuring): Promise<DiskUsage> {
+  const bytes = await walk(measuring, '--block-size=1')
+  const files = await walk(measuring, '--inodes')
+  return { bytes: bytes + (await measureDeleted(measuring)), files }
+}
+
+/** In a user namespace of its own the service's user may read all files of its own, and no others. */
+const OWN_FILES =
+  '--unshare-user --uid 0 --gid 0 --cap-add CAP_DAC_READ_SEARCH --dev-bind / / --die-with-parent --'
+
+async function walk({ directories, bwrap, signal }: Measuring, unit: string): Promise<number> {
+  const du = ['du', '--summarize', '--total', '--one-file-system', unit, '--', ...directories]
+  const total =
+    (bwrap && (await readTotal([bwrap, ...OWN_FILES.split(' '), ...du], signal))) ||
+    (await readTotal(du, signal))
+  if (!total) throw new SandboxFault('What the sandbox holds on disk could not be measured')
+  return Number(total)
+}
+
+const readTotal = async (command: string[], signal?: AbortSignal): Promise<string | undefined> =>
+  /^(\d+)\ttotal$/m.exec(await print(command, signal))?.[1]
+
+/** No directory has these files any more, and they take up space until the last process has closed them. */
+async function measureDeleted({ directories, pids, signal }: Measuring): Promise<number> {
+  const places = pids
+    .flatMap((pid) => [`/proc/${pid}/fd/`, `/proc/${pid}/map_files/`])
+    .filter((place) => existsSync(place))
+  const [directory] = directories
+  if (places.length === 0 || directory === undefined) return 0
+  const { dev } = await stat(directory)
+  const options = ['-maxdepth', '1', '-type', 'f', '-links', '0', '-printf', '%D %i %b\n']
+  const printed = await print(['find', '-L', ...places, ...options], signal)
+  // Memory files have no name either; they lie on another device. A file may be open more than once.
+  const lines = new Set(printed.split('\n').filter((line) => line.startsWith(`${dev} `)))
+  return [...lines].reduce((bytes, line) => bytes + Number(line.split(' ')[2]) * 512, 0)
+}
+
+/** What a program prints, however it ends: both complain about files that vanish, and have told the rest. */
+async function print([program = '', ...args]: string[], signal?: AbortSignal): Promise<string> {
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    killSignal: 'SIGKILL',
+    ...(signal ? { signal } : {}),
+  })
+  const failed = new Promise<never>((_, reject) => {
+    child.once('error', (error) => reject(new SandboxFault(`${program}: ${error.message}`, { cause: error })))
+  })
+  return Promise.race([text(child.stdout), failed])
+}

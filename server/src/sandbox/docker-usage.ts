@@ -1,0 +1,57 @@
+import { constants, existsSync } from 'node:fs'
+import { access } from 'node:fs/promises'
+import type Docker from 'dockerode'
+import { measureDisk } from './disk-usage.ts'
+import { collectExec } from './exec-handle.ts'
+import { type DiskUsage, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
+
+/** The engine's directory, where the engine is on this machine. */
+export async function findStorage(docker: Docker): Promise<{ storage?: string }> {
+  const { DockerRootDir: storage } = await docker.info()
+  return typeof storage === 'string' && existsSync(storage) ? { storage } : {}
+}
+
+export interface DockerMeasuring {
+  docker: Docker
+  container: Docker.Container
+  /** Names of the volumes, and where the sandbox has them. */
+  volumes: ReadonlyMap<string, string>
+  exec: (options: ExecOptions) => ExecHandle
+  signal?: AbortSignal
+}
+
+/**
+ * What the volumes hold. A worker that may read them on its own machine (root beside its engine) measures there. For any
+ * other the sandbox's own `du` is asked: an image made for it can lie, and then only the engine's disk is the limit.
+ */
+export async function measureVolumes(measuring: DockerMeasuring): Promise<DiskUsage> {
+  const { docker, container, volumes, signal } = measuring
+  const found = await Promise.all([...volumes.keys()].map((name) => docker.getVolume(name).inspect()))
+  const directories = found.map((volume) => volume.Mountpoint)
+  // Their names are in the paths and come once in the world: a path that is there is not another engine's.
+  const readable = directories.map((path) => access(path, constants.R_OK | constants.X_OK))
+  if ((await Promise.allSettled(readable)).some(({ status }) => status === 'rejected'))
+    return askInside(measuring)
+  return measureDisk({ directories, pids: await listProcesses(container), ...(signal ? { signal } : {}) })
+}
+
+/** Their ids on the engine's machine. */
+async function listProcesses(container: Docker.Container): Promise<number[]> {
+  const { Processes: rows }: { Processes: string[][] } = await container.top({ ps_args: '-eo pid' })
+  return rows.map(([pid]) => Number(pid)).filter(Number.isInteger)
+}
+
+async function askInside({ volumes, exec, signal }: DockerMeasuring): Promise<DiskUsage> {
+  const places = [...volumes.values()].join(' ')
+  const command = `export LC_ALL=C PATH=/usr/bin:/bin
+du -s -x -k -c ${places} 2>/dev/null | tail -n 1
+du -s -x -c --inodes ${places} 2>/dev/null | tail -n 1`
+  const { stdout } = await collectExec(exec({ command, cwd: '/', ...(signal ? { signal } : {}) }))
+  const [kibibytes, files] = stdout
+    .toString()
+    .split('\n')
+    .map((line) => Number(/^(\d+)\s+total$/.exec(line)?.[1]))
+  if (kibibytes === undefined || Number.isNaN(kibibytes))
+    throw new SandboxFault('What the sandbox holds on disk could not be measured')
+  return { bytes: kibibytes * 1024, files: files || 0 }
+}

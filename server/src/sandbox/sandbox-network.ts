@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants, statSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { SandboxFault } from './sandbox.ts'
+
+const TUN = '/dev/net/tun'
+/** What slirp4netns answers names at, inside. */
+export const NAME_SERVER = '10.0.2.3'
+const READY_LIMIT_MS = 10_000
+const MESSAGE_BYTES = 1_000
+
+/** A way out for one network namespace. */
+export interface Uplink {
+  close(): void
+}
+
+/** How sandboxes with open egress get a network of their own: a user-mode TCP/IP stack beside each command. */
+export interface SandboxNetwork {
+  slirp4netns: string
+  setpriv: string
+  /** Only root may open the tunnel device here, so the stack runs as root without capabilities, on an empty file system. */
+  as_root: boolean
+}
+
+/** `null` where the machine cannot: sandboxes with open egress then share its network namespace. */
+export function findSandboxNetwork(host: {
+  slirp4netns: string | null
+  setpriv: string | null
+  root: boolean
+}): SandboxNetwork | null {
+  const { slirp4netns, setpriv, root } = host
+  if (!slirp4netns || (root && !setpriv) || !isUsable(TUN)) return null
+  const for_everybody = (statSync(TUN).mode & 0o006) === 0o006
+  return { slirp4netns, setpriv: setpriv ?? '', as_root: root && !for_everybody }
+}
+
+/**
+ * Connects the network namespace of the process to the machine's network, without the machine's own loopback addresses. `uid`:
+ * the sandbox's user, `null` when it is the service's own. Throws `SandboxFault`.
+ */
+export async function connectNetwork(
+  network: SandboxNetwork,
+  pid: number,
+  uid: number | null,
+): Promise<Uplink> {
+  const identity =
+    uid === null || network.as_root
+      ? []
+      : [network.setpriv, `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--']
+  const [file = '', ...args] = [
+    ...identity,
+    network.slirp4netns,
+    ...['--configure', '--mtu=65520', '--disable-host-loopback'],
+    ...['--enable-sandbox', '--enable-seccomp'],
+    // It ends when the other end of this descriptor is closed, however that happens.
+    ...['--ready-fd=3', '--exit-fd=4', String(pid), 'tap0'],
+  ]
+  // A session of its own: a terminal's Ctrl-C must not take the network away from a command that goes on.
+  const child = spawn(file, args, {
+    detached: true,
+    env: {},
+    cwd: '/',
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+  })
+  const close = () => void child.kill('SIGKILL')
+  const [ready, life] = [child.stdio[3], child.stdio[4]]
+  for (const stream of [ready, life, child.stderr]) stream?.on('error', () => {})
+  let said = ''
+  child.stderr?.on('data', (data: Buffer) => {
+    if (said.length < MESSAGE_BYTES) said += data
+  })
+  const ended = once(child, 'close').then(() => {
+    throw new SandboxFault(`The sandbox got no network: ${said.trim()}`)
+  })
+  ended.catch(() => {})
+  try {
+    if (!(ready instanceof Readable))
+      throw new SandboxFault('slirp4netns was started without its descriptors')
+    await Promise.race([once(ready, 'data', { signal: AbortSignal.timeout(READY_LIMIT_MS) }), ended])
+    return { close }
+  } catch (error) {
+    close()
+    if (error instanceof SandboxFault) throw error
+    throw new SandboxFault('The sandbox got no network in time', { cause: error })
+  }
+}
+
+function isUsable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}

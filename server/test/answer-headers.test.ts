@@ -1,0 +1,244 @@
+/** What every answer is sent with: pages, data, errors, streams, and what never got as far as a route. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { ERRORS } from '../src/contract/error.ts'
+import { type OperationId, ROUTES, type RouteDefinition } from '../src/contract/routes.ts'
+import { exchange, formatRequest, type RawAnswer } from './support/raw-http.ts'
+import { apiOf, shell, startService, type TestService } from './support/service.ts'
+
+const IDLE = { config: { worker_host: 'nobody' } }
+const NOWHERE = '01900000-0000-7000-8000-000000000000'
+
+interface Case {
+  name: string
+  status: number
+  method?: string
+  /** `{run}`, `{busy}`, `{artifact}` and `{environment}` stand for ids of things that are there. */
+  path: string
+  headers?: Record<string, string>
+  body?: string
+  key?: false
+}
+
+const operation = (id: OperationId): RouteDefinition => ROUTES[id]
+/** Of each operation a good request; a new operation without one fails the first test. */
+const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
+  createRun: { body: { prompt: 'x', ...IDLE } },
+  runAgent: { body: { prompt: 'x', ...IDLE } },
+  listRuns: {},
+  getRun: { path: '/agent/runs/{run}' },
+  submitFollowup: { path: '/agent/runs/{busy}/followups', body: { message: 'x' } },
+  cancelRun: { path: '/agent/runs/{cancelled}/cancel', body: {} },
+  interruptRun: { path: '/agent/runs/{busy}/interrupt', body: {} },
+  listEvents: { path: '/agent/runs/{run}/events' },
+  getRunConversation: { path: '/agent/runs/{run}/conversation' },
+  getTranscript: { path: '/agent/runs/{run}/transcript' },
+  getArtifact: { path: '/agent/artifacts/{artifact}' },
+  listModels: {},
+  listEnvironments: {},
+  createEnvironment: { body: { name: 'e' } },
+  getEnvironment: { path: '/agent/environments/{environment}' },
+}
+const ids = Object.keys(ROUTES) as OperationId[]
+const api = (path: string): string => `/api/v1${path}`
+const nowhere = (path: string): string => api(path.replace(/\{\w+\}/g, NOWHERE))
+const json = (body: unknown): Pick<Case, 'body' | 'headers'> =>
+  body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+
+const ANSWERS: Case[] = [
+  ...ids.map((id) => {
+    const { method, path, status } = operation(id)
+    const good = GOOD[id]
+    return { name: id, status, method, path: api(good.path ?? path), ...json(good.body) }
+  }),
+  ...ids.map((id) => {
+    const { method, path } = operation(id)
+    return { name: `${id} without a key`, status: 401, method, path: nowhere(path), key: false as const }
+  }),
+  ...ids
+    .filter((id) => operation(id).params)
+    .map((id) => {
+      const { method, path } = operation(id)
+      return { name: `${id} of nothing`, status: 404, method, path: nowhere(path), ...json(GOOD[id].body) }
+    }),
+  ...ids
+    .filter((id) => operation(id).method === 'POST')
+    .map((id) => {
+      const { path } = operation(id)
+      const headers = { 'content-type': 'application/json' }
+      return {
+        name: `${id} with a broken body`,
+        status: 400,
+        method: 'POST',
+        path: nowhere(path),
+        body: '{',
+        headers,
+      }
+    }),
+  ...[...new Set(ids.map((id) => operation(id).path))].map((path) => ({
+    name: `no TRACE at ${path}`,
+    status: 405,
+    method: 'TRACE',
+    path: nowhere(path),
+  })),
+  {
+    name: 'an event stream',
+    status: 200,
+    path: api('/agent/runs/{run}/events'),
+    headers: { accept: 'text/event-stream' },
+  },
+  { name: 'HEAD of a list', status: 200, method: 'HEAD', path: api('/agent/runs') },
+  { name: 'OPTIONS', status: 405, method: 'OPTIONS', path: api('/agent/runs') },
+  { name: 'the description', status: 200, path: api('/openapi.json'), key: false },
+  { name: 'liveness', status: 200, path: '/healthz', key: false },
+  { name: 'readiness', status: 200, path: '/readyz', key: false },
+  { name: 'an unknown path', status: 404, path: '/nothing', key: false },
+  { name: 'an unknown operation', status: 404, path: api('/nothing') },
+  { name: 'an unknown method there', status: 404, method: 'DELETE', path: '/nothing', key: false },
+  { name: 'the root', status: 302, path: '/', key: false },
+  { name: 'an unsigned download', status: 404, path: `/downloads/artifacts/${NOWHERE}`, key: false },
+  {
+    name: 'an unsigned transcript',
+    status: 404,
+    path: `/downloads/transcripts/${NOWHERE}.jsonl`,
+    key: false,
+  },
+  { name: 'a session without access', status: 401, path: `/sessions/${NOWHERE}/run`, key: false },
+  { name: 'its events', status: 401, path: `/sessions/${NOWHERE}/events`, key: false },
+  { name: 'a session that is not opened', status: 403, method: 'POST', path: `/sessions/${NOWHERE}/access` },
+  { name: 'a missing file of the pages', status: 404, path: '/assets/no.js', key: false },
+  { name: 'a path that cannot be decoded', status: 400, path: '/%zz', key: false },
+  { name: 'a part of a path that is too long', status: 414, path: api(`/agent/runs/${'x'.repeat(2000)}`) },
+  {
+    name: 'a stranger’s Host',
+    status: 400,
+    path: '/docs',
+    headers: { host: 'elsewhere.example' },
+    key: false,
+  },
+  {
+    name: 'a body that is no JSON',
+    status: 415,
+    method: 'POST',
+    path: api('/agent/runs'),
+    headers: { 'content-type': 'text/plain' },
+    body: 'x',
+  },
+]
+
+const PAGES: Case[] = [
+  '/docs',
+  '/docs/api',
+  '/docs/errors',
+  ...Object.keys(ERRORS).map((code) => `/docs/errors/${code}`),
+  '/sessions/{run}',
+  `/sessions/${NOWHERE}`,
+].map((path) => ({ name: path, status: 200, path, key: false }))
+const MISSING_PAGES: Case[] = ['/docs/errors/no-such-code', '/sessions/x'].map((path) => ({
+  name: path,
+  status: 404,
+  path,
+  key: false,
+}))
+const FILES: Case[] = [
+  '/assets/theme.css',
+  '/assets/mark.svg',
+  '/assets/session/session.js',
+  '/assets/swagger-ui/swagger-ui.css',
+].map((path) => ({ name: path, status: 200, path, key: false }))
+
+const UNPARSABLE: Array<[string, number, string]> = [
+  ['garbage', 400, '\x00 garbage\r\n\r\n'],
+  ['a header without a colon', 400, 'GET / HTTP/1.1\r\nHost: localhost\r\nnonsense\r\n\r\n'],
+  [
+    'headers that are too large',
+    431,
+    `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,
+  ],
+]
+
+describe('the headers of', () => {
+  let service: TestService
+  const words: Record<string, string> = {}
+
+  before(async () => {
+    service = await startService()
+    const made = apiOf(service)
+    const run_id = await made.create({ prompt: shell('echo x > artifacts/x') })
+    words.run = run_id
+    const busy = await made.create({ prompt: shell('sleep 600') })
+    words.busy = busy
+    words.cancelled = await made.create({ prompt: 'x', ...IDLE })
+    words.environment = (await made.json<{ uid: string }>('POST', '/agent/environments', { name: 'e' })).uid
+    const [artifact] = (await made.ended(run_id)).artifacts
+    words.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
+    await made.until(busy, (run) => run.state === 'INPROGRESS')
+  })
+  after(() => service?.stop())
+
+  const ask = async ({ method = 'GET', path, headers = {}, body, key }: Case): Promise<RawAnswer> => {
+    const answer = await exchange(
+      service.base_url,
+      formatRequest({
+        method,
+        path: path.replace(/\{(\w+)\}/g, (whole, word: string) => words[word] ?? whole),
+        headers: [
+          ...(key === false ? [] : [['Authorization', `Bearer ${service.api_key}`] as const]),
+          ...Object.entries(headers),
+        ],
+        ...(body === undefined ? {} : { body }),
+      }),
+    )
+    assert(answer, 'There was no answer.')
+    return answer
+  }
+
+  /** Nothing may be kept by a proxy or a browser, taken for another type, framed, or say where the reader came from. */
+  function assertPrivate({ headers }: RawAnswer): void {
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.equal(headers.get('referrer-policy'), 'no-referrer')
+    assert.equal(headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'")
+    assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
+  }
+
+  describe('data and errors', () => {
+    for (const asked of ANSWERS) {
+      test(`${asked.name}: ${asked.status}`, async () => {
+        const answer = await ask(asked)
+        assert.equal(answer.status, asked.status, answer.body)
+        assertPrivate(answer)
+      })
+    }
+  })
+
+  describe('what is no request', () => {
+    for (const [name, status, bytes] of UNPARSABLE) {
+      test(name, async () => {
+        const answer = await exchange(service.base_url, Buffer.from(bytes, 'latin1'))
+        assert(answer)
+        assert.equal(answer.status, status)
+        assertPrivate(answer)
+      })
+    }
+  })
+
+  describe('pages and their files', () => {
+    for (const asked of [...PAGES, ...MISSING_PAGES, ...FILES]) {
+      test(`${asked.name}: ${asked.status}`, async () => {
+        const { status, headers } = await ask(asked)
+        assert.equal(status, asked.status)
+        // They hold no data, so they may be kept, and are asked for again each time.
+        assert.equal(headers.get('cache-control'), 'no-cache')
+        assert.equal(headers.get('x-content-type-options'), 'nosniff')
+        assert.equal(headers.get('referrer-policy'), 'no-referrer')
+        assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin')
+        assert.equal(headers.get('cross-origin-resource-policy'), 'same-origin')
+        const policy = headers.get('content-security-policy') ?? ''
+        assert.match(policy, /^default-src 'none'; /)
+        assert.match(policy, /frame-ancestors 'none'/)
+        assert.doesNotMatch(policy, /unsafe|\*/)
+      })
+    }
+  })
+})

@@ -1,0 +1,178 @@
+/** To those who may not see a run, it and a run that never was are the same, byte for byte. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type OperationId, ROUTES, type RouteDefinition } from '../src/contract/routes.ts'
+import { exchange, formatRequest } from './support/raw-http.ts'
+import { seedKeys } from './support/seed-keys.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+
+const NOWHERE = '01980000-0000-7000-8000-00000000000'
+/** As long as what they stand for: lengths must not differ either. */
+const UNKNOWN: Record<string, string> = {
+  run: `${NOWHERE}1`,
+  artifact: `${NOWHERE}2`,
+  conversation: `${NOWHERE}3`,
+}
+
+interface Asked {
+  name: string
+  method: string
+  /** `{run}`, `{artifact}`, `{conversation}`: first what is hidden, then what never was. */
+  path: string
+  body?: string
+  headers?: ReadonlyArray<readonly [string, string]>
+  key?: false
+}
+
+const BODIES: Partial<Record<OperationId, unknown>> = {
+  submitFollowup: { message: 'x', attachments: [{ file_name: 'a', mime_type: 'text/plain', data: 'eA==' }] },
+  cancelRun: {},
+  interruptRun: {},
+}
+const operations = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(([, { path }]) =>
+  /\{(run_id|artifact_uid)\}/.test(path),
+)
+const pathOf = ({ path }: RouteDefinition): string =>
+  `/api/v1${path.replace('{run_id}', '{run}').replace('{artifact_uid}', '{artifact}')}`
+
+const ASKED: Asked[] = [
+  ...operations.map(([name, route]) => ({
+    name,
+    method: route.method,
+    path: pathOf(route),
+    ...(route.body ? { body: JSON.stringify(BODIES[name]) } : {}),
+  })),
+  ...operations
+    .filter(([, route]) => route.method === 'GET')
+    .map(([name, route]) => ({ name: `HEAD of ${name}`, method: 'HEAD', path: pathOf(route) })),
+  ...operations
+    .filter(([, route]) => route.method === 'POST')
+    .flatMap(([name, route]) => [
+      {
+        name: `${name} with an Idempotency-Key`,
+        method: 'POST',
+        path: pathOf(route),
+        body: JSON.stringify(BODIES[name]),
+        headers: [['Idempotency-Key', 'the same']] as const,
+      },
+      { name: `${name} with a wrong body`, method: 'POST', path: pathOf(route), body: '[1]' },
+      { name: `${name} with an empty body`, method: 'POST', path: pathOf(route), body: '{}' },
+    ]),
+  {
+    name: 'a stream of events',
+    method: 'GET',
+    path: '/api/v1/agent/runs/{run}/events',
+    headers: [['Accept', 'text/event-stream']],
+  },
+  {
+    name: 'a child of it',
+    method: 'POST',
+    path: '/api/v1/agent/runs',
+    body: '{"prompt":"x","parent_run_id":"{run}"}',
+  },
+  {
+    name: 'its conversation',
+    method: 'POST',
+    path: '/api/v1/agent/runs',
+    body: '{"prompt":"x","conversation_id":"{conversation}"}',
+  },
+  { name: 'its descendants', method: 'GET', path: '/api/v1/agent/runs?ancestor_run_id={run}' },
+  { name: 'its page', method: 'GET', path: '/sessions/{run}', key: false },
+  { name: 'its page with a key', method: 'GET', path: '/sessions/{run}' },
+  { name: 'HEAD of its page', method: 'HEAD', path: '/sessions/{run}', key: false },
+  { name: 'its page’s data', method: 'GET', path: '/sessions/{run}/run', key: false },
+  { name: 'its page’s events', method: 'GET', path: '/sessions/{run}/events', key: false },
+  {
+    name: 'its page’s data with a bad cookie',
+    method: 'GET',
+    path: '/sessions/{run}/run',
+    key: false,
+    headers: [['Cookie', `runyard_session=9999999999.${'A'.repeat(43)}`]],
+  },
+  ...[true, false].map((with_key) => ({
+    name: `opening its page ${with_key ? 'with a key' : 'with a forged link'}`,
+    method: 'POST',
+    path: '/sessions/{run}/access',
+    body: JSON.stringify(with_key ? {} : { token: `9999999999.${'A'.repeat(43)}` }),
+    headers: [['Origin', '{origin}']] as const,
+    ...(with_key ? {} : { key: false as const }),
+  })),
+  {
+    name: 'a forged download',
+    method: 'GET',
+    path: `/downloads/artifacts/{artifact}?expires=9999999999&signature=${'A'.repeat(43)}`,
+    key: false,
+  },
+  {
+    name: 'a forged transcript',
+    method: 'GET',
+    path: `/downloads/transcripts/{run}.jsonl?expires=9999999999&signature=${'A'.repeat(43)}`,
+    key: false,
+  },
+  {
+    name: 'a redirect of its session',
+    method: 'GET',
+    path: '/api/v1/agent/sessions/{run}/redirect',
+    key: false,
+  },
+]
+
+describe('a personal run of somebody else', () => {
+  let service: TestService
+  const hidden: Record<string, string> = {}
+  let keys: Record<'owner' | 'member' | 'viewer' | 'admin', string>
+
+  before(async () => {
+    const data_dir = temporaryDirectory('existence')
+    keys = await seedKeys(data_dir, {
+      owner: { role: 'member' },
+      member: { role: 'member' },
+      viewer: { role: 'viewer' },
+      admin: { role: 'admin' },
+    })
+    service = await startService({ data_dir })
+    const owner = apiOf({ ...service, api_key: keys.owner })
+    const run = await owner.ended(await owner.create({ prompt: shell('echo x > artifacts/x'), team: false }))
+    hidden.run = run.run_id
+    const [artifact] = run.artifacts
+    hidden.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
+    hidden.conversation = run.conversation_id ?? ''
+  })
+  after(() => service?.stop())
+
+  async function ask(asked: Asked, ids: Record<string, string>, key: string): Promise<string> {
+    const fill = (text: string): string =>
+      text
+        .replace('{origin}', new URL(service.base_url).origin)
+        .replace(/\{(run|artifact|conversation)\}/g, (_, word: string) => ids[word] ?? '')
+    const answer = await exchange(
+      service.base_url,
+      formatRequest({
+        method: asked.method,
+        path: fill(asked.path),
+        headers: [
+          ...(asked.key === false ? [] : [['Authorization', `Bearer ${key}`] as const]),
+          ...(asked.body === undefined ? [] : [['Content-Type', 'application/json'] as const]),
+          ...(asked.headers ?? []).map(([name, value]) => [name, fill(value)] as const),
+        ],
+        ...(asked.body === undefined ? {} : { body: fill(asked.body) }),
+      }),
+    )
+    assert(answer, 'There was no answer.')
+    const request_id = answer.headers.get('x-request-id') ?? 'no request id'
+    const text = JSON.stringify([answer.status, [...answer.headers], answer.body])
+      .replaceAll(request_id, 'REQUEST')
+      .replace(/"date","[^"]*"/, '"date"')
+    // The path that was asked for is said again.
+    return Object.entries(ids).reduce((all, [word, id]) => all.replaceAll(id, `{${word}}`), text)
+  }
+
+  for (const asked of ASKED) {
+    test(asked.name, async () => {
+      for (const role of ['member', 'viewer', 'admin'] as const) {
+        const unknown = await ask(asked, UNKNOWN, keys[role])
+        assert.equal(await ask(asked, hidden, keys[role]), unknown, `as ${role}`)
+      }
+    })
+  }
+})

@@ -1,0 +1,66 @@
+/** A service that is told to stop by a signal which its sandboxes get as well: the work goes on after the next start. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findTree } from '../src/sandbox/process-tree.ts'
+import { until } from './support/cluster.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { assertWhole, findProcesses, printed } from './support/traces.ts'
+
+const waysToStop: Record<string, (service: TestService) => Promise<void>> = {
+  'Ctrl-C in its terminal': (service) => signalAll(service, [-service.pid], 'SIGINT'),
+  'SIGTERM to its process group': (service) => signalAll(service, [-service.pid], 'SIGTERM'),
+  // As systemd does by default; the service first.
+  'SIGTERM to each of its processes': (service) =>
+    signalAll(
+      service,
+      findTree((pid) => pid === service.pid),
+      'SIGTERM',
+    ),
+  'SIGTERM to its processes, sandboxes first': (service) =>
+    signalAll(service, findTree((pid) => pid === service.pid).reverse(), 'SIGTERM'),
+}
+
+async function signalAll(service: TestService, pids: number[], signal: NodeJS.Signals): Promise<void> {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It ended of the signal to another one.
+    }
+  }
+  await service.exited
+}
+
+for (const [name, stop] of Object.entries(waysToStop)) {
+  test(`${name}: a command and a setup command at work are interrupted, and their runs go on`, async () => {
+    const data_dir = temporaryDirectory('data')
+    const start = () => startService({ data_dir, group: true, env: { RUNYARD_GRACE_SECONDS: '1' } })
+    const first = await start()
+    const marker = `700${Date.now()}`
+    const waiting = `if [ -e waited ]; then echo passed; else touch waited; sleep ${marker}; fi`
+    const { uid } = await apiOf(first).json<{ uid: string }>('POST', '/agent/environments', {
+      name: 'slow',
+      setup_commands: [`sleep ${marker}`],
+    })
+    const worked = await apiOf(first).create({ prompt: [waiting, 'echo done'].map(shell).join('\n') })
+    const prepared = await apiOf(first).create({ prompt: '…', config: { environment_id: uid } })
+    await until('both commands', () => findProcesses(marker).length >= 2)
+
+    await stop(first)
+    assert.deepEqual(findProcesses(marker), [])
+
+    const second = await start()
+    const api = apiOf(second)
+    const run = await api.ended(worked)
+    const events = await api.events(worked)
+    assertWhole(events)
+    assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2])
+    assert.equal(printed(events), 'passed\ndone\n')
+    // The setup begins anew, in a fresh workspace.
+    await until('the setup to wait again', () => findProcesses(marker).length > 0)
+    const { state, attempt } = await api.get(prepared)
+    assert.deepEqual([state, attempt], ['CLAIMED', 2])
+    await api.json('POST', `/agent/runs/${prepared}/cancel`)
+    await second.stop()
+  })
+}

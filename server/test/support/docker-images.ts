@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { TEST_IMAGE } from './sandbox-backends.ts'
+
+const docker = (args: string[], input?: string): string =>
+  execFileSync('docker', args, {
+    encoding: 'utf8',
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...(input ? { input } : {}),
+  })
+
+/** The test image changed by a script run as root in it, and by Dockerfile instructions; its name. */
+export function makeImage(script: string, changes: string[] = []): string {
+  const name = `runyard-hostile:${randomUUID()}`
+  const container = `runyard-hostile-${randomUUID()}`
+  docker(['run', '--name', container, '--network', 'none', '-i', TEST_IMAGE, 'perl', '-e', PERL, script])
+  docker(['commit', ...changes.flatMap((change) => ['--change', change]), container, name])
+  docker(['rm', container])
+  return name
+}
+
+/** What the run's sandbox, kept for follow-ups, has left on the engine. */
+export function removeSandbox(run_id: string): void {
+  const filter = ['--quiet', '--filter', `label=runyard.run_id=${run_id}`]
+  const remove = (ids: string, ...command: string[]) => {
+    const list = ids.split('\n').filter(Boolean)
+    if (list.length > 0) docker([...command, ...list])
+  }
+  remove(docker(['ps', '--all', ...filter]), 'rm', '--force')
+  remove(docker(['volume', 'ls', ...filter]), 'volume', 'rm')
+}
+
+/** The script may replace the shell that runs it. */
+const PERL = 'exec "/bin/bash", "-ec", $ARGV[0]'
+
+export function removeImage(name: string): void {
+  docker(['rmi', '--force', name])
+}

@@ -4,20 +4,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pino, { type Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
-import { isUnserved, type Keys, reachKeys, serveKeys } from './control.ts'
-import { closeTree, DataDirInUse, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
+import type { Keys } from './control.ts'
+import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
 import { readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
+import { keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
-import {
-  createPrincipalWithKey,
-  findActor,
-  type KeyListing,
-  listKeys,
-  type Role,
-  revokeKey,
-} from './store/api-keys.ts'
+import { createPrincipalWithKey, findActor, type KeyListing, type Role } from './store/api-keys.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
-import { type Db, openPglite, openPostgres, type Store } from './store/db.ts'
+import { openPglite, openPostgres, type Store } from './store/db.ts'
 import { loseAllWorkers } from './store/leases.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
@@ -60,8 +54,6 @@ export interface DevService {
 
 const CLOSE_MS = 2_000
 type Closer = () => Promise<void> | void
-/** A process that holds the data directory may be starting, or be a command that ends soon. */
-const KEYS_WAIT_MS = 10_000
 
 function configure(options: RoleOptions): Config {
   // Before anything is written: nothing the service makes is for other users of the machine.
@@ -102,7 +94,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     const store = await openEmbedded(config)
     closers.unshift(() => store.close())
     await migrate(store.db)
-    closers.unshift(await offerKeys(config, store, log))
+    closers.unshift(await offerKeys(config.data_dir, store, log))
     // The lock proves that no other process lives.
     await loseAllWorkers(store.db)
     const watch = new Watch(store)
@@ -227,38 +219,12 @@ export const readKeys = (options: RoleOptions = {}): Promise<KeyListing[]> =>
 export const revoke = (options: RoleOptions & { key_id: string }): Promise<boolean> =>
   withKeys(options, (keys) => keys.revoke(options.key_id))
 
-const keysOf = (db: Db): Keys => ({
-  create: ({ name, role }) => createPrincipalWithKey(db, { name, role }),
-  list: () => listKeys(db),
-  revoke: (key_id) => revokeKey(db, key_id),
-})
-
-/** Keys at the database, or through the process that has it open. */
-async function withKeys<T>(options: RoleOptions, use: (keys: Keys) => Promise<T>): Promise<T> {
-  for (const deadline = Date.now() + KEYS_WAIT_MS; ; await wait(100)) {
-    try {
-      return await withMigratedStore(options, (store) => use(keysOf(store.db)))
-    } catch (error) {
-      if (!(error instanceof DataDirInUse)) throw error
-      try {
-        return await use(reachKeys(configure(options).data_dir))
-      } catch (unreached) {
-        if (!isUnserved(unreached)) throw unreached
-        if (Date.now() > deadline) throw error
-      }
-    }
-  }
-}
-
-/** Without its socket, which some file systems do not have, the service is as good; `runyard keys` then says who is in the way. */
-async function offerKeys({ data_dir }: Config, store: Store, log: Logger): Promise<() => Promise<void>> {
-  try {
-    return await serveKeys(data_dir, keysOf(store.db))
-  } catch (error) {
-    log.warn({ err: error }, '`runyard keys` will not work while this runs.')
-    return async () => {}
-  }
-}
+const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T>): Promise<T> =>
+  useKeys(
+    configure(options).data_dir,
+    () => withMigratedStore(options, (store) => use(keysOf(store.db))),
+    use,
+  )
 
 /** The database of a one-off command: DATABASE_URL, else the embedded one when nobody uses it. */
 async function withStore<T>(options: RoleOptions, use: (store: Store) => Promise<T>): Promise<T> {

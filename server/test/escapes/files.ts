@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { makeOwnedArchive } from '../../src/sandbox/docker-archive.ts'
+import { makeArchive } from '../../src/sandbox/docker-archive.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Context } from './context.ts'
 import { broken, brokenBy, held, type Probe, type Verdict } from './probe.ts'
@@ -497,8 +497,8 @@ done; done; echo tried`,
       for (const archive of archives) await sandbox.importTar(Readable.from([archive])).catch(() => {})
       // A link first, then a file through it.
       await context.run(`ln -sfn ${directory} link`, { sandbox })
-      await sandbox.importTar(Readable.from([makeOwnedArchive({ 'link/new': 'planted' })])).catch(() => {})
-      await sandbox.importTar(Readable.from([makeOwnedArchive({ new: 'planted' })]), 'link').catch(() => {})
+      await sandbox.importTar(Readable.from([makeArchive({ 'link/new': 'planted' })])).catch(() => {})
+      await sandbox.importTar(Readable.from([makeArchive({ new: 'planted' })]), 'link').catch(() => {})
       return existsSync(join(directory, 'new'))
         ? broken('a file was planted on the host')
         : held('nothing left the sandbox')

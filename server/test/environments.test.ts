@@ -35,7 +35,7 @@ describe('an environment', { concurrency: 4 }, () => {
       ...config,
     })
     const run_id = await api.create({ prompt: shell(command), config: { environment_id: uid } })
-    const run = await api.ended(run_id)
+    const run = await api.ended(run_id, 120)
     const events = await api.events(run_id)
     assertWhole(events)
     const environment = await api.json<{ setup_failed: boolean }>('GET', `/agent/environments/${uid}`)
@@ -193,6 +193,9 @@ describe('an environment', { concurrency: 4 }, () => {
       { url: 'file:///etc' },
       { url: 'ssh://git@example.org/a' },
       { url: 'https://user:secret@example.org/a' },
+      { url: 'HTTPS://user:secret@example.org/a' },
+      { url: 'https:\\\\user:secret@example.org/a' },
+      { url: 'https://example.org/a?token=secret' },
       { url: 'https://example.org/a', directory: '../a' },
       { url: 'https://example.org/a', directory: '-a' },
       { local_path: 'a', ref: '-a' },
@@ -205,6 +208,11 @@ describe('an environment', { concurrency: 4 }, () => {
       assert.equal(answer.status, 400, JSON.stringify(repository))
       await answer.body?.cancel()
     }
+    const { config } = await api.json<{ config: EnvironmentConfig }>('POST', '/agent/environments', {
+      name: 'good',
+      repositories: [{ url: 'HTTPS://EXAMPLE.org:443/x/../a' }],
+    })
+    assert.equal(config.repositories?.[0]?.url, 'https://example.org/a')
   })
 
   test('runs its setup commands in order, in the workspace, as a build server would', async () => {

@@ -5,9 +5,9 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { temporaryDirectory } from './service.ts'
 
-/** Git as the tests' own user, untouched by that user's settings. */
+/** Git as the tests' own user, untouched by that user's settings, whoever owns the repository. */
 export function git(directory: string, ...args: string[]): string {
-  const output = execFileSync('git', ['-C', directory, ...args], {
+  const output = execFileSync('git', ['-c', 'safe.directory=*', '-C', directory, ...args], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

@@ -43,7 +43,7 @@ export function addDevCommand(program: Command): void {
       const data_dir = options.dataDir === undefined ? readConfig().data_dir : resolve(options.dataDir)
       const known_key = readStoredKey(data_dir)
       const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
-      if (!options.json) output.note('Starting. The first start makes a database, which takes a few seconds.')
+      if (!options.json) output.note('Starting. The first start takes a few seconds.')
       await runRole(
         async () => {
           const service = await startDev({

@@ -14,6 +14,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from './tool-block.ts'
+import { hang } from './wrap.ts'
 
 type DataOf<T extends RunEvent['type']> = Extract<RunEvent, { type: T }>['data']
 type Kind = 'text' | 'tool' | 'step' | 'user'
@@ -84,10 +85,10 @@ export class RunView {
         // Its messages and calls begin anew.
         this.#open.clear()
         this.#tools.clear()
-        this.#block('step', noteOf(event, this.#output))
+        this.#note(noteOf(event, this.#output))
         break
       default:
-        this.#block('step', noteOf(event, this.#output))
+        this.#note(noteOf(event, this.#output))
     }
   }
 
@@ -99,6 +100,7 @@ export class RunView {
   }
 
   resume(): void {
+    if (this.#is_paused) this.#output.write('\n')
     this.#is_paused = false
     this.#status.resume()
   }
@@ -111,7 +113,7 @@ export class RunView {
 
   /** A line about the watching, not of the run. */
   note(text: string): void {
-    if (!this.#is_paused) this.#block('step', text)
+    if (!this.#is_paused) this.#note(text)
   }
 
   /** The last words about the run, after a blank line. */
@@ -155,7 +157,7 @@ export class RunView {
     const quoted = shown.map((line, at) =>
       `${at === 0 ? colors.cyan('›') : ' '} ${colors.bold(line)}`.trimEnd(),
     )
-    if (author) quoted[0] += this.#dim(`  ${oneLine(author)}`)
+    if (author) quoted[0] += this.#dim(`  (${oneLine(author)})`)
     this.#block('user', quoted.join('\n'))
   }
 
@@ -209,7 +211,7 @@ export class RunView {
     }
     const time = duration_ms === undefined ? '' : formatDuration(duration_ms)
     if (status === 'finished') {
-      this.#block('step', `${colors.green('✓')} ${what}  ${this.#dim(time)}`.trimEnd())
+      this.#note(`${colors.green('✓')} ${what}  ${this.#dim(time)}`.trimEnd())
       return
     }
     const code = typeof exit_code === 'number' ? `exit code ${exit_code}` : 'failed'
@@ -264,6 +266,10 @@ export class RunView {
     if (!text) return
     this.#begin(kind, apart)
     this.#print([text])
+  }
+
+  #note(text: string): void {
+    this.#block('step', hang(text, 2, this.#output.columns()))
   }
 
   #begin(kind: Kind, apart = true): void {

@@ -16,7 +16,6 @@ import { Outage } from './outage.ts'
 import { describeEnd } from './run-text.ts'
 import { RunView } from './run-view.ts'
 import type { Session } from './session.ts'
-import { hang } from './wrap.ts'
 
 /** How long a connection may take to answer: a server behind a proxy that went silent is one that is away. */
 const ANSWER_MS = 15_000
@@ -167,11 +166,11 @@ class RunWatch {
     // The question may be an older one, answered since.
     if (run === 'interrupted' || run.state !== 'BLOCKED') return run === 'interrupted' ? run : 'watch'
     if (!this.#canAsk) return 'leave'
-    const { colors, columns } = this.#session.output
+    const { colors } = this.#session.output
     const question = run.status_message?.message ?? 'The agent waits for your answer.'
-    this.#view?.note(`${colors.yellow('?')} ${hang(question, 2, columns())}`)
+    this.#view?.note(`${colors.yellow('?')} ${question}`)
     this.#view?.pause()
-    const reply = await askText('Your answer', 'Enter twice sends it; empty: later')
+    const reply = await askText('Your answer', 'Enter twice sends it. Leave it empty to answer later.')
     this.#view?.resume()
     if (reply === null) return 'leave'
     const idempotencyKey = randomUUID()

@@ -258,7 +258,7 @@ async function runEnded(context: Context): Promise<Verdict> {
   const name = uniqueName()
   context.after(() => killLiving(name))
   const run_id = await service.admin.create({
-    prompt: `\`\`\`sh\nperl - ${name} return ${TRICKS.join(' ')} <<'LINGER'\n${program('linger.pl')}\nLINGER\n\`\`\``,
+    prompt: `\`\`\`sh\nperl - ${name} return <<'LINGER'\n${program('linger.pl')}\nLINGER\n\`\`\``,
   })
   await service.admin.ended(run_id)
   return requireGone(context, name, 'the end')

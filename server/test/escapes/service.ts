@@ -5,7 +5,7 @@ import { shell } from '../support/service.ts'
 import type { AttackedService, Victim } from './attacked-service.ts'
 import type { Context } from './context.ts'
 import { broken, brokenBy, held, type Probe, type Verdict } from './probe.ts'
-import { longestStall } from './stall.ts'
+import { longestStall, ONE_BY_ONE } from './stall.ts'
 
 const SANDBOXED = ['bubblewrap-root', 'bubblewrap-user', 'docker', 'open'] as const
 /** What does not depend on the sandbox is asked once. */
@@ -130,12 +130,9 @@ const BOMBS: Array<[name: string, text: string]> = [
   ['mebibyte-quote', `${'>'.repeat(1_000_000)} x`],
   ['mebibyte-fences', '```\n'.repeat(250_000)],
 ]
-/** Slow enough that each byte is read by itself. */
-const ONE_BY_ONE = `perl -e 'for (1 .. 600_000) { syswrite STDOUT, "x"; for my $pause (1 .. 150) {} }'`
-
 /** What the attacker's commands print. */
 const OUTPUTS: Array<[name: string, tries: string, command: string]> = [
-  ['one-byte-writes', 'prints 600,000 bytes one by one', ONE_BY_ONE],
+  ['one-byte-writes', 'prints 420,000 bytes one by one', ONE_BY_ONE],
   ['line-without-end', 'prints 64 MB without a newline', `perl -e 'print "x" x (1 << 20) for 1 .. 64'`],
   [
     'escape-sequences',
@@ -532,7 +529,6 @@ export const SERVICE: Probe[] = [
     ([name, tries, command]): Probe => ({
       id: `service.output-${name}`,
       tries: `stops the service by a command that ${tries}`,
-      ...(name === 'one-byte-writes' ? { short: true } : {}),
       on: SANDBOXED,
       shut: NO_DOOR,
       run: (context) => runBomb(context, { prompt: shell(command) }),

@@ -28,3 +28,6 @@ export function longestStall(origin: string): { judge(): Promise<Verdict> } {
     },
   }
 }
+
+/** Prints byte after byte, each when the one before has been read, so that each is a piece of its own. */
+export const ONE_BY_ONE = `perl -e 'my $left = pack "i", 0; for (1 .. 420_000) { syswrite STDOUT, "x"; do { ioctl STDOUT, 0x541B, $left } while unpack "i", $left }'`

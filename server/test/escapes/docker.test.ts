@@ -1,0 +1,3 @@
+import { testEscapes } from './escapes.ts'
+
+await testEscapes('docker')

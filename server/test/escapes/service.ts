@@ -1,0 +1,816 @@
+import { createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { exchange, formatRequest } from '../support/raw-http.ts'
+import { shell } from '../support/service.ts'
+import { printed } from '../support/traces.ts'
+import type { AttackedService, Victim } from './attacked-service.ts'
+import type { Context } from './context.ts'
+import { broken, brokenBy, held, type Probe, type Verdict } from './probe.ts'
+import { longestStall, ONE_BY_ONE } from './stall.ts'
+
+const SANDBOXED = ['bubblewrap-root', 'bubblewrap-user', 'docker', 'open'] as const
+/** What does not depend on the sandbox is asked once. */
+const ONCE = ['bubblewrap-root', 'open'] as const
+const NOWHERE = '01900000-0000-7000-8000-000000000000'
+const NO_DOOR = 'the owner of the service has no way around it either'
+
+/** Broken when an answer shows the victim's words or, where `ids` are given, its ids. */
+async function requireHidden(answers: Response[], victim: Victim, ids: string[] = []): Promise<Verdict> {
+  const seen: string[] = []
+  for (const answer of answers) {
+    const text = await readSome(answer)
+    const found = [victim.canary, ...ids].filter((word) => text.includes(word))
+    if (found.length > 0) seen.push(`${answer.status} with ${found}`)
+    if (answer.status === 302 && answer.headers.get('location')) {
+      const download = await (await fetch(answer.headers.get('location') ?? '')).text()
+      if (download.includes(victim.canary)) seen.push('a link to its words')
+    }
+  }
+  return brokenBy(seen, answers.map(({ status }) => status).join())
+}
+
+/** The beginning of an answer: a stream has no end. */
+async function readSome(answer: Response): Promise<string> {
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer.text()
+  let text = ''
+  for await (const chunk of answer.body ?? []) {
+    text += Buffer.from(chunk)
+    if (text.length > 0) break
+  }
+  return text
+}
+
+type Reading = [name: string, tries: string, paths: (victim: Victim) => string[], ids?: true]
+/** Reading another member's personal run, way by way. */
+const READINGS: Reading[] = [
+  [
+    'get',
+    'reads the run',
+    ({ run_id, busy }) => [
+      `/agent/runs/${run_id}`,
+      `/agent/runs/${busy}`,
+      `/agent/runs/${run_id.toUpperCase()}`,
+    ],
+  ],
+  [
+    'list',
+    'lists runs, by every filter',
+    ({ uid, run_id }) => [
+      '/agent/runs?limit=500',
+      `/agent/runs?limit=500&creator=${uid}`,
+      `/agent/runs?ancestor_run_id=${run_id}`,
+      '/agent/runs?state=INPROGRESS&limit=500',
+      '/agent/runs?sort_by=title&limit=500',
+    ],
+    true,
+  ],
+  [
+    'search',
+    'searches for words of the prompt and the metadata',
+    ({ canary }) => [
+      `/agent/runs?q=${canary}`,
+      '/agent/runs?q=Keep&limit=500',
+      `/agent/runs?metadata[secret]=${canary}`,
+    ],
+    true,
+  ],
+  [
+    'events',
+    'reads the events',
+    ({ run_id }) => [`/agent/runs/${run_id}/events`, `/agent/runs/${run_id}/events?after=0&limit=1000`],
+  ],
+  ['conversation', 'reads the conversation', ({ run_id }) => [`/agent/runs/${run_id}/conversation`]],
+  ['transcript', 'downloads the transcript', ({ run_id }) => [`/agent/runs/${run_id}/transcript`]],
+  ['artifact', 'downloads an artifact', ({ artifact_uid }) => [`/agent/artifacts/${artifact_uid}`]],
+]
+
+type Writing = [
+  name: string,
+  tries: string,
+  path: (victim: Victim) => string,
+  body: (victim: Victim) => object,
+]
+/** Acting on it. The one that ends the busy run comes last. */
+const WRITINGS: Writing[] = [
+  [
+    'followup',
+    'sends it a message',
+    ({ run_id }) => `/agent/runs/${run_id}/followups`,
+    () => ({ message: 'x', mode: 'plan' }),
+  ],
+  [
+    'parent',
+    'makes a child of it',
+    () => '/agent/runs',
+    ({ run_id }) => ({ prompt: 'x', parent_run_id: run_id, config: { worker_host: 'nobody' } }),
+  ],
+  [
+    'conversation-id',
+    'goes on in its conversation',
+    () => '/agent/runs',
+    ({ conversation_id }) => ({ prompt: 'x', conversation_id, config: { worker_host: 'nobody' } }),
+  ],
+  ['interrupt', 'interrupts it', ({ busy }) => `/agent/runs/${busy}/interrupt`, () => ({})],
+  ['cancel', 'cancels it', ({ busy }) => `/agent/runs/${busy}/cancel`, () => ({})],
+]
+
+/** Long enough to see that nobody answers. */
+const BOMB_MS = 60_000
+
+/** Prompts that cost a careless parser far more than their length. */
+const BOMBS: Array<[name: string, text: string]> = [
+  ['list', `${'- '.repeat(8_000)}x`],
+  ['quote', `${'> '.repeat(8_000)}x`],
+  ['list-and-step', `${'- '.repeat(8_000)}x\n${shell('true')}`],
+  ['emphasis', '*a_ '.repeat(20_000)],
+  ['brackets', '['.repeat(50_000)],
+  ['backticks', Array.from({ length: 500 }, (_, index) => '`'.repeat(index)).join(' ')],
+  ['links', '[a](<b'.repeat(15_000)],
+  ['html', '<!-- <a '.repeat(10_000)],
+  ['mebibyte-list', `${'- '.repeat(500_000)}x`],
+  ['mebibyte-quote', `${'>'.repeat(1_000_000)} x`],
+  ['mebibyte-fences', '```\n'.repeat(250_000)],
+]
+/** What the attacker's commands print. */
+const OUTPUTS: Array<[name: string, tries: string, command: string]> = [
+  ['one-byte-writes', 'prints 420,000 bytes one by one', ONE_BY_ONE],
+  ['line-without-end', 'prints 64 MB without a newline', `perl -e 'print "x" x (1 << 20) for 1 .. 64'`],
+  [
+    'escape-sequences',
+    'prints half a megabyte of unfinished escape sequences',
+    `perl -e 'print "\\e[" x 250_000'`,
+  ],
+  [
+    'carriage-returns',
+    'prints a million carriage returns and backspaces',
+    `perl -e 'print "a\\b\\r" x 350_000'`,
+  ],
+  [
+    'two-streams',
+    'prints to both streams in turns',
+    `perl -e 'for (1 .. 150_000) { syswrite STDOUT, "o"; syswrite STDERR, "e" }'`,
+  ],
+]
+
+async function runBomb(context: Context, body: { prompt: string }): Promise<Verdict> {
+  const service = await context.service()
+  const stall = longestStall(service.origin)
+  const attack = async () => {
+    const run_id = await service.attacker.create(body)
+    const path = `/agent/runs/${run_id}`
+    await service.attacker
+      .ended(run_id, BOMB_MS / 2_000)
+      .catch(() => service.attacker.call('POST', `${path}/cancel`))
+    for (const below of ['/conversation', '/events?limit=1000'])
+      await (await service.attacker.call('GET', path + below)).text()
+  }
+  await Promise.race([attack().catch(() => {}), delay(BOMB_MS)])
+  const verdict = await stall.judge()
+  // It may stand still for hours; the next probe gets another.
+  if (verdict.broken) await context.dropService()
+  return verdict
+}
+
+export const SERVICE: Probe[] = [
+  ...READINGS.map(
+    ([name, tries, paths, ids]): Probe => ({
+      id: `service.personal-${name}`,
+      tries: `${tries} of another member that is personal`,
+      short: true,
+      on: ONCE,
+      async run(context) {
+        const service = await context.service()
+        const victim = await service.victim()
+        const answers = await Promise.all(
+          paths(victim).flatMap((path) => [
+            service.attacker.call('GET', path),
+            service.viewer.call('GET', path),
+          ]),
+        )
+        return requireHidden(answers, victim, ids ? [victim.run_id, victim.busy] : [])
+      },
+    }),
+  ),
+  {
+    id: 'service.personal-stream',
+    tries: 'follows the event stream of another member’s personal run',
+    short: true,
+    on: ONCE,
+    async run(context) {
+      const service = await context.service()
+      const victim = await service.victim()
+      const headers = { accept: 'text/event-stream' }
+      const answers = await Promise.all(
+        [victim.run_id, victim.busy].map((id) =>
+          service.attacker.call('GET', `/agent/runs/${id}/events?follow=true`, undefined, headers),
+        ),
+      )
+      return requireHidden(answers, victim)
+    },
+  },
+  ...WRITINGS.slice(0, 3).map(writingProbe),
+  {
+    id: 'service.idempotent-replay',
+    tries: 'repeats another member’s request with its Idempotency-Key to get its answer',
+    short: true,
+    on: ONCE,
+    async run(context) {
+      const service = await context.service()
+      const body = { prompt: context.canary, team: false, config: { worker_host: 'nobody' } }
+      const key = { 'idempotency-key': `key-${context.canary}` }
+      const send = async (who: AttackedService['owner']) => {
+        const answer = await who.call('POST', '/agent/runs', body, key)
+        return {
+          replayed: answer.headers.get('idempotent-replayed'),
+          ...((await answer.json()) as { run_id: string }),
+        }
+      }
+      const [first, second] = [await send(service.owner), await send(service.attacker)]
+      return second.run_id === first.run_id || second.replayed
+        ? broken('the answer of the other was replayed')
+        : held('a run of its own')
+    },
+  },
+  {
+    id: 'service.session-data',
+    tries:
+      'opens the session page of another member’s personal run by forged cookies, tokens and its own key',
+    short: true,
+    on: ONCE,
+    async run(context) {
+      const service = await context.service()
+      const victim = await service.victim()
+      const at = `${service.origin}/sessions/${victim.run_id}`
+      const own = await service.attacker.create({ prompt: 'x', config: { worker_host: 'nobody' } })
+      const { session_link } = await service.attacker.get(own)
+      const token = new URL(session_link).hash.replace(/^#(token=)?/, '')
+      const open = (body: object, headers: Record<string, string> = {}) =>
+        fetch(`${at}/access`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', origin: service.origin, ...headers },
+          body: JSON.stringify(body),
+        })
+      const opened = await Promise.all([
+        open({ token }),
+        open({ token: `${Math.ceil(Date.now() / 1000) + 600}.AAAA` }),
+        open({}, { authorization: `Bearer ${service.keys.attacker}` }),
+      ])
+      const cookies = opened.flatMap((answer) => answer.headers.getSetCookie())
+      const headers = [
+        {},
+        ...cookies.map((cookie) => ({ cookie: cookie.split(';')[0] ?? '' })),
+        { cookie: 'runyard_session=1.AAAA' },
+      ]
+      const answers = await Promise.all(
+        headers.flatMap((given) => [
+          fetch(`${at}/run`, { headers: given }),
+          fetch(`${at}/events`, { headers: given }),
+          fetch(at, { headers: given }),
+        ]),
+      )
+      return requireHidden(answers, victim)
+    },
+  },
+  {
+    id: 'service.session-existence',
+    tries: 'learns by the session page whether a run exists',
+    short: true,
+    on: ONCE,
+    shut: NO_DOOR,
+    async run(context) {
+      const service = await context.service()
+      const victim = await service.victim()
+      const look = async (id: string) => {
+        const answers = await Promise.all(
+          ['', '/run', '/events'].map((below) => fetch(`${service.origin}/sessions/${id}${below}`)),
+        )
+        const texts = await Promise.all(
+          answers.map(
+            async (answer) => `${answer.status} ${(await answer.text()).replaceAll(/[0-9a-f-]{36}/g, 'ID')}`,
+          ),
+        )
+        return texts.join('\n')
+      }
+      return (await look(victim.run_id)) === (await look(NOWHERE))
+        ? held('both look alike')
+        : broken('a run that exists looks different')
+    },
+  },
+  {
+    id: 'service.signed-links',
+    tries: 'turns a link to its own transcript and artifact into one of another member’s',
+    short: true,
+    on: ONCE,
+    shut: NO_DOOR,
+    async run(context) {
+      const service = await context.service()
+      const victim = await service.victim()
+      const own = await service.attacker.create({
+        prompt: shell('mkdir artifacts; echo mine > artifacts/mine.txt'),
+      })
+      const run = await service.attacker.ended(own)
+      const transcript = await service.attacker.call('GET', `/agent/runs/${own}/transcript`)
+      const [artifact] = run.artifacts.flatMap(({ data }) =>
+        'artifact_uid' in data ? [data.artifact_uid] : [],
+      )
+      const { data } = await service.attacker.json<{ data: { download_url: string } }>(
+        'GET',
+        `/agent/artifacts/${artifact}`,
+      )
+      const links = [transcript.headers.get('location') ?? '', data.download_url]
+      const forged = links.map((link) =>
+        link.replace(own, victim.run_id).replace(artifact ?? ' ', victim.artifact_uid),
+      )
+      if (links.some((link, index) => link === forged[index])) throw new Error(`could not run: ${links}`)
+      return requireHidden(await Promise.all(forged.map((link) => fetch(link))), victim)
+    },
+  },
+  ...WRITINGS.slice(3).map(writingProbe),
+  {
+    id: 'service.viewer-writes',
+    tries: 'starts and stops runs and makes environments with a viewer’s key',
+    short: true,
+    on: ONCE,
+    async run(context) {
+      const { viewer, owner } = await context.service()
+      const run_id = await owner.create({ prompt: 'x', config: { worker_host: 'nobody' } })
+      const answers = await Promise.all([
+        viewer.call('POST', '/agent/runs', { prompt: 'x', config: { worker_host: 'nobody' } }),
+        viewer.call('POST', `/agent/runs/${run_id}/followups`, { message: 'x' }),
+        viewer.call('POST', `/agent/runs/${run_id}/cancel`),
+        viewer.call('POST', '/agent/environments', { name: 'x' }),
+      ])
+      return brokenBy(
+        answers.filter((answer) => answer.ok).map(({ url }) => url),
+        answers.map(({ status }) => status).join(),
+      )
+    },
+  },
+  {
+    id: 'service.secrets-in-answers',
+    tries: 'reads secrets of environments and tool servers in any answer',
+    short: true,
+    on: ONCE,
+    shut: NO_DOOR,
+    async run(context) {
+      const { owner, attacker, base_url, keys } = await context.service()
+      const { uid } = await owner.json<{ uid: string }>('POST', '/agent/environments', {
+        name: 'x',
+        variables: { SECRET: context.canary },
+      })
+      const mcp_servers = {
+        a: { command: 'x', env: { TOKEN: context.canary } },
+        b: { url: `https://u:${context.canary}@tools.test/mcp`, headers: { Authorization: context.canary } },
+      }
+      const run_id = await owner.create({
+        prompt: 'x',
+        config: { worker_host: 'nobody', environment_id: uid, mcp_servers },
+      })
+      const paths = [
+        `/agent/environments/${uid}`,
+        '/agent/environments',
+        `/agent/runs/${run_id}`,
+        '/agent/runs?limit=500',
+        `/agent/runs/${run_id}/events`,
+        `/agent/runs/${run_id}/conversation`,
+        '/agent/models',
+      ]
+      const texts = await Promise.all(
+        [owner, attacker].flatMap((who) => paths.map(async (path) => (await who.call('GET', path)).text())),
+      )
+      const link = await owner.call('GET', `/agent/runs/${run_id}/transcript`)
+      texts.push(await (await fetch(link.headers.get('location') ?? base_url)).text())
+      return texts.some((text) => text.includes(context.canary) || text.includes(keys.owner))
+        ? broken('a secret stands in an answer')
+        : held(`${texts.length} answers hold none`)
+    },
+  },
+  {
+    id: 'service.environment-variables',
+    tries: 'reads the variables of another member’s environment by running in it',
+    on: ONCE,
+    async run(context) {
+      const { owner, attacker } = await context.service()
+      const { uid } = await owner.json<{ uid: string }>('POST', '/agent/environments', {
+        name: 'x',
+        variables: { SECRET: context.canary },
+      })
+      const answer = await attacker.call('POST', '/agent/runs', {
+        prompt: shell('echo "$SECRET"'),
+        config: { harness: { type: 'runbook' }, environment_id: uid },
+      })
+      if (!answer.ok) return held(`refused with ${answer.status}`)
+      const { run_id } = (await answer.json()) as { run_id: string }
+      await attacker.ended(run_id)
+      const text = JSON.stringify(await attacker.events(run_id))
+      return text.includes(context.canary) ? broken('its value was printed') : held('it is not there')
+    },
+  },
+  {
+    id: 'service.error-texts',
+    tries: 'makes the service print stacks, SQL, paths, or texts of git and the engine in its errors',
+    short: true,
+    on: ONCE,
+    shut: NO_DOOR,
+    async run(context) {
+      const { attacker, data_dir, repositories } = await context.service()
+      const env = async (config: object) => {
+        const answer = await attacker.call('POST', '/agent/environments', { name: 'x', ...config })
+        if (!answer.ok) return [await answer.text()]
+        const { uid } = (await answer.json()) as { uid: string }
+        const run_id = await attacker.create({ prompt: 'x', config: { environment_id: uid } })
+        await attacker.ended(run_id)
+        return [JSON.stringify(await attacker.get(run_id)), JSON.stringify(await attacker.events(run_id))]
+      }
+      const text = (path: string) => attacker.call('GET', path).then((answer) => answer.text())
+      const answers = await Promise.all([
+        text('/agent/runs?cursor=%00'),
+        text('/agent/runs?q=%27%3B--'),
+        text('/agent/runs/%2e%2e%2f'),
+        text(`/agent/runs/${"'".repeat(300)}`),
+        text('/agent/runs?metadata[a]=%ED%A0%80'),
+        attacker
+          .call('POST', '/agent/runs', { prompt: 'x\u0000', metadata: { a: '\u0000' } })
+          .then((answer) => answer.text()),
+        attacker
+          .call('POST', '/agent/runs', { prompt: 'x', config: { environment_id: '0000000000000000000000' } })
+          .then((answer) => answer.text()),
+        ...(await Promise.all([
+          env({ repositories: [{ local_path: '../../../../etc' }] }),
+          env({ repositories: [{ local_path: 'missing' }] }),
+          env({ repositories: [{ local_path: '.' }] }),
+          env({ repositories: [{ local_path: '.runyard' }] }),
+        ]).then((lists) => lists.flat())),
+      ])
+      const INSIDE =
+        /node_modules|\bat \S+ \(|\bselect\b.*\bfrom\b|syntax error|pglite|kysely|ECONN|fatal:|safe\.directory|dockerode|connect ENOENT/i
+      const shown = answers.flatMap((answer) => [
+        ...(INSIDE.exec(answer) ?? []),
+        ...[data_dir, repositories].filter((path) => answer.includes(path)),
+      ])
+      return brokenBy([...new Set(shown)], `${answers.length} errors show nothing`)
+    },
+  },
+  {
+    id: 'service.environment-limits',
+    tries: 'asks for a terabyte of memory, 32,768 processes and 256 processors',
+    short: true,
+    on: ONCE,
+    shut: NO_DOOR,
+    async run(context) {
+      const { attacker } = await context.service()
+      const answers = await Promise.all(
+        [
+          { memory_mb: 1_048_576 },
+          { pids: 32_768 },
+          { cpus: 256 },
+          { disk_mb: 1_048_576 },
+          { setup_minutes: 240 },
+        ].map(async (limits) => ({
+          limits,
+          answer: await attacker.call('POST', '/agent/environments', { name: 'x', limits }),
+        })),
+      )
+      return brokenBy(
+        answers.filter(({ answer }) => answer.ok).map(({ limits }) => JSON.stringify(limits)),
+        answers.map(({ answer }) => answer.status).join(),
+      )
+    },
+  },
+  {
+    id: 'service.image-address',
+    tries:
+      'has the Docker engine call an address of its choice by the name of an image, and reads the answer',
+    short: true,
+    on: ['docker', 'open'],
+    shut: 'the host backend has no engine',
+    async run(context) {
+      const { attacker } = await context.service()
+      let connections = 0
+      const server = createServer((socket) => {
+        connections++
+        socket.on('error', () => {})
+        socket.end(
+          `HTTP/1.1 500 ${context.canary}\r\nConnection: close\r\nContent-Length: ${context.canary.length}\r\n\r\n${context.canary}`,
+        )
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      context.after(() => new Promise((resolve) => server.close(resolve)))
+      const address = server.address()
+      const port = typeof address === 'object' ? address?.port : 0
+      const texts: string[] = []
+      for (const docker_image of [
+        `127.0.0.1:${port}/x:latest`,
+        `localhost:${port}/library/x`,
+        `127.0.0.1:${port}/x@sha256:${'a'.repeat(64)}`,
+      ]) {
+        const answer = await attacker.call('POST', '/agent/environments', { name: 'x', docker_image })
+        if (!answer.ok) continue
+        const { uid } = (await answer.json()) as { uid: string }
+        const run_id = await attacker.create({ prompt: 'x', config: { environment_id: uid } })
+        texts.push(JSON.stringify(await attacker.ended(run_id)))
+      }
+      if (connections > 0) return broken(`${connections} connections`)
+      return texts.some((text) => text.includes(context.canary))
+        ? broken('its answer was shown')
+        : held('nobody called')
+    },
+  },
+  ...BOMBS.map(
+    ([name, text]): Probe => ({
+      id: `service.prompt-${name}`,
+      tries: `stops the service with a prompt of ${text.length} characters (${name})`,
+      ...(['list', 'emphasis'].includes(name) ? { short: true } : {}),
+      on: ONCE,
+      shut: NO_DOOR,
+      run: (context) => runBomb(context, { prompt: text }),
+    }),
+  ),
+  ...OUTPUTS.map(
+    ([name, tries, command]): Probe => ({
+      id: `service.output-${name}`,
+      tries: `stops the service by a command that ${tries}`,
+      on: SANDBOXED,
+      shut: NO_DOOR,
+      run: (context) => runBomb(context, { prompt: shell(command) }),
+    }),
+  ),
+  {
+    id: 'service.huge-variables',
+    tries: 'takes the service down by an environment with 8 MB of variables',
+    on: SANDBOXED,
+    shut: NO_DOOR,
+    async run(context) {
+      const { attacker, origin } = await context.service()
+      const variables = Object.fromEntries(
+        Array.from({ length: 128 }, (_, index) => [`V${index}`, 'x'.repeat(65_000)]),
+      )
+      const made = await attacker.call('POST', '/agent/environments', { name: 'x', variables })
+      if (made.ok) {
+        const { uid } = (await made.json()) as { uid: string }
+        const run_id = await attacker.create({ prompt: shell('true'), config: { environment_id: uid } })
+        const run = await attacker.ended(run_id)
+        if (run.state === 'SUCCEEDED') return broken('it ran, with more than a kernel takes')
+      }
+      const health = await fetch(`${origin}/healthz`)
+      return health.ok ? held(`${made.status}, and the service lives`) : broken('the service is gone')
+    },
+  },
+  {
+    id: 'service.host-header',
+    tries: 'reaches the service by another name, as a page of another site would after rebinding its name',
+    short: true,
+    on: ONCE,
+    shut: NO_DOOR,
+    async run(context) {
+      const { base_url, keys } = await context.service()
+      const names = [
+        'evil.example',
+        'evil.example:80',
+        'localhost.evil.example',
+        '127.0.0.1.evil.example',
+        '169.254.169.254',
+        'localhost@evil.example',
+        '[::ffff:7f00:1].evil.example',
+      ]
+      const answers = await Promise.all(
+        names.flatMap((name) =>
+          ['/api/v1/agent/runs', '/'].map((path) =>
+            exchange(
+              base_url,
+              formatRequest({
+                path,
+                headers: [
+                  ['Host', name],
+                  ['Authorization', `Bearer ${keys.attacker}`],
+                ],
+              }),
+            ),
+          ),
+        ),
+      )
+      return brokenBy(
+        answers.flatMap((answer, index) =>
+          answer && answer.status < 400 ? [`${answer.status} for ${names[index >> 1]}`] : [],
+        ),
+        'every other name is refused',
+      )
+    },
+  },
+  {
+    id: 'service.cross-origin',
+    tries: 'reads answers from a page of another origin, and acts with a session’s cookie',
+    short: true,
+    on: ONCE,
+    shut: NO_DOOR,
+    async run(context) {
+      const service = await context.service()
+      const run_id = await service.owner.create({ prompt: context.canary, config: { worker_host: 'nobody' } })
+      const opened = await fetch(`${service.origin}/sessions/${run_id}/access`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          origin: service.origin,
+          authorization: `Bearer ${service.keys.owner}`,
+        },
+        body: '{}',
+      })
+      const cookie = opened.headers.getSetCookie()[0]?.split(';')[0]
+      if (!cookie) throw new Error(`could not run: ${opened.status} without a cookie`)
+      const from = { cookie, origin: 'https://evil.example', 'content-type': 'application/json' }
+      const preflight = {
+        origin: from.origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization',
+      }
+      const at = (path: string, method: string, headers: Record<string, string>, body?: string) =>
+        fetch(service.base_url + path, { method, headers, redirect: 'manual', ...(body ? { body } : {}) })
+      const answers = await Promise.all([
+        at('/agent/runs', 'GET', from),
+        at('/agent/runs', 'POST', from, '{"prompt":"x"}'),
+        at(`/agent/runs/${run_id}/cancel`, 'POST', from, '{}'),
+        at('/agent/runs', 'POST', { cookie, 'content-type': 'text/plain' }, '{"prompt":"x"}'),
+        at('/agent/runs', 'OPTIONS', preflight),
+        fetch(`${service.origin}/sessions/${run_id}/run`, { headers: { origin: from.origin } }),
+      ])
+      return brokenBy(
+        answers.flatMap((answer) => [
+          ...(answer.ok ? [`${answer.status} at ${answer.url}`] : []),
+          ...(answer.headers.has('access-control-allow-origin') ? [`CORS at ${answer.url}`] : []),
+        ]),
+        answers.map(({ status }) => status).join(),
+      )
+    },
+  },
+  {
+    id: 'service.answer-headers',
+    tries: 'finds answers with private data in a cache, or has a browser guess their type',
+    short: true,
+    on: ONCE,
+    shut: NO_DOOR,
+    async run(context) {
+      const { attacker } = await context.service()
+      const run_id = await attacker.create({ prompt: 'x', config: { worker_host: 'nobody' } })
+      const paths = [
+        '/agent/runs',
+        `/agent/runs/${run_id}`,
+        `/agent/runs/${run_id}/events`,
+        `/agent/runs/${run_id}/conversation`,
+        `/agent/runs/${run_id}/transcript`,
+        '/agent/environments',
+        '/agent/models',
+        `/agent/runs/${NOWHERE}`,
+        '/nothing',
+      ]
+      const answers = await Promise.all(paths.map((path) => attacker.call('GET', path)))
+      answers.push(
+        await attacker.call('POST', '/agent/runs', { prompt: 'x', config: { worker_host: 'nobody' } }),
+      )
+      return brokenBy(
+        answers
+          .filter(
+            ({ headers }) =>
+              !/no-store/.test(headers.get('cache-control') ?? '') ||
+              headers.get('x-content-type-options') !== 'nosniff',
+          )
+          .map(({ url, status }) => `${status} ${new URL(url).pathname.replace(/[0-9a-f-]{36}/, 'ID')}`),
+        `${answers.length} answers`,
+      )
+    },
+  },
+  {
+    id: 'service.path-traversal',
+    tries: 'reads files of the data directory and of the machine by paths of the web pages',
+    short: true,
+    on: ONCE,
+    shut: NO_DOOR,
+    async run(context) {
+      const { base_url, data_dir } = await context.service()
+      const up = ['../', '..%2f', '%2e%2e/', '..\\', '..%5c', '....//', '%252e%252e/']
+      const paths = up.flatMap((step) =>
+        ['/assets/', '/sessions/', '/docs/', '/api/v1/', '/'].flatMap((base) => [
+          `${base}${step.repeat(12)}etc/passwd`,
+          `${base}${step.repeat(12)}${data_dir.slice(1)}/secret-key`,
+          `${base}${step}package.json`,
+        ]),
+      )
+      const answers = await Promise.all(
+        paths.map(async (path) => ({ path, answer: await exchange(base_url, formatRequest({ path })) })),
+      )
+      return brokenBy(
+        answers
+          .filter(
+            ({ answer }) => answer && answer.status < 300 && /root:|"dependencies"|"name":/.test(answer.body),
+          )
+          .map(({ path }) => path),
+        `${paths.length} paths`,
+      )
+    },
+  },
+  {
+    id: 'service.unread-streams',
+    tries: 'takes the service down with streams that nobody reads and connections that say nothing',
+    on: ONCE,
+    shut: NO_DOOR,
+    async run(context) {
+      const service = await context.service()
+      const run_id = await service.attacker.create({
+        prompt: shell(`perl -e 'print "x" x (1 << 20) for 1 .. 20'`),
+      })
+      const { connect } = await import('node:net')
+      const { hostname, port } = new URL(service.base_url)
+      const stall = longestStall(service.origin)
+      const sockets = Array.from({ length: 150 }, (_, index) => {
+        const socket = connect({ host: hostname, port: Number(port) })
+        socket.on('error', () => {})
+        socket.pause()
+        const path = `/api/v1/agent/runs/${run_id}/events?follow=true`
+        if (index % 2)
+          socket.write(
+            `GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Bearer ${service.keys.attacker}\r\nAccept: text/event-stream\r\n\r\n`,
+          )
+        else socket.write('GET / HTTP/1.1\r\nHost: loc')
+        return socket
+      })
+      context.after(() => {
+        for (const socket of sockets) socket.destroy()
+      })
+      await service.attacker.ended(run_id)
+      await delay(1_000)
+      return stall.judge()
+    },
+  },
+  {
+    id: 'service.artifact-links',
+    tries: 'has the service keep files of the host as artifacts: by links, hard links, pipes and devices',
+    short: true,
+    on: SANDBOXED,
+    async run(context) {
+      const { attacker, data_dir } = await context.service()
+      const { mkdtempSync, rmSync, writeFileSync, chmodSync } = await import('node:fs')
+      const { tmpdir } = await import('node:os')
+      const { join } = await import('node:path')
+      const directory = mkdtempSync(join(tmpdir(), 'runyard-secret-'))
+      context.after(() => rmSync(directory, { recursive: true }))
+      chmodSync(directory, 0o755)
+      writeFileSync(join(directory, 'secret.txt'), context.canary)
+      const prompts = [
+        `mkdir artifacts; cd artifacts; ln -s ${directory}/secret.txt a.txt; ln ${directory}/secret.txt b.txt; ln -s ${directory} d; mkfifo pipe; ln -s /dev/zero zero; ln -s ${data_dir}/secret-key key; cp ${directory}/secret.txt c.txt; true`,
+        `ln -s ${directory} artifacts`,
+      ]
+      const kept: string[] = []
+      for (const prompt of prompts) {
+        const run_id = await attacker.create({ prompt: shell(prompt) })
+        const run = await attacker.ended(run_id)
+        for (const { data } of run.artifacts) {
+          if (!('artifact_uid' in data)) continue
+          const artifact = await attacker.json<{ data: { download_url: string } }>(
+            'GET',
+            `/agent/artifacts/${data.artifact_uid}`,
+          )
+          kept.push(await (await fetch(artifact.data.download_url)).text())
+        }
+      }
+      return kept.some((text) => text.includes(context.canary))
+        ? broken('a file of the host was kept')
+        : held(`${kept.length} artifacts`)
+    },
+  },
+  {
+    id: 'service.own-port',
+    tries: 'reaches the service itself from a run that was granted no network',
+    short: true,
+    on: SANDBOXED,
+    shut: 'the host backend refuses to run without a network',
+    async run(context) {
+      const { attacker, base_url } = await context.service()
+      const { uid } = await attacker.json<{ uid: string }>('POST', '/agent/environments', {
+        name: 'x',
+        egress: 'none',
+      })
+      const { port } = new URL(base_url)
+      const command = `for h in 127.0.0.1 172.17.0.1 $(hostname -i 2>/dev/null); do timeout 3 bash -c "exec 3<>/dev/tcp/$h/${port} && echo reached" ; done; echo tried`
+      const run_id = await attacker.create({ prompt: shell(command), config: { environment_id: uid } })
+      const run = await attacker.ended(run_id)
+      const text = printed(await attacker.events(run_id))
+      if (!text.includes('tried'))
+        throw new Error(`could not run: ${run.status_message?.message} ${text.slice(0, 300)}`)
+      return text.includes('reached') ? broken('it answers') : held('it is not there')
+    },
+  },
+]
+
+function writingProbe([name, tries, path, body]: Writing): Probe {
+  return {
+    id: `service.personal-${name}`,
+    tries: `${tries}: a personal run of another member`,
+    short: true,
+    on: ONCE,
+    async run(context) {
+      const service = await context.service()
+      const victim = await service.victim()
+      const answer = await service.attacker.call('POST', path(victim), body(victim))
+      return answer.ok ? broken(`it was allowed: ${answer.status}`) : held(String(answer.status))
+    },
+  }
+}

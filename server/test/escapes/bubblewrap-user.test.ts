@@ -15,7 +15,7 @@ if (process.getuid?.() === 0) {
   const { status } = spawnSync(
     'setpriv',
     [...identity, process.execPath, ...process.execArgv, ...process.argv.slice(1)],
-    { stdio: 'inherit', env: { ...process.env, HOME: home } },
+    { stdio: 'inherit', env: { ...process.env, HOME: home, RUNYARD_ESCAPES_AS_USER: '1' } },
   )
   rmSync(home, { recursive: true, force: true })
   process.exitCode = status ?? 1

@@ -3,10 +3,14 @@ import { join } from 'node:path'
 import { git, makeRepository } from '../support/git.ts'
 import { eventually } from '../support/sandbox-conformance.ts'
 import { shell, temporaryDirectory } from '../support/service.ts'
+import { printed } from '../support/traces.ts'
 import type { AttackedService } from './attacked-service.ts'
 import type { Context } from './context.ts'
 import { broken, brokenBy, held, type Probe, type Verdict } from './probe.ts'
-import { readProcess, treeOf } from './processes.ts'
+import { readProcess, treeOf, uniqueName } from './processes.ts'
+
+/** A little over a sandbox's own limit of 1 GiB. */
+const LIMIT_MIB = 1_200
 
 /** Prints everything that a run can know of its repository. */
 const LOOK = shell(
@@ -28,7 +32,7 @@ interface Ground {
 
 async function prepare(context: Context): Promise<Ground> {
   const service = await context.service()
-  const name = `own-${context.canary}`
+  const name = uniqueName()
   const own = join(service.repositories, name)
   context.after(() => rmSync(own, { recursive: true, force: true }))
   makeRepository(own)
@@ -67,11 +71,10 @@ async function toldOf({ service: { attacker } }: Ground, local_path: string): Pr
 async function requireUnseen(context: Context, ground: Ground, local_path: string): Promise<Verdict> {
   const text = await toldOf(ground, local_path)
   if (existsSync(ground.trap)) return broken('a command of the repository ran on the host')
-  const at = text.indexOf(context.canary + (local_path.includes(context.canary) ? '\\n' : ''))
-  const shown = text.replaceAll(local_path, '').includes(context.canary)
-  return shown
-    ? broken(`the answers hold the canary (${text.slice(Math.max(0, at - 60), at + 20)})`)
-    : held(lastWords(text))
+  const at = text.indexOf(context.canary)
+  return at < 0
+    ? held(lastWords(text))
+    : broken(`the answers hold the canary: …${text.slice(Math.max(0, at - 60), at + 20)}…`)
 }
 
 const lastWords = (text: string): string =>
@@ -328,7 +331,7 @@ export const REPOSITORIES: Probe[] = [
       context.after(() => service.owner.call('POST', `/agent/runs/${busy}/cancel`))
       await eventually(
         'it is made',
-        async () => JSON.stringify(await service.owner.events(busy)).includes('ready'),
+        async () => printed(await service.owner.events(busy)).includes('ready'),
         30_000,
       )
       const sandboxes = join(service.data_dir, 'sandboxes')
@@ -351,14 +354,15 @@ export const REPOSITORIES: Probe[] = [
     async run(context) {
       const ground = await prepare(context)
       const { service, secret_repository } = ground
-      const link = join(service.repositories, `link-${context.canary}`)
+      const link_name = uniqueName()
+      const link = join(service.repositories, link_name)
       symlinkSync(secret_repository, link)
       context.after(() => rmSync(link))
       for (const path of [
         secret_repository,
         `../..${secret_repository}`,
-        `link-${context.canary}`,
-        `${ground.name}/../link-${context.canary}`,
+        link_name,
+        `${ground.name}/../${link_name}`,
       ]) {
         const verdict = await requireUnseen(context, ground, path)
         if (verdict.broken) return broken(`${path}: ${verdict.evidence}`)
@@ -420,11 +424,12 @@ export const REPOSITORIES: Probe[] = [
       let looking = true
       const looks = (async () => {
         while (looking) {
-          for (const pid of treeOf(ground.service.pid()))
-            most = Math.max(
-              most,
-              Number(/^VmRSS:\s+(\d+)/m.exec(readProcess(pid, 'status'))?.[1] ?? 0) / 1024,
-            )
+          for (const pid of treeOf(ground.service.pid())) {
+            const mebibytes = Number(/^VmRSS:\s+(\d+)/m.exec(readProcess(pid, 'status'))?.[1] ?? 0) / 1024
+            most = Math.max(most, mebibytes)
+            // Seen; it must not take the rest too.
+            if (mebibytes > LIMIT_MIB) process.kill(pid, 'SIGKILL')
+          }
           await new Promise((resolve) => setTimeout(resolve, 100))
         }
       })()
@@ -435,8 +440,7 @@ export const REPOSITORIES: Probe[] = [
       looking = false
       await looks
       const text = `at most ${Math.round(most)} MiB in one process; ${ended}`
-      // A sandbox's own limit is 1 GiB.
-      return most > 1_200 || ended.startsWith('not ended') ? broken(text) : held(text)
+      return most > LIMIT_MIB || ended.startsWith('not ended') ? broken(text) : held(text)
     },
   },
   {

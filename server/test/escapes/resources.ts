@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DEFAULT_LIMITS } from '../../src/sandbox/sandbox.ts'
 import { eventually } from '../support/sandbox-conformance.ts'
 import { shell } from '../support/service.ts'
+import { printed } from '../support/traces.ts'
 import type { Context } from './context.ts'
 import { broken, held, type Probe, type Verdict } from './probe.ts'
 import { killLiving, livingProcesses, uniqueName } from './processes.ts'
@@ -64,7 +65,7 @@ async function overDisk(context: Context, command: string): Promise<Verdict> {
     config: { environment_id: uid },
   })
   const run = await attacker.ended(run_id, 90)
-  const survived = JSON.stringify(await attacker.events(run_id)).includes('survived\\n')
+  const survived = printed(await attacker.events(run_id)).includes('survived')
   const size = () => {
     const sandboxes = join(data_dir, 'sandboxes')
     return existsSync(sandboxes)

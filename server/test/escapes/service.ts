@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { exchange, formatRequest } from '../support/raw-http.ts'
 import { shell } from '../support/service.ts'
+import { printed } from '../support/traces.ts'
 import type { AttackedService, Victim } from './attacked-service.ts'
 import type { Context } from './context.ts'
 import { broken, brokenBy, held, type Probe, type Verdict } from './probe.ts'
@@ -791,9 +792,7 @@ export const SERVICE: Probe[] = [
       const command = `for h in 127.0.0.1 172.17.0.1 $(hostname -i 2>/dev/null); do timeout 3 bash -c "exec 3<>/dev/tcp/$h/${port} && echo reached" ; done; echo tried`
       const run_id = await attacker.create({ prompt: shell(command), config: { environment_id: uid } })
       const run = await attacker.ended(run_id)
-      const text = JSON.stringify(
-        (await attacker.events(run_id)).filter((event) => event.type === 'tool.result'),
-      )
+      const text = printed(await attacker.events(run_id))
       if (!text.includes('tried'))
         throw new Error(`could not run: ${run.status_message?.message} ${text.slice(0, 300)}`)
       return text.includes('reached') ? broken('it answers') : held('it is not there')

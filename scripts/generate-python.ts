@@ -77,6 +77,8 @@ async function run(command: string, args: string[], input = ''): Promise<string>
   const ended = new Promise<number | null>((resolve, reject) =>
     child.once('error', reject).once('close', resolve),
   )
+  // A program that reads nothing may have ended by now; how it ended says whether that was right.
+  child.stdin.on('error', () => {})
   child.stdin.end(input)
   if ((await ended) !== 0) throw new Error(`${command} ${args.join(' ')}\n${complaint}`)
   return output

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { safeFileName } from '../src/download.ts'
 import { FORGED } from './hostile-answers.ts'
 import { serveHostile } from './hostile-server.ts'
+import { printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 120_000 }
 const RUNNER = fileURLToPath(new URL('./run-commands.ts', import.meta.url))
@@ -70,6 +71,12 @@ async function print(commands: string[][], mode: string, terminal = false): Prom
   const argv = terminal ? ['script', '-qefc', inner, '/dev/null'] : ['sh', '-c', inner]
   const child = spawn(argv[0] ?? '', argv.slice(1), { cwd: home, env, stdio: ['pipe', 'pipe', 'pipe'] })
   const exited = new Promise((resolve) => child.once('close', resolve))
+  // A person who is asked presses Ctrl-C.
+  if (terminal)
+    printedBy(child, /Your answer/).then(
+      () => child.stdin.write('\u0003'),
+      () => {},
+    )
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), exited])
   return { stdout: stdout.replaceAll('\r\n', '\n'), stderr }
 }
@@ -132,6 +139,12 @@ test('a question of a hostile run is text, too', LIMIT, async () => {
   )
   assertPlain(stdout + stderr, 'pipe')
   assert.equal(stdout.split('=== ended with 5').length - 1, 2)
+  const asked = await print([['follow', 'r1']], 'blocked', true)
+  assert.match(asked.stdout, /RunStatusMessage|status_message/)
+  assert.match(asked.stdout, /=== ended with 5/)
+  // The library for prompts moves the cursor and paints in its own colours, none of which the attack has.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is taken out.
+  assertPlain(asked.stdout.replace(/\u001b\[(\?25[hl]|999D|\d+[AB]|J|7m|27m|9[0-7]m)/g, ''), 'terminal')
 })
 
 test('the name of a download stays in its directory and shows as what it is', () => {

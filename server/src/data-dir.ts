@@ -3,6 +3,7 @@ import {
   accessSync,
   chmodSync,
   constants,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -19,8 +20,8 @@ export class DataDirInUse extends AppError {}
 
 const STICKY = 0o1000
 
-/** What a data directory holds; a directory with other things only is somebody's, and is not closed to others. */
-const OURS = new Set(['db', 'lock', 'secret-key', 'blobs', 'sandboxes', 'client.json'])
+/** What only a data directory holds; a directory without is somebody's, and is not closed to others. */
+const OURS = [['secret-key'], ['db', 'PG_VERSION'], ['sandboxes', 'bubblewrap']]
 
 /**
  * Makes the directory, for this user alone: everything in it relies on nobody else getting in. One that is there is
@@ -69,7 +70,10 @@ function requireOwn(data_dir: string): void {
   if (owner !== uid) throw refuse(data_dir, OTHERS(owner, uid))
   if ((mode & 0o077) === 0) return
   const names = readdirSync(data_dir)
-  if ((mode & STICKY) !== 0 || (names.length > 0 && !names.some((name) => OURS.has(name)))) {
+  if (
+    (mode & STICKY) !== 0 ||
+    (names.length > 0 && !OURS.some((path) => existsSync(join(data_dir, ...path))))
+  ) {
     throw refuse(
       data_dir,
       'is used for other things too, and a data directory is closed to all other users. Choose an empty one',

@@ -27,7 +27,7 @@ async function refusalOf(data_dir: string): Promise<string> {
   const child = spawnRunyard(['dev', '--port', '0', '--sandbox', 'bubblewrap', '--data-dir', data_dir])
   const code = await new Promise((resolve) => child.once('exit', resolve))
   assert.equal(code, 2, child.log())
-  assert.match(child.log(), /^error: The data directory [^\n]*\n$/)
+  assert.match(child.log(), /^Starting[^\n]*\nerror: The data directory [^\n]*\n$/)
   assert.doesNotMatch(child.log(), /object Object|errno|E[A-Z]{4,}/)
   return child.log()
 }

@@ -10,7 +10,8 @@ import { printed } from './support/traces.ts'
 
 const MiB = 1024 ** 2
 const data_dir = temporaryDirectory('small-disk')
-const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=600m', 'runyard-test', data_dir]).status === 0
+const mounted =
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'mode=700,size=600m', 'runyard-test', data_dir]).status === 0
 
 describe('a disk that fills', { skip: mounted ? false : 'no file system can be mounted here' }, () => {
   let service: TestService
@@ -45,7 +46,10 @@ describe('a disk that fills', { skip: mounted ? false : 'no file system can be m
     })
     const { state, status_message } = await api.ended(greedy, 120)
     assert.deepEqual([state, status_message?.error_code], ['ERROR', 'resource_unavailable'])
-    assert.match(status_message?.message ?? '', /disk of the worker is nearly full, and this run held most/)
+    assert.match(
+      status_message?.message ?? '',
+      /disk of the worker is nearly full, and of its runs this one held most/,
+    )
     await until('the space', () => free() > 300 * MiB)
     writeFileSync(join(data_dir, 'sandboxes/bubblewrap', `${other}-1`, 'workspace/go'), '')
     assert.equal((await api.ended(other)).state, 'SUCCEEDED')

@@ -1,10 +1,11 @@
 /** A service that is told to stop by a signal which its sandboxes get as well: the work goes on after the next start. */
 import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { findTree } from '../src/sandbox/process-tree.ts'
 import { until } from './support/cluster.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
-import { assertWhole, findProcesses, printed } from './support/traces.ts'
+import { assertWhole, findProcesses, inWorkspace, printed } from './support/traces.ts'
 
 const waysToStop: Record<string, (service: TestService) => Promise<void>> = {
   'Ctrl-C in its terminal': (service) => signalAll(service, [-service.pid], 'SIGINT'),
@@ -64,3 +65,25 @@ for (const [name, stop] of Object.entries(waysToStop)) {
     await second.stop()
   })
 }
+
+test('a run that goes over its disk limit while the service stops ends then, and does not go on without its workspace', async () => {
+  const data_dir = temporaryDirectory('data')
+  const first = await startService({ data_dir, env: { RUNYARD_GRACE_SECONDS: '60' } })
+  const api = apiOf(first)
+  const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+    name: 'small',
+    limits: { disk_mb: 64 },
+  })
+  const fill =
+    'touch here; until [ -e go ]; do sleep 0.1; done; head -c 200000000 /dev/zero > large; sleep 600'
+  const run_id = await api.create({ prompt: shell(fill), config: { environment_id: uid } })
+  await until('the command', () => existsSync(inWorkspace(data_dir, run_id, 'here')))
+  const stopped = first.stop()
+  writeFileSync(inWorkspace(data_dir, run_id, 'go'), '')
+  await stopped
+
+  const second = await startService({ data_dir })
+  const { state, status_message, attempt } = await apiOf(second).get(run_id)
+  assert.deepEqual([state, status_message?.error_code, attempt], ['FAILED', 'budget_exceeded', 1])
+  await second.stop()
+})

@@ -5,8 +5,10 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
+import { readDiskSpace } from '../src/blobs/disk-space.ts'
 import { DEFAULT_LIMITS, type SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { readInstallation } from '../src/store/leases.ts'
+import { createDiskGuard } from '../src/worker/disk-guard.ts'
 import { reapSandboxes } from '../src/worker/reap.ts'
 import { exportId } from '../src/worker/repository-export.ts'
 import { type Cluster, startCluster, until } from './support/cluster.ts'
@@ -118,11 +120,13 @@ describe('a workspace', { skip }, () => {
   }
 
   /** What a worker does every half minute, at the time `now` says. */
-  async function reap(max_idle: number, now?: () => number): Promise<void> {
+  async function reap(max_idle: number, now?: () => number, min_free_percent = 0): Promise<void> {
     const { store } = cluster
+    const readSpace = async () => ({ data: await readDiskSpace(cluster.data_dir), sandboxes: null })
+    const disk = createDiskGuard({ readSpace, min_free_percent, log: console })
     const workers = await sql<{ host_id: string }>`select host_id from workers`.execute(store.db)
     const host_id = workers.rows[0]?.host_id ?? ''
-    await reapSandboxes({ store, backend, settings: { host_id, max_idle }, log: console }, now)
+    await reapSandboxes({ store, backend, disk, settings: { host_id, max_idle }, log: console }, now)
   }
   const expire = (run_id: string) =>
     sql`update sandboxes set idle_until = clock_timestamp() where run_id = ${run_id}`.execute(
@@ -157,6 +161,12 @@ describe('a workspace', { skip }, () => {
     const [older, newer] = [await runShell('true'), await runShell('true')]
     await reap(1)
     assert.deepEqual([existsSync(workspaceOf(older)), existsSync(workspaceOf(newer))], [false, true])
+  })
+
+  test('is removed before its time while the disk has too little room', async () => {
+    const [older, newer] = [await runShell('true'), await runShell('true')]
+    await reap(100, undefined, 100)
+    assert.deepEqual([existsSync(workspaceOf(older)), existsSync(workspaceOf(newer))], [false, false])
   })
 
   test('is left alone while its run is at work or waits', async () => {

@@ -6,7 +6,10 @@ export interface DiskSpace {
   free_bytes: number
   /** `null` where files are not counted. */
   free_files: number | null
-  /** Of bytes or of files, whichever is scarcer. */
+  total_bytes: number
+  total_files: number | null
+  scarce: 'bytes' | 'files'
+  /** Of what is scarce. */
   free_percent: number
 }
 

@@ -6,6 +6,14 @@ export async function readDiskSpace(directory: string): Promise<DiskSpace> {
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(directory)
   // As `df` counts: what is kept for root is neither used nor free.
   const usable = blocks - bfree + bavail
-  const free_percent = Math.min(usable > 0 ? bavail / usable : 0, files > 0 ? ffree / files : 1) * 100
-  return { free_bytes: bavail * bsize, free_files: files > 0 ? ffree : null, free_percent }
+  const of_bytes = usable > 0 ? bavail / usable : 0
+  const of_files = files > 0 ? ffree / files : 1
+  return {
+    free_bytes: bavail * bsize,
+    free_files: files > 0 ? ffree : null,
+    total_bytes: usable * bsize,
+    total_files: files > 0 ? files : null,
+    scarce: of_files < of_bytes ? 'files' : 'bytes',
+    free_percent: Math.min(of_bytes, of_files) * 100,
+  }
 }

@@ -15,8 +15,9 @@ const LOOK_SHARE = 10
 const LOOK_LIMIT_MS = 5 * 60_000
 /** Less than this taken from the disk is no reason to look. */
 const NOTICED_BYTES = 16 * MiB
-/** What a sandbox must hold to be ended when the disk runs out: less would not help. */
-const WORTH_BYTES = 64 * MiB
+/** With so much left no run is ended, however large the disk. */
+const ROOM_BYTES = 5 * 1024 * MiB
+const ROOM_FILES = 100_000
 const RELIEF_MS = 10_000
 /** Files a sandbox may hold: one for so many bytes of its disk limit, and never fewer than this. */
 const BYTES_A_FILE = 8_192
@@ -95,16 +96,22 @@ export function createDiskGuard({ readSpace, min_free_percent, log }: DiskGuardO
     one.end(outcome)
   }
 
-  /** Ends the largest sandbox when the disk is nearly full: else all of them and the service itself would fail. */
-  const relieve = async (): Promise<void> => {
+  /**
+   * Ends the largest sandbox when the disk is nearly full, else all of them and the service itself would fail; but only where
+   * what these runs hold can bring the room back. Idle sandboxes went before, when claiming stopped.
+   */
+  const relieve = async (space: DiskSpace): Promise<void> => {
     for (const one of watched) await look(one, null)
-    const [largest] = [...watched].filter((one) => !one.over).sort((a, b) => b.used.bytes - a.used.bytes)
-    if (!largest || largest.used.bytes < WORTH_BYTES) {
+    const living = [...watched].filter((one) => !one.over)
+    const shares = living.map((one) => ({ one, percent: shareOf(one.used, space) }))
+    const [largest] = shares.sort((a, b) => b.percent - a.percent)
+    const all = shares.reduce((sum, { percent }) => sum + percent, 0)
+    if (!largest || space.free_percent + all < min_free_percent / 2) {
       log.error({}, 'The disk is nearly full, and not by what the runs of this worker hold.')
       return
     }
-    end(largest, NO_SPACE)
-    await largest.closed
+    end(largest.one, NO_SPACE)
+    await largest.one.closed
   }
 
   const tick = async (): Promise<void> => {
@@ -115,9 +122,9 @@ export function createDiskGuard({ readSpace, min_free_percent, log }: DiskGuardO
       one.space ??= sandboxes
       if (isDue(one, sandboxes, now)) look(one, sandboxes)
     }
-    if (space && space.free_percent < min_free_percent / 2 && now - relieved_at > RELIEF_MS) {
+    if (sandboxes && isNearlyFull(sandboxes, min_free_percent / 2) && now - relieved_at > RELIEF_MS) {
       relieved_at = Number.POSITIVE_INFINITY
-      relieve()
+      relieve(sandboxes)
         .catch((error) => log.warn({ err: error }, 'Making room on the disk failed.'))
         .finally(() => {
           relieved_at = performance.now()
@@ -175,6 +182,17 @@ export function createDiskGuard({ readSpace, min_free_percent, log }: DiskGuardO
   }
 }
 
+/** Of a large disk a small share is room enough. */
+const isNearlyFull = (space: DiskSpace, percent: number): boolean =>
+  space.free_percent < percent &&
+  (space.free_bytes < ROOM_BYTES || (space.free_files !== null && space.free_files < ROOM_FILES))
+
+/** What would be free again, in percent of the disk's bytes or files, whichever is scarcer. */
+function shareOf({ bytes, files }: DiskUsage, space: DiskSpace): number {
+  const of = (used: number, total: number | null) => (total ? (used / total) * 100 : 0)
+  return space.scarce === 'files' ? of(files, space.total_files) : of(bytes, space.total_bytes)
+}
+
 function isDue(one: Watched, space: DiskSpace | null, now: number): boolean {
   if (one.over || one.look) return false
   const waited = now - one.looked_at
@@ -211,7 +229,7 @@ const overLimit = (excess: string): Outcome => ({
 const NO_SPACE: Outcome = {
   state: 'ERROR',
   status_message: {
-    message: `The disk of the worker is nearly full, and this run held most of it. ${REMOVED}`,
+    message: `The disk of the worker is nearly full, and of its runs this one held most. ${REMOVED}`,
     error_code: 'resource_unavailable',
     retryable: true,
   },

@@ -96,7 +96,8 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       signal: gone.signal,
       onDelivered: touch,
       onBoundary: () => {
-        if (draining) stop('shutdown')
+        // A run over its limit has no workspace to go on in: it ends here and now.
+        if (draining && !overfull.signal.aborted) stop('shutdown')
       },
       sandbox: () => sandbox,
       blobs: context.blobs,
@@ -236,10 +237,10 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
   /** A fault of ours: the run says so, with what can be said to its caller. */
   const fail = async (error: unknown): Promise<void> => {
     log.error({ err: error, ...lease }, 'The execution failed.')
-    // Killing what ran may have been what failed.
-    if (overfull.signal.aborted) return endOverfull(openInbox(0))
     const fault = faultOf(error)
     try {
+      // Killing what ran may have been what failed.
+      if (overfull.signal.aborted) return await endOverfull(openInbox(0))
       await emit({
         type: 'error',
         data: { error_code: fault.code, message: fault.detail, retryable: fault.retryable },
@@ -258,7 +259,8 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       if (run) await live(run)
     } catch (error) {
       // What the service's own helpers do in the sandbox dies of that signal too.
-      if (draining && error instanceof SandboxFault) stop('shutdown')
+      if (!draining && error instanceof SandboxFault) await wait(SIGNAL_MS)
+      if (draining && error instanceof SandboxFault && !overfull.signal.aborted) stop('shutdown')
       if (!(error instanceof LeaseLost) && !reason()) await fail(error)
     }
     try {
@@ -285,7 +287,9 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
 
 function faultOf(error: unknown): AppError {
   if (error instanceof SandboxFault) {
-    return new AppError('resource_unavailable', `The sandbox failed: ${error.message}`, { cause: error })
+    return new AppError('resource_unavailable', 'The sandbox failed. The log of the service has the cause.', {
+      cause: error,
+    })
   }
   const fault = toAppError(error)
   return fault.code === 'internal_error'

@@ -101,7 +101,7 @@ export async function prepareSandbox(
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(context, lease, sandbox, false, hooks.signal)
   const failure = await setUp(context, lease, config, sandbox, steps, hooks)
-  if (environment && !bare) {
+  if (environment && !bare && !hooks.overfull.aborted) {
     await retrying(() => markSetup(db, environment.uid, failure !== null), hooks.signal)
   }
   if (failure) return refuse('environment_setup_failed', failure)

@@ -6,21 +6,27 @@ import { runOfExport } from './repository-export.ts'
 /** A sandbox younger than this may belong to a claim whose row is on its way. */
 const SETTLED_MS = 60_000
 
-/** Removes sandboxes of this host that nobody needs: idle for too long, or without a row (their run or row is gone). */
+/**
+ * Removes sandboxes of this host that nobody needs: idle for too long, or without a row (their run or row is gone). While the
+ * disk has too little room, idle ones go before their time, those that end first before the others.
+ */
 export async function reapSandboxes(
-  context: Pick<WorkerContext, 'store' | 'backend' | 'log'> & {
+  context: Pick<WorkerContext, 'store' | 'backend' | 'log' | 'disk'> & {
     settings: Pick<WorkerSettings, 'host_id' | 'max_idle'>
   },
   now: () => number = Date.now,
 ): Promise<void> {
-  const { store, backend, settings, log } = context
+  const { store, backend, settings, log, disk } = context
   const destroy = (ref: SandboxRef): Promise<void> =>
     backend.destroy(ref).catch((error) => {
       // It has no row any more, so it is found again as an orphan; the others need not wait for it.
       log.warn({ err: error, ...ref }, 'Removing a sandbox failed; trying again.')
     })
-  for (const ref of await takeExpiredSandboxes(store.db, settings.host_id, settings.max_idle)) {
-    if (ref.backend === backend.name) await destroy(ref)
+  for (let keep = settings.max_idle; ; keep = Math.floor(keep / 2)) {
+    for (const ref of await takeExpiredSandboxes(store.db, settings.host_id, keep)) {
+      if (ref.backend === backend.name) await destroy(ref)
+    }
+    if (keep === 0 || (await disk.hasRoom())) break
   }
   // Listed first, rows read second: a sandbox made in between is not in the list, so it cannot be taken for an orphan.
   const listed = await backend.list()

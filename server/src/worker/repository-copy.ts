@@ -85,7 +85,9 @@ function startTar(
     ...['--anchored', '--exclude=objects/info'],
     ...['-C', '/proc/self/fd/3', 'HEAD', '-C', '/proc/self/fd/4', ...members],
   ]
+  // A session of its own: a signal to the service's process group is for the service alone.
   const tar = spawn('tar', args, {
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe', own.fd, common.fd],
     env: { PATH: process.env.PATH, LC_ALL: 'C' },
     cwd: '/',

@@ -117,13 +117,18 @@ export async function startWorker(
     }
   }
 
+  let full = false
   const claimLoop = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       const free = settings.slots - executions.size
       const waiting = new Promise<void>((resolve) => {
         wake = resolve
       })
-      const claimed = free > 0 && (await base.disk.hasRoom()) ? await claim(free) : 0
+      const room = await base.disk.hasRoom()
+      // Workspaces that only wait for follow-ups must not keep new runs waiting.
+      if (!room && !full) inBackground(reap)
+      full = !room
+      const claimed = free > 0 && room ? await claim(free) : 0
       if (claimed === 0 || executions.size >= settings.slots) {
         await Promise.race([
           waiting,

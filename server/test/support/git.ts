@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
+import { addressOfHost } from './host-address.ts'
 import { temporaryDirectory } from './service.ts'
 
 /** Git as the tests' own user, untouched by that user's settings, whoever owns the repository. */
@@ -60,7 +61,7 @@ export async function serveRepositories(root: string): Promise<{ url: string; cl
       '-days',
       '2',
       '-subj',
-      '/CN=localhost',
+      '/CN=repositories',
       '-keyout',
       key,
       '-out',
@@ -71,11 +72,11 @@ export async function serveRepositories(root: string): Promise<{ url: string; cl
   const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) =>
     runBackend(root, request, response),
   )
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, addressOfHost(), resolve))
   const address = server.address()
   if (typeof address !== 'object' || !address) throw new Error('The git server has no port.')
   return {
-    url: `https://localhost:${address.port}`,
+    url: `https://${address.address}:${address.port}`,
     close() {
       server.close()
       server.closeAllConnections()

@@ -3,18 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { networkInterfaces, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { addressOfHost } from './host-address.ts'
 import { eventually, processesWith, run, type Subject, uniqueSeconds } from './sandbox-conformance.ts'
 
 const MiB = 1024 ** 2
-
-/** An address of this machine that is not its loopback, where it has one. */
-const addressOfHost = (): string =>
-  Object.values(networkInterfaces())
-    .flatMap((each) => each ?? [])
-    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1'
 
 export function testIsolation(subject: Subject): void {
   const { backend, create, spec } = subject

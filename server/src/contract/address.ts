@@ -15,7 +15,7 @@ export function addressOf(options: { schemes: readonly string[]; error: string; 
     .max(2048)
     .refine((value) => !ODD.test(value), 'must hold no spaces, control characters or backslashes')
     .refine((value) => isAbsolute(value, schemes), error)
-    .refine((value) => !open || !USER.test(value), 'must hold no credentials')
+    .refine((value) => !open || !USER.test(value), { error: 'must hold no credentials', abort: true })
     .overwrite((value) => URL.parse(value)?.href ?? value)
     .refine((value) => !open || !holdsMore(value), 'must hold no credentials, query or fragment')
     .meta({ format: 'uri' })

@@ -180,13 +180,9 @@ export const LOCAL_USER: Probe[] = [
     async run(context) {
       const service = await context.service()
       const sockets = new Set(
-        treeOf(service.pid()).flatMap((pid) => {
-          try {
-            return readdirSync(`/proc/${pid}/fd`).map((name) => readlinkSync(`/proc/${pid}/fd/${name}`))
-          } catch {
-            return []
-          }
-        }),
+        treeOf(service.pid()).flatMap((pid) =>
+          namesIn(`/proc/${pid}/fd`).map((name) => targetOf(`/proc/${pid}/fd/${name}`)),
+        ),
       )
       const LISTENING = '0A'
       const listening = ['tcp', 'tcp6'].flatMap((kind) =>
@@ -206,6 +202,23 @@ export const LOCAL_USER: Probe[] = [
     },
   },
 ]
+
+/** Processes and descriptors may be gone by the time they are looked at. */
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
+
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link)
+  } catch {
+    return ''
+  }
+}
 
 /** A run at work in an environment with a secret variable, and all words that must show nowhere. */
 async function busyRun(context: Context) {

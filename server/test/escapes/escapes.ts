@@ -4,24 +4,30 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Context } from './context.ts'
 import { FILES } from './files.ts'
+import { FREEZES } from './freezes.ts'
+import { KERNEL_FILES } from './kernel-files.ts'
 import { LOCAL_USER } from './local-user.ts'
 import { NETWORK } from './network.ts'
 import { OUTLIVING } from './outliving.ts'
 import { PRIVILEGE } from './privilege.ts'
 import type { Probe, SubjectName } from './probe.ts'
 import { REPOSITORIES } from './repositories.ts'
+import { REQUESTS } from './requests.ts'
 import { RESOURCES } from './resources.ts'
 import { SERVICE } from './service.ts'
 import { TERMINAL } from './terminal.ts'
 
 export const PROBES: readonly Probe[] = [
   ...FILES,
+  ...KERNEL_FILES,
   ...PRIVILEGE,
   ...OUTLIVING,
   ...RESOURCES,
   ...NETWORK,
   ...REPOSITORIES,
   ...SERVICE,
+  ...FREEZES,
+  ...REQUESTS,
   ...LOCAL_USER,
   ...TERMINAL,
 ]

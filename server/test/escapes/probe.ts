@@ -35,3 +35,9 @@ export const broken = (evidence: string): Verdict => ({ broken: true, evidence }
 /** Broken when `found` is not empty; `otherwise` says what was seen when it is. */
 export const brokenBy = (found: readonly string[], otherwise: string): Verdict =>
   found.length > 0 ? broken(found.join(', ')) : held(otherwise)
+
+/** Probes of the service that its sandbox has a part in. */
+export const SANDBOXED = ['bubblewrap-root', 'bubblewrap-user', 'docker', 'open'] as const
+/** What does not depend on the sandbox is asked once. */
+export const ONCE = ['bubblewrap-root', 'open'] as const
+export const NO_DOOR = 'the owner of the service has no way around it either'

@@ -127,7 +127,8 @@ export function makeArguments(host: BubblewrapHost, command: BubblewrapCommand):
     ...['--bind', at(places.home), '/home/agent', '--bind', at(places.workspace), '/workspace'],
     ...['--ro-bind-data', String(DESCRIPTORS.command), COMMAND_FILE, '--remount-ro', '/'],
     ...['--seccomp', String(DESCRIPTORS.seccomp), '--json-status-fd', String(DESCRIPTORS.status)],
-    ...['--chdir', '/workspace', '--clearenv'],
+    // Where nobody inside can be kept out; the script goes on from there.
+    ...['--chdir', '/', '--clearenv'],
     ...Object.entries({ ...defaultEnvironment(host), ...command.env }).flatMap(([name, value]) => [
       '--setenv',
       name,
@@ -142,7 +143,7 @@ export function makeScript(host: BubblewrapHost, command: BubblewrapCommand): st
   const processes = basename(host.shell) === 'bash' ? '-u' : '-p'
   // Set inside: there the number of processes is counted by sandbox, not by the user's whole session.
   const weak = `ulimit ${processes} ${command.limits.pids}; ulimit -d ${Math.ceil(command.limits.memory_bytes / 1024)}; `
-  const move = command.cwd === '/workspace' ? '' : `cd -- ${quote(command.cwd)} || exit 126; `
+  const move = `cd -- ${quote(command.cwd)} || exit 126; `
   return `umask 022; ulimit -c 0; ${command.weak_limits ? weak : ''}${move}${command.command}\n`
 }
 

@@ -186,6 +186,15 @@ export function testExec(subject: Subject): void {
     await sandbox.destroy()
   })
 
+  test('a workspace that its user closed is that command’s failure, and not the sandbox’s', {
+    skip: subject.backend.capabilities.isolation === 'none' && 'the host’s user passes everywhere',
+  }, async () => {
+    const sandbox = await create()
+    await run(sandbox, 'chmod 000 /workspace')
+    assert.notEqual((await run(sandbox, 'true')).exit.code, 0)
+    await sandbox.destroy()
+  })
+
   test('what a command leaves running ends with it, or lives on where the backend says so', async () => {
     const sandbox = await create()
     const seconds = uniqueSeconds()

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type Context, readUntil } from './context.ts'
@@ -190,9 +191,11 @@ export const NETWORK: Probe[] = [
     tries: 'connects to a service on the loopback address of the host, with the network open',
     short: true,
     async run(context) {
-      const counter = await listen(context, { host: '127.0.0.1' })
+      // One of the loopback addresses that nobody else has, so that no stray client of another test counts.
+      const host = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`
+      const counter = await listen(context, { host })
       const sandbox = await context.create({ egress: 'open' })
-      await context.perl('connect.pl', [`tcp:127.0.0.1:${counter.port}`], { sandbox })
+      await context.perl('connect.pl', [`tcp:${host}:${counter.port}`], { sandbox })
       return counter.connections > 0 ? broken('it was connected to') : held('it is not there')
     },
   },

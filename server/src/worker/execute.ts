@@ -71,8 +71,10 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
    */
   const diedOfStopping = async (exit: ExecExit): Promise<boolean> => {
     if (!draining && exit.signal !== null) await wait(SIGNAL_MS)
-    if (draining) stop('shutdown')
-    return draining
+    // A run over its limit is killed for that, and ends.
+    if (!draining || overfull.signal.aborted) return false
+    stop('shutdown')
+    return true
   }
   const writer = createEventWriter({
     db,

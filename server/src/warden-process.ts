@@ -18,5 +18,6 @@ const OPEN = { bubblewrap: openBubblewrap, docker: openDocker, host: openHost }
 const { deadline, backend, ...place } = JSON.parse(process.argv[2] ?? '{}') as WardenArguments
 // A terminal's Ctrl-C is the worker's business; the warden goes when the pipe closes.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-await runWarden(await OPEN[backend](place), process.stdin, { deadline })
+const opened = await OPEN[backend]({ ...place, trial: false })
+await runWarden(opened, { input: process.stdin, output: process.stdout }, { deadline })
 process.exit(0)

@@ -69,6 +69,7 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
     }
     const warden = spawnWarden(warden_argv)
     warden.died.catch((error: Error) => onLost(error.message))
+    await Promise.race([warden.ready, warden.died])
     return warden
   }
   const { storage } = backend

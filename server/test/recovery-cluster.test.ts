@@ -99,10 +99,12 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     })
     assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2])
     const before = await cluster.api.events(run_id)
-    // Frozen by the warden while the run still was its worker's. The log and the file have the time of one machine.
+    // Whether it was frozen before the loss depends on how busy the machine is; that it was over before its successor
+    // began must not. The log and the file have the time of one machine.
     const last_tick = modifiedInWorkspace(cluster.data_dir, run_id, 'ticks')
-    const [loss] = ofType(before, 'attempt.lost')
-    assert(loss && last_tick < Date.parse(loss.occurred_at), 'The step went on until its run was taken over.')
+    const [, successor] = ofType(before, 'tool.call')
+    assert(successor && last_tick < Date.parse(successor.occurred_at), 'Two attempts were at work at once.')
+    assert.equal(ofType(before, 'attempt.lost').length, 1)
 
     goOn()
     const second_life = await until(

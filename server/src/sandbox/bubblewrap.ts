@@ -60,11 +60,12 @@ interface Details {
 /**
  * Opens the bubblewrap backend with its sandboxes below `<data_dir>/sandboxes/bubblewrap`. Started by root each sandbox gets a user
  * and a control group of its own; by anybody else all run as that user. Throws when this machine cannot run it, saying
- * what is missing.
+ * what is missing. `trial: false` is for who only freezes and kills: no command is tried.
  */
 export async function openBubblewrap(options: {
   data_dir: string
   installation_id: string
+  trial?: boolean
 }): Promise<SandboxBackend> {
   const root = resolve(options.data_dir, 'sandboxes', 'bubblewrap')
   await mkdir(root, { recursive: true })
@@ -72,7 +73,7 @@ export async function openBubblewrap(options: {
   await records.open()
   const host = await inspectHost(records.root)
   const backend = new Bubblewrap(host, records, options.installation_id)
-  await backend.prepare()
+  if (options.trial !== false) await backend.prepare()
   return backend
 }
 

@@ -40,7 +40,7 @@ type Report = { beating: true } | { lost: string }
  * warden freeze healthy sandboxes. But a loop that stands still executes nothing: its worker stops beating, so that others
  * take its runs over. When it runs again, beats go on, or the worker learns that it was declared lost.
  *
- * Resolves after the first beat: nothing may be claimed that no warden guards. `onLost` is called once when the worker was
+ * Resolves after the first beat, when the warden watches: nothing may be claimed that it does not guard. `onLost` is called once when the worker was
  * declared lost after that, or when the warden died.
  */
 export async function startBeats(
@@ -115,7 +115,7 @@ function runThread(data: ThreadData): void {
       if (!(await beat(store.db, data.worker_id))) return await end('the worker was declared lost')
       // Counted from before the beat was sent: that is when the database may have seen it.
       warden.stamp(began)
-      if (!beating) report({ beating: true })
+      if (!beating) warden.ready.then(() => report({ beating: true }))
       beating = true
     } catch {
       // The database is away. The warden freezes the sandboxes until a beat succeeds again.

@@ -21,10 +21,10 @@ type Line = { watch: SandboxRef } | { unwatch: SandboxRef } | { stamp: number } 
 const DEADLINE_SECONDS = 4
 const LOOK_MS = 250
 
-/** The warden's side. Resolves when its input has ended and everything it watched is dead. */
+/** The warden's side: says on `output` that it watches. Resolves when its input has ended and everything it watched is dead. */
 export async function runWarden(
   backend: SandboxBackend,
-  input: Readable,
+  { input, output }: { input: Readable; output: Writable },
   options: { deadline: boolean },
 ): Promise<void> {
   const watched = new Map<string, SandboxRef>()
@@ -45,6 +45,7 @@ export async function runWarden(
     frozen = late
     all(watched.values(), (ref) => (late ? backend.freeze(ref) : backend.thaw(ref)))
   }
+  output.write('ready\n')
   const timer = options.deadline ? setInterval(look, LOOK_MS) : undefined
   for await (const text of createInterface({ input })) {
     const line = JSON.parse(text) as Line
@@ -64,6 +65,8 @@ export async function runWarden(
 const keyOf = (ref: SandboxRef): string => `${ref.id}:${ref.attempt}`
 
 export interface WardenProcess extends Warden {
+  /** Resolves when it watches: until then nothing may be claimed. Never rejects; see `died`. */
+  ready: Promise<void>
   /** A beat succeeded that was begun at this uptime. */
   stamp(uptime: number): void
   /** The worker was declared lost. */
@@ -77,7 +80,7 @@ export interface WardenProcess extends Warden {
 /** Starts the warden as a process of its own: its session outlives the worker's terminal, its environment is bare. */
 export function spawnWarden(argv: readonly string[]): WardenProcess {
   const child = spawn(process.execPath, [...argv], {
-    stdio: ['pipe', 'ignore', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
     env: {
       PATH: process.env.PATH,
@@ -87,6 +90,7 @@ export function spawnWarden(argv: readonly string[]): WardenProcess {
   const pipe: Writable = child.stdin
   pipe.on('error', () => {})
   const send = (line: Line) => pipe.write(`${JSON.stringify(line)}\n`)
+  const ready = new Promise<void>((resolve) => child.stdout.once('data', () => resolve()))
   let closing = false
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const died = new Promise<never>((_, reject) => {
@@ -101,6 +105,7 @@ export function spawnWarden(argv: readonly string[]): WardenProcess {
     unwatch: (ref) => send({ unwatch: ref }),
     stamp: (at) => send({ stamp: at }),
     lose: () => send({ lost: true }),
+    ready,
     died,
     async close() {
       closing = true

@@ -1,0 +1,88 @@
+/** No worker claims anything that its warden does not watch yet. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { type Db, openPostgres, type Store } from '../src/store/db.ts'
+import { readBeats, registerWorker } from '../src/store/leases.ts'
+import { migrate } from '../src/store/migrate.ts'
+import { startBeats } from '../src/worker/beat.ts'
+import { until } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { findPostgres } from './support/postgres-server.ts'
+import { temporaryDirectory } from './support/service.ts'
+
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+
+describe('a warden', { skip }, () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let store: Store
+  before(async () => {
+    database = await createDatabase()
+    store = openPostgres({ url: database.url })
+    await migrate(store.db)
+  })
+  after(async () => {
+    await store?.close()
+    await database?.drop()
+    await stopTestServer()
+  })
+
+  test('that is slow to start is waited for, while its worker beats', async () => {
+    const directory = temporaryDirectory('warden')
+    const go = join(directory, 'go')
+    const slow = join(directory, 'slow-warden.mjs')
+    writeFileSync(
+      slow,
+      `import { existsSync } from 'node:fs'
+      process.stdin.resume().once('end', () => process.exit(0))
+      const timer = setInterval(() => {
+        if (!existsSync(${JSON.stringify(go)})) return
+        clearInterval(timer)
+        process.stdout.write('ready\\n')
+      }, 20)`,
+    )
+    const worker_id = await register(store.db)
+    let begun = false
+    const opening = startBeats({
+      database_url: database.url,
+      worker_id,
+      warden_argv: [slow],
+      onLost: () => {},
+    }).then((beats) => {
+      begun = true
+      return beats
+    })
+    await until('a second beat', async () =>
+      (await readBeats(store.db)).some((worker) => worker.worker_id === worker_id && Number(worker.beat) > 1),
+    )
+    assert.deepEqual([begun, existsSync(go)], [false, false])
+    writeFileSync(go, '')
+    await (await opening).close()
+  })
+
+  test('that cannot start is no warden', async () => {
+    const worker_id = await register(store.db)
+    const opening = startBeats({
+      database_url: database.url,
+      worker_id,
+      warden_argv: ['-e', 'process.exit(3)'],
+      onLost: () => {},
+    })
+    await assert.rejects(opening, /The warden ended with 3/)
+  })
+})
+
+async function register(db: Db): Promise<string> {
+  const worker_id = randomUUID()
+  await registerWorker(db, {
+    worker_id,
+    pool: 'default',
+    host_id: 'here',
+    slots: 1,
+    sandbox: 'host',
+    models: { models: [] },
+  })
+  return worker_id
+}

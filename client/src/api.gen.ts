@@ -543,7 +543,7 @@ export interface components {
             name: string;
             repositories?: components["schemas"]["EnvironmentRepository"][];
             setup_commands?: string[];
-            /** @description Values are returned as `***`. */
+            /** @description At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`. */
             variables?: {
                 [key: string]: string;
             };

@@ -233,6 +233,16 @@ describe('an environment', { concurrency: 4 }, () => {
     )
   })
 
+  test('may have as many variables as its limits say', async () => {
+    const variables = Object.fromEntries(
+      Array.from({ length: 1_000 }, (_, index) => [`V${index}`, 'x'.repeat(index < 15 ? 65_536 : 20)]),
+    )
+    assert.equal(
+      (await runIn({ variables }, 'env | grep -c ^V; printf "$V0" | wc -c')).output,
+      '1000\n65536\n',
+    )
+  })
+
   test('ends a run whose setup command fails, with the command, its exit code and what it said last', async () => {
     const failing = 'seq 5000; echo the reason >&2; exit 3'
     const setup_commands = ['echo fine', failing, 'echo never']

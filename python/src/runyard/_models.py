@@ -576,7 +576,7 @@ class EnvironmentConfig(WireModel):
     repositories: list[EnvironmentRepository] | None = None
     setup_commands: list[str] | None = None
     variables: dict[str, str] | None = None
-    """Values are returned as `***`."""
+    """At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`."""
     egress: Literal["none", "open"] | str | None = None
     """What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open."""
     limits: EnvironmentConfigLimits | None = None

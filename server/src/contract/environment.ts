@@ -52,6 +52,11 @@ export const EnvironmentRepository = z
   .meta({ id: 'EnvironmentRepository' })
 export type EnvironmentRepository = z.infer<typeof EnvironmentRepository>
 
+/** What a process can be started with, with room for the sandbox's own arguments and variables. */
+const MAX_VARIABLES = 1_000
+const MAX_VARIABLE_BYTES = 65_536
+const MAX_VARIABLES_BYTES = 1024 ** 2
+
 const VariableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name')
 
 export const EnvironmentConfig = z
@@ -77,9 +82,25 @@ export const EnvironmentConfig = z
     repositories: z.array(EnvironmentRepository).max(20).optional(),
     setup_commands: z.array(z.string().min(1).max(65_536)).max(50).optional(),
     variables: z
-      .record(VariableName, z.string().max(65_536))
+      .record(
+        VariableName,
+        z.string().refine((value) => Buffer.byteLength(value) <= MAX_VARIABLE_BYTES, {
+          message: 'is over 64 KiB',
+        }),
+      )
+      .refine((variables) => Object.keys(variables).length <= MAX_VARIABLES, {
+        message: 'must be at most 1,000 variables',
+      })
+      .refine(
+        (variables) => Buffer.byteLength(Object.entries(variables).flat().join('')) <= MAX_VARIABLES_BYTES,
+        {
+          message: 'are over 1 MiB together',
+        },
+      )
       .optional()
-      .meta({ description: 'Values are returned as `***`.' }),
+      .meta({
+        description: 'At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`.',
+      }),
     egress: z.enum(['none', 'open']).optional().meta({
       description:
         'What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open.',

@@ -14,7 +14,7 @@ export interface FencedBlock {
 /** Lists and quotes inside each other; a list and its item count as one each. */
 const MAX_NESTING = 32
 /** Some lines cost hundreds of times what others do, so bytes alone do not bound the time. */
-const MAX_LINES = 100_000
+const MAX_LINES = 20_000
 
 const TOO_DEEP = `The message has lists and quotes more than ${MAX_NESTING / 2} deep; put its steps further out.`
 const TOO_LONG = `The message has more than ${MAX_LINES.toLocaleString('en')} lines; put long texts into files.`

@@ -30,7 +30,7 @@ export const runbook: Harness = {
       if (next === queue.length) await takeFollowups()
       const message = queue[next]
       if (message === undefined) break
-      // Reading a message may take a tenth of a second: what else happens here gets its turn between two.
+      // Reading a message may take some tenths of a second: what else happens here gets its turn between two.
       await nextTurn()
       const progress = await runMessage(turn, message, takeFollowups)
       if (progress.type === 'stopped') break

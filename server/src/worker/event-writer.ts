@@ -3,6 +3,7 @@ import type { Db } from '../store/db.ts'
 import { appendEvents, type OpenMessage, writeOpenMessages } from '../store/events.ts'
 import type { Lease } from '../store/leases.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
+import { createOutputLimit } from './output-limit.ts'
 import { storable } from './storable.ts'
 
 /** Deltas are worth a write this often. */
@@ -33,6 +34,7 @@ export function createEventWriter(options: {
   let writing: Promise<void> | null = null
   let batch = 0
   let lost = false
+  const limit = createOutputLimit()
   const open = new Map<string, string>()
   let delta_timer: NodeJS.Timeout | undefined
 
@@ -72,7 +74,7 @@ export function createEventWriter(options: {
       if (lost) return Promise.reject(new LeaseLost())
       if (events.length === 0) return Promise.resolve()
       for (const event of events) if (event.type === 'message.assistant') open.delete(event.data.message_id)
-      queue.push(...events.map(storable))
+      queue.push(...events.flatMap(limit).map(storable))
       writing ??= inTurn(write)
       const written = writing
       // Callers may leave output unawaited; the loss reaches them at their next await.

@@ -268,4 +268,27 @@ export const HOSTILE_BODIES: HostileCase[] = [
     { name: 'x', variables: { 'A B': 'x' } },
     'variables.A B: must be a variable name',
   ),
+  environment(
+    'a variable that no process can be started with',
+    { name: 'x', variables: { A: 'ä'.repeat(40_000) } },
+    'variables.A: is over 64 KiB',
+  ),
+  environment(
+    'more variables than a process can be started with',
+    {
+      name: 'x',
+      variables: Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`V${index}`, ''])),
+    },
+    'variables: must be at most 1,000 variables',
+  ),
+  environment(
+    'variables larger than a process can be started with',
+    {
+      name: 'x',
+      variables: Object.fromEntries(
+        Array.from({ length: 17 }, (_, index) => [`V${index}`, 'x'.repeat(65_000)]),
+      ),
+    },
+    'variables: are over 1 MiB together',
+  ),
 ]

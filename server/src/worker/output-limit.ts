@@ -1,0 +1,25 @@
+import type { NewEvent } from '../contract/event.ts'
+
+/** What the commands of one attempt may print into the log. A log is read whole wherever its conversation is needed. */
+export const MAX_OUTPUT_BYTES = 64 * 1024 ** 2
+
+const NOTE = `[Not kept: the commands of this run have printed more than ${MAX_OUTPUT_BYTES / 1024 ** 2} MiB. Write to files and print parts of them.]\n`
+
+/**
+ * Lets the events of one attempt through until what its commands printed is more than `max_bytes`. From then on each
+ * command's output is one line that says so, which its agent reads too; all other events go on.
+ */
+export function createOutputLimit(max_bytes = MAX_OUTPUT_BYTES): (event: NewEvent) => NewEvent[] {
+  let bytes = 0
+  /** The last call that was told. */
+  let told: string | null = null
+  return (event) => {
+    if (event.type !== 'tool.output') return [event]
+    const { tool_call_id, text } = event.data
+    bytes += Buffer.byteLength(text)
+    if (bytes <= max_bytes) return [event]
+    if (told === tool_call_id) return []
+    told = tool_call_id
+    return [{ type: 'tool.output', data: { tool_call_id, stream: 'stderr', text: NOTE } }]
+  }
+}

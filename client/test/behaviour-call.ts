@@ -34,6 +34,7 @@ export interface Call {
   abort_after?: 'before' | 'headers' | 'body' | 'wait' | 'stream'
   stop_after?: number
   first?: Call
+  pause_ms?: number
   webhook?: Webhook
   cut_every_byte?: boolean
 }
@@ -72,6 +73,7 @@ export async function collectCall(
   script: Script,
 ): Promise<Collected> {
   if (call.first) await invoke(client, call.first, new AbortController())
+  if (call.pause_ms) await new Promise((resolve) => setTimeout(resolve, call.pause_ms))
   const controller = new AbortController()
   if (call.abort_after === 'before') controller.abort()
   const collecting = invoke(client, call, controller).then(

@@ -57,6 +57,7 @@
  *                           between two attempts | "stream": in the loop over events, after the first. TypeScript: a signal,
  *                           and `APIUserAbortError`; Python async: the task is cancelled, and `CancelledError`
  *               first       another call, made before with the same client
+ *               pause_ms    between the two: time for what the server did after its answer to arrive
  *               stop_after  leaves the loop over items or events after so many
  *               webhook     for webhooks.unwrap: {"payload": text, "age_s", "secret"?, "sign_with": [secrets], "signature"?,
  *                           "sent_payload"?, "drop"?: [headers]}: signed by the driver at now - age_s

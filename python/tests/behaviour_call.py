@@ -16,6 +16,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+import anyio
 import httpx
 from pydantic import BaseModel
 
@@ -144,6 +145,7 @@ def plain(value: Any) -> Any:
 def call_sync(client: Runyard, call: Json) -> Any:
     if "first" in call:
         call_sync(client, call["first"])
+        time.sleep(call.get("pause_ms", 0) / 1000)
     method, stop_after = find_method(client, call), call.get("stop_after", float("inf"))
     if "webhook" in call:
         return method(*webhook_arguments(call["webhook"]))
@@ -167,6 +169,7 @@ def call_sync(client: Runyard, call: Json) -> Any:
 async def call_async(client: AsyncRunyard, call: Json, on_item: Callable[[], object] | None = None) -> Any:
     if "first" in call:
         await call_async(client, call["first"])
+        await anyio.sleep(call.get("pause_ms", 0) / 1000)
     method, stop_after = find_method(client, call), call.get("stop_after", float("inf"))
     if "webhook" in call:
         return method(*webhook_arguments(call["webhook"]))

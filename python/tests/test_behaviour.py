@@ -148,7 +148,7 @@ def check_outcome(value: Any, error: BaseException | None, expected: Json) -> No
 def check_requests(script: Script, expected: Json) -> None:
     wanted = expected.get("requests")
     # What the server sees of a hang-up comes a little later than what the caller sees.
-    requests = script.until(lambda got: wanted is None or not differs(got, wanted, "requests"), 2)
+    requests = script.until(lambda got: wanted is None or not differs(got, wanted, "requests"), 20)
     if wanted is not None:
         problem = differs(requests, wanted, "requests")
         assert problem is None, problem

@@ -1,8 +1,9 @@
 /** The tests of the Python client, counted. Says what it could not run. */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { setupPython } from './setup-python.ts'
 
@@ -15,27 +16,35 @@ export interface Counts {
   skipped: number
 }
 
-/** `paths` are folders or files from the root. Without Python they count as one skipped test. */
-export function runPytest(paths: string[]): Counts {
+/**
+ * `paths` are folders or files from the root. Without Python they count as one skipped test. What pytest prints comes when
+ * it has ended, since other tests run meanwhile.
+ */
+export async function runPytest(paths: string[]): Promise<Counts & { printed: string }> {
   const setup = setupPython()
   if ('missing' in setup) {
-    console.log(`skipped: ${paths.join(' ')}: ${setup.missing}`)
-    return { passed: 0, failed: 0, skipped: 1 }
+    return { passed: 0, failed: 0, skipped: 1, printed: `skipped: ${paths.join(' ')}: ${setup.missing}\n` }
   }
   const folder = mkdtempSync(join(tmpdir(), 'runyard-pytest-'))
   try {
     const report = join(folder, 'report.xml')
     const args = ['-m', 'pytest', '-c', 'python/pyproject.toml', '-q', `--junit-xml=${report}`, ...paths]
-    const { status } = spawnSync(setup.python, args, {
+    const child = spawn(setup.python, args, {
       cwd: root,
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
       timeout: TIME_LIMIT_MS,
     })
+    const ended = new Promise<number | null>((resolve, reject) =>
+      child.once('error', reject).once('close', resolve),
+    )
+    const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
     const counts = status === null ? null : readReport(report)
-    if (counts === null) console.log(`pytest ended with ${status ?? 'no exit code: stopped'} and no report`)
+    const missing =
+      counts === null ? `pytest ended with ${status ?? 'no exit code: stopped'} and no report\n` : ''
     // An exit code that no counted test explains, such as that no test was found, is a failure of its own.
     const failed = Math.max(counts?.failed ?? 0, status === 0 ? 0 : 1)
-    return { passed: counts?.passed ?? 0, skipped: counts?.skipped ?? 0, failed }
+    const printed = stdout + stderr + missing
+    return { passed: counts?.passed ?? 0, skipped: counts?.skipped ?? 0, failed, printed }
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -60,12 +60,15 @@ if (files.length > 0 && findPostgres()) {
 }
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
+// Mostly waits for its turns and timers, so it runs beside the others.
+const pytest = pythonTests.length > 0 ? runPytest(pythonTests) : null
 if (files.length > 0) await runNodeTests()
 await postgres?.stop()
 // Reporters write late; the count is the last line.
 await new Promise((resolve) => setImmediate(resolve))
-if (pythonTests.length > 0) {
-  const python = runPytest(pythonTests)
+const python = await pytest
+if (python) {
+  process.stdout.write(python.printed)
   counts.passed += python.passed
   counts.failed += python.failed
   counts.skipped += python.skipped

@@ -52,6 +52,7 @@ class Script:
         give_up = time.monotonic() + within
         requests = self.requests()
         while not is_there(requests) and time.monotonic() < give_up:
+            time.sleep(0.01)
             requests = self.requests()
         return requests
 

@@ -4,11 +4,11 @@ import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import type { RunAgentRequest } from '../contract/run-request.ts'
+import { MASK, seal } from '../sealing/sealing.ts'
 import type { Actor } from '../store/api-keys.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironment } from '../store/environments.ts'
 import { findConversationRun, findRun, type NewRun, type RunRow } from '../store/runs.ts'
-import { MASK, seal } from '../store/vault.ts'
 import { storeAttachments } from './attachments.ts'
 
 const TITLE_LENGTH = 80

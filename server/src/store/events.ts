@@ -2,7 +2,9 @@ import { sql } from 'kysely'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
-import { visibleTo } from './runs.ts'
+import { type LogPart, visibleTo } from './runs.ts'
+
+const MAX_SEQUENCE = 2 ** 31 - 1
 
 const toRunEvent = ({ sequence, run_id, type, occurred_at, data }: EventRow): RunEvent =>
   ({ sequence, run_id, type, occurred_at: occurred_at.toISOString(), data }) as RunEvent
@@ -78,6 +80,28 @@ export async function readEvents(db: Db, run_id: string, after: number, limit: n
     where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}`.execute(db)
   return found.rows.map(toRunEvent)
 }
+
+/** Of what one call printed, at most this much is read at its end: no reader of a history looks at more. */
+const HISTORY_OUTPUT_BYTES = 64 * 1024
+
+/** The events of these parts of logs, part after part. */
+export async function readHistory(db: Db, parts: readonly LogPart[]): Promise<RunEvent[]> {
+  if (parts.length === 0) return []
+  const found = await sql<EventRow>`
+    select run_id, sequence, type, data, occurred_at from (
+      select e.*, p.place, sum(case when e.type = 'tool.output' then octet_length(e.data->>'text') end) over (
+        partition by e.run_id, e.data->>'tool_call_id' order by e.sequence desc) as later_bytes
+      from jsonb_to_recordset(${JSON.stringify(parts.map((part, place) => ({ ...part, place })))}::jsonb)
+        p (run_id uuid, sequence int, place int)
+      join events e on e.run_id = p.run_id and e.sequence <= p.sequence) h
+    where type <> 'tool.output' or later_bytes <= ${HISTORY_OUTPUT_BYTES}::int
+    order by place, sequence`.execute(db)
+  return found.rows.map(toRunEvent)
+}
+
+/** A run's own log, whole. */
+export const readOwnHistory = (db: Db, run_id: string): Promise<RunEvent[]> =>
+  readHistory(db, [{ run_id, sequence: MAX_SEQUENCE }])
 
 /** All events of a conversation up to now, over all its runs; with `viewer_id`, over those that principal may see. */
 export async function readConversationEvents(

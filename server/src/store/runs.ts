@@ -10,6 +10,12 @@ import type { Db, Trx } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
 import { elapsed } from './leases.ts'
 
+/** The log of a run up to this sequence. */
+export interface LogPart {
+  run_id: string
+  sequence: number
+}
+
 /** A run to be, complete: nothing is filled in by the database but times and places. */
 export interface NewRun {
   run_id: string
@@ -63,6 +69,8 @@ export interface RunRow {
   request: Partial<RunAgentRequest>
   metadata: Record<string, string>
   conversation_id: string
+  /** What the conversation held when the run was created, oldest run first. */
+  context: LogPart[]
   parent_run_id: string | null
   root_run_id: string
   ancestor_run_ids: string[]
@@ -129,13 +137,13 @@ export async function insertRun(
     wish as (${key ? claimKey(key, 200, answer) : sql`select 1`}),
     inserted as (
       insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
-        model_id, environment_id, skill_spec, source, config, sealed, request, metadata, conversation_id, parent_run_id,
-        root_run_id, ancestor_run_ids)
+        model_id, environment_id, skill_spec, source, config, sealed, request, metadata, conversation_id, context,
+        parent_run_id, root_run_id, ancestor_run_ids)
       select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.principal_id}::uuid, ${run.scope},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
         ${run.skill_spec}, ${run.source}, ${JSON.stringify(run.config)}::jsonb, ${run.sealed}::bytea,
         ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb, ${run.conversation_id}::uuid,
-        ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
+        ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
       from wish returning *),
     files as (
       insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key)
@@ -157,6 +165,14 @@ export async function insertRun(
   if (!earlier) throw new AppError('conflict', 'A request with this Idempotency-Key is still being handled.')
   return { response: earlier.body as RunAgentResponse, replayed: true }
 }
+
+/** What the conversation holds now, of what the principal may see. A run that begins one has none. */
+const contextOf = (run: NewRun): RawBuilder<unknown> =>
+  run.conversation_id === run.run_id
+    ? sql`'[]'::jsonb`
+    : sql`coalesce((
+        select jsonb_agg(jsonb_build_object('run_id', r.run_id, 'sequence', r.last_sequence) order by r.run_id)
+        from runs r where r.conversation_id = ${run.conversation_id} and ${visibleTo(run.principal_id)}), '[]')`
 
 /** `null` when there is none or the caller may not see it: the two look the same from outside. */
 export async function findRun(db: Db, run_id: string, viewer_id: string): Promise<RunRow | null> {

@@ -2,9 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '../contract/error.ts'
 import type { NewEvent } from '../contract/event.ts'
 import type { Harness, Inbox, Outcome, TurnRun } from '../harness/harness.ts'
+import { closeContext } from '../log/context.ts'
 import { type ExecExit, type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 import { toAppError } from '../store/db.ts'
-import { readConversationEvents } from '../store/events.ts'
+import { readHistory, readOwnHistory } from '../store/events.ts'
 import {
   acknowledgeInterrupt,
   finishRun,
@@ -173,14 +174,13 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
   ): Promise<void> => {
     // An attempt before may have been lost between its last step and what follows it.
     let worked = lease.attempt > 1
+    const before = closeContext(await retrying(() => readHistory(db, run.context), gone.signal))
     while (!halted()) {
-      const history = await retrying(
-        () => readConversationEvents(db, run.conversation_id, run.principal_id),
-        gone.signal,
-      )
+      const history = await retrying(() => readOwnHistory(db, run.run_id), gone.signal)
       if (history.some(hasAttachments)) await inbox.writeAttachments()
       const outcome = await harness.run({
         run: turnRunOf(run, lease, place.cwd),
+        context: before,
         history,
         inbox,
         sandbox: place.sandbox,

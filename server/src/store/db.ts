@@ -4,6 +4,9 @@ import { Kysely, PGliteDialect, PostgresDialect, type Transaction } from 'kysely
 import pg from 'pg'
 import { AppError } from '../contract/error.ts'
 import { type DatabaseAddress, readAddress } from './database-fault.ts'
+import { StorableTexts } from './storable.ts'
+
+const plugins = [new StorableTexts()]
 
 /** SQL is written out with `sql` tags; Kysely gives parameters, transactions, migrations and both dialects. */
 export type Db = Kysely<unknown>
@@ -46,7 +49,7 @@ export function openPostgres({ url, max = 10, application_name = 'runyard' }: Po
   // A broken connection is replaced at its next use.
   pool.on('error', () => {})
   return {
-    db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }),
+    db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }), plugins }),
     kind: 'postgres',
     address: readAddress(url),
     listen: (channel, onPayload) => listenPostgres(connection, channel, onPayload),
@@ -138,7 +141,7 @@ export async function openPglite(directory?: string): Promise<Store> {
   }).catch((error: unknown) => {
     throw toFileError(error)
   })
-  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) })
+  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }), plugins })
   return {
     db,
     kind: 'pglite',

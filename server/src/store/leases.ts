@@ -13,6 +13,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Model } from '../contract/model.ts'
 import type { RunStatusMessage } from '../contract/state.ts'
 import type { Db } from './db.ts'
+import { json } from './storable.ts'
 
 export interface Lease {
   run_id: string
@@ -63,7 +64,7 @@ export async function registerWorker(db: Db, worker: WorkerRegistration): Promis
   await sql`
     insert into workers (worker_id, pool, host_id, slots, sandbox, models)
     values (${worker.worker_id}, ${worker.pool}, ${worker.host_id}, ${worker.slots}, ${worker.sandbox},
-      ${JSON.stringify(worker.models)}::jsonb)`.execute(db)
+      ${json(worker.models)})`.execute(db)
 }
 
 export async function updateModels(
@@ -71,9 +72,7 @@ export async function updateModels(
   worker_id: string,
   models: WorkerRegistration['models'],
 ): Promise<void> {
-  await sql`update workers set models = ${JSON.stringify(models)}::jsonb where worker_id = ${worker_id}`.execute(
-    db,
-  )
+  await sql`update workers set models = ${json(models)} where worker_id = ${worker_id}`.execute(db)
 }
 
 /** One statement however many runs the worker holds. False: it was declared lost and must stop everything. */
@@ -153,12 +152,12 @@ export async function finishRun(
   lease: Lease,
   ending: Ending,
 ): Promise<'finished' | 'undelivered' | 'lost'> {
-  const status = ending.status_message ? JSON.stringify(ending.status_message) : null
-  const result = ending.result === undefined ? null : JSON.stringify(ending.result)
+  const status = ending.status_message ? json(ending.status_message) : sql`null::jsonb`
+  const result = ending.result === undefined ? sql`null::jsonb` : json(ending.result)
   const changed = await sql`
     with before as (select run_id as id, state as previous_state from runs where ${held(lease)} for update),
     changed as (
-      update runs set state = ${ending.state}, status_message = ${status}::jsonb, result = coalesce(${result}::jsonb, result),
+      update runs set state = ${ending.state}, status_message = ${status}, result = coalesce(${result}, result),
         finished_at = case when ${ending.state} = 'BLOCKED' then null else date_trunc('milliseconds', clock_timestamp()) end,
         run_time_ms = ${elapsed}, claimed_at = null, interrupt_attempt = null, lost_attempts = 0,
         updated_at = next_update(updated_at), last_sequence = last_sequence + 1
@@ -225,7 +224,7 @@ export async function requeueRun(db: Db, lease: Lease, reason: string, counted: 
     with before as (select run_id as id, state as previous_state from runs where ${held(lease)} for update),
     changed as (
       update runs set state = case when ${poisoned} then 'ERROR' else 'QUEUED' end,
-        status_message = case when ${poisoned} then ${JSON.stringify(POISONED)}::jsonb else status_message end,
+        status_message = case when ${poisoned} then ${json(POISONED)} else status_message end,
         finished_at = case when ${poisoned} then date_trunc('milliseconds', clock_timestamp()) else finished_at end,
         lost_attempts = lost_attempts + ${counted ? 1 : 0},
         worker_id = null, run_time_ms = ${elapsed}, claimed_at = null, interrupt_attempt = null,
@@ -283,7 +282,7 @@ export async function requeueLost(db: Db): Promise<Array<{ run_id: string; pool:
       update runs set worker_id = null,
         state = case when not working then state when lost_attempts + 1 >= ${MAX_LOST_ATTEMPTS} then 'ERROR' else 'QUEUED' end,
         status_message = case when working and lost_attempts + 1 >= ${MAX_LOST_ATTEMPTS}
-          then ${JSON.stringify(POISONED)}::jsonb else status_message end,
+          then ${json(POISONED)} else status_message end,
         finished_at = case when working and lost_attempts + 1 >= ${MAX_LOST_ATTEMPTS}
           then date_trunc('milliseconds', clock_timestamp()) else finished_at end,
         run_time_ms = case when working then ${elapsed} else run_time_ms end,

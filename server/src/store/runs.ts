@@ -9,6 +9,7 @@ import type { StoredAttachment } from './attachments.ts'
 import type { Db, Trx } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
 import { elapsed } from './leases.ts'
+import { json } from './storable.ts'
 
 /** The log of a run up to this sequence. */
 export interface LogPart {
@@ -123,7 +124,7 @@ export async function insertRun(
 ): Promise<{ response: RunAgentResponse; replayed: boolean }> {
   const answer = sql`json_build_object('run_id', ${run.run_id}::text, 'task_id', ${run.run_id}::text,
     'state', 'QUEUED', 'at_capacity', (select full_up from room))`
-  const files = JSON.stringify(run.attachments)
+  const files = json(run.attachments)
   const inserted = await sql<{ response: RunAgentResponse }>`
     with
     -- Room is known when the pool's live workers have more free slots than there are runs waiting.
@@ -141,14 +142,14 @@ export async function insertRun(
         parent_run_id, root_run_id, ancestor_run_ids)
       select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.principal_id}::uuid, ${run.scope},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
-        ${run.skill_spec}, ${run.source}, ${JSON.stringify(run.config)}::jsonb, ${run.sealed}::bytea,
-        ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb, ${run.conversation_id}::uuid,
+        ${run.skill_spec}, ${run.source}, ${json(run.config)}, ${run.sealed}::bytea,
+        ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
         ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
       from wish returning *),
     files as (
       insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key)
       select f.attachment_id, i.run_id, f.file_name, f.mime_type, f.size_bytes, f.blob_key
-      from inserted i, jsonb_to_recordset(${files}::jsonb)
+      from inserted i, jsonb_to_recordset(${files})
         f (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text)),
     logged as (
       insert into events (run_id, sequence, type, data)
@@ -156,7 +157,7 @@ export async function insertRun(
       union all
       select run_id, 2, 'message.user', jsonb_strip_nulls(jsonb_build_object('message_id', run_id, 'text', prompt,
         'attachments', (select jsonb_agg(jsonb_build_object('file_name', f.file_name, 'mime_type', f.mime_type,
-          'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(${files}::jsonb) f (file_name text, mime_type text))))
+          'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(${files}) f (file_name text, mime_type text))))
       from inserted)
     select ${answer} as response from inserted`.execute(db)
   const row = inserted.rows[0]
@@ -210,7 +211,7 @@ export async function cancelRun(trx: Trx, run_id: string, viewer_id: string): Pr
       select r.run_id as id, r.state as previous_state from runs r
       where r.run_id = ${run_id} and ${visibleTo(viewer_id)} for update),
     changed as (
-      update runs set state = 'CANCELLED', status_message = ${JSON.stringify(status)}::jsonb,
+      update runs set state = 'CANCELLED', status_message = ${json(status)},
         finished_at = date_trunc('milliseconds', clock_timestamp()), run_time_ms = ${elapsed}, claimed_at = null,
         interrupt_attempt = null, updated_at = next_update(updated_at), last_sequence = last_sequence + 1
       from before where run_id = id and state in ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED')

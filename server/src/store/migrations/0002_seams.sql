@@ -7,3 +7,13 @@ update runs r set context = coalesce((
   from runs c where c.conversation_id = r.conversation_id and c.run_id < r.run_id
     and (c.scope = 'Team' or c.principal_id = r.principal_id or c.creator_id = r.principal_id)), '[]')
 where r.conversation_id <> r.run_id;
+
+-- What an index holds must not outgrow it: a text of 1,024 characters can take 4 kB, and a page of an index 2.7.
+drop index runs_skill;
+
+create index runs_skill on runs (left(skill_spec, 512) collate "C", run_id);
+
+drop index runs_search;
+
+create index runs_search on runs using gin
+  ((title || ' ' || left(prompt, 2048) || ' ' || coalesce(skill_spec, '')) gin_trgm_ops);

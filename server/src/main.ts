@@ -5,13 +5,21 @@ import pino, { type Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
 import type { Keys } from './control.ts'
-import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
+import {
+  closeTree,
+  explainDataDir,
+  fingerprintOf,
+  lockDataDir,
+  prepareDataDir,
+  readSecretKey,
+} from './data-dir.ts'
 import { readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
 import { createPrincipalWithKey, findActor, type KeyListing, type Role } from './store/api-keys.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
 import { openPglite, openPostgres, type Store } from './store/db.ts'
+import { requireSameSecret } from './store/installation.ts'
 import { loseAllWorkers } from './store/leases.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
@@ -94,6 +102,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     const store = await openEmbedded(config)
     closers.unshift(() => store.close())
     await migrate(store.db)
+    await requireSameSecret(store.db, secretOf(config))
     closers.unshift(await offerKeys(config.data_dir, store, log))
     // The lock proves that no other process lives.
     await loseAllWorkers(store.db)
@@ -152,6 +161,7 @@ export async function startServe(
   try {
     prepareDataDir(config.data_dir)
     const { reason, detail } = await readFirstState(store)
+    if (reason === null) await requireSameSecret(store.db, secretOf(config))
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, reason))
     const { app, public_url } = await listen({
@@ -185,6 +195,7 @@ export async function startWorkerRole(
       say: options.onWait ?? ((missing) => log.warn(missing)),
       signal: options.signal,
     })
+    await requireSameSecret(store.db, secretOf(config))
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, null))
     const worker = await work({ config, store, watch, log, embedded: false })
@@ -265,6 +276,9 @@ async function openEmbedded({ data_dir }: Config): Promise<Store> {
   closeTree(directory)
   return store
 }
+
+const secretOf = ({ data_dir, secret_key }: Config): string =>
+  fingerprintOf(readSecretKey(data_dir, secret_key))
 
 function requireDatabase(config: Config, role: string): string {
   if (config.database_url) return config.database_url

@@ -43,7 +43,7 @@ describe('an outage of the database', { skip }, () => {
       /from runs r join principals c/,
       /insert into sandboxes/,
       /set state = 'INPROGRESS'/,
-      /join events e using/,
+      /as later_bytes/,
       /"tool\.call"/,
       /"tool\.output"/,
       /"tool\.result"/,

@@ -53,13 +53,6 @@ export const elapsed = sql`run_time_ms + coalesce(
 export const idleTime = (alias: string): RawBuilder<unknown> =>
   sql`coalesce((${sql.ref(`${alias}.config`)}->>'idle_timeout_minutes')::double precision, 10) * interval '1 minute'`
 
-export async function readInstallation(db: Db): Promise<string> {
-  const found = await sql<{ installation_id: string }>`select installation_id from installation`.execute(db)
-  const row = found.rows[0]
-  if (!row) throw new Error('The database has no installation id.')
-  return row.installation_id
-}
-
 export async function registerWorker(db: Db, worker: WorkerRegistration): Promise<void> {
   await sql`
     insert into workers (worker_id, pool, host_id, slots, sandbox, models)

@@ -17,3 +17,6 @@ drop index runs_search;
 
 create index runs_search on runs using gin
   ((title || ' ' || left(prompt, 2048) || ' ' || coalesce(skill_spec, '')) gin_trgm_ops);
+
+-- Of RUNYARD_SECRET_KEY: processes with different keys could not open what the others sealed.
+alter table installation add column secret_fingerprint text;

@@ -1,12 +1,13 @@
 -- Claims up to p_n queued runs: exact limits per principal, fair share between principals, priority within one, age.
 -- The worker row comes first, so that a slow beat never holds the gate. The gate is locked by a statement of its own:
 -- inside the counting statement the count would use the older snapshot and the limit would not hold.
--- A run whose idle sandbox another live worker holds is left to that worker for two seconds after it was queued.
+-- A run whose idle sandbox another live worker holds is left to that worker for two seconds after it was queued, unless
+-- that one is stopping or its disk is full.
 create or replace function claim(p_pool text, p_worker uuid, p_n int)
 returns table (claimed_run uuid, claimed_attempt int) language plpgsql volatile as $$
 declare p_host text;
 begin
-  select host_id into p_host from workers where worker_id = p_worker and not lost for share;
+  select host_id into p_host from workers where worker_id = p_worker and not (lost or draining) for share;
   if not found then return; end if;
   perform 1 from gate where id = 1 for update;
   return query
@@ -31,7 +32,7 @@ begin
       select r.run_id, r.priority, row_number() over (order by r.priority desc, r.run_id) rn from runs r
       where r.state = 'QUEUED' and r.worker_id is null and r.pool = p_pool and r.principal_id = o.principal_id
         and not exists (
-          select 1 from sandboxes s join workers w on w.worker_id = s.worker_id and not w.lost
+          select 1 from sandboxes s join workers w on w.worker_id = s.worker_id and not (w.lost or w.draining or w.disk_full)
           where s.run_id = r.run_id and s.worker_id <> p_worker and s.host_id <> p_host
             and r.updated_at > clock_timestamp() - interval '2 seconds')
       order by r.priority desc, r.run_id limit o.room) q
@@ -42,7 +43,7 @@ begin
   claimed as (
     update runs r set state = 'CLAIMED', worker_id = p_worker, attempt = r.attempt + 1,
       last_sequence = r.last_sequence + 2, claimed_at = date_trunc('milliseconds', clock_timestamp()), updated_at = next_update(r.updated_at),
-      interrupt_attempt = null, batch = 0, status_message = null, finished_at = null
+      batch = 0, status_message = null, finished_at = null
     from locked l where r.run_id = l.run_id returning r.*),
   logged as (
     insert into events (run_id, sequence, type, data)

@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
+import { TERMINAL_STATES, WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { type LogPart, visibleTo } from './runs.ts'
+import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 const MAX_SEQUENCE = 2 ** 31 - 1
@@ -52,7 +54,7 @@ export async function appendEvents(
                 inference_cost_usd = inference_cost_usd + ${sum((u) => u.inference_cost_usd ?? 0)}::double precision`
             : sql``
         }
-      where ${held(lease)} and batch < ${batch}::int and (state in ('CLAIMED', 'INPROGRESS')
+      where ${held(lease)} and batch < ${batch}::int and (state in (${among(WORKING_STATES)})
         or (state = 'CANCELLED' and finished_at > clock_timestamp() - interval '2 seconds'))
       returning run_id, last_sequence),
     ${
@@ -133,7 +135,7 @@ export async function readLog(
 ): Promise<{ events: RunEvent[]; log: LogState } | null> {
   const found = await sql<{ last_sequence: number; settled: boolean; events: EventRow[] | null }>`
     select last_sequence,
-      worker_id is null and state in ('SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED') as settled,
+      worker_id is null and state in (${among(TERMINAL_STATES)}) as settled,
       (select jsonb_agg(to_jsonb(e) order by e.sequence) from (
         select run_id, sequence, type, data, occurred_at from events
         where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}) e) as events

@@ -4,11 +4,11 @@ import type { ArtifactItem } from '../contract/artifact.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunCreatorInfo, RunSourceType } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
-import type { RunState, RunStatusMessage } from '../contract/state.ts'
+import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
 import type { Db, Trx } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
-import { elapsed } from './leases.ts'
+import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 /** The log of a run up to this sequence. */
@@ -58,6 +58,7 @@ export interface RunRow {
   execution: number
   last_sequence: number
   undelivered: number
+  interrupt_sequence: number | null
   title: string
   prompt: string
   name: string | null
@@ -104,7 +105,7 @@ const instant = (column: RawBuilder<unknown>): RawBuilder<string> =>
 
 /** `select … from runs r …` for whole runs; a `where` on `r` follows. */
 export const selectRuns = sql`
-  select r.*, ${person('c')} as creator, ${person('e')} as executor,
+  select r.*, r.run_time_ms::double precision as run_time_ms, ${person('c')} as creator, ${person('e')} as executor,
     coalesce((select jsonb_agg(jsonb_build_object('artifact_type', a.artifact_type,
       'created_at', ${instant(sql`a.created_at`)}, 'data', jsonb_build_object(
         'artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
@@ -201,36 +202,13 @@ export async function readRuns(db: Db, run_ids: readonly string[]): Promise<RunR
 }
 
 /**
- * QUEUED, CLAIMED, INPROGRESS or BLOCKED → CANCELLED, with its event, at once, whether or not a worker lives; the worker
- * hears of it and stops its processes. An ended run is refused, an unknown one not found.
+ * Asks the worker to stop the current turn: what the log holds now. It waits on the row until a worker has done so, be it
+ * another one, and messages that come after it are delivered after that.
  */
-export async function cancelRun(trx: Trx, run_id: string, viewer_id: string): Promise<void> {
-  const status: RunStatusMessage = { message: 'Cancelled on request.' }
-  const changed = await sql`
-    with before as (
-      select r.run_id as id, r.state as previous_state from runs r
-      where r.run_id = ${run_id} and ${visibleTo(viewer_id)} for update),
-    changed as (
-      update runs set state = 'CANCELLED', status_message = ${json(status)},
-        finished_at = date_trunc('milliseconds', clock_timestamp()), run_time_ms = ${elapsed}, claimed_at = null,
-        interrupt_attempt = null, updated_at = next_update(updated_at), last_sequence = last_sequence + 1
-      from before where run_id = id and state in ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED')
-      returning run_id, last_sequence, execution, attempt, previous_state, status_message)
-    insert into events (run_id, sequence, type, data)
-    select run_id, last_sequence, 'run.state', jsonb_build_object('state', 'CANCELLED', 'previous_state', previous_state,
-      'execution', execution, 'attempt', attempt, 'status_message', status_message) from changed
-    returning 1`.execute(trx)
-  if (changed.rows.length > 0) return
-  const run = await findRun(trx, run_id, viewer_id)
-  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
-  throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
-}
-
-/** Asks the worker to stop the current turn. */
 export async function interruptRun(trx: Trx, run_id: string, viewer_id: string): Promise<void> {
   const changed = await sql`
-    update runs r set interrupt_attempt = r.attempt
-    where r.run_id = ${run_id} and ${visibleTo(viewer_id)} and r.state in ('CLAIMED', 'INPROGRESS') returning 1`.execute(
+    update runs r set interrupt_sequence = coalesce(r.interrupt_sequence, r.last_sequence)
+    where r.run_id = ${run_id} and ${visibleTo(viewer_id)} and r.state in (${among(WORKING_STATES)}) returning 1`.execute(
     trx,
   )
   if (changed.rows.length > 0) return

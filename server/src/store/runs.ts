@@ -6,7 +6,7 @@ import type { RunCreatorInfo, RunSourceType } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
 import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
-import type { Db, Trx } from './db.ts'
+import type { Db } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
 import { elapsed } from './leases.ts'
 
@@ -187,7 +187,7 @@ export async function readRuns(db: Db, run_ids: readonly string[]): Promise<RunR
  * QUEUED, CLAIMED, INPROGRESS or BLOCKED → CANCELLED, with its event, at once, whether or not a worker lives; the worker
  * hears of it and stops its processes. An ended run is refused, an unknown one not found.
  */
-export async function cancelRun(trx: Trx, run_id: string, viewer_id: string): Promise<void> {
+export async function cancelRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
   const status: RunStatusMessage = { message: 'Cancelled on request.' }
   const changed = await sql`
     with before as (
@@ -202,22 +202,22 @@ export async function cancelRun(trx: Trx, run_id: string, viewer_id: string): Pr
     insert into events (run_id, sequence, type, data)
     select run_id, last_sequence, 'run.state', jsonb_build_object('state', 'CANCELLED', 'previous_state', previous_state,
       'execution', execution, 'attempt', attempt, 'status_message', status_message) from changed
-    returning 1`.execute(trx)
+    returning 1`.execute(db)
   if (changed.rows.length > 0) return
-  const run = await findRun(trx, run_id, viewer_id)
+  const run = await findRun(db, run_id, viewer_id)
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
 }
 
 /** Asks the worker to stop the current turn. */
-export async function interruptRun(trx: Trx, run_id: string, viewer_id: string): Promise<void> {
+export async function interruptRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
   const changed = await sql`
     update runs r set interrupt_attempt = r.attempt
     where r.run_id = ${run_id} and ${visibleTo(viewer_id)} and r.state in ('CLAIMED', 'INPROGRESS') returning 1`.execute(
-    trx,
+    db,
   )
   if (changed.rows.length > 0) return
-  const run = await findRun(trx, run_id, viewer_id)
+  const run = await findRun(db, run_id, viewer_id)
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   if (run.state === 'QUEUED')
     throw new AppError('conflict', 'The run is queued: there is no turn to interrupt yet.')

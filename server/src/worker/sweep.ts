@@ -2,7 +2,7 @@ import type { Store } from '../store/db.ts'
 import { removeOldKeys } from '../store/idempotency.ts'
 import { loseWorker, readBeats, requeueLost } from '../store/leases.ts'
 import type { Watch } from '../store/watch.ts'
-import { removeOldWorkers } from '../store/workers.ts'
+import { endLostSessions, removeOldWorkers } from '../store/workers.ts'
 import type { Logger } from './execution.ts'
 
 const LOOK_MS = 500
@@ -31,7 +31,7 @@ export function startSweep(
 
   const look = async (): Promise<void> => {
     const began = now()
-    const beats = await readBeats(store.db)
+    const beats = await readBeats(store.quick)
     const read = now()
     if (read - last_read > GAP_MS) seen.clear()
     last_read = read
@@ -40,11 +40,15 @@ export function startSweep(
     for (const { worker_id, beat } of beats) {
       const before = seen.get(worker_id)
       if (before?.beat !== beat) seen.set(worker_id, { beat, since: read })
-      else if (began - before.since >= SILENCE_MS && (await loseWorker(store.db, worker_id, beat))) {
+      else if (began - before.since >= SILENCE_MS && (await loseWorker(store.quick, worker_id, beat))) {
         log.warn({ worker_id }, 'A worker stopped beating and was declared lost.')
       }
     }
     await recoverRuns(store, watch, log)
+    if (store.kind === 'postgres') {
+      const ended = await endLostSessions(store.quick)
+      if (ended > 0) log.warn({ ended }, 'Database sessions of lost workers held on to runs and were ended.')
+    }
     if (read - cleaned > CLEAN_MS) {
       cleaned = read
       await removeOldKeys(store.db)
@@ -72,7 +76,7 @@ export function startSweep(
 
 /** Puts the runs of lost workers back, and says so. */
 export async function recoverRuns(store: Store, watch: Watch, log: Logger): Promise<void> {
-  for (const { run_id, pool } of await requeueLost(store.db)) {
+  for (const { run_id, pool } of await requeueLost(store.quick)) {
     log.info({ run_id }, 'A run of a lost worker was taken back.')
     watch.touchRun(run_id)
     watch.touchPool(pool)

@@ -53,12 +53,13 @@ export class ConnectionPool {
     }
   }
 
-  /** Waits a little for statements on their way; none holds it up. */
+  /** Waits a little for statements on their way and for goodbyes; none holds it up. */
   async close(): Promise<void> {
+    const ended = [...this.#all].map((client) => new Promise((resolve) => client.once('end', resolve)))
     const timer = setTimeout(() => {
       for (const client of this.#all) client.cut()
     }, CLOSE_MS)
-    await this.#pool.end().finally(() => clearTimeout(timer))
+    await Promise.all([this.#pool.end(), ...ended]).finally(() => clearTimeout(timer))
   }
 
   async #take(limits: ConnectionLimits): Promise<PostgresPoolClient> {

@@ -120,7 +120,7 @@ async function readiness(
   // The database may have been away when this process started.
   const reason = missing ?? (await refusalOfSecret(store, fingerprint))
   const database = { kind: store.kind, reachable, migrated }
-  const live_workers = migrated ? await countLiveWorkers(store.db).catch(() => 0) : 0
+  const live_workers = migrated ? await countLiveWorkers(store.quick).catch(() => 0) : 0
   const disks = [data_dir, ...(backend?.storage ? [backend.storage] : [])]
   const free = Math.min(...(await Promise.all(disks.map(freePercentOf))))
   return {

@@ -13,10 +13,11 @@ import {
   prepareDataDir,
   readSecretKey,
 } from './data-dir.ts'
-import { readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
+import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
 import { createPrincipalWithKey, findActor, type KeyListing, type Role } from './store/api-keys.ts'
+import { PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
 import { openPglite, openPostgres, type Store } from './store/db.ts'
 import { requireSameSecret } from './store/installation.ts'
@@ -120,6 +121,8 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       watch,
       log,
       embedded: true,
+      // The database is in this process.
+      persist: (step) => step(),
     })
     closers.unshift(() => worker.stop())
     const { app, public_url } = await listen({ config, store, watch, log, backend: worker.backend })
@@ -191,14 +194,22 @@ export async function startWorkerRole(
   const stop = closeAll(closers)
   try {
     prepareDataDir(config.data_dir)
-    await waitForDatabase(store, {
-      say: options.onWait ?? ((missing) => log.warn(missing)),
+    const waiting = {
+      say: options.onWait ?? ((missing: string) => log.warn(missing)),
       signal: options.signal,
-    })
+    }
+    await waitForDatabase(store, waiting)
     await requireSameSecret(store.db, secretOf(config))
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, null))
-    const worker = await work({ config, store, watch, log, embedded: false })
+    const worker = await work({
+      config,
+      store,
+      watch,
+      log,
+      embedded: false,
+      persist: persistWith(store, waiting),
+    })
     closers.unshift(() => worker.stop())
     return {
       pool: config.pool,
@@ -241,7 +252,7 @@ const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T>): Pro
 async function withStore<T>(options: RoleOptions, use: (store: Store) => Promise<T>): Promise<T> {
   const config = configure(options)
   if (config.database_url) {
-    const store = openPostgres({ url: config.database_url, max: 2 })
+    const store = openPostgres({ url: config.database_url, max: 2, limits: PATIENT })
     try {
       await requireFit(store)
       return await use(store)

@@ -8,6 +8,7 @@ import { readDiskSpace } from './blobs/disk-space.ts'
 import { blobLimitsOf, type Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
+import type { Persist } from './database-wait.ts'
 import { createLoop } from './harness/loop.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
@@ -26,6 +27,8 @@ import { startWorker, type WorkerHandle, type WorkerOptions } from './worker/wor
 
 /** Between two tries to begin a new life: the database may be away. */
 const RESTART_MS = 1_000
+/** A new life that is on its way when the process is to stop gets so long to begin, so that it can be ended in order. */
+const START_MS = 2_000
 const WARDEN = fileURLToPath(new URL('./warden-process.ts', import.meta.url))
 
 export interface WorkOptions {
@@ -34,11 +37,13 @@ export interface WorkOptions {
   watch: Watch
   log: Logger
   embedded: boolean
+  /** How a step of the start is taken that needs the database. */
+  persist: Persist
 }
 
 /** Works, one life after the other, until stopped: a worker that was declared lost comes back under a new id. */
-export async function work({ config, store, watch, log, embedded }: WorkOptions) {
-  const installation_id = await readInstallation(store.db)
+export async function work({ config, store, watch, log, embedded, persist }: WorkOptions) {
+  const installation_id = await persist(() => readInstallation(store.quick))
   const { data_dir } = config
   const { backend, reason } = await chooseBackend({
     data_dir,
@@ -127,7 +132,7 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
       }
     }
   }
-  const first = await startWorker(context, { readModels, openWarden })
+  const first = await persist(() => startWorker(context, { readModels, openWarden }))
   let life = Promise.resolve(first)
   const live = async (): Promise<void> => {
     for (let worker = first; ; worker = await life) {
@@ -148,10 +153,9 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
     },
     async stop() {
       stopping.abort()
-      await life.then(
-        (worker) => worker.stop(),
-        () => {},
-      )
+      const starting = wait(START_MS, null, { ref: false })
+      const worker = await Promise.race([life.catch(() => null), starting])
+      await worker?.stop()
     },
   }
 }

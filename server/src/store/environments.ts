@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
-import type { Db, Trx } from './db.ts'
+import type { Db } from './db.ts'
 import { json } from './storable.ts'
 
 export interface EnvironmentRow {
@@ -22,7 +22,7 @@ const select = sql`
   from environments e join principals p on p.principal_id = e.creator_id`
 
 export async function insertEnvironment(
-  trx: Trx,
+  trx: Db,
   environment: { uid: string; creator_id: string; config: EnvironmentConfig; sealed: Buffer | null },
 ): Promise<EnvironmentRow> {
   await sql`

@@ -5,7 +5,7 @@ import type { RunEvent } from '../contract/event.ts'
 import type { FollowupOutcome, OnBusy } from '../contract/run-request.ts'
 import { isResting, isWorking, type RunState, WORKING_STATES } from '../contract/state.ts'
 import { insertAttachments, type StoredAttachment } from './attachments.ts'
-import type { Db, Trx } from './db.ts'
+import type { Db } from './db.ts'
 import { readEvents } from './events.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
@@ -35,7 +35,7 @@ interface LockedRun {
  * caller's transaction, under the run's row lock. `claimable_in`: the pool to be woken after the commit.
  */
 export async function acceptFollowup(
-  trx: Trx,
+  trx: Db,
   followup: NewFollowup,
 ): Promise<{ followup_id: string; outcome: FollowupOutcome; claimable_in: string | null }> {
   const locked = await sql<LockedRun>`

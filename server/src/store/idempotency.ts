@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { AppError } from '../contract/error.ts'
-import type { Db, Trx } from './db.ts'
+import type { Db } from './db.ts'
 
 /** One caller's wish that a POST happens once. */
 export interface IdempotencyKey {
@@ -52,16 +52,17 @@ export async function readAnswer(db: Db, key: IdempotencyKey): Promise<Answer | 
 }
 
 /**
- * Runs `work` in a transaction that also stores its answer under the key. A second caller of the same key waits for the
+ * Runs `work` in a transaction that also stores its answer under the key; without a key on `db` itself, so that one
+ * statement of work is one statement and holds its locks no longer. A second caller of the same key waits for the
  * first (at most two seconds, then 409) and gets its answer. A throw stores nothing, so a refused request can be
  * corrected and sent again.
  */
 export async function once(
   db: Db,
   key: IdempotencyKey | null,
-  work: (trx: Trx) => Promise<Answer>,
+  work: (db: Db) => Promise<Answer>,
 ): Promise<Answer & { replayed: boolean }> {
-  if (!key) return { ...(await db.transaction().execute(work)), replayed: false }
+  if (!key) return { ...(await work(db)), replayed: false }
   const earlier = await readAnswer(db, key)
   if (earlier) return { ...earlier, replayed: true }
   const done = await db.transaction().execute(async (trx) => {

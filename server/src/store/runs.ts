@@ -6,7 +6,7 @@ import type { RunCreatorInfo, RunSourceType } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
 import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
-import type { Db, Trx } from './db.ts'
+import type { Db } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
@@ -205,14 +205,14 @@ export async function readRuns(db: Db, run_ids: readonly string[]): Promise<RunR
  * Asks the worker to stop the current turn: what the log holds now. It waits on the row until a worker has done so, be it
  * another one, and messages that come after it are delivered after that.
  */
-export async function interruptRun(trx: Trx, run_id: string, viewer_id: string): Promise<void> {
+export async function interruptRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
   const changed = await sql`
     update runs r set interrupt_sequence = coalesce(r.interrupt_sequence, r.last_sequence)
     where r.run_id = ${run_id} and ${visibleTo(viewer_id)} and r.state in (${among(WORKING_STATES)}) returning 1`.execute(
-    trx,
+    db,
   )
   if (changed.rows.length > 0) return
-  const run = await findRun(trx, run_id, viewer_id)
+  const run = await findRun(db, run_id, viewer_id)
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   if (run.state === 'QUEUED')
     throw new AppError('conflict', 'The run is queued: there is no turn to interrupt yet.')

@@ -12,7 +12,7 @@ import {
   TERMINAL_STATES,
   WORKING_STATES,
 } from '../contract/state.ts'
-import { type Db, isUnavailable, type Trx } from './db.ts'
+import { type Db, isUnavailable } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { findRun, visibleTo } from './runs.ts'
 import { among, now } from './sql-fragments.ts'
@@ -234,21 +234,21 @@ export async function requeueLost(
  * QUEUED, CLAIMED, INPROGRESS or BLOCKED → CANCELLED, with its event, at once, whether or not a worker lives; the worker
  * hears of it and stops its processes. An ended run is refused, an unknown one not found.
  */
-export async function cancelRun(trx: Trx, run_id: string, viewer_id: string): Promise<void> {
-  const changed = await change(trx, {
+export async function cancelRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
+  const changed = await change(db, {
     which: sql`where r.run_id = ${run_id} and ${visibleTo(viewer_id)}`,
     from: CANCELLABLE_STATES,
     to: sql`'CANCELLED'`,
     status_message: asJson({ message: 'Cancelled on request.' } satisfies RunStatusMessage),
   })
   if (changed.length > 0) return
-  const run = await findRun(trx, run_id, viewer_id)
+  const run = await findRun(db, run_id, viewer_id)
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
 }
 
 /** A run that rests → QUEUED, for one more execution. False: it did not rest. */
-export async function reopenRun(trx: Trx, run_id: string): Promise<boolean> {
+export async function reopenRun(trx: Db, run_id: string): Promise<boolean> {
   const changed = await change(trx, {
     which: sql`where r.run_id = ${run_id}`,
     from: RESTING_STATES,

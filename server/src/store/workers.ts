@@ -79,3 +79,25 @@ export async function removeOldWorkers(db: Db): Promise<void> {
       and not exists (select 1 from runs r where r.worker_id = w.worker_id)
       and not exists (select 1 from sandboxes s where s.worker_id = w.worker_id)`.execute(db)
 }
+
+/** What the sessions of a worker are called. */
+export const sessionName = (worker_id: string): string => `${SESSION_PREFIX}${worker_id}`
+const SESSION_PREFIX = 'runyard-worker '
+
+/**
+ * Ends the database sessions of lost workers whose runs could not be taken back: they hold the rows, in the middle of a
+ * statement or a transaction that nobody will end, or that would end too late. Whoever swept skipped those rows; the next
+ * sweep takes them. A role may end sessions of its own. How many were ended.
+ */
+export async function endLostSessions(db: Db): Promise<number> {
+  const stuck = await sql<{ name: string }>`
+    select distinct ${SESSION_PREFIX} || r.worker_id as name
+    from runs r join workers w using (worker_id) where w.lost`.execute(db)
+  if (stuck.rows.length === 0) return 0
+  const names = stuck.rows.map((row) => row.name)
+  const ended = await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = any(${names}::text[]) and usename = current_user and datname = current_database()
+      and pid <> pg_backend_pid()`.execute(db)
+  return ended.rows.length
+}

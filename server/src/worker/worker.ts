@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { untilAway } from '../store/database-state.ts'
 import { type Command, claimRuns, type Lease, readCommands } from '../store/leases.ts'
-import { registerWorker, retireWorker, updateModels, type WorkerRegistration } from '../store/workers.ts'
+import {
+  registerWorker,
+  retireWorker,
+  sessionName,
+  updateModels,
+  type WorkerRegistration,
+} from '../store/workers.ts'
 import { executeRun } from './execute.ts'
 import type { Execution, StopReason, Warden, WorkerContext } from './execution.ts'
 import { reapSandboxes } from './reap.ts'
@@ -16,6 +23,8 @@ const DOUBT_MS = 60_000
 const MODELS_MS = 5 * 60_000
 /** Handing runs back takes less than a second; a database that is away must not keep the process. */
 const HANDBACK_MS = 10_000
+/** The same once it is known to be away: what is on its way may still end. Container engines kill after ten seconds. */
+const AWAY_HANDBACK_MS = 1_000
 
 export interface WorkerHandle {
   worker_id: string
@@ -46,6 +55,7 @@ export async function startWorker(
   const executions = new Map<string, Execution>()
   const closing = new AbortController()
   let models = await options.readModels()
+  store.nameSessions(sessionName(worker_id))
   await registerWorker(store.db, {
     worker_id,
     pool: settings.pool,
@@ -233,8 +243,13 @@ export async function startWorker(
       ending ??= (async () => {
         drain()
         const running = [...executions.values()].map((execution) => execution.done)
-        await Promise.race([Promise.all(running), wait(settings.grace_ms, undefined, { ref: false })])
-        await Promise.race([end('shutdown'), wait(HANDBACK_MS, undefined, { ref: false })])
+        const stopped = new AbortController()
+        // No run reaches a step boundary without the database, and nothing can be handed back: others take the runs over.
+        const away = untilAway(store, stopped.signal)
+        const pause = (milliseconds: number) => wait(milliseconds, undefined, { ref: false })
+        await Promise.race([Promise.all(running), pause(settings.grace_ms), away])
+        await Promise.race([end('shutdown'), pause(HANDBACK_MS), away.then(() => pause(AWAY_HANDBACK_MS))])
+        stopped.abort()
       })()
       return ending
     },

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { ROUTES } from '../../contract/routes.ts'
 import { storeAttachments, withAttachments } from '../../intake/attachments.ts'
 import { requireAvailable } from '../../intake/unavailable.ts'
-import type { Trx } from '../../store/db.ts'
+import { type Db, transact } from '../../store/db.ts'
 import { acceptFollowup } from '../../store/followups.ts'
 import type { Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
@@ -17,16 +17,10 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
     requireAvailable(call.body)
     const stored = await storeAttachments(files, run_id, attachments)
     let pool: string | null = null
-    const accept = async (trx: Trx) => {
+    const accept = async (db: Db) => {
       const author_id = call.actor.principal_id
-      const accepted = await acceptFollowup(trx, {
-        run_id,
-        author_id,
-        message,
-        mode,
-        on_busy,
-        attachments: stored,
-      })
+      const followup = { run_id, author_id, message, mode, on_busy, attachments: stored }
+      const accepted = await transact(db, (trx) => acceptFollowup(trx, followup))
       pool = accepted.claimable_in
       return { status: 200, body: { followup_id: accepted.followup_id, outcome: accepted.outcome } }
     }

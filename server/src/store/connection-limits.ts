@@ -21,7 +21,7 @@ export const QUICK: ConnectionLimits = { connect_ms: 2_500, statement_ms: 2_500 
 export const PATIENT: ConnectionLimits = { connect_ms: 5_000 }
 
 /** How often a connection that only listens is asked whether it lives. */
-export const LISTEN_CHECK_MS = 5_000
+export const LISTEN_CHECK_MS = 2_000
 
 /** Found dead by the kernel after this and ten probes, a second apart. */
 export const KEEPALIVE_MS = 5_000

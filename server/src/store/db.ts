@@ -144,6 +144,12 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
+/** Cut short by the server: statement timeout, serialization failure, deadlock. */
+const CUT_SHORT = new Set<unknown>(['57014', '40001', '40P01'])
+
+export const isCutShort = (error: unknown): boolean =>
+  error instanceof Error && CUT_SHORT.has((error as { code?: unknown }).code)
+
 /** A lock that was not free in time: another request is changing the same thing. */
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: unknown }).code === '55P03'
@@ -152,6 +158,12 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (isUnavailable(error)) {
     return new AppError('resource_unavailable', 'The database is away for the moment.', {
+      headers: { 'retry-after': '2' },
+      cause: error,
+    })
+  }
+  if (isCutShort(error)) {
+    return new AppError('resource_unavailable', 'The database took too long.', {
       headers: { 'retry-after': '2' },
       cause: error,
     })

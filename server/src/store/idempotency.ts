@@ -22,6 +22,8 @@ export const hashBody = (body: Uint8Array): Buffer => createHash('sha256').updat
 /** How long an answer is kept and given again. */
 const LIFETIME = sql`interval '24 hours'`
 
+const REMOVED_AT_ONCE = 10_000
+
 /** An insert that yields one row when the key is new or too old to matter, none when it was used. */
 export function claimKey(
   key: IdempotencyKey,
@@ -81,5 +83,12 @@ export async function once(
 }
 
 export async function removeOldKeys(db: Db): Promise<void> {
-  await sql`delete from idempotency_keys where created_at < clock_timestamp() - ${LIFETIME}`.execute(db)
+  // In parts: a day of them in one statement could take longer than a statement may.
+  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
+    const gone = await sql`
+      delete from idempotency_keys where ctid = any(array(
+        select ctid from idempotency_keys where created_at < clock_timestamp() - ${LIFETIME}
+        limit ${REMOVED_AT_ONCE}::int))`.execute(db)
+    removed = Number(gone.numAffectedRows ?? 0)
+  }
 }

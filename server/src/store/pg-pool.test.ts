@@ -6,11 +6,11 @@ import { until } from '../../test/support/cluster.ts'
 import { createDatabase, stopTestServer } from '../../test/support/databases.ts'
 import { findPostgres } from '../../test/support/postgres-server.ts'
 import { startSilentProxy } from '../../test/support/silent-proxy.ts'
-import { type Db, isUnavailable, openPostgres, type PostgresOptions } from './db.ts'
+import { type Db, isUnavailable, openPostgres, type PostgresOptions, toAppError } from './db.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 /** Generous for a statement that is answered, soon over for one that is not. */
-const LIMITS = { connect_ms: 3_000, statement_ms: 3_000 }
+const LIMITS = { connect_ms: 2_000, statement_ms: 2_000 }
 
 describe('connections to PostgreSQL', { skip }, () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
@@ -111,6 +111,10 @@ describe('connections to PostgreSQL', { skip }, () => {
       assert.equal(await setting(db, 'statement_timeout'), '1234ms')
       assert.equal(await setting(db, 'geqo'), 'off')
       assert.equal(await setting(db, 'lock_timeout'), '5s')
+      await assert.rejects(sql`select pg_sleep(60)`.execute(db), (error) => {
+        assert.equal(toAppError(error).code, 'resource_unavailable')
+        return true
+      })
     })
   })
 

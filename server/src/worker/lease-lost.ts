@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { isLockTimeout, isUnavailable } from '../store/db.ts'
+import { isCutShort, isLockTimeout, isUnavailable } from '../store/db.ts'
 
 /** Another worker may own the run by now, or it was cancelled: stop at once, write nothing more. */
 export class LeaseLost extends Error {
@@ -9,11 +9,6 @@ export class LeaseLost extends Error {
   }
 }
 
-/**
- * A statement ran out of time, mostly because the database stood still for a while: statement timeout, serialization
- * failure, deadlock.
- */
-const CUT_SHORT = new Set<unknown>(['57014', '40001', '40P01'])
 const CUT_SHORT_TRIES = 5
 
 /**
@@ -39,6 +34,3 @@ export async function retrying<T>(work: () => Promise<T>, signal: AbortSignal): 
     }
   }
 }
-
-const isCutShort = (error: unknown): boolean =>
-  error instanceof Error && CUT_SHORT.has((error as { code?: unknown }).code)

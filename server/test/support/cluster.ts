@@ -26,6 +26,8 @@ export interface ServeRole extends Role {
 export interface Cluster {
   store: Store
   data_dir: string
+  /** An admin's. */
+  api_key: string
   /** Of the first API. */
   api: ReturnType<typeof apiOf>
   /** One more API, listening when it resolves. */
@@ -62,6 +64,7 @@ export async function startCluster(database_url: string): Promise<Cluster> {
   return {
     store,
     data_dir,
+    api_key,
     api,
     serve,
     async worker(pool, env) {

@@ -1,7 +1,7 @@
 /** What goes into a workspace and what is kept of it: attachments, artifacts, idle sandboxes. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
@@ -72,6 +72,42 @@ describe('a workspace', { skip }, () => {
       ofType(events, 'message.user').map(({ data }) => data.attachments?.map(({ path }) => path)),
       [['attachments/a.txt', 'attachments/b c.bin'], ['attachments/d.txt']],
     )
+  })
+
+  test('keeps what the agent made of an attachment, and both of two with one name', async () => {
+    const { api } = cluster
+    const run_id = await api.create({
+      prompt: shell('echo edited > attachments/a.txt'),
+      attachments: [attachment('a.txt', 'first\n')],
+    })
+    await api.ended(run_id)
+    await followUp(run_id, {
+      message: shell('cat attachments/a.txt attachments/a-2.txt; ls attachments'),
+      attachments: [attachment('a.txt', 'second\n')],
+    })
+    await api.ended(run_id)
+    const events = await api.events(run_id)
+    assert.equal(printed(events), 'edited\nsecond\na-2.txt\na.txt\n')
+    assert.deepEqual(
+      ofType(events, 'message.user').map(({ data }) => data.attachments?.map(({ path }) => path)),
+      [['attachments/a.txt'], ['attachments/a-2.txt']],
+    )
+  })
+
+  test('does not begin without an attachment that its agent was told of', async () => {
+    const { api, data_dir } = cluster
+    const pool = 'late'
+    const run_id = await api.create({
+      prompt: shell('echo never'),
+      attachments: [attachment('a.txt', 'gone\n')],
+      config: { worker_host: pool },
+    })
+    rmSync(join(data_dir, 'blobs/runs', run_id, 'attachments'), { recursive: true })
+    await cluster.worker(pool)
+    const run = await api.ended(run_id)
+    assert.deepEqual([run.state, run.status_message?.error_code], ['ERROR', 'resource_unavailable'])
+    assert.match(run.status_message?.message ?? '', /"a\.txt" is not in the service's storage/)
+    assert.equal(printed(await api.events(run_id)), '')
   })
 
   test('gives its artifacts: files only, changed ones anew and unchanged ones once', async () => {

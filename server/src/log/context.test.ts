@@ -34,3 +34,19 @@ test('what is told of them stands beside their calls', () => {
   assert.equal(step.parts[0].result?.output, OTHER_RUN)
   assert.equal(user?.type, 'user')
 })
+
+test('files of other runs are named, and not as if they were there', () => {
+  const attachments = [{ file_name: 'a.csv', mime_type: 'text/csv', path: 'attachments/a.csv' }]
+  assert.deepEqual(
+    closeContext([{ type: 'message.user', data: { message_id: 'u', text: 'Look.', attachments } }]),
+    [
+      {
+        type: 'message.user',
+        data: {
+          message_id: 'u',
+          text: 'Look.\n\n[Came with this message and is not in this workspace: a.csv]',
+        },
+      },
+    ],
+  )
+})

@@ -116,7 +116,7 @@ export async function deliverFollowups(db: Db, lease: Lease): Promise<Delivery> 
         select f.followup_id, f.message, p.display_name as author,
           (row_number() over (order by f.position))::int as place,
           (select jsonb_agg(jsonb_build_object('file_name', a.file_name, 'mime_type', a.mime_type,
-            'path', 'attachments/' || a.file_name) order by a.attachment_id)
+            'path', a.path) order by a.attachment_id)
             from attachments a where a.followup_id = f.followup_id) as attachments
         from followups f join principals p on p.principal_id = f.author_id
         where f.run_id = ${lease.run_id} and f.delivered_at is null),

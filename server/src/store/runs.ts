@@ -148,8 +148,8 @@ export async function insertRun(
         ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
       from wish returning *),
     files as (
-      insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key)
-      select f.attachment_id, i.run_id, f.file_name, f.mime_type, f.size_bytes, f.blob_key
+      insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key, path)
+      select f.attachment_id, i.run_id, f.file_name, f.mime_type, f.size_bytes, f.blob_key, 'attachments/' || f.file_name
       from inserted i, jsonb_to_recordset(${files})
         f (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text)),
     logged as (

@@ -30,7 +30,8 @@ export async function recordSandbox(
     select run_id, attempt, worker_id, ${sandbox.host_id}, ${json(sandbox.ref)}, ${sandbox.prepared}
     from runs where ${held(lease)}
     on conflict (run_id) do update set attempt = excluded.attempt, worker_id = excluded.worker_id,
-      host_id = excluded.host_id, ref = excluded.ref, prepared = excluded.prepared, idle_until = null
+      host_id = excluded.host_id, ref = excluded.ref, prepared = excluded.prepared, idle_until = null,
+      attachments_written = case when s.ref->>'id' = excluded.ref->>'id' then s.attachments_written else '{}' end
       where s.attempt <= excluded.attempt
     returning 1`.execute(db)
   return recorded.rows.length > 0

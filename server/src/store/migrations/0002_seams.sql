@@ -20,3 +20,13 @@ create index runs_search on runs using gin
 
 -- Of RUNYARD_SECRET_KEY: processes with different keys could not open what the others sealed.
 alter table installation add column secret_fingerprint text;
+
+-- Where the file lies below the workspace: another place for each file of a run.
+alter table attachments add column path text;
+
+update attachments set path = 'attachments/' || file_name;
+
+alter table attachments alter column path set not null;
+
+-- Which attachments were written into the workspace: once, since they are the agent's to change from then on.
+alter table sandboxes add column attachments_written uuid[] not null default '{}';

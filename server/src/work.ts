@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +11,7 @@ import type { Persist } from './database-wait.ts'
 import { createLoop } from './harness/loop.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
-import { chooseBackend } from './sandbox/choose.ts'
+import { chooseBackend, openFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import { deriveKey } from './sealing/sealing.ts'
 import type { Store } from './store/db.ts'
@@ -92,12 +91,13 @@ export async function work({ config, store, watch, log, embedded, persist }: Wor
     watch,
     blobs: openDiskBlobs(join(data_dir, 'blobs'), blobLimitsOf(config)),
     backend,
+    former_backends: await openFormerBackends(backend, { data_dir, installation_id }),
     harnesses: new Map([loop, runbook].map((harness) => [harness.name, harness])),
     default_harness: models.configured ? loop.name : runbook.name,
     log,
     settings: {
       pool: config.pool,
-      host_id: `${hostname()}:${data_dir}`,
+      host_id: backend.place,
       data_dir,
       slots: config.slots,
       grace_ms: config.grace_ms,

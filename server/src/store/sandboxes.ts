@@ -64,13 +64,21 @@ export async function takeExpiredSandboxes(db: Db, host_id: string, keep: number
   return taken.rows.map((row) => row.ref)
 }
 
+export interface SandboxOwner {
+  /** The attempt whose sandbox is recorded, and where. */
+  recorded: number | null
+  place: string | null
+  /** The attempt that a worker executes. */
+  held: number | null
+}
+
 /** What is known of these runs; the reaper lists sandboxes first and asks second. */
 export async function readSandboxOwners(
   db: Db,
   run_ids: readonly string[],
-): Promise<Map<string, { recorded: number | null; held: number | null }>> {
-  const found = await sql<{ run_id: string; recorded: number | null; held: number | null }>`
-    select r.run_id, s.attempt as recorded, case when r.worker_id is not null then r.attempt end as held
+): Promise<Map<string, SandboxOwner>> {
+  const found = await sql<SandboxOwner & { run_id: string }>`
+    select r.run_id, s.attempt as recorded, s.host_id as place, case when r.worker_id is not null then r.attempt end as held
     from runs r left join sandboxes s using (run_id) where r.run_id = any(${[...run_ids]}::uuid[])`.execute(
     db,
   )

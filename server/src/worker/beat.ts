@@ -3,7 +3,7 @@ import { parentPort, Worker, workerData } from 'node:worker_threads'
 import type { SandboxRef } from '../sandbox/sandbox.ts'
 import { openPostgres } from '../store/db.ts'
 import { beat } from '../store/leases.ts'
-import type { Warden } from './execution.ts'
+import type { Warden } from './context.ts'
 import { SILENCE_MS } from './sweep.ts'
 import { spawnWarden } from './warden.ts'
 

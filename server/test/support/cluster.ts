@@ -21,6 +21,7 @@ export interface WorkerRole extends Role {
 export interface Cluster {
   store: Store
   data_dir: string
+  base_url: string
   api: ReturnType<typeof apiOf>
   /** One more worker of this pool, at work when it resolves. All share one data directory, so one host. */
   worker(pool: string, env?: Record<string, string>): Promise<WorkerRole>
@@ -50,6 +51,7 @@ export async function startCluster(database_url: string): Promise<Cluster> {
   return {
     store,
     data_dir,
+    base_url,
     api: apiOf({ base_url, api_key }),
     async worker(pool, env) {
       const role = await start(['worker', '--pool', pool, '--sandbox', 'bubblewrap'], /Working for /, env)

@@ -787,6 +787,7 @@ export interface components {
             agent_identity_uid?: string;
             attachments?: components["schemas"]["Attachment"][];
             budget?: {
+                /** @description Refused (feature_not_available) until the service knows prices. */
                 max_cost_usd?: number;
                 max_duration_minutes?: number;
                 max_tokens?: number;

@@ -15,7 +15,7 @@ import { readDatabaseState } from './store/database-state.ts'
 import type { Store } from './store/db.ts'
 import { requireSameSecret } from './store/installation.ts'
 import type { Watch } from './store/watch.ts'
-import { countLiveWorkers } from './store/workers.ts'
+import { countWorkers } from './store/workers.ts'
 
 export interface ListenOptions {
   config: Config
@@ -120,7 +120,8 @@ async function readiness(
   // The database may have been away when this process started.
   const reason = missing ?? (await refusalOfSecret(store, fingerprint))
   const database = { kind: store.kind, reachable, migrated }
-  const live_workers = migrated ? await countLiveWorkers(store.quick).catch(() => 0) : 0
+  const none = { live: 0, full: 0 }
+  const workers = migrated ? await countWorkers(store.quick).catch(() => none) : none
   const disks = [data_dir, ...(backend?.storage ? [backend.storage] : [])]
   const free = Math.min(...(await Promise.all(disks.map(freePercentOf))))
   return {
@@ -129,7 +130,9 @@ async function readiness(
     ...(reason === null ? {} : { reason }),
     database,
     disk: { free_percent: Math.round(free * 10) / 10, min_free_percent, enough: free >= min_free_percent },
-    live_workers,
+    live_workers: workers.live,
+    // They claim nothing, and hand back what they cannot do.
+    workers_without_disk: workers.full,
     ...(backend
       ? { sandbox: { backend: backend.name, description: backend.description, ...backend.capabilities } }
       : {}),

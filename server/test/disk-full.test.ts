@@ -1,19 +1,26 @@
 /** A disk that really fills: the data directory on a small file system of its own. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { copyFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { until } from './support/cluster.ts'
+import { openPostgres } from '../src/store/db.ts'
+import { type Cluster, startCluster, until } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { findPostgres } from './support/postgres-server.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
-import { printed } from './support/traces.ts'
+import { addPrincipal, addRun, addWorker, readStored } from './support/stored.ts'
+import { assertWhole, ofType, printed, workersOf } from './support/traces.ts'
+import { openTestWorker } from './support/worker.ts'
 
 const MiB = 1024 ** 2
 const data_dir = temporaryDirectory('small-disk')
-const mounted =
-  spawnSync('mount', ['-t', 'tmpfs', '-o', 'mode=700,size=600m', 'runyard-test', data_dir]).status === 0
+const mountSmall = (directory: string): boolean =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'mode=700,size=600m', 'runyard-test', directory]).status === 0
+const skip = mountSmall(data_dir) ? false : 'no file system can be mounted here'
 
-describe('a disk that fills', { skip: mounted ? false : 'no file system can be mounted here' }, () => {
+describe('a disk that fills', { skip }, () => {
   let service: TestService
   let api: ReturnType<typeof apiOf>
   before(async () => {
@@ -54,5 +61,99 @@ describe('a disk that fills', { skip: mounted ? false : 'no file system can be m
     writeFileSync(join(data_dir, 'sandboxes/bubblewrap', `${other}-1`, 'workspace/go'), '')
     assert.equal((await api.ended(other)).state, 'SUCCEEDED')
     assert.equal(printed(await api.events(other)), 'went\n')
+  })
+})
+
+const noCluster = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? skip : 'PostgreSQL is not installed'
+
+describe('a worker whose disk is full', { skip: noCluster }, () => {
+  const small = temporaryDirectory('small-worker')
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let cluster: Cluster
+  before(async () => {
+    mountSmall(small)
+    database = await createDatabase()
+    cluster = await startCluster(database.url)
+    // One installation, one key.
+    copyFileSync(join(cluster.data_dir, 'secret-key'), join(small, 'secret-key'))
+  })
+  after(async () => {
+    await cluster?.stop()
+    spawnSync('umount', ['--lazy', small])
+    await database?.drop()
+    await stopTestServer()
+  })
+  const free = () => statfsSync(small).bavail * statfsSync(small).bsize
+  const withoutDisk = async () => {
+    const answer = await fetch(new URL('/readyz', cluster.base_url))
+    return ((await answer.json()) as { workers_without_disk: number }).workers_without_disk
+  }
+
+  test('leaves its run to one that has room', async () => {
+    const { api } = cluster
+    const full = await cluster.worker('default', { RUNYARD_DATA_DIR: small })
+    // Fills what is small, and is done where there is room.
+    const command =
+      'if [ "$(df -Pk . | tail -1 | awk \'{print $2}\')" -gt 1000000 ]; then echo done; else ' +
+      'until [ -e go ]; do sleep 0.1; done; while head -c 4M /dev/zero >> big; do sleep 0.05; done; sleep 600; fi'
+    const run_id = await api.create({ prompt: shell(command) })
+    await until('the step', async () => (await api.get(run_id)).state === 'INPROGRESS')
+    const other = await cluster.worker('default')
+    writeFileSync(join(small, 'sandboxes/bubblewrap', `${run_id}-1`, 'workspace/go'), '')
+    const run = await api.ended(run_id, 60)
+    const events = await api.events(run_id)
+    assert.deepEqual([run.state, run.attempt, printed(events)], ['SUCCEEDED', 2, 'done\n'])
+    assert.deepEqual(workersOf(events), [full.worker_id(), other.worker_id()])
+    const handed = ofType(events, 'run.state').find(({ data }) => data.previous_state === 'INPROGRESS')
+    assert.equal(handed?.data.status_message?.message, 'The disk of the worker is full.')
+    assertWhole(events)
+  })
+
+  test('claims nothing, and says so', async () => {
+    await until('room', () => free() > 300 * MiB)
+    writeFileSync(join(small, 'ballast'), Buffer.alloc(free() - 20 * MiB))
+    await until('readiness to say so', async () => (await withoutDisk()) === 1)
+    rmSync(join(small, 'ballast'))
+    await until('readiness to say that it is over', async () => (await withoutDisk()) === 0)
+  })
+
+  test('leaves a run that fails for want of disk to others as well', async () => {
+    const store = openPostgres({ url: database.url })
+    const data_dir = temporaryDirectory('small-process')
+    mountSmall(data_dir)
+    const pool = randomUUID()
+    const worker = await openTestWorker({
+      store,
+      pool,
+      data_dir,
+      min_free_percent: 5,
+      harnesses: [
+        {
+          name: 'filling',
+          async run({ sandbox }) {
+            const { bavail, bsize } = statfsSync(data_dir)
+            writeFileSync(join(data_dir, 'ballast'), Buffer.alloc(bavail * bsize))
+            // Input that is known beforehand is a file, for which there is no room.
+            const { exit } = sandbox.exec({ command: 'cat', stdin: Buffer.alloc(MiB) })
+            return exit.then(() => ({ state: 'SUCCEEDED' }))
+          },
+        },
+      ],
+    })
+    try {
+      // Another one, that has room and is busy.
+      await addWorker(store.db, { pool })
+      const run_id = await addRun(store.db, await addPrincipal(store.db), { pool })
+      const run = await until('the run to be handed back', async () => {
+        const stored = await readStored(store.db, run_id)
+        return stored.attempt === 1 && stored.worker_id === null && stored
+      })
+      assert.deepEqual([run.state, run.lost_attempts], ['QUEUED', 1])
+    } finally {
+      rmSync(join(data_dir, 'ballast'), { force: true })
+      await worker.stop()
+      await store.close()
+      spawnSync('umount', ['--lazy', data_dir])
+    }
   })
 })

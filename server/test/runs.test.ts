@@ -227,6 +227,14 @@ onEachService('runs', (service) => {
     await assertCancels(run_id)
   })
 
+  test('a budget in money is refused as long as there are no prices', async () => {
+    const body = { prompt: 'x', budget: { max_cost_usd: 1 } }
+    const refused = await service().admin.call('POST', '/agent/runs', body)
+    const { error_code, detail } = (await refused.json()) as { error_code: string; detail: string }
+    assert.deepEqual([refused.status, error_code], [403, 'feature_not_available'])
+    assert.match(detail, /budget\.max_cost_usd.*max_tokens/)
+  })
+
   test('cancel: ended', async () => {
     const { admin } = service()
     const run_id = await admin.create({ prompt: shell('true') })

@@ -294,6 +294,7 @@ class RequestUsage(WireModel):
 
 class RunAgentRequestBudget(WireModel):
     max_cost_usd: float | None = None
+    """Refused (feature_not_available) until the service knows prices."""
     max_tokens: int | None = None
     max_duration_minutes: float | None = None
 

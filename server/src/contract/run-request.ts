@@ -78,7 +78,11 @@ export const RunAgentRequest = z
       .meta({ description: 'JSON Schema the result must satisfy.' }),
     budget: z
       .object({
-        max_cost_usd: z.number().positive().optional(),
+        max_cost_usd: z
+          .number()
+          .positive()
+          .optional()
+          .meta({ description: 'Refused (feature_not_available) until the service knows prices.' }),
         max_tokens: z.int().positive().optional(),
         max_duration_minutes: z.number().positive().max(10_080).optional(),
       })

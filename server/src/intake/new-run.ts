@@ -33,6 +33,11 @@ export async function resolveRun(
   requireAvailable(request)
   const run_id = uuidv7()
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...recorded } = request
+  if (request.budget?.max_cost_usd !== undefined) {
+    const detail =
+      'budget.max_cost_usd: this version knows no prices; use max_tokens or max_duration_minutes.'
+    throw new AppError('feature_not_available', detail)
+  }
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
   const parent = await lookUp(services.db, request, actor)
   const { config, secrets } = maskConfig({

@@ -8,7 +8,7 @@ import type { Db } from './db.ts'
 import { releaseRun } from './leases.ts'
 import { insertRun } from './runs.ts'
 import { finishRun } from './transitions.ts'
-import { countLiveWorkers, readModels, removeOldWorkers, retireWorker, updateModels } from './workers.ts'
+import { countWorkers, readModels, removeOldWorkers, retireWorker, updateModels } from './workers.ts'
 
 const model = (name: string) => ({ model_id: `acme/${name}`, provider: 'acme' })
 
@@ -36,7 +36,7 @@ onEachDatabase('workers', (open) => {
     await updateModels(db, second.worker_id, { models: [model('d')], default_model_id: 'acme/d' })
     await retireWorker(db, first.worker_id)
     assert.deepEqual(await readModels(db), { models: [model('d')], default_model_id: 'acme/d' })
-    assert.equal(await countLiveWorkers(db), 2)
+    assert.deepEqual(await countWorkers(db), { live: 2, full: 0 })
     await retireWorker(db, none.worker_id)
     await retireWorker(db, second.worker_id)
   })

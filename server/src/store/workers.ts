@@ -67,9 +67,13 @@ export async function readModels(db: Db): Promise<{ models: Model[]; default_mod
   return { models: [...models.values()], default_model_id: first?.models.default_model_id ?? null }
 }
 
-export async function countLiveWorkers(db: Db): Promise<number> {
-  const found = await sql<{ n: number }>`select count(*)::int as n from workers where not lost`.execute(db)
-  return found.rows[0]?.n ?? 0
+/** `full`: those of the live ones that claim nothing for want of disk. */
+export async function countWorkers(db: Db): Promise<{ live: number; full: number }> {
+  const found = await sql<{ live: number; full: number }>`
+    select count(*)::int as live, count(*) filter (where disk_full)::int as full from workers where not lost`.execute(
+    db,
+  )
+  return found.rows[0] ?? { live: 0, full: 0 }
 }
 
 /** Lost workers of a day ago that no run and no sandbox names: only their rows are left. */

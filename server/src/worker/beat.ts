@@ -4,7 +4,7 @@ import type { SandboxRef } from '../sandbox/sandbox.ts'
 import { QUICK } from '../store/connection-limits.ts'
 import { openPostgres } from '../store/db.ts'
 import { beat } from '../store/leases.ts'
-import type { Warden } from './execution.ts'
+import type { Warden } from './context.ts'
 import { SILENCE_MS } from './sweep.ts'
 import { spawnWarden } from './warden.ts'
 

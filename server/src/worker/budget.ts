@@ -2,52 +2,57 @@ import type { NewEvent } from '../contract/event.ts'
 import type { Outcome } from '../harness/harness.ts'
 import type { RunRow } from '../store/runs.ts'
 
+/** What a run may spend, over all its executions. Once spent it stays so: every later turn ends before it begins. */
 export interface Budget {
+  /** Starts the clock of this execution; `onSpent` is called once, when the budget is spent. */
+  start(onSpent: () => void): void
   count(events: readonly NewEvent[]): void
-  /** How the run ends once it is spent. */
-  outcome(): Outcome
+  /** How the run ends; `null` while there is something left. */
+  spent(): Outcome | null
   close(): void
 }
 
-/** Watches what a run may spend, over all its executions, and calls `onSpent` once when it is spent. */
-export function createBudget(run: RunRow, onSpent: () => void): Budget {
-  const budget = run.request.budget
-  const limit_ms = budget?.max_duration_minutes === undefined ? null : budget.max_duration_minutes * 60_000
+export function createBudget(
+  run: Pick<RunRow, 'request' | 'input_tokens' | 'output_tokens' | 'run_time_ms'>,
+): Budget {
+  const { max_duration_minutes, max_tokens } = run.request.budget ?? {}
+  const left_ms = max_duration_minutes === undefined ? null : max_duration_minutes * 60_000 - run.run_time_ms
   let tokens = run.input_tokens + run.output_tokens
-  let cost = run.inference_cost_usd
   let spent: string | null = null
-  const spend = (what: string) => {
-    if (spent) return
+  let report = (): void => {}
+  let timer: NodeJS.Timeout | undefined
+  const spend = (what: string): void => {
+    if (spent !== null) return
     spent = what
-    onSpent()
+    report()
   }
-  const timer =
-    limit_ms === null
-      ? undefined
-      : setTimeout(
-          () => spend(`${budget?.max_duration_minutes} minutes`),
-          Math.max(0, limit_ms - run.run_time_ms),
-        )
+  const check = (): void => {
+    if (max_tokens !== undefined && tokens > max_tokens) spend(`${max_tokens} tokens`)
+  }
+  check()
+  if (left_ms !== null && left_ms <= 0) spend(`${max_duration_minutes} minutes`)
 
   return {
-    count(events: readonly NewEvent[]): void {
-      for (const event of events) {
-        if (event.type !== 'usage') continue
-        tokens += event.data.total_tokens
-        cost += event.data.inference_cost_usd ?? 0
-      }
-      if (budget?.max_tokens !== undefined && tokens > budget.max_tokens) spend(`${budget.max_tokens} tokens`)
-      if (budget?.max_cost_usd !== undefined && cost > budget.max_cost_usd)
-        spend(`${budget.max_cost_usd} US dollars`)
+    start(onSpent) {
+      report = onSpent
+      if (left_ms !== null && spent === null)
+        timer = setTimeout(() => spend(`${max_duration_minutes} minutes`), left_ms)
     },
-    outcome: (): Outcome => ({
-      state: 'FAILED',
-      status_message: {
-        message: `The run reached its budget of ${spent}.`,
-        error_code: 'budget_exceeded',
-        retryable: false,
-      },
-    }),
+    count(events) {
+      for (const event of events) if (event.type === 'usage') tokens += event.data.total_tokens
+      check()
+    },
+    spent: () =>
+      spent === null
+        ? null
+        : {
+            state: 'FAILED',
+            status_message: {
+              message: `The run reached its budget of ${spent}.`,
+              error_code: 'budget_exceeded',
+              retryable: false,
+            },
+          },
     close: () => clearTimeout(timer),
   }
 }

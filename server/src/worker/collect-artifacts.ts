@@ -4,12 +4,9 @@ import { pipeline } from 'node:stream/promises'
 import { v7 as uuidv7 } from 'uuid'
 import { BlobsFull } from '../blobs/blobs.ts'
 import type { NewEvent } from '../contract/event.ts'
-import { type Sandbox, SandboxFileError } from '../sandbox/sandbox.ts'
-import { insertArtifact, readArtifactHashes } from '../store/artifacts.ts'
-import { readKeptBytes } from '../store/attachments.ts'
-import type { Lease } from '../store/leases.ts'
-import type { WorkerContext } from './execution.ts'
-import { LeaseLost, retrying } from './lease-lost.ts'
+import { type Sandbox, SandboxFault, SandboxFileError } from '../sandbox/sandbox.ts'
+import type { WorkerContext } from './context.ts'
+import type { FencedStore } from './fenced-store.ts'
 
 /** Below the workspace. */
 const DIRECTORY = 'artifacts'
@@ -44,32 +41,31 @@ const MIME_TYPES: Record<string, string> = {
 /**
  * Keeps what the agent left in `/workspace/artifacts`: regular files, at most 100 a turn of at most 100 MB, read inside
  * the sandbox, as long as the run keeps no more than its share. A file that did not change since it was last kept is not
- * kept again. What is left out fails nothing: an `error` event names it.
+ * kept again. What is left out fails nothing: an `error` event names it. Throws `SandboxFault` when the folder cannot be read.
  */
 export async function collectArtifacts(
   context: WorkerContext,
-  lease: Lease,
+  store: FencedStore,
   sandbox: Sandbox,
   { emit, signal }: { emit: (...events: NewEvent[]) => Promise<void>; signal: AbortSignal },
 ): Promise<void> {
-  const { store, log, settings } = context
+  const { log, settings } = context
   // Most turns leave nothing, and a command costs more than all else the end of a turn does.
   if (await sandbox.isEmpty?.(DIRECTORY)) return
   const names = await findFiles(sandbox)
   if (names.length === 0) return
-  const known = await retrying(() => readArtifactHashes(store.db, lease.run_id), signal)
-  let room =
-    settings.max_run_files_bytes - (await retrying(() => readKeptBytes(store.db, lease.run_id), signal))
+  const known = await store.readArtifactHashes()
+  let room = settings.max_run_files_bytes - (await store.readKeptBytes())
   const left_out = names.slice(MAX_FILES).map((name) => `${relative(name)}: a turn keeps ${MAX_FILES} files`)
   let full: BlobsFull | null = null
   for (const name of names.slice(0, MAX_FILES)) {
     if (signal.aborted) return
     try {
-      room -= await keep(context, lease, sandbox, { name, known, room, signal })
+      room -= await keep(context, store, sandbox, { name, known, room })
     } catch (error) {
       if (error instanceof BlobsFull) full = error
       else if (!(error instanceof SandboxFileError)) throw error
-      log.warn({ ...lease, filepath: relative(name), err: error }, 'An artifact was not kept.')
+      log.warn({ ...store.lease, filepath: relative(name), err: error }, 'An artifact was not kept.')
       // Gone or changed by now: a process of the agent can still be at work.
       if (error instanceof SandboxFileError && error.code !== 'EFBIG') continue
       left_out.push(`${relative(name)}: ${full?.message ?? tooLarge(room, settings.max_run_files_bytes)}`)
@@ -81,14 +77,15 @@ export async function collectArtifacts(
 
 /** Stores one file with its row; returns the bytes that the run keeps more than before. */
 async function keep(
-  { store, blobs, watch }: WorkerContext,
-  lease: Lease,
+  { blobs, watch }: WorkerContext,
+  store: FencedStore,
   sandbox: Sandbox,
-  file: { name: string; known: ReadonlyMap<string, string>; room: number; signal: AbortSignal },
+  file: { name: string; known: ReadonlyMap<string, string>; room: number },
 ): Promise<number> {
+  const { run_id } = store.lease
   const filepath = relative(file.name)
   const artifact_uid = uuidv7()
-  const blob_key = `runs/${lease.run_id}/artifacts/${artifact_uid}`
+  const blob_key = `runs/${run_id}/artifacts/${artifact_uid}`
   const hash = createHash('sha256')
   const hashing = new Transform({
     transform(chunk: Buffer, _encoding, callback) {
@@ -123,8 +120,8 @@ async function keep(
     sha256,
     blob_key,
   } as const
-  if (!(await retrying(() => insertArtifact(store.db, lease, artifact), file.signal))) throw new LeaseLost()
-  watch.touchRun(lease.run_id)
+  await store.insertArtifact(artifact)
+  watch.touchRun(run_id)
   return size_bytes
 }
 
@@ -149,12 +146,17 @@ function describe(left_out: readonly string[], full: boolean): NewEvent {
 
 /** Their paths below the workspace; of a flood of files only so many as can be told. */
 async function findFiles(sandbox: Sandbox): Promise<string[]> {
-  const { output } = sandbox.exec({
+  const { output, exit } = sandbox.exec({
     command: `[ ! -d ${DIRECTORY} ] || find ${DIRECTORY} -maxdepth ${MAX_DEPTH} -type f -print0 | head -c ${FIND_BYTES}`,
     timeout_ms: FIND_MS,
   })
+  exit.catch(() => {})
   const printed: Uint8Array[] = []
   for await (const { stream, data } of output) if (stream === 'stdout') printed.push(data)
+  // What failed to run has printed nothing, which looks like an empty folder.
+  const { code, signal, timed_out } = await exit
+  if (code !== 0)
+    throw new SandboxFault(`Looking for artifacts ended with ${timed_out ? 'a timeout' : (code ?? signal)}.`)
   const names = Buffer.concat(printed).toString().split('\0').slice(0, -1)
   // Names that no log line or header should have to carry are the agent's to change.
   return names.filter((name) => !/[\p{Cc}\ufffd]/u.test(name)).sort()

@@ -1,7 +1,7 @@
 import type { DiskSpace } from '../blobs/blobs.ts'
 import type { Outcome } from '../harness/harness.ts'
 import type { DiskUsage, Sandbox, SandboxLimits } from '../sandbox/sandbox.ts'
-import type { DiskGuard, Logger } from './execution.ts'
+import type { DiskGuard, Logger } from './context.ts'
 
 const MiB = 1024 ** 2
 /** Between two reads of the free space, which cost nothing. */

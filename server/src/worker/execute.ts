@@ -1,22 +1,23 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '../contract/error.ts'
 import type { NewEvent } from '../contract/event.ts'
-import type { Harness, Inbox, Outcome, TurnRun } from '../harness/harness.ts'
+import type { Harness, Outcome, TurnRun } from '../harness/harness.ts'
 import { closeContext } from '../log/context.ts'
-import { type ExecExit, type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
+import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
 import { toAppError } from '../store/db.ts'
-import { readHistory, readOwnHistory } from '../store/events.ts'
-import { acknowledgeInterrupt, type Lease, releaseRun } from '../store/leases.ts'
-import { type RunRow, readRuns } from '../store/runs.ts'
-import { finishRun, requeueRun, startRun } from '../store/transitions.ts'
+import type { Lease } from '../store/leases.ts'
+import type { RunRow } from '../store/runs.ts'
 import { type Budget, createBudget } from './budget.ts'
 import { collectArtifacts } from './collect-artifacts.ts'
-import { createEventWriter } from './event-writer.ts'
-import type { Execution, StopReason, WorkerContext } from './execution.ts'
+import type { WorkerContext } from './context.ts'
+import { createEventWriter, type EventWriter } from './event-writer.ts'
+import { FencedStore } from './fenced-store.ts'
 import { createInbox } from './inbox.ts'
-import { LeaseLost, retrying } from './lease-lost.ts'
+import { LeaseLost } from './lease-lost.ts'
+import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
 import { prepareSandbox } from './prepare.ts'
 import { judgeDeaths } from './sandbox-deaths.ts'
+import { Stopping, type StopReason } from './stopping.ts'
 import { findUnsupported } from './unsupported.ts'
 
 const INTERRUPTED: Outcome = {
@@ -27,292 +28,339 @@ const INTERRUPTED: Outcome = {
 /** A signal that was sent to all processes of the service may be heard here a moment after a command died of it. */
 const SIGNAL_MS = 100
 
-/** What may end a turn from outside while the run stays this worker's. */
-type Cut = 'interrupt' | 'budget'
+type RunInbox = ReturnType<typeof createInbox>
 
-/** One claimed run from its sandbox to its release. Everything it writes carries the lease; it never throws. */
-export function executeRun(context: WorkerContext, lease: Lease): Execution {
-  const { store, watch, log } = context
-  const { db } = store
-  /** Aborted once, for good. */
-  const stopping = new AbortController()
-  /** Aborted when the execution may write nothing any more; the run may still be given up. */
-  const gone = new AbortController()
-  /** Aborted when the worker may own the run no more. */
-  const lost = new AbortController()
-  /** Aborted, with how the run ends, when its sandbox holds more than it may. */
-  const overfull = new AbortController()
-  let turn = new AbortController()
+/** One claimed run from its sandbox to its release. Everything it writes carries the lease; `done` never rejects. */
+export class Execution {
+  readonly run_id: string
+  readonly attempt: number
+  /** Resolves when the run is released: true, or false when that could not be recorded. Its processes are stopped either way. */
+  readonly done: Promise<boolean>
+  readonly #context: WorkerContext
+  readonly #onDiskFull: () => void
+  readonly #store: FencedStore
+  readonly #stopping = new Stopping()
+  readonly #writer: EventWriter
+  #draining = false
+  #finished = false
+  #sandbox: Sandbox | null = null
+  #disk_watch: { close(): void } | null = null
+  /** How the run ends because its sandbox holds more than it may. */
+  #overfull: Outcome | null = null
+  /** Another worker is to go on, though this attempt failed. */
+  #handover: string | null = null
   /** The interrupt that waits to be acknowledged, and the last one that was. */
-  let interrupted_at: number | null = null
-  let acknowledged = -1
-  let draining = false
-  let finished = false
-  let sandbox: Sandbox | null = null
-  let disk_watch: { close(): void } | null = null
-  const reason = (): StopReason | null =>
-    stopping.signal.aborted ? (stopping.signal.reason as StopReason) : null
-  const halted = () => reason() !== null || overfull.signal.aborted
-  const touch = () => watch.touchRun(lease.run_id)
+  #interrupt: number | null = null
+  #acknowledged = -1
 
-  /** Orders are read over and over: one that stopped its turn must not stop the next. */
-  const interrupt = (sequence: number): void => {
-    if (sequence <= acknowledged) return
-    interrupted_at = sequence
-    turn.abort('interrupt')
-  }
-  /** Says that the turn is stopped; what came after the interrupt may be delivered from now on. */
-  const acknowledge = async (): Promise<void> => {
-    const sequence = interrupted_at
-    if (sequence === null) return
-    await writer.drain()
-    if (!(await retrying(() => acknowledgeInterrupt(db, lease, sequence), gone.signal))) throw new LeaseLost()
-    acknowledged = sequence
-    interrupted_at = null
-    turn = new AbortController()
-    touch()
-  }
-  /** Delivers all that waits. An interrupt that waits with it comes first. */
-  const deliver = async (inbox: Inbox): Promise<void> => {
-    do {
-      await acknowledge()
-      await inbox.take()
-    } while (interrupted_at !== null)
-  }
-  const stop = (why: StopReason): void => {
-    if (why !== 'cancelled') gone.abort()
-    if (why === 'lost') lost.abort()
-    if (stopping.signal.aborted) return
-    stopping.abort(why)
-    // Harnesses obey the signal; this does not depend on it.
-    sandbox?.killAll().catch(() => {})
-  }
-  /**
-   * Whether a command died because the service is being stopped: systemd and container engines send their signal to every
-   * process. Then the run is handed back, and what it ran counts as interrupted.
-   */
-  const diedOfStopping = async (exit: ExecExit): Promise<boolean> => {
-    if (!draining && exit.signal !== null) await wait(SIGNAL_MS)
-    // A run over its limit is killed for that, and ends.
-    if (!draining || overfull.signal.aborted) return false
-    stop('shutdown')
-    return true
-  }
-  const writer = createEventWriter({
-    db,
-    lease,
-    signal: gone.signal,
-    onCommit: touch,
-    // Lost, or over without our knowing (cancelled and queued again, say): giving it up is fenced and finds out.
-    onRefused: () => {
-      gone.abort()
-      stop('cancelled')
-    },
-  })
-  const emit = (...events: NewEvent[]): Promise<void> =>
-    gone.signal.aborted ? Promise.reject(new LeaseLost()) : writer.emit(...events)
-
-  const openInbox = (since: number) =>
-    createInbox({
-      db,
+  constructor(context: WorkerContext, lease: Lease, onDiskFull: () => void) {
+    this.#context = context
+    this.#onDiskFull = onDiskFull
+    this.run_id = lease.run_id
+    this.attempt = lease.attempt
+    const writing = this.#stopping.from('shutdown')
+    this.#store = new FencedStore(context.store.db, lease, { writing, owning: this.#stopping.from('lost') })
+    this.#writer = createEventWriter({
+      db: context.store.db,
       lease,
-      since,
-      signal: gone.signal,
-      onDelivered: touch,
-      onInterrupt: interrupt,
-      onBoundary: () => {
-        // A run over its limit has no workspace to go on in: it ends here and now.
-        if (draining && !overfull.signal.aborted) stop('shutdown')
-      },
-      sandbox: () => sandbox,
-      blobs: context.blobs,
+      signal: writing,
+      onCommit: () => this.#touch(),
+      // Lost, or over without our knowing (cancelled and queued again, say): giving it up is fenced and finds out.
+      onRefused: () => this.stop('cancelled'),
     })
-
-  /** True when the run has ended; false when follow-ups came meanwhile. */
-  const finish = async (outcome: Outcome): Promise<boolean> => {
-    await writer.drain()
-    const result = await retrying(() => finishRun(db, lease, outcome), gone.signal)
-    if (result === 'undelivered') return false
-    if (result === 'lost') throw new LeaseLost()
-    finished = true
-    touch()
-    return true
+    this.done = this.#execute()
   }
 
-  /** Ends the run before its agent started. Messages that wait are put into the log first: nothing accepted is lost. */
-  const giveUp = async (failure: Outcome, inbox: Inbox): Promise<void> => {
-    do await deliver(inbox)
-    while (!(await finish(failure)))
+  /** Stops it for good. */
+  stop(reason: StopReason): void {
+    const first = !this.#stopping.is('cancelled')
+    // Harnesses obey the signal; this does not depend on it.
+    if (this.#stopping.stop(reason) && first) this.#sandbox?.killAll().catch(() => {})
   }
 
-  const endOverfull = (inbox: Inbox): Promise<void> => giveUp(overfull.signal.reason as Outcome, inbox)
-
-  /** Obeys an interrupt of an attempt that was lost or handed back before it could. True when nothing is left to do. */
-  const obeyEarlier = async (run: RunRow): Promise<boolean> => {
-    if (run.interrupt_sequence === null) return false
-    interrupt(run.interrupt_sequence)
-    await acknowledge()
-    return run.undelivered === 0 && (await finish(INTERRUPTED))
+  /** Stops the current turn. Orders are read over and over: one that stopped its turn must not stop the next. */
+  interrupt(sequence: number): void {
+    if (sequence <= this.#acknowledged) return
+    this.#interrupt = sequence
+    this.#stopping.stop('interrupt')
   }
 
-  const live = async (run: RunRow): Promise<void> => {
-    const inbox = openInbox(run.last_sequence)
-    if (await obeyEarlier(run)) return
-    const name = run.config.harness?.type ?? context.default_harness
-    const harness = context.harnesses.get(name)
-    const unsupported = findUnsupported(run, name)
-    if (unsupported) return giveUp(unsupported, inbox)
-    if (!harness) return giveUp(notInstalled(name, context), inbox)
-    const prepared = await prepareSandbox(context, lease, run, {
-      emit,
-      signal: stopping.signal,
-      overfull: overfull.signal,
-      onSandbox: (made, limits) => {
-        sandbox = made
-        context.warden.watch(made.ref)
-        disk_watch = context.disk.watch(made, limits, (outcome) => {
-          overfull.abort(outcome)
-          made.killAll().catch(() => {})
-        })
-        return judgeDeaths(made, diedOfStopping)
-      },
-    })
-    if (overfull.signal.aborted) return endOverfull(inbox)
-    // What setting up does beside the sandbox dies of the signal as well.
-    if ('failure' in prepared && draining) return stop('shutdown')
-    if ('failure' in prepared) return giveUp(prepared.failure, inbox)
-    await writer.drain()
-    // What was said before the agent starts is part of what it starts with.
-    if (run.undelivered > 0) await deliver(inbox)
-    if (!(await retrying(() => startRun(db, lease, { harness: name }), gone.signal))) throw new LeaseLost()
-    touch()
-    const budget = createBudget(run, () => turn.abort('budget'))
+  /** Hands it back at its next step boundary: no command is cut off, and another worker goes on with the next step. */
+  drain(): void {
+    this.#draining = true
+  }
+
+  async #execute(): Promise<boolean> {
     try {
-      await takeTurns(run, prepared, harness, inbox, budget)
-      if (overfull.signal.aborted && !finished && !reason()) await endOverfull(inbox)
+      const run = await this.#store.readRun()
+      if (run) await this.#live(run)
+    } catch (error) {
+      // What the service's own helpers do in the sandbox dies of that signal too.
+      if (!this.#draining && error instanceof SandboxFault) await wait(SIGNAL_MS)
+      if (this.#draining && error instanceof SandboxFault && !this.#overfull) this.stop('shutdown')
+      if (!(error instanceof LeaseLost) && !this.#stopping.is('cancelled')) await this.#fail(error)
+    }
+    try {
+      await this.#release()
+      return true
+    } catch (error) {
+      this.#context.log.error({ err: error, ...this.#store.lease }, 'Releasing the run failed.')
+      return false
+    }
+  }
+
+  async #live(run: RunRow): Promise<void> {
+    const inbox = this.#openInbox(run.last_sequence)
+    if (await this.#obeyEarlier(run)) return
+    const name = run.config.harness?.type ?? this.#context.default_harness
+    const harness = this.#context.harnesses.get(name)
+    const budget = createBudget(run)
+    const hopeless =
+      findUnsupported(run, name) ?? (harness ? budget.spent() : notInstalled(name, this.#context))
+    if (hopeless || !harness) return this.#giveUp(hopeless ?? notInstalled(name, this.#context), inbox)
+    const prepared = await prepareSandbox(this.#context, this.#store.lease, run, {
+      emit: (...events) => this.#emit(...events),
+      signal: this.#stopping.from('cancelled'),
+      overfull: this.#stopping.from('overfull'),
+      onSandbox: (made, limits) => this.#adopt(made, limits),
+    })
+    if (this.#overfull) return this.#endOverfull(inbox)
+    // What setting up does beside the sandbox dies of the signal as well.
+    if ('failure' in prepared && this.#draining) return this.stop('shutdown')
+    if ('failure' in prepared) return this.#giveUp(prepared.failure, inbox)
+    await this.#writer.drain()
+    // What was said before the agent starts is part of what it starts with.
+    if (run.undelivered > 0) await this.#deliver(inbox)
+    await this.#store.start({ harness: name })
+    this.#touch()
+    budget.start(() => this.#stopping.stop('budget'))
+    try {
+      await this.#takeTurns(run, prepared, harness, inbox, budget)
+      if (this.#overfull && !this.#finished && !this.#stopping.is('cancelled')) await this.#endOverfull(inbox)
     } finally {
       budget.close()
     }
   }
 
+  /** Obeys an interrupt of an attempt that was lost or handed back before it could. True when nothing is left to do. */
+  async #obeyEarlier(run: RunRow): Promise<boolean> {
+    if (run.interrupt_sequence === null) return false
+    this.interrupt(run.interrupt_sequence)
+    await this.#acknowledge()
+    return run.undelivered === 0 && (await this.#finish(INTERRUPTED))
+  }
+
+  /** Watches over the sandbox from here on; returns what is used in its place. */
+  #adopt(made: Sandbox, limits: SandboxLimits): Sandbox {
+    this.#sandbox = made
+    this.#context.warden.watch(made.ref)
+    this.#disk_watch = this.#context.disk.watch(made, limits, (outcome) => {
+      this.#overfull = outcome
+      this.#stopping.stop('overfull')
+      made.killAll().catch(() => {})
+    })
+    return judgeDeaths(made, (exit) => this.#diedOfStopping(exit))
+  }
+
   /** Turn after turn until the run has ended: a follow-up that arrives as one ends makes another. */
-  const takeTurns = async (
+  async #takeTurns(
     run: RunRow,
     place: { sandbox: Sandbox; cwd: string },
     harness: Harness,
-    inbox: ReturnType<typeof openInbox>,
+    inbox: RunInbox,
     budget: Budget,
-  ): Promise<void> => {
+  ): Promise<void> {
     // An attempt before may have been lost between its last step and what follows it.
-    let worked = lease.attempt > 1
-    const before = closeContext(await retrying(() => readHistory(db, run.context), gone.signal))
-    while (!halted()) {
-      const history = await retrying(() => readOwnHistory(db, run.run_id), gone.signal)
+    let worked = this.attempt > 1
+    const context = closeContext(await this.#store.readContext(run))
+    while (!this.#stopping.is('overfull')) {
+      const history = await this.#store.readHistory()
       if (history.some(hasAttachments)) await inbox.writeAttachments()
       const outcome = await harness.run({
-        run: turnRunOf(run, lease, place.cwd),
-        context: before,
+        run: turnRunOf(run, this.attempt, place.cwd),
+        context,
         history,
         inbox,
         sandbox: place.sandbox,
         emit: (...events) => {
           budget.count(events)
           worked ||= events.some((event) => event.type === 'tool.call')
-          return emit(...events)
+          return this.#emit(...events)
         },
-        delta: (message_id, text) => writer.delta(message_id, text),
-        signal: AbortSignal.any([stopping.signal, overfull.signal, turn.signal]),
+        delta: (message_id, text) => this.#writer.delta(message_id, text),
+        signal: this.#stopping.turn,
       })
-      await writer.drain()
-      if (halted()) return
-      const cut = turn.signal.aborted ? (turn.signal.reason as Cut) : null
-      if (cut) turn = new AbortController()
-      if (cut === 'interrupt') await acknowledge()
-      if (worked) await collectArtifacts(context, lease, place.sandbox, { emit, signal: stopping.signal })
+      await this.#writer.drain()
+      if (this.#stopping.is('overfull')) return
+      const interrupted = this.#interrupt !== null
+      if (interrupted) await this.#acknowledge()
+      const ending = budget.spent() ?? (interrupted ? INTERRUPTED : outcome)
+      const failure = worked ? await this.#collect(place.sandbox, ending) : null
       worked = false
-      if (await finish(endingOf(cut, outcome, budget))) return
-      await deliver(inbox)
+      if (await this.#finish(failure ?? ending)) return
+      await this.#deliver(inbox)
+      const spent = budget.spent()
+      if (spent) return this.#giveUp(spent, inbox)
     }
   }
 
-  /** The processes are stopped first: a released run may start elsewhere at once. */
-  const release = async (): Promise<void> => {
-    const used = sandbox as Sandbox | null
-    if (used) {
-      await used
-        .killAll()
-        .catch((error) => log.error({ err: error, ...lease }, 'Stopping the sandbox failed.'))
-      if (overfull.signal.aborted) {
-        await used
-          .destroy()
-          .catch((error) => log.error({ err: error, ...lease }, 'Removing the sandbox failed.'))
-      }
-      context.warden.unwatch(used.ref)
-      disk_watch?.close()
-    }
-    if (lost.signal.aborted) return
-    await writer.drain()
-    const { released, claimable_in } = await retrying(() => releaseRun(db, lease), lost.signal)
-    if (claimable_in) watch.touchPool(claimable_in)
-    if (!released) {
-      // Still at work as far as anybody can read: it must go on somewhere.
-      const failed = reason() !== 'shutdown'
-      const why = failed ? 'The attempt failed and its end could not be recorded.' : 'The worker is stopping.'
-      if (await retrying(() => requeueRun(db, lease, why, failed), lost.signal)) {
-        watch.touchPool(context.settings.pool)
+  /**
+   * Keeps the artifacts of a turn. A sandbox that fails meanwhile is tried once more; then what the run made cannot be had,
+   * so it is no success. Returns how the run ends instead, if so.
+   */
+  async #collect(sandbox: Sandbox, ending: Outcome): Promise<Outcome | null> {
+    const emit = (...events: NewEvent[]) => this.#emit(...events)
+    const signal = this.#stopping.from('overfull')
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await collectArtifacts(this.#context, this.#store, sandbox, { emit, signal })
+        return null
+      } catch (error) {
+        if (!(error instanceof SandboxFault) || signal.aborted || this.#draining) throw error
+        this.#context.log.warn({ err: error, ...this.#store.lease }, 'Collecting the artifacts failed.')
+        if (tries === 1) {
+          await sandbox.killAll().catch(() => {})
+          continue
+        }
+        await this.#emit({ type: 'error', data: NO_ARTIFACTS })
+        return ending.state === 'SUCCEEDED' ? { state: 'ERROR', status_message: NO_ARTIFACTS } : null
       }
     }
-    touch()
+  }
+
+  /** True when the run has ended; false when follow-ups came meanwhile. */
+  async #finish(outcome: Outcome): Promise<boolean> {
+    await this.#writer.drain()
+    this.#finished = await this.#store.finish(outcome)
+    if (this.#finished) this.#touch()
+    return this.#finished
+  }
+
+  /** Ends the run without its agent. Messages that wait are put into the log first: nothing accepted is lost. */
+  async #giveUp(ending: Outcome, inbox: RunInbox): Promise<void> {
+    do await this.#deliver(inbox)
+    while (!(await this.#finish(ending)))
+  }
+
+  async #endOverfull(inbox: RunInbox): Promise<void> {
+    const ending = this.#overfull
+    // ERROR is not the run's doing: the disk is full, and this run had most of it.
+    if (!ending || (ending.state === 'ERROR' && (await this.#leaveToOthers()))) return
+    await this.#giveUp(ending, inbox)
+  }
+
+  /** Delivers all that waits. An interrupt that waits with it comes first. */
+  async #deliver(inbox: RunInbox): Promise<void> {
+    do {
+      await this.#acknowledge()
+      await inbox.take()
+    } while (this.#interrupt !== null)
+  }
+
+  /** Says that the turn is stopped; what came after the interrupt may be delivered from now on. */
+  async #acknowledge(): Promise<void> {
+    const sequence = this.#interrupt
+    if (sequence === null) return
+    await this.#writer.drain()
+    await this.#store.acknowledgeInterrupt(sequence)
+    this.#acknowledged = sequence
+    this.#interrupt = null
+    this.#stopping.beginTurn()
+    this.#touch()
   }
 
   /** A fault of ours: the run says so, with what can be said to its caller. */
-  const fail = async (error: unknown): Promise<void> => {
-    log.error({ err: error, ...lease }, 'The execution failed.')
-    const fault = faultOf(error)
+  async #fail(error: unknown): Promise<void> {
+    const { log } = this.#context
+    log.error({ err: error, ...this.#store.lease }, 'The execution failed.')
+    const { code: error_code, detail: message, retryable } = faultOf(error)
+    const status_message = { message, error_code, retryable }
     try {
       // Killing what ran may have been what failed.
-      if (overfull.signal.aborted) return await endOverfull(openInbox(0))
-      await emit({
-        type: 'error',
-        data: { error_code: fault.code, message: fault.detail, retryable: fault.retryable },
-      })
-      const status_message = { message: fault.detail, error_code: fault.code, retryable: fault.retryable }
-      await giveUp({ state: 'ERROR', status_message }, openInbox(0))
+      if (this.#overfull) return await this.#endOverfull(this.#openInbox(0))
+      if (!(await this.#context.disk.hasRoom()) && (await this.#leaveToOthers())) return
+      await this.#emit({ type: 'error', data: status_message })
+      await this.#giveUp({ state: 'ERROR', status_message }, this.#openInbox(0))
     } catch (again) {
       if (!(again instanceof LeaseLost))
-        log.error({ err: again, ...lease }, 'The fault could not be recorded.')
+        log.error({ err: again, ...this.#store.lease }, 'The fault could not be recorded.')
     }
   }
 
-  const done = (async () => {
-    try {
-      const [run] = await retrying(() => readRuns(db, [lease.run_id]), gone.signal)
-      if (run) await live(run)
-    } catch (error) {
-      // What the service's own helpers do in the sandbox dies of that signal too.
-      if (!draining && error instanceof SandboxFault) await wait(SIGNAL_MS)
-      if (draining && error instanceof SandboxFault && !overfull.signal.aborted) stop('shutdown')
-      if (!(error instanceof LeaseLost) && !reason()) await fail(error)
-    }
-    try {
-      await release()
-    } catch (error) {
-      // The sweep takes it back once this worker is gone.
-      log.error({ err: error, ...lease }, 'Releasing the run failed.')
-    }
-  })()
+  /** A full disk here is no reason to end what another worker can do. True: the run is handed back. */
+  async #leaveToOthers(): Promise<boolean> {
+    const others = await this.#store.hasOtherWorker(this.#context.settings.pool)
+    if (!others) return false
+    this.#handover = 'The disk of the worker is full.'
+    this.#onDiskFull()
+    return true
+  }
 
-  return {
-    run_id: lease.run_id,
-    attempt: lease.attempt,
-    stop,
-    interrupt,
-    drain: () => {
-      draining = true
-    },
-    done,
+  /** The processes are stopped first: a released run may start elsewhere at once. */
+  async #release(): Promise<void> {
+    const used = this.#sandbox
+    const lost = this.#stopping.from('lost')
+    if (used) {
+      await stopProcesses(used, this.#context, lost)
+      if (this.#overfull)
+        await used
+          .destroy()
+          .catch((error) =>
+            this.#context.log.error({ err: error, ...used.ref }, 'Removing the sandbox failed.'),
+          )
+      this.#context.warden.unwatch(used.ref)
+      this.#disk_watch?.close()
+    }
+    if (lost.aborted) return
+    await this.#writer.drain()
+    const counted = !this.#stopping.is('shutdown')
+    const reason = counted ? (this.#handover ?? FAILED) : STOPPING
+    await letGo(this.#context, this.#store, { reason, counted })
+  }
+
+  #openInbox(since: number): RunInbox {
+    return createInbox({
+      db: this.#store.db,
+      lease: this.#store.lease,
+      since,
+      signal: this.#stopping.from('shutdown'),
+      onDelivered: () => this.#touch(),
+      onInterrupt: (sequence) => this.interrupt(sequence),
+      onBoundary: () => {
+        // A run over its limit has no workspace to go on in: it ends here and now.
+        if (this.#draining && !this.#overfull) this.stop('shutdown')
+      },
+      sandbox: () => this.#sandbox,
+      blobs: this.#context.blobs,
+    })
+  }
+
+  /**
+   * Whether a command died because the service is being stopped: systemd and container engines send their signal to every
+   * process. Then the run is handed back, and what it ran counts as interrupted.
+   */
+  async #diedOfStopping(exit: ExecExit): Promise<boolean> {
+    if (!this.#draining && exit.signal !== null) await wait(SIGNAL_MS)
+    // A run over its limit is killed for that, and ends.
+    if (!this.#draining || this.#overfull) return false
+    this.stop('shutdown')
+    return true
+  }
+
+  #emit(...events: NewEvent[]): Promise<void> {
+    return this.#stopping.is('shutdown') ? Promise.reject(new LeaseLost()) : this.#writer.emit(...events)
+  }
+
+  #touch(): void {
+    this.#context.watch.touchRun(this.run_id)
   }
 }
+
+const NO_ARTIFACTS = {
+  message: 'The sandbox failed while the artifacts were collected: they are missing, in whole or in part.',
+  error_code: 'resource_unavailable',
+  retryable: true,
+} as const
 
 function faultOf(error: unknown): AppError {
   if (error instanceof SandboxFault) {
@@ -328,18 +376,13 @@ function faultOf(error: unknown): AppError {
     : fault
 }
 
-const turnRunOf = (run: RunRow, lease: Lease, cwd: string): TurnRun => ({
+const turnRunOf = (run: RunRow, attempt: number, cwd: string): TurnRun => ({
   run_id: run.run_id,
-  attempt: lease.attempt,
+  attempt,
   config: run.config,
   cwd,
   ...(run.request.output_schema ? { output_schema: run.request.output_schema } : {}),
 })
-
-function endingOf(cut: Cut | null, outcome: Outcome, budget: Budget): Outcome {
-  if (cut === 'budget') return budget.outcome()
-  return cut === 'interrupt' ? INTERRUPTED : outcome
-}
 
 const hasAttachments = (event: NewEvent): boolean =>
   event.type === 'message.user' && Boolean(event.data.attachments?.length)

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
 import { isAbsolute, resolve, sep } from 'node:path'
-import type { WorkerSettings } from './execution.ts'
+import type { WorkerSettings } from './context.ts'
 import { SetupFailed } from './setup-step.ts'
 
 /** A file in place of a directory says where that is; one line. */

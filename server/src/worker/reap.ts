@@ -1,6 +1,6 @@
 import type { SandboxBackend, SandboxRef } from '../sandbox/sandbox.ts'
 import { readSandboxOwners, takeExpiredSandboxes } from '../store/sandboxes.ts'
-import type { WorkerContext, WorkerSettings } from './execution.ts'
+import type { WorkerContext, WorkerSettings } from './context.ts'
 import { runOfExport } from './repository-export.ts'
 
 /** A sandbox younger than this may belong to a claim whose row is on its way. */

@@ -6,7 +6,7 @@
 import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
-import type { WorkerContext } from './execution.ts'
+import type { WorkerContext } from './context.ts'
 import { describeProblem, ExportFailed, type ExportProblem } from './export-failure.ts'
 import type { LocalRepository } from './local-repository.ts'
 import { copyRepository } from './repository-copy.ts'

@@ -4,7 +4,7 @@ import { loseWorker, readBeats } from '../store/leases.ts'
 import { requeueLost } from '../store/transitions.ts'
 import type { Watch } from '../store/watch.ts'
 import { endLostSessions, removeOldWorkers } from '../store/workers.ts'
-import type { Logger } from './execution.ts'
+import type { Logger } from './context.ts'
 
 const LOOK_MS = 500
 /** Longer than this between two reads, and what was seen before says nothing. */

@@ -14,7 +14,7 @@ import { uptime } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { SandboxBackend, SandboxRef } from '../sandbox/sandbox.ts'
-import type { Warden } from './execution.ts'
+import type { Warden } from './context.ts'
 
 type Line = { watch: SandboxRef } | { unwatch: SandboxRef } | { stamp: number } | { lost: true }
 

@@ -1,25 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { untilAway } from '../store/database-state.ts'
-import { type Command, claimRuns, type Lease, readCommands } from '../store/leases.ts'
 import {
+  drainWorker,
   registerWorker,
   retireWorker,
   sessionName,
   updateModels,
   type WorkerRegistration,
 } from '../store/workers.ts'
-import { executeRun } from './execute.ts'
-import type { Execution, StopReason, Warden, WorkerContext } from './execution.ts'
+import { Claims } from './claims.ts'
+import type { Warden, WorkerContext } from './context.ts'
+import { Executions } from './executions.ts'
+import { Orders } from './orders.ts'
 import { reapSandboxes } from './reap.ts'
+import type { StopReason } from './stopping.ts'
 
-const CLAIM_POLL_MS = 1_000
-const COMMAND_POLL_MS = 500
-/** Between two reads of orders: each event that is written gives a hint to read them, ours too. */
-const ORDERS_PAUSE_MS = 50
 const REAP_MS = 30_000
-/** An unheard claim may still be committed for so long: the statement timeout. */
-const DOUBT_MS = 60_000
 const MODELS_MS = 5 * 60_000
 /** Handing runs back takes less than a second; a database that is away must not keep the process. */
 const HANDBACK_MS = 10_000
@@ -50,11 +47,8 @@ export async function startWorker(
   base: Omit<WorkerContext, 'warden'>,
   options: WorkerOptions,
 ): Promise<WorkerHandle> {
-  const { store, watch, settings, log } = base
+  const { store, settings, log } = base
   const worker_id = randomUUID()
-  const executions = new Map<string, Execution>()
-  const closing = new AbortController()
-  let models = await options.readModels()
   store.nameSessions(sessionName(worker_id))
   await registerWorker(store.db, {
     worker_id,
@@ -62,196 +56,135 @@ export async function startWorker(
     host_id: settings.host_id,
     slots: settings.slots,
     sandbox: base.backend.name,
-    models,
+    models: await options.readModels(),
   })
-  const warden = await options.openWarden(worker_id, (reason) => {
-    log.warn({ worker_id, reason }, 'The worker lost its leases and starts anew.')
-    lose()
-  })
-  const context: WorkerContext = { ...base, warden }
+  const reason = Promise.withResolvers<string>()
+  const warden = await options.openWarden(worker_id, reason.resolve)
+  const life = new Life(worker_id, { ...base, warden }, options.readModels)
   log.info({ worker_id, pool: settings.pool, slots: settings.slots }, 'The worker is at work.')
+  reason.promise.then((why) => {
+    log.warn({ worker_id, reason: why }, 'The worker lost its leases and starts anew.')
+    life.lose()
+  })
+  return life
+}
 
-  let wake: () => void = () => {}
-  const nudge = () => wake()
-  const stopListening = watch.onPool(settings.pool, nudge)
-  const { promise: lost, resolve: resolveLost } = Promise.withResolvers<void>()
+class Life implements WorkerHandle {
+  readonly worker_id: string
+  readonly lost: Promise<void>
+  readonly #context: WorkerContext & { warden: { close(): Promise<void> } }
+  readonly #executions: Executions
+  readonly #claims: Claims
+  readonly #orders: Orders
+  readonly #timers: NodeJS.Timeout[]
+  readonly #stopListening: () => void
+  readonly #resolveLost: () => void
+  #draining: Promise<void> | null = null
+  #ending: Promise<void> | null = null
+  #reaping = false
+  #ended_since_reap = 0
 
-  let ended_since_reap = 0
-  let reaping: Promise<void> | null = null
-  const reap = (): Promise<void> => {
-    ended_since_reap = 0
-    reaping ??= reapSandboxes(context).finally(() => {
-      reaping = null
+  constructor(
+    worker_id: string,
+    context: WorkerContext & { warden: { close(): Promise<void> } },
+    readModels: WorkerOptions['readModels'],
+  ) {
+    this.worker_id = worker_id
+    this.#context = context
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.lost = promise
+    this.#resolveLost = resolve
+    this.#executions = new Executions(context, {
+      onOrder: () => this.#orders.read(),
+      onDiskFull: () => this.#claims.rest(),
+      onEnd: () => this.#countEnd(),
     })
-    return reaping
+    // Workspaces that only wait for follow-ups must not keep new runs waiting.
+    this.#claims = new Claims(context, worker_id, this.#executions, () => this.#reap())
+    this.#orders = new Orders(context, worker_id, this.#executions, this.#claims)
+    this.#stopListening = context.watch.onPool(context.settings.pool, () => this.#claims.nudge())
+    this.#timers = [
+      every(REAP_MS, () => this.#reap()),
+      every(MODELS_MS, () =>
+        this.#inBackground(async () => updateModels(context.store.db, worker_id, await readModels())),
+      ),
+    ]
+    this.#orders.start()
+    this.#claims.start()
   }
 
-  const start = (lease: Lease): void => {
-    const execution = executeRun(context, lease)
-    const stop = watch.onRun(lease.run_id, () => readOrders())
-    executions.set(lease.run_id, execution)
-    execution.done.then(() => {
-      stop()
-      if (executions.get(lease.run_id) === execution) executions.delete(lease.run_id)
-      nudge()
-      ended_since_reap += 1
-      // Many short runs leave more idle sandboxes between two looks than may be kept.
-      if (ended_since_reap > Math.max(settings.max_idle, settings.slots)) inBackground(reap)
-    })
+  drain(): void {
+    this.#claims.close()
+    this.#executions.drain()
+    // Others need not leave it a head start for what it hands back.
+    this.#draining ??= drainWorker(this.#context.store.db, this.worker_id).catch(() => {})
   }
 
-  let claiming_now = false
-  let claims = 0
-  let doubtful_until = 0
-  const claim = async (n: number): Promise<number> => {
-    claiming_now = true
-    claims += 1
-    try {
-      const claimed = await claimRuns(store.db, { worker_id, pool: settings.pool }, n)
-      for (const lease of claimed) start(lease)
-      return claimed.length
-    } catch (error) {
-      doubtful_until = performance.now() + DOUBT_MS
-      log.warn({ err: error }, 'Claiming failed; trying again.')
-      return 0
-    } finally {
-      claiming_now = false
-    }
+  stop(): Promise<void> {
+    this.#ending ??= this.#stop()
+    return this.#ending
   }
 
-  let full = false
-  const claimLoop = async (): Promise<void> => {
-    while (!closing.signal.aborted) {
-      const free = settings.slots - executions.size
-      const waiting = new Promise<void>((resolve) => {
-        wake = resolve
-      })
-      const room = await base.disk.hasRoom()
-      // Workspaces that only wait for follow-ups must not keep new runs waiting.
-      if (!room && !full) inBackground(reap)
-      full = !room
-      const claimed = free > 0 && room ? await claim(free) : 0
-      if (claimed === 0 || executions.size >= settings.slots) {
-        await Promise.race([
-          waiting,
-          wait(CLAIM_POLL_MS, undefined, { signal: closing.signal }).catch(() => {}),
-        ])
-      }
-    }
+  lose(): void {
+    this.#ending ??= this.#end('lost').then(this.#resolveLost)
   }
 
-  let reading: Promise<void> | null = null
-  let again = false
-  /** Reads what callers want of the runs held here; calls that meet a read under way share the next one. */
-  const readOrders = (): Promise<void> => {
-    if (reading) {
-      again = true
-      return reading
-    }
-    const pause = () => wait(ORDERS_PAUSE_MS, undefined, { ref: false })
-    reading = obey()
-      .then(pause)
-      .finally(() => {
-        reading = null
-        if (!again) return
-        again = false
-        readOrders()
-      })
-    return reading
+  async #stop(): Promise<void> {
+    this.drain()
+    const stopped = new AbortController()
+    // No run reaches a step boundary without the database, and nothing can be handed back: others take the runs over.
+    const away = untilAway(this.#context.store, stopped.signal)
+    await Promise.race([this.#executions.ended(), unref(this.#context.settings.grace_ms), away])
+    await Promise.race([this.#end('shutdown'), unref(HANDBACK_MS), away.then(() => unref(AWAY_HANDBACK_MS))])
+    stopped.abort()
   }
-  const obey = async (): Promise<void> => {
-    const doubtful = performance.now() < doubtful_until
-    if (executions.size === 0 && !doubtful) return
-    const before = [...executions.values()]
-    const quiet_since = claiming_now ? null : claims
-    let commands: Command[]
-    try {
-      commands = await readCommands(store.db, worker_id)
-    } catch {
-      return // The database is away; the next poll tries again.
-    }
-    const held = new Map(commands.map((command) => [command.run_id, command]))
-    for (const execution of before) {
-      const command = held.get(execution.run_id)
-      if (!command || command.attempt !== execution.attempt) execution.stop('lost')
-      // Cancelled, or cancelled and queued again by a follow-up: this attempt is over either way.
-      else if (command.state === 'CANCELLED' || command.state === 'QUEUED') execution.stop('cancelled')
-      else if (command.interrupt_sequence !== null) execution.interrupt(command.interrupt_sequence)
-    }
-    // Certain only if no claim was under way while we read.
-    if (doubtful && quiet_since === claims && !closing.signal.aborted) {
-      const known = new Set(before.map((execution) => execution.run_id))
-      startUnheard(commands.filter((command) => !known.has(command.run_id)))
-    }
-  }
-  /** Claims that were committed and whose answer was not heard: the runs are ours and nobody executes them. */
-  const startUnheard = (commands: Command[]): void => {
-    for (const { run_id, attempt, state } of commands) {
-      if (state !== 'CLAIMED') continue
-      log.warn({ run_id, attempt }, 'A claimed run was found after an outage and is started.')
-      start({ run_id, attempt, worker_id })
-    }
-  }
-  const inBackground = (work: () => Promise<unknown>): void => {
-    work().catch((error) => log.warn({ err: error }, 'Background work of the worker failed; trying again.'))
-  }
-  const every = (milliseconds: number, work: () => Promise<unknown>): NodeJS.Timeout => {
-    const timer = setInterval(() => inBackground(work), milliseconds)
-    timer.unref()
-    return timer
-  }
-  const timers = [
-    every(COMMAND_POLL_MS, readOrders),
-    every(REAP_MS, reap),
-    every(MODELS_MS, async () => {
-      models = await options.readModels()
-      await updateModels(store.db, worker_id, models)
-    }),
-  ]
-  const claiming = claimLoop()
 
-  const end = async (reason: StopReason): Promise<void> => {
-    closing.abort()
-    stopListening()
-    const stopAll = () => {
-      for (const execution of executions.values()) execution.stop(reason)
-    }
-    stopAll()
+  async #end(reason: StopReason): Promise<void> {
+    this.#claims.close()
+    this.#stopListening()
+    if (reason === 'shutdown') await this.#draining
+    this.#executions.stop(reason)
     // A claim under way may bring more.
-    await claiming
-    stopAll()
-    await Promise.all([...executions.values()].map((execution) => execution.done))
-    for (const timer of timers) clearInterval(timer)
-    await warden.close()
+    await this.#claims.closed()
+    this.#executions.stop(reason)
+    await this.#executions.ended()
+    this.#orders.close()
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#context.warden.close()
     // Holds nothing any more: whoever sweeps need not wait for silence.
-    await retireWorker(store.db, worker_id).catch(() => {})
+    await retireWorker(this.#context.store.db, this.worker_id).catch(() => {})
   }
 
-  let ending: Promise<void> | null = null
-  const lose = (): void => {
-    ending ??= end('lost').then(resolveLost)
+  #countEnd(): void {
+    this.#claims.nudge()
+    this.#ended_since_reap += 1
+    const { max_idle, slots } = this.#context.settings
+    // Many short runs leave more idle sandboxes between two looks than may be kept.
+    if (this.#ended_since_reap > Math.max(max_idle, slots)) this.#reap()
   }
-  const drain = (): void => {
-    closing.abort()
-    for (const execution of executions.values()) execution.drain()
+
+  #reap(): void {
+    this.#ended_since_reap = 0
+    if (this.#reaping) return
+    this.#reaping = true
+    this.#inBackground(() =>
+      reapSandboxes(this.#context).finally(() => {
+        this.#reaping = false
+      }),
+    )
   }
-  return {
-    worker_id,
-    lost,
-    drain,
-    stop() {
-      ending ??= (async () => {
-        drain()
-        const running = [...executions.values()].map((execution) => execution.done)
-        const stopped = new AbortController()
-        // No run reaches a step boundary without the database, and nothing can be handed back: others take the runs over.
-        const away = untilAway(store, stopped.signal)
-        const pause = (milliseconds: number) => wait(milliseconds, undefined, { ref: false })
-        await Promise.race([Promise.all(running), pause(settings.grace_ms), away])
-        await Promise.race([end('shutdown'), pause(HANDBACK_MS), away.then(() => pause(AWAY_HANDBACK_MS))])
-        stopped.abort()
-      })()
-      return ending
-    },
+
+  #inBackground(work: () => Promise<unknown>): void {
+    work().catch((error) =>
+      this.#context.log.warn({ err: error }, 'Background work of the worker failed; trying again.'),
+    )
   }
 }
+
+function every(milliseconds: number, work: () => void): NodeJS.Timeout {
+  const timer = setInterval(work, milliseconds)
+  timer.unref()
+  return timer
+}
+
+const unref = (milliseconds: number): Promise<void> => wait(milliseconds, undefined, { ref: false })

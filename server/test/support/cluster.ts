@@ -29,6 +29,7 @@ export interface Cluster {
   /** An admin's. */
   api_key: string
   /** Of the first API. */
+  base_url: string
   api: ReturnType<typeof apiOf>
   /** One more API, listening when it resolves. */
   serve(env?: Record<string, string>): Promise<ServeRole>
@@ -60,11 +61,12 @@ export async function startCluster(database_url: string): Promise<Cluster> {
     assert(base_url)
     return { ...role, base_url, api: apiOf({ base_url, api_key }) }
   }
-  const { api } = await serve()
+  const { api, base_url } = await serve()
   return {
     store,
     data_dir,
     api_key,
+    base_url,
     api,
     serve,
     async worker(pool, env) {

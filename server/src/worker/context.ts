@@ -6,12 +6,6 @@ import type { EgressPolicy, Sandbox, SandboxBackend, SandboxLimits, SandboxRef }
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 
-/**
- * Why a run must stop now; the first one counts. `cancelled`: it is over for its caller. `lost`: this worker may own it no
- * more and writes nothing. `shutdown`: it is handed back to the queue.
- */
-export type StopReason = 'cancelled' | 'lost' | 'shutdown'
-
 /** The warden as a worker sees it: what it watches is frozen when beats fail and killed when the worker goes. */
 export interface Warden {
   watch(ref: SandboxRef): void
@@ -73,18 +67,4 @@ export interface WorkerSettings {
   data_dir: string
   /** Local repositories lie below this folder; absent: there are none. */
   local_repos?: string
-}
-
-/** One run in the hands of this worker. */
-export interface Execution {
-  run_id: string
-  attempt: number
-  /** Stops it for good. */
-  stop(reason: StopReason): void
-  /** Stops its current turn, unless this interrupt has done so already. */
-  interrupt(sequence: number): void
-  /** Hands it back at its next step boundary: no command is cut off, and another worker goes on with the next step. */
-  drain(): void
-  /** Resolves when the run is released. Never rejects. */
-  done: Promise<void>
 }

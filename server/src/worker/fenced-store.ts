@@ -1,0 +1,92 @@
+import type { RunEvent } from '../contract/event.ts'
+import { type ArtifactRow, insertArtifact, readArtifactHashes } from '../store/artifacts.ts'
+import { readKeptBytes } from '../store/attachments.ts'
+import type { Db } from '../store/db.ts'
+import { readHistory, readOwnHistory } from '../store/events.ts'
+import { acknowledgeInterrupt, type Lease, releaseRun } from '../store/leases.ts'
+import { type RunRow, readRuns } from '../store/runs.ts'
+import { type Ending, finishRun, requeueRun, startRun } from '../store/transitions.ts'
+import { hasOtherWorker } from '../store/workers.ts'
+import { LeaseLost, retrying } from './lease-lost.ts'
+
+/**
+ * What one lease may read and write. Each statement is fenced, is tried again while the database is away, and throws
+ * `LeaseLost` when the run is not this attempt's any more or when it is too late: writes end with `writing`, giving the run
+ * up with `owning`.
+ */
+export class FencedStore {
+  readonly db: Db
+  readonly lease: Lease
+  readonly writing: AbortSignal
+  readonly #owning: AbortSignal
+
+  constructor(db: Db, lease: Lease, signals: { writing: AbortSignal; owning: AbortSignal }) {
+    this.db = db
+    this.lease = lease
+    this.writing = signals.writing
+    this.#owning = signals.owning
+  }
+
+  async readRun(): Promise<RunRow | undefined> {
+    const [run] = await this.#write(() => readRuns(this.db, [this.lease.run_id]))
+    return run
+  }
+
+  /** What the conversation held when the run was created. */
+  readContext({ context }: RunRow): Promise<RunEvent[]> {
+    return this.#write(() => readHistory(this.db, context))
+  }
+
+  /** The run's own log. */
+  readHistory(): Promise<RunEvent[]> {
+    return this.#write(() => readOwnHistory(this.db, this.lease.run_id))
+  }
+
+  async start(config: { harness: string; model_id?: string }): Promise<void> {
+    await this.#owned(() => startRun(this.db, this.lease, config))
+  }
+
+  /** False: a follow-up came meanwhile, which is to be delivered first. */
+  async finish(ending: Ending): Promise<boolean> {
+    const result = await this.#write(() => finishRun(this.db, this.lease, ending))
+    if (result === 'lost') throw new LeaseLost()
+    return result === 'finished'
+  }
+
+  async acknowledgeInterrupt(sequence: number): Promise<void> {
+    await this.#owned(() => acknowledgeInterrupt(this.db, this.lease, sequence))
+  }
+
+  release(): Promise<{ released: boolean; claimable_in: string | null }> {
+    return retrying(() => releaseRun(this.db, this.lease), this.#owning)
+  }
+
+  requeue(reason: string, counted: boolean): Promise<boolean> {
+    return retrying(() => requeueRun(this.db, this.lease, reason, counted), this.#owning)
+  }
+
+  readArtifactHashes(): Promise<Map<string, string>> {
+    return this.#write(() => readArtifactHashes(this.db, this.lease.run_id))
+  }
+
+  readKeptBytes(): Promise<number> {
+    return this.#write(() => readKeptBytes(this.db, this.lease.run_id))
+  }
+
+  async insertArtifact(artifact: Omit<ArtifactRow, 'created_at' | 'run_id'>): Promise<void> {
+    await this.#owned(() => insertArtifact(this.db, this.lease, artifact))
+  }
+
+  /** Whether another worker of the pool could do what this one cannot. */
+  hasOtherWorker(pool: string): Promise<boolean> {
+    return this.#write(() => hasOtherWorker(this.db, { worker_id: this.lease.worker_id, pool }))
+  }
+
+  #write<T>(work: () => Promise<T>): Promise<T> {
+    return retrying(work, this.writing)
+  }
+
+  async #owned(work: () => Promise<boolean>): Promise<void> {
+    if (!(await this.#write(work))) throw new LeaseLost()
+  }
+}

@@ -1,0 +1,99 @@
+/** A worker within the test's own process, on a real store and a real sandbox backend, its harnesses given by the test. */
+import { join } from 'node:path'
+import { openDiskBlobs } from '../../src/blobs/disk.ts'
+import { readDiskSpace } from '../../src/blobs/disk-space.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Harness } from '../../src/harness/harness.ts'
+import { openBubblewrap } from '../../src/sandbox/bubblewrap.ts'
+import type { SandboxBackend } from '../../src/sandbox/sandbox.ts'
+import type { Store } from '../../src/store/db.ts'
+import { readInstallation } from '../../src/store/installation.ts'
+import { Watch } from '../../src/store/watch.ts'
+import { createDiskGuard } from '../../src/worker/disk-guard.ts'
+import { startWorker } from '../../src/worker/worker.ts'
+import { temporaryDirectory } from './service.ts'
+
+const GiB = 1024 ** 3
+
+export interface TestWorker {
+  worker_id: string
+  data_dir: string
+  /** What it said so far. */
+  log: Array<{ message: string; fields: object }>
+  said(message: RegExp): boolean
+  stop(): Promise<void>
+}
+
+export interface TestWorkerOptions {
+  store: Store
+  pool: string
+  harnesses: Harness[]
+  /** Called with what the worker says, as it says it. */
+  onLog?: (message: string) => void
+  /** Default: a directory of its own. */
+  data_dir?: string
+  min_free_percent?: number
+  /** What the worker uses in place of the backend. */
+  wrap?: (backend: SandboxBackend) => SandboxBackend
+}
+
+export async function openTestWorker(options: TestWorkerOptions): Promise<TestWorker> {
+  const { store, pool, harnesses, wrap = (backend) => backend } = options
+  const { data_dir = temporaryDirectory('worker'), min_free_percent = 0 } = options
+  const watch = new Watch(store)
+  await watch.start()
+  const log: TestWorker['log'] = []
+  const say = (fields: object, message: string) => {
+    log.push({ message, fields })
+    options.onLog?.(message)
+  }
+  const logger = { info: say, warn: say, error: say }
+  const [first] = harnesses
+  if (!first) throw new Error('A worker needs a harness.')
+  const installation_id = await readInstallation(store.db)
+  const worker = await startWorker(
+    {
+      store,
+      watch,
+      blobs: openDiskBlobs(join(data_dir, 'blobs')),
+      backend: wrap(await openBubblewrap({ data_dir, installation_id })),
+      former_backends: [],
+      harnesses: new Map(harnesses.map((harness) => [harness.name, harness])),
+      default_harness: first.name,
+      disk: createDiskGuard({
+        readSpace: async () => ({ data: await readDiskSpace(data_dir), sandboxes: null }),
+        min_free_percent,
+        log: logger,
+      }),
+      log: logger,
+      settings: {
+        pool,
+        host_id: data_dir,
+        slots: 4,
+        grace_ms: 0,
+        max_idle: 4,
+        seal_key: Buffer.alloc(32),
+        egress: 'none',
+        images: { patterns: [], local: false },
+        limit_maxima: readConfig({}).limit_maxima,
+        max_run_files_bytes: GiB,
+        data_dir,
+      },
+    },
+    {
+      readModels: async () => ({ models: [] }),
+      // This process is the one that could be lost.
+      openWarden: async () => ({ watch() {}, unwatch() {}, close: async () => {} }),
+    },
+  )
+  return {
+    worker_id: worker.worker_id,
+    data_dir,
+    log,
+    said: (message) => log.some((line) => message.test(line.message)),
+    async stop() {
+      await worker.stop()
+      await watch.close()
+    },
+  }
+}

@@ -1,0 +1,224 @@
+/** What a worker does when ending a run fails, one of its parts after the other. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
+import type { Harness } from '../src/harness/harness.ts'
+import { runbook } from '../src/harness/runbook.ts'
+import type { Sandbox, SandboxBackend } from '../src/sandbox/sandbox.ts'
+import { SandboxFault } from '../src/sandbox/sandbox.ts'
+import { openPostgres, type Store } from '../src/store/db.ts'
+import { readEvents } from '../src/store/events.ts'
+import { migrate } from '../src/store/migrate.ts'
+import { until } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { findPostgres } from './support/postgres-server.ts'
+import { shell } from './support/service.ts'
+import { addPrincipal, addRun, follow, readStored } from './support/stored.ts'
+import { ofType, printed } from './support/traces.ts'
+import { openTestWorker, type TestWorker, type TestWorkerOptions } from './support/worker.ts'
+
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+
+describe('a worker', { skip }, () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let store: Store
+  const workers: TestWorker[] = []
+  before(async () => {
+    database = await createDatabase()
+    store = openPostgres({ url: database.url })
+    await migrate(store.db)
+  })
+  afterEach(async () => {
+    for (const worker of workers.splice(0)) await worker.stop()
+  })
+  after(async () => {
+    await store?.close()
+    await database?.drop()
+    await stopTestServer()
+  })
+
+  const start = async (options: Partial<TestWorkerOptions> = {}): Promise<TestWorker & { pool: string }> => {
+    const pool = randomUUID()
+    const worker = await openTestWorker({ store, pool, harnesses: [runbook], ...options })
+    workers.push(worker)
+    return { ...worker, pool }
+  }
+  const create = async (pool: string, prompt: string, request: object = {}) => {
+    const principal_id = await addPrincipal(store.db)
+    const run_id = await addRun(store.db, principal_id, { pool, prompt, request })
+    return { run_id, principal_id }
+  }
+  const eventsOf = (run_id: string) => readEvents(store.db, run_id, 0, 1000)
+  const settled = (run_id: string) =>
+    until('the run to be let go', async () => {
+      const run = await readStored(store.db, run_id)
+      return run.worker_id === null && !/QUEUED|CLAIMED|INPROGRESS/.test(run.state) && run
+    })
+  const statusOf = async (run_id: string) =>
+    ofType(await eventsOf(run_id), 'run.state').at(-1)?.data.status_message
+
+  test('that can record no end of a run keeps it no longer than that lasts', async () => {
+    const worker = await start()
+    // A fault that is not an outage, at everything that would end or give up the run.
+    await sql`create function refuse() returns trigger language plpgsql as
+      $$ begin raise exception 'refused by a test'; end $$`.execute(store.db)
+    await sql`create trigger refuse before update on runs for each row
+      when (old.state = 'INPROGRESS' and new.state <> 'INPROGRESS') execute function refuse()`.execute(
+      store.db,
+    )
+    const { run_id } = await create(worker.pool, shell('echo done'))
+    await until('the failure', () => worker.said(/Releasing the run failed/))
+    const held = await readStored(store.db, run_id)
+    assert.deepEqual([held.state, held.worker_id], ['INPROGRESS', worker.worker_id])
+    await sql`drop trigger refuse on runs`.execute(store.db)
+    const { state, attempt } = await settled(run_id)
+    assert.deepEqual([state, attempt], ['SUCCEEDED', 2])
+    assert.equal(printed(await eventsOf(run_id)), 'done\n')
+  })
+
+  test('executes a run that it holds and never heard of', async () => {
+    const worker = await start()
+    const elsewhere = randomUUID()
+    const { run_id } = await create(elsewhere, shell('echo heard'))
+    // The answer to this claim is lost.
+    const claimed = await sql`select * from claim(${elsewhere}, ${worker.worker_id}::uuid, 1)`.execute(
+      store.db,
+    )
+    assert.equal(claimed.rows.length, 1)
+    assert.equal((await settled(run_id)).state, 'SUCCEEDED')
+  })
+
+  test('keeps a run until its processes are shown to be gone', async () => {
+    let heal = () => {}
+    const worker = await start({ onLog: (message) => void (/processes/.test(message) && heal()) })
+    const { run_id } = await create(worker.pool, shell('until [ -e go ]; do sleep 0.1; done'))
+    const records = join(worker.data_dir, 'sandboxes/bubblewrap', `${run_id}-1`)
+    await until('the step', async () => ofType(await eventsOf(run_id), 'tool.call').length > 0)
+    // The record of the sandbox cannot be read, so it cannot be told what to kill.
+    const record =
+      readdirSync(records)
+        .filter((name) => name.endsWith('.json'))
+        .sort()
+        .at(-1) ?? ''
+    const file = join(records, record)
+    const saved = join(worker.data_dir, 'saved')
+    renameSync(file, saved)
+    mkdirSync(file)
+    writeFileSync(join(records, 'workspace/go'), '')
+    let held: Awaited<ReturnType<typeof readStored>> | undefined
+    heal = () => {
+      heal = () => {}
+      readStored(store.db, run_id).then((run) => {
+        held = run
+        rmdirSync(file)
+        renameSync(saved, file)
+      })
+    }
+    assert.equal((await settled(run_id)).state, 'SUCCEEDED')
+    assert.equal(held?.worker_id, worker.worker_id, 'It was released while its processes may have lived.')
+  })
+
+  test('removes a sandbox whose processes cannot be killed, and lets its run go then', async () => {
+    let destroyed_while_held = false
+    const deaf = (sandbox: Sandbox, run_id: string): Sandbox => ({
+      ...sandbox,
+      killAll: () => Promise.reject(new SandboxFault('refused by a test')),
+      async destroy() {
+        destroyed_while_held = (await readStored(store.db, run_id)).worker_id !== null
+        await sandbox.destroy()
+      },
+    })
+    const worker = await start({
+      wrap: (backend) => ({
+        ...methodsOf(backend),
+        create: async (spec) => deaf(await backend.create(spec), spec.run_id),
+      }),
+    })
+    const { run_id } = await create(worker.pool, shell('echo done'))
+    assert.equal((await settled(run_id)).state, 'SUCCEEDED')
+    assert.equal(destroyed_while_held, true)
+  })
+
+  test('ends a run whose budget is spent at every turn from then on', async () => {
+    const worker = await start()
+    const budget = { max_duration_minutes: 1.5 / 60 }
+    const { run_id, principal_id } = await create(worker.pool, shell('sleep 600'), { budget })
+    await until('the step', async () => ofType(await eventsOf(run_id), 'tool.call').length > 0)
+    await follow(store.db, run_id, principal_id, { message: shell('echo more; sleep 600') })
+    assert.equal((await settled(run_id)).state, 'FAILED')
+    assert.equal((await statusOf(run_id))?.error_code, 'budget_exceeded')
+    // Nothing that was accepted is lost, and nothing of it is done.
+    assert.equal(ofType(await eventsOf(run_id), 'followup.delivered').length, 1)
+    assert.equal(printed(await eventsOf(run_id)), '')
+    await follow(store.db, run_id, principal_id, { message: shell('echo more; sleep 600') })
+    await until(
+      'the next execution',
+      async () => ofType(await eventsOf(run_id), 'attempt.started').length > 1,
+    )
+    assert.equal((await settled(run_id)).state, 'FAILED')
+    assert.equal(printed(await eventsOf(run_id)), '')
+  })
+
+  /** Leaves an artifact, and takes away what commands need before the worker looks for it. */
+  const wrecking = (wreck: () => void): Harness => ({
+    name: 'wrecking',
+    async run({ sandbox, emit }) {
+      await emit({ type: 'tool.call', data: { tool_call_id: 'make', name: 'make', input: {} } })
+      await sandbox.writeFile('artifacts/made', 'something')
+      await emit({ type: 'tool.result', data: { tool_call_id: 'make', is_error: false, exit_code: 0 } })
+      wreck()
+      return { state: 'SUCCEEDED' }
+    },
+  })
+
+  test('tries again when the sandbox fails under it while it collects artifacts', async () => {
+    let filter = ''
+    let heal = () => {}
+    const worker = await start({
+      harnesses: [wrecking(() => renameSync(filter, `${filter}.away`))],
+      onLog: (message) => /artifacts/i.test(message) && heal(),
+    })
+    filter = join(worker.data_dir, 'sandboxes/bubblewrap/common/seccomp.bpf')
+    heal = () => {
+      heal = () => {}
+      renameSync(`${filter}.away`, filter)
+    }
+    const { run_id } = await create(worker.pool, 'Make something.')
+    assert.equal((await settled(run_id)).state, 'SUCCEEDED')
+    assert.deepEqual(
+      ofType(await eventsOf(run_id), 'artifact.created').map((event) => event.data.filename),
+      ['made'],
+    )
+  })
+
+  test('says so when artifacts cannot be collected: no success without them', async () => {
+    let filter = ''
+    const worker = await start({
+      harnesses: [wrecking(() => renameSync(filter, `${filter}.away`))],
+    })
+    filter = join(worker.data_dir, 'sandboxes/bubblewrap/common/seccomp.bpf')
+    const { run_id } = await create(worker.pool, 'Make something.')
+    assert.equal((await settled(run_id)).state, 'ERROR')
+    assert.equal((await statusOf(run_id))?.error_code, 'resource_unavailable')
+  })
+})
+
+/** Its members as an object's own: a class's methods are not copied by a spread. */
+function methodsOf(backend: SandboxBackend): SandboxBackend {
+  return {
+    name: backend.name,
+    place: backend.place,
+    capabilities: backend.capabilities,
+    description: backend.description,
+    create: (spec) => backend.create(spec),
+    attach: (spec) => backend.attach(spec),
+    list: () => backend.list(),
+    freeze: async (ref) => backend.freeze?.(ref),
+    thaw: async (ref) => backend.thaw?.(ref),
+    kill: (ref) => backend.kill(ref),
+    destroy: (ref) => backend.destroy(ref),
+  }
+}

@@ -10,7 +10,7 @@ import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './
 import { keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
 import { createPrincipalWithKey, findActor, type KeyListing, type Role } from './store/api-keys.ts'
-import { PATIENT } from './store/connection-limits.ts'
+import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
 import { openPglite, openPostgres, type Store } from './store/db.ts'
 import { loseAllWorkers } from './store/leases.ts'
@@ -53,7 +53,7 @@ export interface DevService {
   stop(): Promise<void>
 }
 
-const CLOSE_MS = 2_000
+const CLOSE_MS = 1_500
 type Closer = () => Promise<void> | void
 
 function configure(options: RoleOptions): Config {
@@ -217,7 +217,7 @@ export async function startWorkerRole(
 
 /** Brings the database up to date; the names of the migrations that ran. */
 export const migrateDatabase = (options: RoleOptions = {}): Promise<string[]> =>
-  withStore(options, (store) => migrate(store.db))
+  withStore(options, (store) => migrate(store.db), PATIENT)
 
 export const createKey = (
   options: RoleOptions & { name: string; role: Role },
@@ -238,10 +238,14 @@ const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T>): Pro
   )
 
 /** The database of a one-off command: DATABASE_URL, else the embedded one when nobody uses it. */
-async function withStore<T>(options: RoleOptions, use: (store: Store) => Promise<T>): Promise<T> {
+async function withStore<T>(
+  options: RoleOptions,
+  use: (store: Store) => Promise<T>,
+  limits: ConnectionLimits = ORDINARY,
+): Promise<T> {
   const config = configure(options)
   if (config.database_url) {
-    const store = openPostgres({ url: config.database_url, max: 2, limits: PATIENT })
+    const store = openPostgres({ url: config.database_url, max: 2, limits })
     try {
       await requireFit(store)
       return await use(store)

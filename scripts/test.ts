@@ -46,8 +46,10 @@ const pythonTests =
         .filter((path) => /^python(\/|$)/.test(path))
         .map((path) => path.replace(/^python\/?$/, 'python/tests'))
 
+/** Until its parent has gone, however that ended. */
+const SPIN = `for (const { ppid } = process; process.ppid === ppid; );`
 const busy = args.includes('--busy')
-  ? Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ['-e', 'for (;;);']))
+  ? Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ['-e', SPIN]))
   : []
 process.once('exit', () => {
   for (const child of busy) child.kill('SIGKILL')

@@ -5,7 +5,14 @@ import pino, { type Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
 import type { Keys } from './control.ts'
-import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
+import {
+  closeTree,
+  explainDataDir,
+  fingerprintOf,
+  lockDataDir,
+  prepareDataDir,
+  readSecretKey,
+} from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
@@ -13,9 +20,10 @@ import { createPrincipalWithKey, findActor, type KeyListing, type Role } from '.
 import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
 import { openPglite, openPostgres, type Store } from './store/db.ts'
-import { loseAllWorkers } from './store/leases.ts'
+import { requireSameSecret } from './store/installation.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
+import { loseAllWorkers } from './store/workers.ts'
 import { work } from './work.ts'
 import { isBelow } from './worker/local-repository.ts'
 import { recoverRuns, startSweep } from './worker/sweep.ts'
@@ -95,6 +103,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     const store = await openEmbedded(config)
     closers.unshift(() => store.close())
     await migrate(store.db)
+    await requireSameSecret(store.db, secretOf(config))
     closers.unshift(await offerKeys(config.data_dir, store, log))
     // The lock proves that no other process lives.
     await loseAllWorkers(store.db)
@@ -155,6 +164,7 @@ export async function startServe(
   try {
     prepareDataDir(config.data_dir)
     const { reason, detail } = await readFirstState(store)
+    if (reason === null) await requireSameSecret(store.db, secretOf(config))
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, reason))
     const { app, public_url } = await listen({
@@ -189,6 +199,7 @@ export async function startWorkerRole(
       signal: options.signal,
     }
     await waitForDatabase(store, waiting)
+    await requireSameSecret(store.db, secretOf(config))
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, null))
     const worker = await work({
@@ -280,6 +291,9 @@ async function openEmbedded({ data_dir }: Config): Promise<Store> {
   closeTree(directory)
   return store
 }
+
+const secretOf = ({ data_dir, secret_key }: Config): string =>
+  fingerprintOf(readSecretKey(data_dir, secret_key))
 
 function requireDatabase(config: Config, role: string): string {
   if (config.database_url) return config.database_url

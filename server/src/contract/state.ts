@@ -27,6 +27,18 @@ export const TERMINAL_STATES = [
   'ERROR',
   'CANCELLED',
 ] as const satisfies readonly RunState[]
+/** A worker is at it. */
+export const WORKING_STATES = ['CLAIMED', 'INPROGRESS'] as const satisfies readonly RunState[]
+/** Over until a follow-up goes on with it. */
+export const RESTING_STATES = [...TERMINAL_STATES, 'BLOCKED'] as const satisfies readonly RunState[]
+export const CANCELLABLE_STATES = [
+  'QUEUED',
+  'PENDING',
+  ...WORKING_STATES,
+  'BLOCKED',
+] as const satisfies readonly RunState[]
+export const isWorking = (state: RunState): boolean => (WORKING_STATES as readonly RunState[]).includes(state)
+export const isResting = (state: RunState): boolean => (RESTING_STATES as readonly RunState[]).includes(state)
 export const isTerminal = (state: RunState): boolean =>
   (TERMINAL_STATES as readonly RunState[]).includes(state)
 

@@ -44,8 +44,13 @@ export interface Emitter {
 export interface Turn extends Emitter {
   run: TurnRun
   /**
-   * The conversation's durable events so far, oldest first, `tool.output` included. Earlier executions, attempts and
-   * runs of the conversation are part of it; the run's own prompt is its last unanswered `message.user`.
+   * What the conversation held when the run was created: events of other runs, oldest first, closed. It is to be known, never
+   * to be acted on.
+   */
+  context: readonly NewEvent[]
+  /**
+   * The run's own durable events so far, oldest first, earlier executions and attempts included; of what a command printed, the
+   * end. It alone decides what is left to do: the run's prompt is its first `message.user`.
    */
   history: readonly RunEvent[]
   inbox: Inbox

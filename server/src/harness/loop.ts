@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EventData, NewEvent } from '../contract/event.ts'
+import { closeInterrupted, WORKER_LOST } from '../log/interruption.ts'
+import { readProgress, takeBack } from '../log/progress.ts'
 import { storableText } from './event-text.ts'
 import type { Harness, Outcome, Turn } from './harness.ts'
 import { writeInstructions } from './instructions.ts'
-import { closeInterrupted, WORKER_LOST } from './interruption.ts'
-import { readProgress, takeBack } from './loop-progress.ts'
 import { buildMessages } from './messages.ts'
 import { judgeModelError, modelOutcome } from './model-errors.ts'
 import { askModel, REASONING_LEVELS, type StepRequest } from './model-step.ts'
@@ -97,7 +97,7 @@ class LoopTurn {
   }
 
   async #takeStep(request: Omit<StepRequest, 'messages'>): Promise<Outcome | null> {
-    const messages = buildMessages(this.#log)
+    const messages = buildMessages([...this.#turn.context, ...this.#log])
     for (let retries = 0; ; retries += 1) {
       const end = await askModel(this.#turn, { ...request, messages })
       if (end.type === 'complete') return await this.#finishStep(end.events, end.finish_reason)
@@ -138,7 +138,9 @@ class LoopTurn {
   /** Gives the step's calls ids that are unique in the log, which not every provider does, and titles for people. */
   #nameCalls(events: NewEvent[]): Array<EventData<'tool.call'>> {
     const taken = new Set(
-      this.#log.flatMap((event) => (event.type === 'tool.call' ? [event.data.tool_call_id] : [])),
+      [...this.#turn.context, ...this.#log].flatMap((event) =>
+        event.type === 'tool.call' ? [event.data.tool_call_id] : [],
+      ),
     )
     const calls = events.flatMap((event) => (event.type === 'tool.call' ? [event.data] : []))
     for (const call of calls) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modelMessageSchema } from 'ai'
 import type { EventData, NewEvent } from '../contract/event.ts'
-import { WORKER_LOST } from './interruption.ts'
+import { WORKER_LOST } from '../log/interruption.ts'
 import { buildMessages } from './messages.ts'
 
 const user = (text: string, more: Partial<EventData<'message.user'>> = {}): NewEvent => ({

@@ -8,9 +8,9 @@ import {
   type ToolSet,
 } from 'ai'
 import type { EventData, NewEvent } from '../contract/event.ts'
+import { takeBack } from '../log/progress.ts'
 import { isRecord, storableJson, storableRecord, storableText } from './event-text.ts'
 import type { Turn } from './harness.ts'
-import { takeBack } from './loop-progress.ts'
 import type { ResolvedModel } from './models.ts'
 
 export interface StepRequest {

@@ -54,7 +54,7 @@ test('options are read from the info string', () => {
     shell: 'sh',
     command: 'npm test',
     timeout: '90s',
-    timeout_ms: 19_000,
+    timeout_ms: 90_000,
     continue_on_error: true,
     on_lost: 'fail',
   })

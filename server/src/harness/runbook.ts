@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventData, NewEvent } from '../contract/event.ts'
+import { closeInterrupted, isInterrupted, TURN_STOPPED, WORKER_LOST } from '../log/interruption.ts'
+import { callId, newMessage, noteId, type OpenMessage, openMessages, textId } from '../log/open-messages.ts'
 import { type CommandEnd, runCommand } from './command.ts'
 import type { Harness, Outcome, Turn } from './harness.ts'
-import { closeInterrupted, isInterrupted, TURN_STOPPED, WORKER_LOST } from './interruption.ts'
 import { MODEL_VARIABLES } from './model-variables.ts'
-import { callId, newMessage, noteId, type OpenMessage, openMessages, textId } from './runbook-progress.ts'
-import type { Step } from './runbook-steps.ts'
+import { parseRunbook, type Runbook, type Step } from './runbook-steps.ts'
 
 /** How a message or a step left the turn: go on, stop because the signal fired, or a failure to report at the end. */
 type Progress = { type: 'done' } | { type: 'stopped' } | { type: 'failed'; outcome: Outcome }
@@ -32,10 +32,11 @@ export const runbook: Harness = {
       if (message === undefined) break
       // Reading a message may take some tenths of a second: what else happens here gets its turn between two.
       await nextTurn()
-      const progress = await runMessage(turn, message, takeFollowups)
+      const book = parseRunbook(message.text)
+      const progress = await runMessage(turn, message, book, takeFollowups)
       if (progress.type === 'stopped') break
       if (progress.type === 'failed') failure ??= progress.outcome
-      ran ||= hasSteps(message)
+      ran ||= hasSteps(book)
     }
     if (turn.signal.aborted) return { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
     if (failure) return failure
@@ -46,13 +47,14 @@ export const runbook: Harness = {
 async function runMessage(
   turn: Turn,
   message: OpenMessage,
+  book: Runbook,
   takeFollowups: () => Promise<void>,
 ): Promise<Progress> {
-  const { message_id, runbook, said } = message
-  if (runbook.problem !== undefined) return failed(runbook.problem, 'invalid_request')
+  const { message_id, said } = message
+  if (book.problem !== undefined) return failed(book.problem, 'invalid_request')
   // Without a step the text is a request nobody here can answer; repeating it as commentary would look like one.
-  if (!hasSteps(message)) return DONE
-  for (const [index, part] of runbook.parts.entries()) {
+  if (!hasSteps(book)) return DONE
+  for (const [index, part] of book.parts.entries()) {
     if (turn.signal.aborted) return STOPPED
     if (part.type === 'text') {
       const id = textId(message_id, index)
@@ -141,8 +143,8 @@ const failed = (message: string, error_code?: FailureCode): Progress => ({
   type: 'failed',
   outcome: failure(message, error_code),
 })
-const hasSteps = ({ runbook }: OpenMessage) =>
-  runbook.problem !== undefined || runbook.parts.some((part) => part.type === 'step')
+const hasSteps = ({ parts, problem }: Runbook) =>
+  problem !== undefined || parts.some((part) => part.type === 'step')
 const nameOf = (step: Step) => `Step ${step.number} "${step.title}"`
 const assistantSays = (message_id: string, text: string): NewEvent => ({
   type: 'message.assistant',

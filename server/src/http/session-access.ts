@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { deriveKey } from '../store/vault.ts'
+import { deriveKey } from '../sealing/sealing.ts'
 import { LINK_SECONDS } from './signed-link.ts'
 
 const COOKIE_SECONDS = 12 * 3600

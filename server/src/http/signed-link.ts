@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { AppError } from '../contract/error.ts'
-import { deriveKey } from '../store/vault.ts'
+import { deriveKey } from '../sealing/sealing.ts'
 
 export const LINK_SECONDS = 15 * 60
 

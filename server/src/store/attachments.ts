@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from './db.ts'
+import { json } from './storable.ts'
 
 /** A file that came with a prompt or follow-up; its bytes are a blob. */
 export interface StoredAttachment {
@@ -20,7 +21,7 @@ export async function insertAttachments(
   await sql`
     insert into attachments (attachment_id, run_id, followup_id, file_name, mime_type, size_bytes, blob_key)
     select a.attachment_id, ${run_id}::uuid, ${followup_id}::uuid, a.file_name, a.mime_type, a.size_bytes, a.blob_key
-    from jsonb_to_recordset(${JSON.stringify(attachments)}::jsonb)
+    from jsonb_to_recordset(${json(attachments)})
       a (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text)`.execute(db)
 }
 

@@ -8,6 +8,9 @@ import { type DatabaseAddress, readAddress } from './database-fault.ts'
 import { ConnectionPool } from './pg-pool.ts'
 import { listenPostgres } from './postgres-listener.ts'
 import { StatementNames } from './statement-names.ts'
+import { StorableTexts } from './storable.ts'
+
+const plugins = [new StorableTexts()]
 
 /** SQL is written out with `sql` tags; Kysely gives parameters, transactions, migrations and both dialects. */
 export type Db = Kysely<unknown>
@@ -53,7 +56,7 @@ export function openPostgres({
     prepare ? new StatementNames() : undefined,
   )
   const open = (own: ConnectionLimits) =>
-    new Kysely<unknown>({ dialect: new PostgresDialect({ pool: pool.within(own) }) })
+    new Kysely<unknown>({ dialect: new PostgresDialect({ pool: pool.within(own) }), plugins })
   return {
     db: open(limits),
     quick: open(QUICK),
@@ -108,7 +111,7 @@ export async function openPglite(directory?: string): Promise<Store> {
   }).catch((error: unknown) => {
     throw toFileError(error)
   })
-  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) })
+  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }), plugins })
   return {
     db,
     quick: db,

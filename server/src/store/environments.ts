@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import type { Db } from './db.ts'
+import { json } from './storable.ts'
 
 export interface EnvironmentRow {
   uid: string
@@ -26,7 +27,7 @@ export async function insertEnvironment(
 ): Promise<EnvironmentRow> {
   await sql`
     insert into environments (uid, name, config, sealed, creator_id, scope)
-    values (${environment.uid}, ${environment.config.name}, ${JSON.stringify(environment.config)}::jsonb,
+    values (${environment.uid}, ${environment.config.name}, ${json(environment.config)},
       ${environment.sealed}, ${environment.creator_id}, 'Team')`.execute(trx)
   const row = await findEnvironment(trx, environment.uid)
   if (!row) throw new Error('The environment just inserted is gone.')

@@ -23,7 +23,8 @@ import {
   writeOpenMessages,
 } from './events.ts'
 import { deliverFollowups } from './followups.ts'
-import { claimRuns, finishRun, type Lease, releaseRun, startRun } from './leases.ts'
+import { claimRuns, type Lease, releaseRun } from './leases.ts'
+import { finishRun, startRun } from './transitions.ts'
 
 const output = (text: string): NewEvent => ({
   type: 'tool.output',

@@ -1,14 +1,16 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 import { AppError } from '../contract/error.ts'
 import type { RunEvent } from '../contract/event.ts'
 import type { FollowupOutcome, OnBusy } from '../contract/run-request.ts'
-import type { RunState } from '../contract/state.ts'
+import { isResting, isWorking, type RunState, WORKING_STATES } from '../contract/state.ts'
 import { insertAttachments, type StoredAttachment } from './attachments.ts'
 import type { Db } from './db.ts'
 import { readEvents } from './events.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
+import { among } from './sql-fragments.ts'
+import { reopenRun } from './transitions.ts'
 
 export interface NewFollowup {
   run_id: string
@@ -46,7 +48,6 @@ export async function acceptFollowup(
   if (outcome === 'live_session' && followup.on_busy === 'reject') {
     throw new AppError('conflict', 'The agent is working and on_busy is reject.', { retryable: false })
   }
-  const requeued = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED', 'BLOCKED'].includes(run.state)
   if (!followup.message.trim() && run.attempt === 0) {
     throw new AppError('invalid_request', 'message: is required, the run has no saved context to continue.')
   }
@@ -54,54 +55,62 @@ export async function acceptFollowup(
   const followup_id = uuidv7()
   await sql`
     with changed as (
-      update runs set undelivered = undelivered + 1,
-        last_sequence = last_sequence + 1 + ${requeued ? 1 : 0},
-        ${requeued ? sql`state = 'QUEUED', execution = execution + 1, status_message = null, finished_at = null,` : sql``}
-        ${interrupts ? sql`interrupt_attempt = attempt,` : sql``}
+      update runs set undelivered = undelivered + 1, last_sequence = last_sequence + 1,
+        -- It stops what the log holds now; the message itself comes after that.
+        ${interrupts ? sql`interrupt_sequence = coalesce(interrupt_sequence, last_sequence),` : sql``}
         updated_at = next_update(updated_at)
       where run_id = ${run.run_id} returning *),
     logged as (
       insert into events (run_id, sequence, type, data)
-      select run_id, last_sequence - ${requeued ? 1 : 0}, 'followup.accepted', jsonb_build_object(
-        'followup_id', ${followup_id}::text, 'message', ${followup.message}::text, 'outcome', ${outcome}::text,
-        'author', ${run.author}::text) from changed
-      union all
-      select run_id, last_sequence, 'run.state', jsonb_build_object('state', 'QUEUED', 'previous_state', ${run.state}::text,
-        'execution', execution, 'attempt', attempt) from changed where ${requeued})
+      select run_id, last_sequence, 'followup.accepted', jsonb_build_object('followup_id', ${followup_id}::text,
+        'message', ${followup.message}::text, 'outcome', ${outcome}::text, 'author', ${run.author}::text) from changed)
     insert into followups (followup_id, run_id, position, message, mode, outcome, author_id)
-    select ${followup_id}::uuid, run_id, last_sequence - ${requeued ? 1 : 0}, ${followup.message}, ${followup.mode}, ${outcome}, ${followup.author_id}::uuid
+    select ${followup_id}::uuid, run_id, last_sequence, ${followup.message}, ${followup.mode}, ${outcome}, ${followup.author_id}::uuid
     from changed`.execute(trx)
   await insertAttachments(trx, run.run_id, followup_id, followup.attachments)
-  return { followup_id, outcome, claimable_in: requeued && run.worker_id === null ? run.pool : null }
+  const reopened = isResting(run.state) && (await reopenRun(trx, run.run_id))
+  return { followup_id, outcome, claimable_in: reopened && run.worker_id === null ? run.pool : null }
 }
 
 function outcomeFor(run: LockedRun): FollowupOutcome {
   if (run.state === 'QUEUED') return run.attempt === 0 ? 'queued_prompt' : 'queue_pending'
-  if (run.state === 'CLAIMED' || run.state === 'INPROGRESS') return 'live_session'
+  if (isWorking(run.state)) return 'live_session'
   // Ended, but its worker still stops processes: claimable as soon as it lets go.
   return run.worker_id === null ? 'handoff_execution' : 'queue_pending'
 }
 
-/**
- * Delivers everything that waits: rows marked and `message.user` appended in one fenced transaction, so each message is
- * in the log exactly once. Returns the new events in order; `null` when the lease is lost.
- */
-export async function deliverFollowups(
+export type Delivery =
+  | { messages: Array<Extract<RunEvent, { type: 'message.user' }>> }
+  /** An interrupt waits; its number is what `acknowledgeInterrupt` takes. */
+  | { interrupt: number }
+  | 'lost'
+
+async function readWaiting(
   db: Db,
   lease: Lease,
-): Promise<Array<Extract<RunEvent, { type: 'message.user' }>> | null> {
+  lock: RawBuilder<unknown>,
+): Promise<{ undelivered: number; last_sequence: number } | { interrupt: number } | 'lost'> {
+  const found = await sql<{ undelivered: number; last_sequence: number; interrupt_sequence: number | null }>`
+    select undelivered, last_sequence, interrupt_sequence from runs
+    where ${held(lease)} and state in (${among(WORKING_STATES)}) ${lock}`.execute(db)
+  const run = found.rows[0]
+  if (!run) return 'lost'
+  return run.interrupt_sequence === null ? run : { interrupt: run.interrupt_sequence }
+}
+
+/**
+ * Delivers everything that waits: rows marked and `message.user` appended in one fenced transaction, so each message is
+ * in the log exactly once. Returns the new events in order. `interrupt`: the turn is to be stopped first, which what comes after
+ * must not be part of; nothing is delivered until that is acknowledged.
+ */
+export async function deliverFollowups(db: Db, lease: Lease): Promise<Delivery> {
   // Asked at every step of every run and mostly answered by "none": that takes one statement and no lock.
-  const waiting = await sql<{ undelivered: number }>`
-    select undelivered from runs where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS')`.execute(db)
-  if (!waiting.rows[0]) return null
-  if (waiting.rows[0].undelivered === 0) return []
+  const waiting = await readWaiting(db, lease, sql``)
+  if (typeof waiting === 'string' || 'interrupt' in waiting) return waiting
+  if (waiting.undelivered === 0) return { messages: [] }
   return db.transaction().execute(async (trx) => {
-    const locked = await sql<{ last_sequence: number }>`
-      select last_sequence from runs where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS') for update`.execute(
-      trx,
-    )
-    const run = locked.rows[0]
-    if (!run) return null
+    const run = await readWaiting(trx, lease, sql`for update`)
+    if (typeof run === 'string' || 'interrupt' in run) return run
     const delivered = await sql`
       with waiting as (
         select f.followup_id, f.message, p.display_name as author,
@@ -118,15 +127,17 @@ export async function deliverFollowups(
           updated_at = case when n > 0 then next_update(updated_at) else updated_at end
         from (select count(*)::int as n from waiting) c where run_id = ${lease.run_id} and n > 0)
       insert into events (run_id, sequence, type, data)
-      select ${lease.run_id}::uuid, ${run.last_sequence}::int + 2 * place - 1, 'followup.delivered',
+      select ${lease.run_id}::uuid as run_id, ${run.last_sequence}::int + 2 * place - 1 as sequence, 'followup.delivered',
         jsonb_build_object('followup_id', followup_id) from waiting
       union all
       select ${lease.run_id}::uuid, ${run.last_sequence}::int + 2 * place, 'message.user', jsonb_strip_nulls(jsonb_build_object(
         'message_id', followup_id, 'text', message, 'followup_id', followup_id, 'author', author,
         'attachments', attachments)) from waiting
+      -- Their times are those of this order.
+      order by sequence
       returning 1`.execute(trx)
-    if (delivered.rows.length === 0) return []
+    if (delivered.rows.length === 0) return { messages: [] }
     const events = await readEvents(trx, lease.run_id, run.last_sequence, delivered.rows.length)
-    return events.filter((event) => event.type === 'message.user')
+    return { messages: events.filter((event) => event.type === 'message.user') }
   })
 }

@@ -18,27 +18,29 @@ import type { NewEvent } from '../contract/event.ts'
 import { insertArtifact } from './artifacts.ts'
 import type { Db, Store } from './db.ts'
 import { appendEvents, readEvents, readOpenMessages, writeOpenMessages } from './events.ts'
-import { deliverFollowups } from './followups.ts'
+import { type Delivery, deliverFollowups } from './followups.ts'
 import {
   acknowledgeInterrupt,
   beat,
   claimRuns,
-  finishRun,
   type Lease,
-  loseAllWorkers,
   loseWorker,
-  MAX_LOST_ATTEMPTS,
   readBeats,
   releaseRun,
-  requeueLost,
-  requeueRun,
-  retireWorker,
-  startRun,
 } from './leases.ts'
 import { recordSandbox } from './sandboxes.ts'
+import { finishRun, MAX_LOST_ATTEMPTS, requeueLost, requeueRun, startRun } from './transitions.ts'
+import { drainWorker, loseAllWorkers, retireWorker } from './workers.ts'
 
 const SAID: NewEvent = { type: 'message.assistant', data: { message_id: 'm', text: 'Done.' } }
 const STEP: NewEvent = { type: 'tool.result', data: { tool_call_id: 't', is_error: false, exit_code: 0 } }
+const refuse = (run_id: string, error: unknown): never => {
+  throw new Error(`${run_id} could not be taken back`, { cause: error })
+}
+const textsOf = (delivery: Delivery): unknown =>
+  typeof delivery !== 'string' && 'messages' in delivery
+    ? delivery.messages.map((event) => event.data.text)
+    : delivery
 const CONFIG = { harness: 'runbook' }
 
 onEachDatabase('leases', (open) => {
@@ -153,6 +155,7 @@ onEachDatabase('leases', (open) => {
       { ...held, run_id: randomUUID() },
     ]
     const before = [await readStored(db, held.run_id), await typesOf(held.run_id)]
+    const { interrupt_sequence } = await readStored(db, held.run_id)
     const ref = { backend: 'host', id: 'x', run_id: held.run_id, attempt: 1 }
     const artifact = {
       artifact_uid: randomUUID(),
@@ -168,8 +171,8 @@ onEachDatabase('leases', (open) => {
       assert.equal(await startRun(db, lease, CONFIG), false)
       assert.equal(await appendEvents(db, lease, 1, [SAID]), false)
       assert.equal(await writeOpenMessages(db, lease, [{ message_id: 'm', text: 'x' }]), false)
-      assert.equal(await deliverFollowups(db, lease), null)
-      assert.equal(await acknowledgeInterrupt(db, lease), false)
+      assert.equal(await deliverFollowups(db, lease), 'lost')
+      assert.equal(await acknowledgeInterrupt(db, lease, interrupt_sequence ?? -1), false)
       assert.equal(await insertArtifact(db, lease, artifact), false)
       assert.equal(await recordSandbox(db, lease, { host_id: 'h', ref, prepared: true }), false)
       assert.equal(await finishRun(db, lease, { state: 'SUCCEEDED' }), 'lost')
@@ -215,11 +218,8 @@ onEachDatabase('leases', (open) => {
     await follow(db, held.run_id, held.principal_id, { message: 'Wait!' })
     assert.equal(await finishRun(db, held, { state: 'SUCCEEDED' }), 'undelivered')
     const delivered = await deliverFollowups(db, held)
-    assert.deepEqual(
-      delivered?.map((event) => event.data.text),
-      ['Wait!'],
-    )
-    assert.deepEqual(await deliverFollowups(db, held), [])
+    assert.deepEqual(textsOf(delivered), ['Wait!'])
+    assert.deepEqual(textsOf(await deliverFollowups(db, held)), [])
     assert.equal(await finishRun(db, held, { state: 'SUCCEEDED' }), 'finished')
   })
 
@@ -264,15 +264,6 @@ onEachDatabase('leases', (open) => {
     assert.equal((await releaseRun(db, held)).released, false)
   })
 
-  test('an interrupt is acknowledged once', async () => {
-    const held = await holdRun(db)
-    assert.equal(await acknowledgeInterrupt(db, held), false)
-    await interrupt(db, held.run_id, held.principal_id)
-    assert.equal(await acknowledgeInterrupt(db, held), true)
-    assert.equal(await acknowledgeInterrupt(db, held), false)
-    assert.equal((await typesOf(held.run_id)).filter((type) => type === 'interrupted').length, 1)
-  })
-
   test('a worker is lost only when its beat still is the one that was watched', async () => {
     const { worker_id, pool } = await addWorker(db, { pool: randomUUID() })
     assert.equal(await beat(db, worker_id), true)
@@ -295,11 +286,11 @@ onEachDatabase('leases', (open) => {
     await finishRun(db, ended, { state: 'SUCCEEDED' })
     const other = await holdRun(db)
     for (const { worker_id } of [claimed, working, ended]) await lose(worker_id)
-    const changed = await requeueLost(db)
+    const changed = await requeueLost(db, refuse)
     const mine = [claimed, working, ended].map(({ run_id, pool }) => ({ run_id, pool }))
     const byId = (a: { run_id: string }, b: { run_id: string }) => (a.run_id < b.run_id ? -1 : 1)
     assert.deepEqual(changed.toSorted(byId), mine.sort(byId))
-    assert.deepEqual(await requeueLost(db), [])
+    assert.deepEqual(await requeueLost(db, refuse), [])
     for (const lease of [claimed, working]) {
       assert.deepEqual((await typesOf(lease.run_id)).slice(-2), ['attempt.lost', 'QUEUED'])
       const { state, worker_id, attempt, lost_attempts } = await readStored(db, lease.run_id)
@@ -322,7 +313,7 @@ onEachDatabase('leases', (open) => {
       assert.equal(lease?.run_id, run_id)
       if (steps) await appendEvents(db, lease, 1, [STEP])
       await lose(worker.worker_id)
-      await requeueLost(db)
+      await requeueLost(db, refuse)
     }
   }
 
@@ -371,6 +362,17 @@ onEachDatabase('leases', (open) => {
     const far = await addWorker(db, { pool: held.pool, host_id: 'another-host' })
     assert.deepEqual(await claimRuns(db, far, 1), [])
     await lose(held.worker_id)
+    assert.equal((await claimRuns(db, far, 1)).length, 1)
+  })
+
+  test('a follow-up waits for no worker that is stopping', async () => {
+    const held = await holdRun(db)
+    const ref = { backend: 'host', id: 'x', run_id: held.run_id, attempt: 1 }
+    await recordSandbox(db, held, { host_id: 'a-host', ref, prepared: true })
+    const far = await addWorker(db, { pool: held.pool, host_id: 'another-host' })
+    await drainWorker(db, held.worker_id)
+    await requeueRun(db, held, 'The worker is stopping.', false)
+    assert.deepEqual(await claimRuns(db, held, 1), [])
     assert.equal((await claimRuns(db, far, 1)).length, 1)
   })
 

@@ -1,11 +1,32 @@
-import { sql } from 'kysely'
-import { Migrator } from 'kysely/migration'
+import { readdirSync, readFileSync } from 'node:fs'
+import { type Kysely, sql } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
 import { AppError } from '../contract/error.ts'
 import type { Db } from './db.ts'
-import * as init from './migrations/0001_init.ts'
 
-/** Forward only, in the order of their names. A landed one never changes. */
-const MIGRATIONS = { '0001_init': init }
+const FOLDER = new URL('./migrations/', import.meta.url)
+const CLAIM = readFileSync(new URL('./claim.sql', import.meta.url), 'utf8')
+
+/**
+ * `migrations/NNNN_name.sql`, forward only, in the order of their names; a landed one never changes. Each makes the function
+ * of `claim.sql` anew, so a change of that comes with a migration.
+ */
+const MIGRATIONS: Record<string, Migration> = Object.fromEntries(
+  readdirSync(FOLDER)
+    .sort()
+    .map((file) => {
+      const statements = splitStatements(readFileSync(new URL(file, FOLDER), 'utf8'))
+      const up = async (db: Kysely<unknown>): Promise<void> => {
+        for (const statement of [...statements, CLAIM]) await sql.raw(statement).execute(db)
+      }
+      return [file.replace(/\.sql$/, ''), { up }]
+    }),
+)
+
+/** PGlite takes one statement at a time. A statement ends with a semicolon before an empty line. */
+function splitStatements(text: string): string[] {
+  return text.split(/;\s*\n\s*\n/).filter((statement) => /^(?!--).+/m.test(statement))
+}
 
 export const SCHEMA_VERSION = Object.keys(MIGRATIONS).length
 

@@ -4,11 +4,18 @@ import type { ArtifactItem } from '../contract/artifact.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunCreatorInfo, RunSourceType } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
-import type { RunState, RunStatusMessage } from '../contract/state.ts'
+import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
 import type { Db } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
-import { elapsed } from './leases.ts'
+import { among } from './sql-fragments.ts'
+import { json } from './storable.ts'
+
+/** The log of a run up to this sequence. */
+export interface LogPart {
+  run_id: string
+  sequence: number
+}
 
 /** A run to be, complete: nothing is filled in by the database but times and places. */
 export interface NewRun {
@@ -51,6 +58,7 @@ export interface RunRow {
   execution: number
   last_sequence: number
   undelivered: number
+  interrupt_sequence: number | null
   title: string
   prompt: string
   name: string | null
@@ -63,6 +71,8 @@ export interface RunRow {
   request: Partial<RunAgentRequest>
   metadata: Record<string, string>
   conversation_id: string
+  /** What the conversation held when the run was created, oldest run first. */
+  context: LogPart[]
   parent_run_id: string | null
   root_run_id: string
   ancestor_run_ids: string[]
@@ -95,7 +105,7 @@ const instant = (column: RawBuilder<unknown>): RawBuilder<string> =>
 
 /** `select … from runs r …` for whole runs; a `where` on `r` follows. */
 export const selectRuns = sql`
-  select r.*, ${person('c')} as creator, ${person('e')} as executor,
+  select r.*, r.run_time_ms::double precision as run_time_ms, ${person('c')} as creator, ${person('e')} as executor,
     coalesce((select jsonb_agg(jsonb_build_object('artifact_type', a.artifact_type,
       'created_at', ${instant(sql`a.created_at`)}, 'data', jsonb_build_object(
         'artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
@@ -115,7 +125,7 @@ export async function insertRun(
 ): Promise<{ response: RunAgentResponse; replayed: boolean }> {
   const answer = sql`json_build_object('run_id', ${run.run_id}::text, 'task_id', ${run.run_id}::text,
     'state', 'QUEUED', 'at_capacity', (select full_up from room))`
-  const files = JSON.stringify(run.attachments)
+  const files = json(run.attachments)
   const inserted = await sql<{ response: RunAgentResponse }>`
     with
     -- Room is known when the pool's live workers have more free slots than there are runs waiting.
@@ -129,18 +139,18 @@ export async function insertRun(
     wish as (${key ? claimKey(key, 200, answer) : sql`select 1`}),
     inserted as (
       insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
-        model_id, environment_id, skill_spec, source, config, sealed, request, metadata, conversation_id, parent_run_id,
-        root_run_id, ancestor_run_ids)
+        model_id, environment_id, skill_spec, source, config, sealed, request, metadata, conversation_id, context,
+        parent_run_id, root_run_id, ancestor_run_ids)
       select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.principal_id}::uuid, ${run.scope},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
-        ${run.skill_spec}, ${run.source}, ${JSON.stringify(run.config)}::jsonb, ${run.sealed}::bytea,
-        ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb, ${run.conversation_id}::uuid,
-        ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
+        ${run.skill_spec}, ${run.source}, ${json(run.config)}, ${run.sealed}::bytea,
+        ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
+        ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
       from wish returning *),
     files as (
       insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key)
       select f.attachment_id, i.run_id, f.file_name, f.mime_type, f.size_bytes, f.blob_key
-      from inserted i, jsonb_to_recordset(${files}::jsonb)
+      from inserted i, jsonb_to_recordset(${files})
         f (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text)),
     logged as (
       insert into events (run_id, sequence, type, data)
@@ -148,7 +158,7 @@ export async function insertRun(
       union all
       select run_id, 2, 'message.user', jsonb_strip_nulls(jsonb_build_object('message_id', run_id, 'text', prompt,
         'attachments', (select jsonb_agg(jsonb_build_object('file_name', f.file_name, 'mime_type', f.mime_type,
-          'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(${files}::jsonb) f (file_name text, mime_type text))))
+          'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(${files}) f (file_name text, mime_type text))))
       from inserted)
     select ${answer} as response from inserted`.execute(db)
   const row = inserted.rows[0]
@@ -157,6 +167,14 @@ export async function insertRun(
   if (!earlier) throw new AppError('conflict', 'A request with this Idempotency-Key is still being handled.')
   return { response: earlier.body as RunAgentResponse, replayed: true }
 }
+
+/** What the conversation holds now, of what the principal may see. A run that begins one has none. */
+const contextOf = (run: NewRun): RawBuilder<unknown> =>
+  run.conversation_id === run.run_id
+    ? sql`'[]'::jsonb`
+    : sql`coalesce((
+        select jsonb_agg(jsonb_build_object('run_id', r.run_id, 'sequence', r.last_sequence) order by r.run_id)
+        from runs r where r.conversation_id = ${run.conversation_id} and ${visibleTo(run.principal_id)}), '[]')`
 
 /** `null` when there is none or the caller may not see it: the two look the same from outside. */
 export async function findRun(db: Db, run_id: string, viewer_id: string): Promise<RunRow | null> {
@@ -184,36 +202,13 @@ export async function readRuns(db: Db, run_ids: readonly string[]): Promise<RunR
 }
 
 /**
- * QUEUED, CLAIMED, INPROGRESS or BLOCKED → CANCELLED, with its event, at once, whether or not a worker lives; the worker
- * hears of it and stops its processes. An ended run is refused, an unknown one not found.
+ * Asks the worker to stop the current turn: what the log holds now. It waits on the row until a worker has done so, be it
+ * another one, and messages that come after it are delivered after that.
  */
-export async function cancelRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
-  const status: RunStatusMessage = { message: 'Cancelled on request.' }
-  const changed = await sql`
-    with before as (
-      select r.run_id as id, r.state as previous_state from runs r
-      where r.run_id = ${run_id} and ${visibleTo(viewer_id)} for update),
-    changed as (
-      update runs set state = 'CANCELLED', status_message = ${JSON.stringify(status)}::jsonb,
-        finished_at = date_trunc('milliseconds', clock_timestamp()), run_time_ms = ${elapsed}, claimed_at = null,
-        interrupt_attempt = null, updated_at = next_update(updated_at), last_sequence = last_sequence + 1
-      from before where run_id = id and state in ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED')
-      returning run_id, last_sequence, execution, attempt, previous_state, status_message)
-    insert into events (run_id, sequence, type, data)
-    select run_id, last_sequence, 'run.state', jsonb_build_object('state', 'CANCELLED', 'previous_state', previous_state,
-      'execution', execution, 'attempt', attempt, 'status_message', status_message) from changed
-    returning 1`.execute(db)
-  if (changed.rows.length > 0) return
-  const run = await findRun(db, run_id, viewer_id)
-  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
-  throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
-}
-
-/** Asks the worker to stop the current turn. */
 export async function interruptRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
   const changed = await sql`
-    update runs r set interrupt_attempt = r.attempt
-    where r.run_id = ${run_id} and ${visibleTo(viewer_id)} and r.state in ('CLAIMED', 'INPROGRESS') returning 1`.execute(
+    update runs r set interrupt_sequence = coalesce(r.interrupt_sequence, r.last_sequence)
+    where r.run_id = ${run_id} and ${visibleTo(viewer_id)} and r.state in (${among(WORKING_STATES)}) returning 1`.execute(
     db,
   )
   if (changed.rows.length > 0) return

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from './db.ts'
 import { held, idleTime, type Lease } from './leases.ts'
+import { json } from './storable.ts'
 
 export interface SandboxRecord {
   backend: string
@@ -26,7 +27,7 @@ export async function recordSandbox(
 ): Promise<boolean> {
   const recorded = await sql`
     insert into sandboxes as s (run_id, attempt, worker_id, host_id, ref, prepared)
-    select run_id, attempt, worker_id, ${sandbox.host_id}, ${JSON.stringify(sandbox.ref)}::jsonb, ${sandbox.prepared}
+    select run_id, attempt, worker_id, ${sandbox.host_id}, ${json(sandbox.ref)}, ${sandbox.prepared}
     from runs where ${held(lease)}
     on conflict (run_id) do update set attempt = excluded.attempt, worker_id = excluded.worker_id,
       host_id = excluded.host_id, ref = excluded.ref, prepared = excluded.prepared, idle_until = null

@@ -5,9 +5,10 @@ import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, addWorker, holdRun, newRun } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
-import { finishRun, releaseRun, retireWorker, updateModels } from './leases.ts'
+import { releaseRun } from './leases.ts'
 import { insertRun } from './runs.ts'
-import { countLiveWorkers, readModels, removeOldWorkers } from './workers.ts'
+import { finishRun } from './transitions.ts'
+import { countLiveWorkers, readModels, removeOldWorkers, retireWorker, updateModels } from './workers.ts'
 
 const model = (name: string) => ({ model_id: `acme/${name}`, provider: 'acme' })
 

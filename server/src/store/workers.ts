@@ -1,6 +1,61 @@
 import { sql } from 'kysely'
 import type { Model } from '../contract/model.ts'
 import type { Db } from './db.ts'
+import { json } from './storable.ts'
+
+export interface WorkerRegistration {
+  worker_id: string
+  pool: string
+  host_id: string
+  /** Runs it executes at once. */
+  slots: number
+  /** Name of its sandbox backend. */
+  sandbox: string
+  models: { models: Model[]; default_model_id?: string }
+}
+
+export async function registerWorker(db: Db, worker: WorkerRegistration): Promise<void> {
+  await sql`
+    insert into workers (worker_id, pool, host_id, slots, sandbox, models)
+    values (${worker.worker_id}, ${worker.pool}, ${worker.host_id}, ${worker.slots}, ${worker.sandbox},
+      ${json(worker.models)})`.execute(db)
+}
+
+export async function updateModels(
+  db: Db,
+  worker_id: string,
+  models: WorkerRegistration['models'],
+): Promise<void> {
+  await sql`update workers set models = ${json(models)} where worker_id = ${worker_id}`.execute(db)
+}
+
+/** The worker is stopping: others need not leave it the runs whose workspace it keeps. */
+export async function drainWorker(db: Db, worker_id: string): Promise<void> {
+  await sql`update workers set draining = true where worker_id = ${worker_id}`.execute(db)
+}
+
+/** Whether the worker's disk is too full for runs, for others to know. */
+export async function markDisk(db: Db, worker_id: string, full: boolean): Promise<void> {
+  await sql`update workers set disk_full = ${full} where worker_id = ${worker_id}`.execute(db)
+}
+
+/** Whether another worker of the pool could do what this one cannot. */
+export async function hasOtherWorker(db: Db, worker: { worker_id: string; pool: string }): Promise<boolean> {
+  const found = await sql`
+    select 1 from workers where pool = ${worker.pool} and worker_id <> ${worker.worker_id}
+      and not (lost or draining or disk_full) limit 1`.execute(db)
+  return found.rows.length > 0
+}
+
+/** The worker has stopped in order and holds nothing. */
+export async function retireWorker(db: Db, worker_id: string): Promise<void> {
+  await sql`update workers set lost = true where worker_id = ${worker_id}`.execute(db)
+}
+
+/** Embedded: the data directory's lock proves that no other process lives, so every older worker is gone. */
+export async function loseAllWorkers(db: Db): Promise<void> {
+  await sql`update workers set lost = true where not lost`.execute(db)
+}
 
 /** What the live workers can use, each model once; the default is that of the longest-lived worker that has one. */
 export async function readModels(db: Db): Promise<{ models: Model[]; default_model_id: string | null }> {

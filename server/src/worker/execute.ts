@@ -2,18 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '../contract/error.ts'
 import type { NewEvent } from '../contract/event.ts'
 import type { Harness, Inbox, Outcome, TurnRun } from '../harness/harness.ts'
+import { closeContext } from '../log/context.ts'
 import { type ExecExit, type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 import { toAppError } from '../store/db.ts'
-import { readConversationEvents } from '../store/events.ts'
-import {
-  acknowledgeInterrupt,
-  finishRun,
-  type Lease,
-  releaseRun,
-  requeueRun,
-  startRun,
-} from '../store/leases.ts'
+import { readHistory, readOwnHistory } from '../store/events.ts'
+import { acknowledgeInterrupt, type Lease, releaseRun } from '../store/leases.ts'
 import { type RunRow, readRuns } from '../store/runs.ts'
+import { finishRun, requeueRun, startRun } from '../store/transitions.ts'
 import { type Budget, createBudget } from './budget.ts'
 import { collectArtifacts } from './collect-artifacts.ts'
 import { createEventWriter } from './event-writer.ts'
@@ -48,6 +43,9 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
   /** Aborted, with how the run ends, when its sandbox holds more than it may. */
   const overfull = new AbortController()
   let turn = new AbortController()
+  /** The interrupt that waits to be acknowledged, and the last one that was. */
+  let interrupted_at: number | null = null
+  let acknowledged = -1
   let draining = false
   let finished = false
   let sandbox: Sandbox | null = null
@@ -57,6 +55,30 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
   const halted = () => reason() !== null || overfull.signal.aborted
   const touch = () => watch.touchRun(lease.run_id)
 
+  /** Orders are read over and over: one that stopped its turn must not stop the next. */
+  const interrupt = (sequence: number): void => {
+    if (sequence <= acknowledged) return
+    interrupted_at = sequence
+    turn.abort('interrupt')
+  }
+  /** Says that the turn is stopped; what came after the interrupt may be delivered from now on. */
+  const acknowledge = async (): Promise<void> => {
+    const sequence = interrupted_at
+    if (sequence === null) return
+    await writer.drain()
+    if (!(await retrying(() => acknowledgeInterrupt(db, lease, sequence), gone.signal))) throw new LeaseLost()
+    acknowledged = sequence
+    interrupted_at = null
+    turn = new AbortController()
+    touch()
+  }
+  /** Delivers all that waits. An interrupt that waits with it comes first. */
+  const deliver = async (inbox: Inbox): Promise<void> => {
+    do {
+      await acknowledge()
+      await inbox.take()
+    } while (interrupted_at !== null)
+  }
   const stop = (why: StopReason): void => {
     if (why !== 'cancelled') gone.abort()
     if (why === 'lost') lost.abort()
@@ -97,6 +119,7 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       since,
       signal: gone.signal,
       onDelivered: touch,
+      onInterrupt: interrupt,
       onBoundary: () => {
         // A run over its limit has no workspace to go on in: it ends here and now.
         if (draining && !overfull.signal.aborted) stop('shutdown')
@@ -118,14 +141,23 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
 
   /** Ends the run before its agent started. Messages that wait are put into the log first: nothing accepted is lost. */
   const giveUp = async (failure: Outcome, inbox: Inbox): Promise<void> => {
-    do await inbox.take()
+    do await deliver(inbox)
     while (!(await finish(failure)))
   }
 
   const endOverfull = (inbox: Inbox): Promise<void> => giveUp(overfull.signal.reason as Outcome, inbox)
 
+  /** Obeys an interrupt of an attempt that was lost or handed back before it could. True when nothing is left to do. */
+  const obeyEarlier = async (run: RunRow): Promise<boolean> => {
+    if (run.interrupt_sequence === null) return false
+    interrupt(run.interrupt_sequence)
+    await acknowledge()
+    return run.undelivered === 0 && (await finish(INTERRUPTED))
+  }
+
   const live = async (run: RunRow): Promise<void> => {
     const inbox = openInbox(run.last_sequence)
+    if (await obeyEarlier(run)) return
     const name = run.config.harness?.type ?? context.default_harness
     const harness = context.harnesses.get(name)
     const unsupported = findUnsupported(run, name)
@@ -151,7 +183,7 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     if ('failure' in prepared) return giveUp(prepared.failure, inbox)
     await writer.drain()
     // What was said before the agent starts is part of what it starts with.
-    if (run.undelivered > 0) await inbox.take()
+    if (run.undelivered > 0) await deliver(inbox)
     if (!(await retrying(() => startRun(db, lease, { harness: name }), gone.signal))) throw new LeaseLost()
     touch()
     const budget = createBudget(run, () => turn.abort('budget'))
@@ -173,14 +205,13 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
   ): Promise<void> => {
     // An attempt before may have been lost between its last step and what follows it.
     let worked = lease.attempt > 1
+    const before = closeContext(await retrying(() => readHistory(db, run.context), gone.signal))
     while (!halted()) {
-      const history = await retrying(
-        () => readConversationEvents(db, run.conversation_id, run.principal_id),
-        gone.signal,
-      )
+      const history = await retrying(() => readOwnHistory(db, run.run_id), gone.signal)
       if (history.some(hasAttachments)) await inbox.writeAttachments()
       const outcome = await harness.run({
         run: turnRunOf(run, lease, place.cwd),
+        context: before,
         history,
         inbox,
         sandbox: place.sandbox,
@@ -196,13 +227,11 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
       if (halted()) return
       const cut = turn.signal.aborted ? (turn.signal.reason as Cut) : null
       if (cut) turn = new AbortController()
-      // A cut that nobody asks for any more: the order was read twice. The turn goes on from the log.
-      if (cut === 'interrupt' && !(await retrying(() => acknowledgeInterrupt(db, lease), gone.signal)))
-        continue
+      if (cut === 'interrupt') await acknowledge()
       if (worked) await collectArtifacts(context, lease, place.sandbox, { emit, signal: stopping.signal })
       worked = false
       if (await finish(endingOf(cut, outcome, budget))) return
-      await inbox.take()
+      await deliver(inbox)
     }
   }
 
@@ -277,9 +306,7 @@ export function executeRun(context: WorkerContext, lease: Lease): Execution {
     run_id: lease.run_id,
     attempt: lease.attempt,
     stop,
-    interrupt: () => {
-      if (!turn.signal.aborted) turn.abort('interrupt')
-    },
+    interrupt,
     drain: () => {
       draining = true
     },

@@ -78,8 +78,8 @@ export interface Execution {
   attempt: number
   /** Stops it for good. */
   stop(reason: StopReason): void
-  /** Stops its current turn. */
-  interrupt(): void
+  /** Stops its current turn, unless this interrupt has done so already. */
+  interrupt(sequence: number): void
   /** Hands it back at its next step boundary: no command is cut off, and another worker goes on with the next step. */
   drain(): void
   /** Resolves when the run is released. Never rejects. */

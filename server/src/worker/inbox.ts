@@ -20,6 +20,8 @@ export function createInbox(options: {
   since: number
   signal: AbortSignal
   onDelivered: () => void
+  /** An interrupt waits: what is under way is to be stopped, and nothing is delivered before. */
+  onInterrupt: (sequence: number) => void
   /** Called at each step boundary, before anything is delivered: the place to stop the run. */
   onBoundary?: () => void
   sandbox: () => Sandbox | null
@@ -60,9 +62,11 @@ export function createInbox(options: {
       let tries = 0
       const messages = await retrying(async () => {
         tries += 1
-        const delivered = await deliverFollowups(db, lease)
-        if (delivered === null) throw new LeaseLost()
-        return tries > 1 ? readDelivered() : delivered
+        const delivery = await deliverFollowups(db, lease)
+        if (delivery === 'lost') throw new LeaseLost()
+        if ('messages' in delivery && tries === 1) return delivery.messages
+        if ('interrupt' in delivery) options.onInterrupt(delivery.interrupt)
+        return tries > 1 ? readDelivered() : []
       }, signal)
       since = messages.at(-1)?.sequence ?? since
       if (messages.length > 0) options.onDelivered()

@@ -11,11 +11,11 @@ import {
   type SandboxLimits,
   type SandboxSpec,
 } from '../sandbox/sandbox.ts'
+import { unseal } from '../sealing/sealing.ts'
 import { findEnvironment, markSetup } from '../store/environments.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
 import { readSandbox, recordSandbox } from '../store/sandboxes.ts'
-import { unseal } from '../store/vault.ts'
 import type { WorkerContext } from './execution.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
 import { openLocalRepository } from './local-repository.ts'

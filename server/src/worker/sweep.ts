@@ -1,6 +1,7 @@
 import type { Store } from '../store/db.ts'
 import { removeOldKeys } from '../store/idempotency.ts'
-import { loseWorker, readBeats, requeueLost } from '../store/leases.ts'
+import { loseWorker, readBeats } from '../store/leases.ts'
+import { requeueLost } from '../store/transitions.ts'
 import type { Watch } from '../store/watch.ts'
 import { endLostSessions, removeOldWorkers } from '../store/workers.ts'
 import type { Logger } from './execution.ts'
@@ -76,7 +77,9 @@ export function startSweep(
 
 /** Puts the runs of lost workers back, and says so. */
 export async function recoverRuns(store: Store, watch: Watch, log: Logger): Promise<void> {
-  for (const { run_id, pool } of await requeueLost(store.quick)) {
+  const onFailure = (run_id: string, error: unknown) =>
+    log.error({ err: error, run_id }, 'A run of a lost worker could not be taken back; trying again.')
+  for (const { run_id, pool } of await requeueLost(store.quick, onFailure)) {
     log.info({ run_id }, 'A run of a lost worker was taken back.')
     watch.touchRun(run_id)
     watch.touchPool(pool)

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { untilAway } from '../store/database-state.ts'
+import { type Command, claimRuns, type Lease, readCommands } from '../store/leases.ts'
 import {
-  type Command,
-  claimRuns,
-  type Lease,
-  readCommands,
   registerWorker,
   retireWorker,
+  sessionName,
   updateModels,
   type WorkerRegistration,
-} from '../store/leases.ts'
-import { sessionName } from '../store/workers.ts'
+} from '../store/workers.ts'
 import { executeRun } from './execute.ts'
 import type { Execution, StopReason, Warden, WorkerContext } from './execution.ts'
 import { reapSandboxes } from './reap.ts'
@@ -179,7 +176,7 @@ export async function startWorker(
       if (!command || command.attempt !== execution.attempt) execution.stop('lost')
       // Cancelled, or cancelled and queued again by a follow-up: this attempt is over either way.
       else if (command.state === 'CANCELLED' || command.state === 'QUEUED') execution.stop('cancelled')
-      else if (command.interrupt_attempt === execution.attempt) execution.interrupt()
+      else if (command.interrupt_sequence !== null) execution.interrupt(command.interrupt_sequence)
     }
     // Certain only if no claim was under way while we read.
     if (doubtful && quiet_since === claims && !closing.signal.aborted) {

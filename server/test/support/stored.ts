@@ -6,8 +6,10 @@ import type { RunState } from '../../src/contract/state.ts'
 import { createPrincipalWithKey } from '../../src/store/api-keys.ts'
 import type { Db } from '../../src/store/db.ts'
 import { acceptFollowup, type NewFollowup } from '../../src/store/followups.ts'
-import { claimRuns, type Lease, registerWorker, type WorkerRegistration } from '../../src/store/leases.ts'
-import { cancelRun, insertRun, interruptRun, type NewRun } from '../../src/store/runs.ts'
+import { claimRuns, type Lease } from '../../src/store/leases.ts'
+import { insertRun, interruptRun, type NewRun } from '../../src/store/runs.ts'
+import { cancelRun } from '../../src/store/transitions.ts'
+import { registerWorker, type WorkerRegistration } from '../../src/store/workers.ts'
 
 export const POOL = 'default'
 
@@ -102,6 +104,8 @@ export interface Stored {
   execution: number
   lost_attempts: number
   undelivered: number
+  interrupt_sequence: number | null
+  run_time_ms: number
   last_sequence: number
   input_tokens: number
   updated_at: Date
@@ -109,7 +113,8 @@ export interface Stored {
 
 export async function readStored(db: Db, run_id: string): Promise<Stored> {
   const found = await sql<Stored>`
-    select state, worker_id, attempt, execution, lost_attempts, undelivered, last_sequence, input_tokens, updated_at
+    select state, worker_id, attempt, execution, lost_attempts, undelivered, interrupt_sequence,
+      run_time_ms::double precision as run_time_ms, last_sequence, input_tokens, updated_at
     from runs where run_id = ${run_id}`.execute(db)
   const [row] = found.rows
   if (!row) throw new Error('There is no such run.')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { TURN_STOPPED } from '../../log/interruption.ts'
 import { runCommand } from '../command.ts'
-import { TURN_STOPPED } from '../interruption.ts'
 import { clip, defineTool } from './tool.ts'
 
 const MAX_OUTPUT_CHARACTERS = 30_000

@@ -5,6 +5,7 @@ import { AppError } from '../../contract/error.ts'
 import { imageRefusal, judgeImage } from '../../contract/image.ts'
 import { findExcess } from '../../contract/limits.ts'
 import { ROUTES } from '../../contract/routes.ts'
+import { deriveKey, MASK, seal } from '../../sealing/sealing.ts'
 import {
   type EnvironmentRow,
   findEnvironment,
@@ -12,7 +13,6 @@ import {
   listEnvironments,
 } from '../../store/environments.ts'
 import { randomText } from '../../store/random-text.ts'
-import { deriveKey, MASK, seal } from '../../store/vault.ts'
 import type { Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
 

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { ROUTES } from '../../contract/routes.ts'
+import { storeAttachments, withAttachments } from '../../intake/attachments.ts'
+import { requireAvailable } from '../../intake/unavailable.ts'
 import { type Db, transact } from '../../store/db.ts'
 import { acceptFollowup } from '../../store/followups.ts'
-import { storeAttachments, withAttachments } from '../attachments.ts'
 import type { Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
 import { requireRun } from './runs.ts'
@@ -13,6 +14,7 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.submitFollowup, async (call) => {
     const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [] } = call.body
     const { run_id } = await requireRun(services, call.params.run_id, call.actor.principal_id)
+    requireAvailable(call.body)
     const stored = await storeAttachments(files, run_id, attachments)
     let pool: string | null = null
     const accept = async (db: Db) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NewEvent } from '../contract/event.ts'
-import { readProgress, takeBack } from './loop-progress.ts'
+import { readProgress, takeBack } from './progress.ts'
 
 const user: NewEvent = { type: 'message.user', data: { message_id: 'u', text: 'go' } }
 const said: NewEvent = { type: 'message.assistant', data: { message_id: 's', text: 'hello' } }

@@ -1,6 +1,5 @@
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { closesMessages } from './interruption.ts'
-import { parseRunbook, type Runbook } from './runbook-steps.ts'
 
 /** How far a step came: its latest call and, when that ended, how. */
 export interface StepProgress {
@@ -15,8 +14,7 @@ export interface OpenMessage {
   message_id: string
   /** The prompt of a run, not a follow-up. */
   is_prompt: boolean
-  /** Read when it is first asked for: most messages of a long conversation are closed. */
-  readonly runbook: Runbook
+  text: string
   steps: Map<number, StepProgress>
   /** Ids of the commentary that is in the log already. */
   said: Set<string>
@@ -40,19 +38,13 @@ export function openMessages(history: readonly NewEvent[]): OpenMessage[] {
   return [...open.values()]
 }
 
-export function newMessage({ message_id, followup_id, text }: EventData<'message.user'>): OpenMessage {
-  let runbook: Runbook | undefined
-  return {
-    message_id,
-    is_prompt: followup_id === undefined,
-    get runbook() {
-      runbook ??= parseRunbook(text)
-      return runbook
-    },
-    steps: new Map(),
-    said: new Set(),
-  }
-}
+export const newMessage = ({ message_id, followup_id, text }: EventData<'message.user'>): OpenMessage => ({
+  message_id,
+  is_prompt: followup_id === undefined,
+  text,
+  steps: new Map(),
+  said: new Set(),
+})
 
 /** Ids are made of the message's, so that any worker computes the same ones. */
 export const callId = (message_id: string, step: number, repeat: number): string =>

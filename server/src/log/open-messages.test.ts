@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NewEvent } from '../contract/event.ts'
 import { WORKER_LOST } from './interruption.ts'
-import { callId, noteId, openMessages, textId } from './runbook-progress.ts'
+import { callId, noteId, openMessages, textId } from './open-messages.ts'
 
 const said = (message_id: string, text = '```sh\ntrue\n```', followup_id?: string): NewEvent => ({
   type: 'message.user',

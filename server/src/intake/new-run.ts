@@ -4,12 +4,13 @@ import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import type { RunAgentRequest } from '../contract/run-request.ts'
+import { MASK, seal } from '../sealing/sealing.ts'
 import type { Actor } from '../store/api-keys.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironment } from '../store/environments.ts'
 import { findConversationRun, findRun, type NewRun, type RunRow } from '../store/runs.ts'
-import { MASK, seal } from '../store/vault.ts'
 import { storeAttachments } from './attachments.ts'
+import { requireAvailable } from './unavailable.ts'
 
 const TITLE_LENGTH = 80
 const MAX_DEPTH = 32
@@ -29,6 +30,7 @@ export async function resolveRun(
   actor: Actor,
   source: RunSourceType,
 ): Promise<NewRun> {
+  requireAvailable(request)
   const run_id = uuidv7()
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...recorded } = request
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null

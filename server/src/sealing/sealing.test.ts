@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deriveKey, seal, unseal } from './vault.ts'
+import { deriveKey, seal, unseal } from './sealing.ts'
 
 const SECRET = 'the secret of an installation'
 const key = deriveKey(SECRET, 'sealed-values')

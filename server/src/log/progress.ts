@@ -1,7 +1,7 @@
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { closesMessages } from './interruption.ts'
 
-export interface LoopProgress {
+export interface Progress {
   /** A user message or the results of tool calls wait for the model. */
   needs_step: boolean
   /** Completed steps since the conversation was last closed. */
@@ -19,11 +19,11 @@ export interface LoopProgress {
  * What the log leaves to do for the built-in loop. A step is stored in this order: its text, reasoning and tool calls,
  * then its `usage`, which marks it as complete, then the results of its calls.
  */
-export function readProgress(log: readonly NewEvent[]): LoopProgress {
+export function readProgress(log: readonly NewEvent[]): Progress {
   let waiting = false
   let steps = 0
   let calls_in_step = 0
-  let torn = new Map<string, LoopProgress['torn'][number]>()
+  let torn = new Map<string, Progress['torn'][number]>()
   const open = new Map<string, EventData<'tool.call'>>()
   for (const event of log) {
     if (closesMessages(event)) {
@@ -59,5 +59,5 @@ export const takeBack = (type: 'message.assistant' | 'reasoning', message_id: st
   data: { message_id, text: '' },
 })
 
-const isTakenBack = ({ data }: LoopProgress['torn'][number]) =>
+const isTakenBack = ({ data }: Progress['torn'][number]) =>
   data.text === '' && (!('provider_metadata' in data) || data.provider_metadata === undefined)

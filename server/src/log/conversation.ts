@@ -1,13 +1,16 @@
 import type { Conversation, ConversationBlock, ConversationMessage } from '../contract/conversation.ts'
 import type { RunEvent } from '../contract/event.ts'
+import { indexLog } from './log-index.ts'
 
 /**
  * The conversation told by the log: a step for each message of the caller, in it the agent's messages, actions and
- * results, and what happened to the run. Output that the agent was not given in other words is joined into the result.
+ * results, and what happened to the run. Output that the agent was not given in other words is joined into the result. Text
+ * that was stored again under the same id counts in its last form, at its first place.
  */
 export function buildConversation(conversation_id: string, events: readonly RunEvent[]): Conversation {
   const steps: Conversation['steps'] = []
-  const outputs = new Map<string, string>()
+  const { texts, outputs } = indexLog(events)
+  const said = new Set<string>()
   const run_ids = new Set<string>()
 
   const messages = (): ConversationMessage[] => {
@@ -42,11 +45,17 @@ export function buildConversation(conversation_id: string, events: readonly RunE
         add(event, 'user', event.data.message_id, { type: 'text', text: event.data.text })
         break
       case 'message.assistant':
-        add(event, 'assistant', event.data.message_id, { type: 'text', text: event.data.text })
+      case 'reasoning': {
+        const { message_id } = event.data
+        const text = texts.get(message_id) ?? ''
+        if (text === '' || said.has(message_id)) break
+        said.add(message_id)
+        add(event, 'assistant', message_id, {
+          type: event.type === 'reasoning' ? 'reasoning' : 'text',
+          text,
+        })
         break
-      case 'reasoning':
-        add(event, 'assistant', event.data.message_id, { type: 'reasoning', text: event.data.text })
-        break
+      }
       case 'tool.call': {
         const { tool_call_id, name, input, title } = event.data
         add(event, 'assistant', tool_call_id, {
@@ -56,11 +65,6 @@ export function buildConversation(conversation_id: string, events: readonly RunE
           input,
           ...(title === undefined ? {} : { title }),
         })
-        break
-      }
-      case 'tool.output': {
-        const { tool_call_id, text } = event.data
-        outputs.set(tool_call_id, (outputs.get(tool_call_id) ?? '') + text)
         break
       }
       case 'tool.result': {

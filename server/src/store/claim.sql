@@ -1,0 +1,56 @@
+-- Claims up to p_n queued runs: exact limits per principal, fair share between principals, priority within one, age.
+-- The worker row comes first, so that a slow beat never holds the gate. The gate is locked by a statement of its own:
+-- inside the counting statement the count would use the older snapshot and the limit would not hold.
+-- A run whose idle sandbox another live worker holds is left to that worker for two seconds after it was queued, unless
+-- that one is stopping or its disk is full.
+create or replace function claim(p_pool text, p_worker uuid, p_n int)
+returns table (claimed_run uuid, claimed_attempt int) language plpgsql volatile as $$
+declare p_host text;
+begin
+  select host_id into p_host from workers where worker_id = p_worker and not (lost or draining) for share;
+  if not found then return; end if;
+  perform 1 from gate where id = 1 for update;
+  return query
+  with recursive heads (principal_id, priority, run_id) as (
+    (select r.principal_id, r.priority, r.run_id from runs r
+      where r.state = 'QUEUED' and r.worker_id is null and r.pool = p_pool
+      order by r.principal_id, r.priority desc, r.run_id limit 1)
+    union all
+    select n.* from heads h cross join lateral (
+      select r.principal_id, r.priority, r.run_id from runs r
+      where r.state = 'QUEUED' and r.worker_id is null and r.pool = p_pool and r.principal_id > h.principal_id
+      order by r.principal_id, r.priority desc, r.run_id limit 1) n),
+  active as materialized (
+    select r.principal_id, count(*)::int n from runs r where r.worker_id is not null group by 1),
+  open as materialized (
+    select h.principal_id, coalesce(a.n, 0) n, least(p_n, p.max_running - coalesce(a.n, 0)) room
+    from heads h join principals p using (principal_id) left join active a using (principal_id)
+    where p.max_running > coalesce(a.n, 0) and not p.disabled
+    order by coalesce(a.n, 0), h.priority desc, h.run_id limit p_n),
+  best as materialized (
+    select q.run_id from open o cross join lateral (
+      select r.run_id, r.priority, row_number() over (order by r.priority desc, r.run_id) rn from runs r
+      where r.state = 'QUEUED' and r.worker_id is null and r.pool = p_pool and r.principal_id = o.principal_id
+        and not exists (
+          select 1 from sandboxes s join workers w on w.worker_id = s.worker_id and not (w.lost or w.draining or w.disk_full)
+          where s.run_id = r.run_id and s.worker_id <> p_worker and s.host_id <> p_host
+            and r.updated_at > clock_timestamp() - interval '2 seconds')
+      order by r.priority desc, r.run_id limit o.room) q
+    order by o.n + q.rn, q.priority desc, q.run_id limit p_n),
+  locked as materialized (
+    select r.run_id from runs r join best using (run_id)
+    where r.state = 'QUEUED' and r.worker_id is null for update of r skip locked),
+  claimed as (
+    update runs r set state = 'CLAIMED', worker_id = p_worker, attempt = r.attempt + 1,
+      last_sequence = r.last_sequence + 2, claimed_at = date_trunc('milliseconds', clock_timestamp()), updated_at = next_update(r.updated_at),
+      batch = 0, status_message = null, finished_at = null
+    from locked l where r.run_id = l.run_id returning r.*),
+  logged as (
+    insert into events (run_id, sequence, type, data)
+    select c.run_id, c.last_sequence - 1, 'attempt.started', jsonb_build_object('attempt', c.attempt,
+      'execution', c.execution, 'worker_id', p_worker, 'pool', c.pool) from claimed c
+    union all
+    select c.run_id, c.last_sequence, 'run.state', jsonb_build_object('state', 'CLAIMED',
+      'previous_state', 'QUEUED', 'execution', c.execution, 'attempt', c.attempt) from claimed c)
+  select c.run_id, c.attempt from claimed c;
+end $$;

@@ -1,0 +1,259 @@
+/**
+ * The one place that changes a run's state; only the claim stands elsewhere, in `claim.sql`. Each change is one statement:
+ * the row with its times, the `run.state` event, and whatever else must come about with it or not at all.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import { AppError } from '../contract/error.ts'
+import {
+  CANCELLABLE_STATES,
+  RESTING_STATES,
+  type RunState,
+  type RunStatusMessage,
+  TERMINAL_STATES,
+  WORKING_STATES,
+} from '../contract/state.ts'
+import { type Db, isUnavailable } from './db.ts'
+import { held, type Lease } from './leases.ts'
+import { findRun, visibleTo } from './runs.ts'
+import { among, now } from './sql-fragments.ts'
+import { json } from './storable.ts'
+
+/** After this many losses in a row without a finished step, a run is taken to kill its workers. */
+export const MAX_LOST_ATTEMPTS = 5
+
+const POISONED: RunStatusMessage = {
+  message: `The run was given up after ${MAX_LOST_ATTEMPTS} attempts in a row were lost while executing it.`,
+  error_code: 'resource_unavailable',
+  retryable: true,
+}
+
+interface Change {
+  /** Chooses the rows: what follows `from runs r`. */
+  which: RawBuilder<unknown>
+  from: readonly RunState[]
+  /** The next state, told from `r`. */
+  to: RawBuilder<string>
+  /** Of the row, told from the row `c` and its `next_state`; left out it is none. */
+  status_message?: RawBuilder<unknown>
+  /** Of the event, where it differs; told from the changed row `c`. */
+  said?: RawBuilder<unknown>
+  /** More columns: `, name = value …`. */
+  set?: RawBuilder<unknown>
+  /** An event before `run.state`, its data told from the changed row `c`. */
+  first?: { type: string; data: RawBuilder<unknown> }
+  /** More that belongs to it: `, name as (…)`, told from `changed`. */
+  also?: RawBuilder<unknown>
+  skip_locked?: boolean
+}
+
+interface Changed {
+  run_id: string
+  pool: string
+}
+
+/** Zero rows: there was none in one of the expected states. */
+async function change(db: Db, to: Change): Promise<Changed[]> {
+  const done = await sql<Changed>`
+    with before as materialized (
+      select r.run_id as id, r.state as previous_state, ${to.to} as next_state from runs r ${to.which}
+        and r.state in (${among(to.from)})
+      order by r.run_id for update of r ${to.skip_locked ? sql`skip locked` : sql``}),
+    changed as (
+      update runs c set state = next_state,
+        status_message = ${to.status_message ?? sql`null`},
+        started_at = case when next_state = 'INPROGRESS' then coalesce(c.started_at, ${now}) else c.started_at end,
+        finished_at = case when next_state in (${among(TERMINAL_STATES)}) then ${now} end,
+        -- What the execution took, where it ends; a run that nobody had claimed took none.
+        run_time_ms = case when next_state in (${among(WORKING_STATES)}) then c.run_time_ms else c.run_time_ms + coalesce(
+          greatest(0, extract(epoch from clock_timestamp() - c.claimed_at) * 1000)::bigint, 0) end,
+        claimed_at = case when next_state in (${among(WORKING_STATES)}) then c.claimed_at end,
+        -- Whoever executes the run next still has to stop; a run that rests has stopped.
+        interrupt_sequence = case when next_state not in (${among(RESTING_STATES)}) then c.interrupt_sequence end,
+        updated_at = next_update(c.updated_at),
+        last_sequence = c.last_sequence + ${sql.lit(to.first ? 2 : 1)}
+        ${to.set ?? sql``}
+      from before where c.run_id = id and c.state = previous_state
+      returning c.run_id, c.pool, c.attempt, c.execution, c.state, c.status_message, c.last_sequence, previous_state),
+    logged as (
+      insert into events (run_id, sequence, type, data)
+      ${
+        to.first
+          ? sql`select c.run_id, c.last_sequence - 1, ${to.first.type}::text, ${to.first.data} from changed c union all`
+          : sql``
+      }
+      select c.run_id, c.last_sequence, 'run.state', jsonb_strip_nulls(jsonb_build_object('state', c.state,
+        'previous_state', c.previous_state, 'execution', c.execution, 'attempt', c.attempt,
+        'status_message', ${to.said ?? sql`c.status_message`})) from changed c)
+    -- Who is to be woken by a change (a webhook, a trigger) gets its row here. Processes hear of it by the Watch.
+    ${to.also ?? sql``}
+    select run_id, pool from changed`.execute(db)
+  return done.rows
+}
+
+const asJson = (value: unknown): RawBuilder<unknown> => (value === undefined ? sql`null::jsonb` : json(value))
+
+const voided = sql`, voided as (delete from open_messages m using changed c where m.run_id = c.run_id)`
+
+/** CLAIMED → INPROGRESS. `config` is what the worker resolved. False: the lease is lost or the run was cancelled. */
+export async function startRun(
+  db: Db,
+  lease: Lease,
+  config: { harness: string; model_id?: string },
+): Promise<boolean> {
+  const changed = await change(db, {
+    which: sql`where ${held(lease)}`,
+    from: ['CLAIMED'],
+    to: sql`'INPROGRESS'`,
+    set: sql`, config = c.config || jsonb_build_object('harness',
+      coalesce(c.config->'harness', '{}') || jsonb_build_object('type', ${config.harness}::text))`,
+  })
+  if (changed.length > 0) return true
+  // Said again because the answer was not heard: it is done.
+  const started = await sql`select 1 from runs where ${held(lease)} and state = 'INPROGRESS'`.execute(db)
+  return started.rows.length > 0
+}
+
+export interface Ending {
+  state: 'SUCCEEDED' | 'FAILED' | 'ERROR' | 'BLOCKED'
+  status_message?: RunStatusMessage
+  result?: unknown
+}
+
+/**
+ * Ends the execution: its state and the event that says so in one statement, everything before being committed already,
+ * so a caller who sees SUCCEEDED can read the whole answer. The worker still owns the run until it releases it.
+ * `undelivered`: a follow-up was accepted meanwhile; deliver it and go on. The counter stands on the row because a
+ * `not exists` over the follow-ups was seen to miss one that was just being committed.
+ */
+export async function finishRun(
+  db: Db,
+  lease: Lease,
+  ending: Ending,
+): Promise<'finished' | 'undelivered' | 'lost'> {
+  const changed = await change(db, {
+    which: sql`where ${held(lease)} and r.undelivered = 0`,
+    from: WORKING_STATES,
+    to: sql`${ending.state}::text`,
+    status_message: asJson(ending.status_message),
+    set: sql`, result = coalesce(${asJson(ending.result)}, c.result), lost_attempts = 0`,
+  })
+  if (changed.length > 0) return 'finished'
+  const kept = await sql<{ state: RunState; working: boolean; undelivered: number }>`
+    select state, state in (${among(WORKING_STATES)}) as working, undelivered from runs where ${held(lease)}`.execute(
+    db,
+  )
+  const run = kept.rows[0]
+  if (run?.state === ending.state) return 'finished'
+  return run?.working && run.undelivered > 0 ? 'undelivered' : 'lost'
+}
+
+/** ERROR where this loss is one too many, else QUEUED. */
+const afterLoss = sql<string>`case when r.lost_attempts + 1 >= ${MAX_LOST_ATTEMPTS}::int then 'ERROR' else 'QUEUED' end`
+const poisonedStatus = sql`case when next_state = 'ERROR' then ${json(POISONED)} else c.status_message end`
+
+/**
+ * Hands a run back unfinished, its processes stopped. `counted` says that it was the run's failure, not the worker's
+ * stop: MAX_LOST_ATTEMPTS of those in a row end it.
+ */
+export async function requeueRun(db: Db, lease: Lease, reason: string, counted: boolean): Promise<boolean> {
+  const changed = await change(db, {
+    which: sql`where ${held(lease)}`,
+    from: WORKING_STATES,
+    to: counted ? afterLoss : sql`'QUEUED'`,
+    status_message: counted ? poisonedStatus : sql`c.status_message`,
+    said: sql`case when c.state = 'ERROR' then c.status_message else jsonb_build_object('message', ${reason}::text) end`,
+    set: sql`, worker_id = null, lost_attempts = c.lost_attempts + ${counted ? 1 : 0}::int`,
+    also: voided,
+  })
+  return changed.length > 0
+}
+
+const LOST = sql`join workers w on w.worker_id = r.worker_id where w.lost`
+
+/**
+ * Takes runs of lost workers back, all of them or this one. Working ones are queued again (`attempt.lost`, then QUEUED) or,
+ * after MAX_LOST_ATTEMPTS in a row, ended; the others are only released. Their open messages are void.
+ */
+async function takeBack(db: Db, run_id?: string): Promise<Changed[]> {
+  const which = run_id ? sql`${LOST} and r.run_id = ${run_id}` : LOST
+  const requeued = await change(db, {
+    which,
+    from: WORKING_STATES,
+    to: afterLoss,
+    status_message: poisonedStatus,
+    said: sql`case when c.state = 'ERROR' then c.status_message end`,
+    set: sql`, worker_id = null, lost_attempts = c.lost_attempts + 1`,
+    first: {
+      type: 'attempt.lost',
+      data: sql`jsonb_build_object('attempt', c.attempt, 'reason', 'The worker stopped answering.')`,
+    },
+    also: voided,
+    skip_locked: true,
+  })
+  const released = await sql<Changed>`
+    with orphaned as (
+      select r.run_id as id from runs r ${which} and r.state not in (${among(WORKING_STATES)})
+      order by r.run_id for update of r skip locked),
+    changed as (
+      update runs set worker_id = null, updated_at = next_update(updated_at)
+      from orphaned where run_id = id returning run_id, pool)
+    ${voided} select run_id, pool from changed`.execute(db)
+  return [...requeued, ...released.rows]
+}
+
+/**
+ * Takes every run of lost workers back and returns those that changed. One that cannot be (its row is refused) must not
+ * keep the others: then each is taken back by itself, and `onFailure` hears of those that failed.
+ */
+export async function requeueLost(
+  db: Db,
+  onFailure: (run_id: string, error: unknown) => void,
+): Promise<Changed[]> {
+  // Asked twice a second by every process and mostly answered by "none": that takes one statement and no lock.
+  const found = await sql<{ run_id: string }>`select r.run_id from runs r ${LOST} order by r.run_id`.execute(
+    db,
+  )
+  if (found.rows.length === 0) return []
+  try {
+    return await takeBack(db)
+  } catch (error) {
+    if (isUnavailable(error)) throw error
+  }
+  const changed: Changed[] = []
+  for (const { run_id } of found.rows) {
+    try {
+      changed.push(...(await takeBack(db, run_id)))
+    } catch (error) {
+      onFailure(run_id, error)
+    }
+  }
+  return changed
+}
+
+/**
+ * QUEUED, CLAIMED, INPROGRESS or BLOCKED → CANCELLED, with its event, at once, whether or not a worker lives; the worker
+ * hears of it and stops its processes. An ended run is refused, an unknown one not found.
+ */
+export async function cancelRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
+  const changed = await change(db, {
+    which: sql`where r.run_id = ${run_id} and ${visibleTo(viewer_id)}`,
+    from: CANCELLABLE_STATES,
+    to: sql`'CANCELLED'`,
+    status_message: asJson({ message: 'Cancelled on request.' } satisfies RunStatusMessage),
+  })
+  if (changed.length > 0) return
+  const run = await findRun(db, run_id, viewer_id)
+  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+  throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
+}
+
+/** A run that rests → QUEUED, for one more execution. False: it did not rest. */
+export async function reopenRun(trx: Db, run_id: string): Promise<boolean> {
+  const changed = await change(trx, {
+    which: sql`where r.run_id = ${run_id}`,
+    from: RESTING_STATES,
+    to: sql`'QUEUED'`,
+    set: sql`, execution = c.execution + 1`,
+  })
+  return changed.length > 0
+}

@@ -1,0 +1,90 @@
+/** Interrupts over HTTP: each stops the turn it was aimed at, and no other, whatever becomes of its worker. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Cluster, startCluster, until } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { findPostgres } from './support/postgres-server.ts'
+import { shell } from './support/service.ts'
+import { assertWhole, ofType, printed, workersOf } from './support/traces.ts'
+
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+const RUNS = 40
+const AT_ONCE = 8
+
+describe('interrupts', { skip }, () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let cluster: Cluster
+  before(async () => {
+    database = await createDatabase()
+    cluster = await startCluster(database.url)
+  })
+  after(async () => {
+    await cluster?.stop()
+    await database?.drop()
+    await stopTestServer()
+  })
+
+  test(`${RUNS} follow-ups that interrupt, at any time of a turn: each is executed`, async () => {
+    await cluster.worker('default')
+    const left = Array.from({ length: RUNS }, (_, index) => index).values()
+    const interruptEach = async (): Promise<void> => {
+      for (const index of left) await interruptWith(index)
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, interruptEach))
+  })
+
+  /** Short steps, so that the message often meets the end of one; a last one that only an interrupt ends. */
+  async function interruptWith(index: number): Promise<void> {
+    const { api } = cluster
+    const steps = [...Array.from({ length: 10 }, () => 'true'), 'sleep 600']
+    const run_id = await api.create({ prompt: steps.map(shell).join('\n') })
+    await until('a step', async () => ofType(await api.events(run_id), 'tool.call').length > 0)
+    await wait((index * 13) % 260)
+    const body = { message: shell('echo instead'), on_busy: 'interrupt' }
+    const { outcome } = await api.json<{ outcome: string }>('POST', `/agent/runs/${run_id}/followups`, body)
+    assert.equal(outcome, 'live_session')
+    const run = await api.until(run_id, ({ state }) => state === 'SUCCEEDED' || state === 'BLOCKED', 60)
+    const events = await api.events(run_id)
+    assert.equal(run.state, 'SUCCEEDED', `run ${index}`)
+    assert.equal(printed(events), 'instead\n')
+    const order = events.flatMap(({ type }) => (/^(message\.user|interrupted)$/.test(type) ? [type] : []))
+    assert.deepEqual(order, ['message.user', 'interrupted', 'message.user'])
+    assertWhole(events)
+  }
+
+  for (const [name, signal] of [
+    ['is lost', 'SIGKILL'],
+    ['stops', 'SIGTERM'],
+  ] as const) {
+    test(`one that its worker did not hear of before it ${name} is obeyed by the next`, async () => {
+      const { api } = cluster
+      const pool = `heirs-${signal.toLowerCase()}`
+      const workers = [await cluster.worker(pool, { RUNYARD_GRACE_SECONDS: '0' }), await cluster.worker(pool)]
+      const prompt = ['echo one; sleep 600', 'echo two'].map(shell).join('\n')
+      const run_id = await api.create({ prompt, config: { worker_host: pool } })
+      const begun = await until('the step', async () => {
+        const events = await api.events(run_id)
+        return printed(events) === 'one\n' && events
+      })
+      const [holder_id] = workersOf(begun)
+      const holder = workers.find((worker) => worker.worker_id() === holder_id)
+      assert(holder)
+      holder.signal('SIGSTOP')
+      assert.equal((await api.call('POST', `/agent/runs/${run_id}/interrupt`)).status, 202)
+      const ended = holder.end(signal)
+      holder.signal('SIGCONT')
+      await ended
+      const run = await api.until(run_id, ({ state }) => state === 'BLOCKED' || state === 'SUCCEEDED', 60)
+      assert.equal(run.state, 'BLOCKED')
+      assert.match(run.status_message?.message ?? '', /^Interrupted\./)
+      const events = await api.events(run_id)
+      assert.equal(ofType(events, 'interrupted').length, 1)
+      assert.doesNotMatch(printed(events), /two/)
+      // What comes next is the next message, and not what was interrupted.
+      await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('echo next') })
+      assert.equal((await api.ended(run_id, 60)).state, 'SUCCEEDED')
+      assert.match(printed(await api.events(run_id)), /^one\nnext\n$/)
+    })
+  }
+})

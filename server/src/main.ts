@@ -19,7 +19,7 @@ import { listen } from './listen.ts'
 import { createPrincipalWithKey, findActor, type KeyListing, type Role } from './store/api-keys.ts'
 import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
-import { openPglite, openPostgres, type Store } from './store/db.ts'
+import { isUnavailable, openPglite, openPostgres, type Store } from './store/db.ts'
 import { requireSameSecret } from './store/installation.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
@@ -164,7 +164,11 @@ export async function startServe(
   try {
     prepareDataDir(config.data_dir)
     const { reason, detail } = await readFirstState(store)
-    if (reason === null) await requireSameSecret(store.db, secretOf(config))
+    // Where the database has gone meanwhile, `/readyz` compares them later.
+    if (reason === null)
+      await requireSameSecret(store.quick, secretOf(config)).catch((error: unknown) => {
+        if (!isUnavailable(error)) throw error
+      })
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, reason))
     const { app, public_url } = await listen({
@@ -199,17 +203,11 @@ export async function startWorkerRole(
       signal: options.signal,
     }
     await waitForDatabase(store, waiting)
-    await requireSameSecret(store.db, secretOf(config))
+    const persist = persistWith(store, waiting)
+    await persist(() => requireSameSecret(store.quick, secretOf(config)))
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, null))
-    const worker = await work({
-      config,
-      store,
-      watch,
-      log,
-      embedded: false,
-      persist: persistWith(store, waiting),
-    })
+    const worker = await work({ config, store, watch, log, embedded: false, persist })
     closers.unshift(() => worker.stop())
     return {
       pool: config.pool,

@@ -113,7 +113,7 @@ function toTable(rates: Record<'health' | 'insert' | 'named' | 'unnamed', number
   const health = median(rates.health)
   const insert = median(rates.insert)
   const row = (what: string, rate: number) =>
-    `| ${what} | ${Math.round(rate)} | ${(rate / health).toFixed(2)} | ${(rate / insert).toFixed(2)} |`
+    `| ${what} | ${Math.round(rate)} | ${(rate / health).toFixed(2)} | ${(rate / insert).toFixed(3)} |`
   return [
     '| what | a second | of GET /healthz | of one-row inserts |',
     '|---|---|---|---|',

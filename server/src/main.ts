@@ -17,9 +17,9 @@ import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './
 import { keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
 import { createPrincipalWithKey, findActor, type KeyListing, type Role } from './store/api-keys.ts'
-import { PATIENT } from './store/connection-limits.ts'
+import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
-import { openPglite, openPostgres, type Store } from './store/db.ts'
+import { isUnavailable, openPglite, openPostgres, type Store } from './store/db.ts'
 import { requireSameSecret } from './store/installation.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
@@ -61,7 +61,7 @@ export interface DevService {
   stop(): Promise<void>
 }
 
-const CLOSE_MS = 2_000
+const CLOSE_MS = 1_500
 type Closer = () => Promise<void> | void
 
 function configure(options: RoleOptions): Config {
@@ -164,7 +164,11 @@ export async function startServe(
   try {
     prepareDataDir(config.data_dir)
     const { reason, detail } = await readFirstState(store)
-    if (reason === null) await requireSameSecret(store.db, secretOf(config))
+    // Where the database has gone meanwhile, `/readyz` compares them later.
+    if (reason === null)
+      await requireSameSecret(store.quick, secretOf(config)).catch((error: unknown) => {
+        if (!isUnavailable(error)) throw error
+      })
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, reason))
     const { app, public_url } = await listen({
@@ -199,17 +203,11 @@ export async function startWorkerRole(
       signal: options.signal,
     }
     await waitForDatabase(store, waiting)
-    await requireSameSecret(store.db, secretOf(config))
+    const persist = persistWith(store, waiting)
+    await persist(() => requireSameSecret(store.quick, secretOf(config)))
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, null))
-    const worker = await work({
-      config,
-      store,
-      watch,
-      log,
-      embedded: false,
-      persist: persistWith(store, waiting),
-    })
+    const worker = await work({ config, store, watch, log, embedded: false, persist })
     closers.unshift(() => worker.stop())
     return {
       pool: config.pool,
@@ -228,7 +226,7 @@ export async function startWorkerRole(
 
 /** Brings the database up to date; the names of the migrations that ran. */
 export const migrateDatabase = (options: RoleOptions = {}): Promise<string[]> =>
-  withStore(options, (store) => migrate(store.db))
+  withStore(options, (store) => migrate(store.db), PATIENT)
 
 export const createKey = (
   options: RoleOptions & { name: string; role: Role },
@@ -249,10 +247,14 @@ const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T>): Pro
   )
 
 /** The database of a one-off command: DATABASE_URL, else the embedded one when nobody uses it. */
-async function withStore<T>(options: RoleOptions, use: (store: Store) => Promise<T>): Promise<T> {
+async function withStore<T>(
+  options: RoleOptions,
+  use: (store: Store) => Promise<T>,
+  limits: ConnectionLimits = ORDINARY,
+): Promise<T> {
   const config = configure(options)
   if (config.database_url) {
-    const store = openPostgres({ url: config.database_url, max: 2, limits: PATIENT })
+    const store = openPostgres({ url: config.database_url, max: 2, limits })
     try {
       await requireFit(store)
       return await use(store)

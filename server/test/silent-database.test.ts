@@ -78,27 +78,45 @@ describe('a database that falls silent', { skip }, () => {
     assert.equal(ofType(events, 'run.state').at(-1)?.data.state, 'SUCCEEDED')
   })
 
-  test('`worker` waits for it at its start, as `serve` does', async (t) => {
+  /** Has told a process that starts that it is in order, and then says nothing any more. */
+  const startSilencing = async (): Promise<SilentProxy> => {
     const own = await startSilentProxy(database.url)
-    // It has found the database in order, and then nothing comes any more.
     own.when(/from installation/, () => own.silence())
-    t.after(() => own.close())
-    const late = spawnRunyard(['worker', '--pool', 'late', '--sandbox', 'bubblewrap'], {
-      DATABASE_URL: own.url,
-      RUNYARD_DATA_DIR: cluster.data_dir,
-      RUNYARD_ALLOW_WEAK_LIMITS: '1',
-    })
-    const ended = new Promise<number | null>((resolve) => late.once('exit', resolve))
-    const printed = (line: RegExp) =>
-      until(`${line} in ${late.log()}`, () => {
-        assert.equal(late.exitCode, null, late.log())
-        return line.test(late.log())
+    return own
+  }
+
+  describe('at the start of a process', { concurrency: true }, () => {
+    test('`worker` waits for it', async (t) => {
+      const own = await startSilencing()
+      t.after(() => own.close())
+      const late = spawnRunyard(['worker', '--pool', 'late', '--sandbox', 'bubblewrap'], {
+        DATABASE_URL: own.url,
+        RUNYARD_DATA_DIR: cluster.data_dir,
+        RUNYARD_ALLOW_WEAK_LIMITS: '1',
       })
-    await printed(/^Waiting: PostgreSQL at \S+ does not answer/m)
-    own.heal()
-    await printed(/^Working for the pool late/m)
-    late.kill('SIGTERM')
-    assert.equal(await ended, 0, late.log())
+      const ended = new Promise<number | null>((resolve) => late.once('exit', resolve))
+      const printed = (line: RegExp) =>
+        until(`${line} in ${late.log()}`, () => {
+          assert.equal(late.exitCode, null, late.log())
+          return line.test(late.log())
+        })
+      await printed(/^Waiting: PostgreSQL at \S+ does not answer/m)
+      own.heal()
+      await printed(/^Working for the pool late/m)
+      late.kill('SIGTERM')
+      assert.equal(await ended, 0, late.log())
+    })
+
+    test('`serve` listens, and is ready when it is back', async (t) => {
+      const own = await startSilencing()
+      t.after(() => own.close())
+      const late = await cluster.serve({ DATABASE_URL: own.url })
+      const ready = async () => (await fetch(new URL('/readyz', late.base_url))).status
+      assert.equal(await ready(), 503)
+      own.heal()
+      await until('readiness', async () => (await ready()) === 200)
+      await late.end('SIGTERM')
+    })
   })
 
   test('SIGTERM ends a worker with a run at work before an engine would kill it', async () => {

@@ -12,7 +12,8 @@ const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'Post
 /** Generous for a statement that is answered, soon over for one that is not. */
 const LIMITS = { connect_ms: 2_000, statement_ms: 2_000 }
 
-describe('connections to PostgreSQL', { skip }, () => {
+// Side by side: they mostly wait for their limits.
+describe('connections to PostgreSQL', { skip, concurrency: true }, () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
   before(async () => {
     database = await createDatabase()

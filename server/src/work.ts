@@ -11,6 +11,7 @@ import { readSecretKey } from './data-dir.ts'
 import { createLoop } from './harness/loop.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
+import { TOOLS } from './harness/tools/toolset.ts'
 import { chooseBackend } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import { deriveKey } from './sealing/sealing.ts'
@@ -89,6 +90,7 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
     backend,
     harnesses: new Map([loop, runbook].map((harness) => [harness.name, harness])),
     default_harness: models.configured ? loop.name : runbook.name,
+    tools: TOOLS,
     log,
     settings: {
       pool: config.pool,

@@ -12,6 +12,12 @@ import { LeaseLost, retrying } from './lease-lost.ts'
 
 type UserMessage = Extract<RunEvent, { type: 'message.user' }>
 
+export interface RunInbox extends Inbox {
+  /** Says that something waits. */
+  signalWaiting(): void
+  writeAttachments(): Promise<void>
+}
+
 /** Delivers follow-ups from the store to a harness, and their files to its workspace. */
 export function createInbox(options: {
   db: Db
@@ -26,9 +32,10 @@ export function createInbox(options: {
   onBoundary?: () => void
   sandbox: () => Sandbox | null
   blobs: Blobs
-}): Inbox & { writeAttachments(): Promise<void> } {
+}): RunInbox {
   const { db, lease, signal } = options
   const written = new Set<string>()
+  let something = Promise.withResolvers<void>()
 
   const writeAttachments = async (): Promise<void> => {
     const sandbox = options.sandbox()
@@ -56,9 +63,12 @@ export function createInbox(options: {
 
   return {
     writeAttachments,
+    waiting: () => something.promise,
+    signalWaiting: () => something.resolve(),
     async take() {
       options.onBoundary?.()
       if (signal.aborted) throw new LeaseLost()
+      something = Promise.withResolvers()
       let tries = 0
       const messages = await retrying(async () => {
         tries += 1

@@ -1,13 +1,13 @@
 /**
  * `npm run bench`: how fast the main path is on this machine. Starts `runyard dev` as its users do and measures through
- * HTTP. Every figure stands beside a yardstick measured in the same run, so that ratios can be compared between machines;
- * `--write` puts the table into bench/README.md.
+ * HTTP, then what creates cost on PostgreSQL. Every figure stands beside a yardstick measured in the same run, so that
+ * ratios can be compared between machines; `--write` puts the tables into bench/README.md.
  */
 import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { apiOf, shell, startService } from '../server/test/support/service.ts'
+import { writeFigures } from './figures.ts'
+import { measurePostgres } from './postgres.ts'
 
 const WARM_UP = 20
 const ROUNDS = 200
@@ -135,8 +135,10 @@ const table = [
 ].join('\n')
 console.log(table)
 
+const on_postgres = await measurePostgres()
+console.log(on_postgres)
+
 if (process.argv.includes('--write')) {
-  const file = fileURLToPath(new URL('./README.md', import.meta.url))
-  const text = readFileSync(file, 'utf8')
-  writeFileSync(file, text.replace(/(<!-- figures -->)[\s\S]*(<!-- end -->)/, `$1\n${table}\n$2`))
+  writeFigures('figures', table)
+  writeFigures('postgres', on_postgres)
 }

@@ -1526,7 +1526,7 @@ export interface operations {
                 };
                 model_id?: string;
                 name?: string;
-                /** @description Part of the title, prompt or skill. */
+                /** @description Part of the title, of the first 2,048 characters of the prompt, or of the skill. */
                 q?: string;
                 schedule_id?: string;
                 skill?: string;

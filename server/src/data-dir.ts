@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from './contract/error.ts'
+import { deriveKey } from './sealing/sealing.ts'
 
 /** Another process holds the lock of the data directory. */
 export class DataDirInUse extends AppError {}
@@ -140,6 +141,10 @@ export function lockDataDir(data_dir: string): { release(): void } {
   }
   return { release: () => lock.close() }
 }
+
+/** What may be stored of the secret to tell it from another. */
+export const fingerprintOf = (secret: string): string =>
+  deriveKey(secret, 'fingerprint').toString('base64url').slice(0, 16)
 
 /** The installation's secret: the one configured, else the directory's own, made at the first start. */
 export function readSecretKey(data_dir: string, configured: string | undefined): string {

@@ -2,7 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type DatabaseState, databaseError, readDatabaseState } from './store/database-state.ts'
-import type { Store } from './store/db.ts'
+import { isLockTimeout, isUnavailable, type Store } from './store/db.ts'
+import { LostAtStart } from './worker/beat.ts'
 
 const LOOK_MS = 2_000
 
@@ -32,6 +33,28 @@ export async function waitForDatabase(
     if (state.reason !== said) say(state.detail)
     said = state.reason
     await Promise.race([wait(LOOK_MS), aborted])
+  }
+}
+
+export type Persist = <T>(step: () => Promise<T>) => Promise<T>
+
+/** Repeats a step of the start until the database lets it through. Throws other faults, and the signal's reason. */
+export function persistWith(store: Store, options: Parameters<typeof waitForDatabase>[1]): Persist {
+  const { signal } = options
+  const aborted = new Promise<never>((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  aborted.catch(() => {})
+  return async (step) => {
+    for (;;) {
+      try {
+        return await Promise.race([step(), aborted])
+      } catch (error) {
+        if (signal?.aborted) throw error
+        if (!isUnavailable(error) && !isLockTimeout(error) && !(error instanceof LostAtStart)) throw error
+        await waitForDatabase(store, options)
+      }
+    }
   }
 }
 

@@ -6,13 +6,14 @@ import { openDiskBlobs } from './blobs/disk.ts'
 import { readDiskSpace } from './blobs/disk-space.ts'
 import { blobLimitsOf, type Config } from './config.ts'
 import { AppError } from './contract/error.ts'
-import { readSecretKey } from './data-dir.ts'
+import { fingerprintOf, readSecretKey } from './data-dir.ts'
 import { createApp } from './http/app.ts'
 import type { HttpSettings, Readiness } from './http/context.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { readDatabaseState } from './store/database-state.ts'
 import type { Store } from './store/db.ts'
+import { requireSameSecret } from './store/installation.ts'
 import type { Watch } from './store/watch.ts'
 import { countWorkers } from './store/workers.ts'
 
@@ -71,7 +72,7 @@ export async function listen(
     watch,
     blobs: openDiskBlobs(join(config.data_dir, 'blobs'), blobLimitsOf(config)),
     settings,
-    readiness: () => readiness(store, backend, config),
+    readiness: () => readiness(store, backend, config, fingerprintOf(settings.secret_key)),
   })
   try {
     await app.listen({ host: config.host, port: config.port })
@@ -113,11 +114,14 @@ async function readiness(
   store: Store,
   backend: SandboxBackend | undefined,
   { data_dir, min_free_percent }: Config,
+  fingerprint: string,
 ): Promise<Readiness> {
-  const { reachable, migrated, reason } = await readDatabaseState(store)
+  const { reachable, migrated, reason: missing } = await readDatabaseState(store)
+  // The database may have been away when this process started.
+  const reason = missing ?? (await refusalOfSecret(store, fingerprint))
   const database = { kind: store.kind, reachable, migrated }
   const none = { live: 0, full: 0 }
-  const workers = migrated ? await countWorkers(store.db).catch(() => none) : none
+  const workers = migrated ? await countWorkers(store.quick).catch(() => none) : none
   const disks = [data_dir, ...(backend?.storage ? [backend.storage] : [])]
   const free = Math.min(...(await Promise.all(disks.map(freePercentOf))))
   return {
@@ -134,6 +138,12 @@ async function readiness(
       : {}),
   }
 }
+
+const refusalOfSecret = (store: Store, fingerprint: string): Promise<string | null> =>
+  requireSameSecret(store.db, fingerprint).then(
+    () => null,
+    (error: unknown) => (error instanceof AppError ? error.detail : null),
+  )
 
 /** 100 where it cannot be told: then nothing is refused either. */
 const freePercentOf = (directory: string): Promise<number> =>

@@ -5,13 +5,22 @@ import pino, { type Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
 import type { Keys } from './control.ts'
-import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
-import { readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
+import {
+  closeTree,
+  explainDataDir,
+  fingerprintOf,
+  lockDataDir,
+  prepareDataDir,
+  readSecretKey,
+} from './data-dir.ts'
+import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
 import { createPrincipalWithKey, findActor, type KeyListing, type Role } from './store/api-keys.ts'
+import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
-import { openPglite, openPostgres, type Store } from './store/db.ts'
+import { isUnavailable, openPglite, openPostgres, type Store } from './store/db.ts'
+import { requireSameSecret } from './store/installation.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { loseAllWorkers } from './store/workers.ts'
@@ -52,7 +61,7 @@ export interface DevService {
   stop(): Promise<void>
 }
 
-const CLOSE_MS = 2_000
+const CLOSE_MS = 1_500
 type Closer = () => Promise<void> | void
 
 function configure(options: RoleOptions): Config {
@@ -94,6 +103,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     const store = await openEmbedded(config)
     closers.unshift(() => store.close())
     await migrate(store.db)
+    await requireSameSecret(store.db, secretOf(config))
     closers.unshift(await offerKeys(config.data_dir, store, log))
     // The lock proves that no other process lives.
     await loseAllWorkers(store.db)
@@ -111,6 +121,8 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       watch,
       log,
       embedded: true,
+      // The database is in this process.
+      persist: (step) => step(),
     })
     closers.unshift(() => worker.stop())
     const { app, public_url } = await listen({ config, store, watch, log, backend: worker.backend })
@@ -152,6 +164,11 @@ export async function startServe(
   try {
     prepareDataDir(config.data_dir)
     const { reason, detail } = await readFirstState(store)
+    // Where the database has gone meanwhile, `/readyz` compares them later.
+    if (reason === null)
+      await requireSameSecret(store.quick, secretOf(config)).catch((error: unknown) => {
+        if (!isUnavailable(error)) throw error
+      })
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, reason))
     const { app, public_url } = await listen({
@@ -181,13 +198,16 @@ export async function startWorkerRole(
   const stop = closeAll(closers)
   try {
     prepareDataDir(config.data_dir)
-    await waitForDatabase(store, {
-      say: options.onWait ?? ((missing) => log.warn(missing)),
+    const waiting = {
+      say: options.onWait ?? ((missing: string) => log.warn(missing)),
       signal: options.signal,
-    })
+    }
+    await waitForDatabase(store, waiting)
+    const persist = persistWith(store, waiting)
+    await persist(() => requireSameSecret(store.quick, secretOf(config)))
     await watch.start()
     closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, null))
-    const worker = await work({ config, store, watch, log, embedded: false })
+    const worker = await work({ config, store, watch, log, embedded: false, persist })
     closers.unshift(() => worker.stop())
     return {
       pool: config.pool,
@@ -206,7 +226,7 @@ export async function startWorkerRole(
 
 /** Brings the database up to date; the names of the migrations that ran. */
 export const migrateDatabase = (options: RoleOptions = {}): Promise<string[]> =>
-  withStore(options, (store) => migrate(store.db))
+  withStore(options, (store) => migrate(store.db), PATIENT)
 
 export const createKey = (
   options: RoleOptions & { name: string; role: Role },
@@ -227,10 +247,14 @@ const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T>): Pro
   )
 
 /** The database of a one-off command: DATABASE_URL, else the embedded one when nobody uses it. */
-async function withStore<T>(options: RoleOptions, use: (store: Store) => Promise<T>): Promise<T> {
+async function withStore<T>(
+  options: RoleOptions,
+  use: (store: Store) => Promise<T>,
+  limits: ConnectionLimits = ORDINARY,
+): Promise<T> {
   const config = configure(options)
   if (config.database_url) {
-    const store = openPostgres({ url: config.database_url, max: 2 })
+    const store = openPostgres({ url: config.database_url, max: 2, limits })
     try {
       await requireFit(store)
       return await use(store)
@@ -265,6 +289,9 @@ async function openEmbedded({ data_dir }: Config): Promise<Store> {
   closeTree(directory)
   return store
 }
+
+const secretOf = ({ data_dir, secret_key }: Config): string =>
+  fingerprintOf(readSecretKey(data_dir, secret_key))
 
 function requireDatabase(config: Config, role: string): string {
   if (config.database_url) return config.database_url

@@ -5,19 +5,27 @@ import { openHost } from './sandbox/host.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { runWarden } from './worker/warden.ts'
 
+type OpenOptions = Pick<WardenArguments, 'data_dir' | 'installation_id'> & { trial: boolean }
+
 export interface WardenArguments {
-  backend: SandboxBackend['name']
+  backend: string
   data_dir: string
   installation_id: string
   /** Freeze when stamps fail; not in embedded mode, where no other process can take runs over. */
   deadline: boolean
 }
 
-const OPEN = { bubblewrap: openBubblewrap, docker: openDocker, host: openHost }
+const OPEN: Record<string, (place: OpenOptions) => Promise<SandboxBackend>> = {
+  bubblewrap: openBubblewrap,
+  docker: openDocker,
+  host: openHost,
+}
 
 const { deadline, backend, ...place } = JSON.parse(process.argv[2] ?? '{}') as WardenArguments
 // A terminal's Ctrl-C is the worker's business; the warden goes when the pipe closes.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-const opened = await OPEN[backend]({ ...place, trial: false })
+const open = OPEN[backend]
+if (!open) throw new Error(`There is no sandbox backend ${backend}.`)
+const opened = await open({ ...place, trial: false })
 await runWarden(opened, { input: process.stdin, output: process.stdout }, { deadline })
 process.exit(0)

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -8,11 +7,12 @@ import { readDiskSpace } from './blobs/disk-space.ts'
 import { blobLimitsOf, type Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
+import type { Persist } from './database-wait.ts'
 import { createLoop } from './harness/loop.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
 import { TOOLS } from './harness/tools/toolset.ts'
-import { chooseBackend } from './sandbox/choose.ts'
+import { chooseBackend, openFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import { deriveKey } from './sealing/sealing.ts'
 import type { Store } from './store/db.ts'
@@ -27,6 +27,8 @@ import { startWorker, type WorkerHandle, type WorkerOptions } from './worker/wor
 
 /** Between two tries to begin a new life: the database may be away. */
 const RESTART_MS = 1_000
+/** A new life that is on its way when the process is to stop gets so long to begin, so that it can be ended in order. */
+const START_MS = 2_000
 const WARDEN = fileURLToPath(new URL('./warden-process.ts', import.meta.url))
 
 export interface WorkOptions {
@@ -35,11 +37,13 @@ export interface WorkOptions {
   watch: Watch
   log: Logger
   embedded: boolean
+  /** How a step of the start is taken that needs the database. */
+  persist: Persist
 }
 
 /** Works, one life after the other, until stopped: a worker that was declared lost comes back under a new id. */
-export async function work({ config, store, watch, log, embedded }: WorkOptions) {
-  const installation_id = await readInstallation(store.db)
+export async function work({ config, store, watch, log, embedded, persist }: WorkOptions) {
+  const installation_id = await persist(() => readInstallation(store.quick))
   const { data_dir } = config
   const { backend, reason } = await chooseBackend({
     data_dir,
@@ -88,13 +92,14 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
     watch,
     blobs: openDiskBlobs(join(data_dir, 'blobs'), blobLimitsOf(config)),
     backend,
+    former_backends: await openFormerBackends(backend, { data_dir, installation_id }),
     harnesses: new Map([loop, runbook].map((harness) => [harness.name, harness])),
     default_harness: models.configured ? loop.name : runbook.name,
     tools: TOOLS,
     log,
     settings: {
       pool: config.pool,
-      host_id: `${hostname()}:${data_dir}`,
+      host_id: backend.place,
       data_dir,
       slots: config.slots,
       grace_ms: config.grace_ms,
@@ -129,7 +134,7 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
       }
     }
   }
-  const first = await startWorker(context, { readModels, openWarden })
+  const first = await persist(() => startWorker(context, { readModels, openWarden }))
   let life = Promise.resolve(first)
   const live = async (): Promise<void> => {
     for (let worker = first; ; worker = await life) {
@@ -150,10 +155,9 @@ export async function work({ config, store, watch, log, embedded }: WorkOptions)
     },
     async stop() {
       stopping.abort()
-      await life.then(
-        (worker) => worker.stop(),
-        () => {},
-      )
+      const starting = wait(START_MS, null, { ref: false })
+      const worker = await Promise.race([life.catch(() => null), starting])
+      await worker?.stop()
     },
   }
 }

@@ -257,6 +257,13 @@ describe('an environment', { concurrency: 4 }, () => {
     assert.equal(environment.setup_failed, true)
   })
 
+  test('is told of a setup command that printed what no database can store', async () => {
+    const { run, setup } = await runIn({ setup_commands: [`printf 'a\\000b\\n'; exit 3`] })
+    assert.deepEqual([run.state, run.status_message?.error_code], ['FAILED', 'environment_setup_failed'])
+    assert.match(run.status_message?.message ?? '', /exit code 3\.\na\ufffdb/)
+    assert.equal(setup.at(-1)?.data.output, 'a\ufffdb')
+  })
+
   test('may have several repositories: the agent starts above them', async () => {
     makeRepository(local('one'))
     makeRepository(local('two'))

@@ -76,6 +76,24 @@ describe('the embedded service', { concurrency: 2 }, () => {
     assert.equal((await apiOf(third).get(run_id)).state, 'SUCCEEDED')
   })
 
+  const is_root = process.getuid?.() === 0
+  test('finds its workspaces though the machine is called something else', {
+    skip: is_root ? false : 'only root can rename a machine',
+  }, async () => {
+    const data_dir = temporaryDirectory('data')
+    const first = await start({ data_dir })
+    const run_id = await apiOf(first).create({ prompt: shell('echo kept > file') })
+    await apiOf(first).ended(run_id)
+    await first.stop()
+
+    const rename = 'hostname renamed-by-a-test && exec "$0" "$@"'
+    const second = await start({ data_dir, prefix: ['unshare', '--uts', 'sh', '-c', rename] })
+    const api = apiOf(second)
+    await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('cat file') })
+    await api.ended(run_id)
+    assert.equal(printed(await api.events(run_id)), 'kept\n')
+  })
+
   test('takes its runs back when the warden dies, and works on with a new one', async () => {
     const service = await start()
     const api = apiOf(service)

@@ -213,13 +213,14 @@ describe('a worker', { skip }, () => {
 function methodsOf(backend: SandboxBackend): SandboxBackend {
   return {
     name: backend.name,
+    place: backend.place,
     capabilities: backend.capabilities,
     description: backend.description,
     create: (spec) => backend.create(spec),
     attach: (spec) => backend.attach(spec),
     list: () => backend.list(),
-    freeze: (ref) => backend.freeze(ref),
-    thaw: (ref) => backend.thaw(ref),
+    freeze: async (ref) => backend.freeze?.(ref),
+    thaw: async (ref) => backend.thaw?.(ref),
     kill: (ref) => backend.kill(ref),
     destroy: (ref) => backend.destroy(ref),
   }

@@ -1,11 +1,12 @@
 /** What goes into a workspace and what is kept of it: attachments, artifacts, idle sandboxes. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { readDiskSpace } from '../src/blobs/disk-space.ts'
+import { openHost } from '../src/sandbox/host.ts'
 import { DEFAULT_LIMITS, type SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { readInstallation } from '../src/store/installation.ts'
 import { createDiskGuard } from '../src/worker/disk-guard.ts'
@@ -74,6 +75,42 @@ describe('a workspace', { skip }, () => {
     )
   })
 
+  test('keeps what the agent made of an attachment, and both of two with one name', async () => {
+    const { api } = cluster
+    const run_id = await api.create({
+      prompt: shell('echo edited > attachments/a.txt'),
+      attachments: [attachment('a.txt', 'first\n')],
+    })
+    await api.ended(run_id)
+    await followUp(run_id, {
+      message: shell('cat attachments/a.txt attachments/a-2.txt; ls attachments'),
+      attachments: [attachment('a.txt', 'second\n')],
+    })
+    await api.ended(run_id)
+    const events = await api.events(run_id)
+    assert.equal(printed(events), 'edited\nsecond\na-2.txt\na.txt\n')
+    assert.deepEqual(
+      ofType(events, 'message.user').map(({ data }) => data.attachments?.map(({ path }) => path)),
+      [['attachments/a.txt'], ['attachments/a-2.txt']],
+    )
+  })
+
+  test('does not begin without an attachment that its agent was told of', async () => {
+    const { api, data_dir } = cluster
+    const pool = 'late'
+    const run_id = await api.create({
+      prompt: shell('echo never'),
+      attachments: [attachment('a.txt', 'gone\n')],
+      config: { worker_host: pool },
+    })
+    rmSync(join(data_dir, 'blobs/runs', run_id, 'attachments'), { recursive: true })
+    await cluster.worker(pool)
+    const run = await api.ended(run_id)
+    assert.deepEqual([run.state, run.status_message?.error_code], ['ERROR', 'resource_unavailable'])
+    assert.match(run.status_message?.message ?? '', /"a\.txt" is not in the service's storage/)
+    assert.equal(printed(await api.events(run_id)), '')
+  })
+
   test('gives its artifacts: files only, changed ones anew and unchanged ones once', async () => {
     const { api } = cluster
     const run_id = await runShell(
@@ -120,13 +157,16 @@ describe('a workspace', { skip }, () => {
   }
 
   /** What a worker does every half minute, at the time `now` says. */
-  async function reap(max_idle: number, now?: () => number, min_free_percent = 0): Promise<void> {
+  async function reap(
+    max_idle: number,
+    now?: () => number,
+    min_free_percent = 0,
+    former_backends: SandboxBackend[] = [],
+  ): Promise<void> {
     const { store } = cluster
     const readSpace = async () => ({ data: await readDiskSpace(cluster.data_dir), sandboxes: null })
     const disk = createDiskGuard({ readSpace, min_free_percent, log: console })
-    const workers = await sql<{ host_id: string }>`select host_id from workers`.execute(store.db)
-    const host_id = workers.rows[0]?.host_id ?? ''
-    await reapSandboxes({ store, backend, disk, settings: { host_id, max_idle }, log: console }, now)
+    await reapSandboxes({ store, backend, former_backends, disk, settings: { max_idle }, log: console }, now)
   }
   const expire = (run_id: string) =>
     sql`update sandboxes set idle_until = clock_timestamp() where run_id = ${run_id}`.execute(
@@ -167,6 +207,22 @@ describe('a workspace', { skip }, () => {
     const [older, newer] = [await runShell('true'), await runShell('true')]
     await reap(100, undefined, 100)
     assert.deepEqual([existsSync(workspaceOf(older)), existsSync(workspaceOf(newer))], [false, false])
+  })
+
+  test('is removed though another kind of sandbox is used by now', async () => {
+    const { store, data_dir } = cluster
+    const former = await openHost({ data_dir, installation_id: await readInstallation(store.db) })
+    const run_id = await runShell('true')
+    const spec = { run_id, attempt: 2, limits: DEFAULT_LIMITS, egress: 'open', env: {} } as const
+    const { ref } = await former.create(spec)
+    await sql`
+      update sandboxes set attempt = 2, host_id = ${former.place}, ref = ${JSON.stringify(ref)}::jsonb
+      where run_id = ${run_id}`.execute(store.db)
+    await expire(run_id)
+    await reap(100)
+    assert.equal((await former.list()).length, 1)
+    await reap(100, undefined, 0, [former])
+    assert.deepEqual(await former.list(), [])
   })
 
   test('is left alone while its run is at work or waits', async () => {

@@ -182,6 +182,8 @@ export const ListRunsQuery = z.object({
     .refine((value) => Object.keys(value).length <= 5, 'at most 5 metadata filters')
     .optional()
     .meta({ description: '`metadata[key]=value`, at most 5.' }),
-  q: z.string().min(1).max(512).optional().meta({ description: 'Part of the title, prompt or skill.' }),
+  q: z.string().min(1).max(512).optional().meta({
+    description: 'Part of the title, of the first 2,048 characters of the prompt, or of the skill.',
+  }),
 })
 export type ListRunsQuery = z.infer<typeof ListRunsQuery>

@@ -81,6 +81,11 @@ export interface HarnessState {
 /** What a session is opened with: the time for which one worker holds the run. */
 export interface Execution extends Emitter {
   run: TurnRun
+  /**
+   * What the conversation held when the run was created: events of other runs, oldest first, closed. It is to be known, never
+   * to be acted on.
+   */
+  context: readonly NewEvent[]
   sandbox: Sandbox
   /** By name. */
   tools: ReadonlyMap<string, Tool>
@@ -95,8 +100,8 @@ export interface Execution extends Emitter {
 
 export interface TurnRequest {
   /**
-   * The conversation's durable events so far, oldest first, `tool.output` included. Earlier executions, attempts and
-   * runs of the conversation are part of it; the run's own prompt is its last unanswered `message.user`.
+   * The run's own durable events so far, oldest first, earlier executions and attempts included; of what a command printed, the
+   * end. It alone decides what is left to do: the run's prompt is its first `message.user`.
    */
   history: readonly RunEvent[]
   inbox: Inbox
@@ -112,9 +117,10 @@ export interface TurnRequest {
 export type Turn = Omit<Execution, 'signal'> & TurnRequest
 
 export const turnOf = (execution: Execution, { history, inbox, signal }: TurnRequest): Turn => {
-  const { run, sandbox, tools, values, skill, state } = execution
+  const { run, context, sandbox, tools, values, skill, state } = execution
   return {
     run,
+    context,
     sandbox,
     tools,
     values,

@@ -4,6 +4,7 @@ import { type ModelServerOptions, openModelServer, type Script } from '../../tes
 import { openTestSandbox } from '../../test/support/sandbox.ts'
 import { LeaseLost, TestTurn, type TestTurnOptions } from '../../test/support/turn.ts'
 import type { RunEvent } from '../contract/event.ts'
+import { closeContext, OTHER_RUN } from '../log/context.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
 
@@ -347,6 +348,26 @@ test('after a lost worker the call that may have run is reported, those behind i
   assert.deepEqual(
     requests[0]?.messages.map((message) => message.role),
     ['system', 'user', 'assistant', 'tool', 'tool', 'user'],
+  )
+})
+
+test('what other runs of the conversation left open is told and not acted on', async () => {
+  const { turn, requests } = await play({
+    script: [{ text: 'Fine.' }],
+    context: closeContext([
+      { type: 'message.user', data: { message_id: 'u', text: 'Begin.' } },
+      { type: 'tool.call', data: { tool_call_id: 'call-1', name: 'bash', input: { command: 'echo never' } } },
+    ]),
+  })
+  assert.deepEqual(typesOf(turn.emitted), ['message.assistant', 'usage'])
+  assert.deepEqual(
+    requests[0]?.messages.slice(1).map(({ role, content }) => [role, content ?? null]),
+    [
+      ['user', 'Begin.'],
+      ['assistant', null],
+      ['tool', OTHER_RUN],
+      ['user', 'Do it.'],
+    ],
   )
 })
 

@@ -103,7 +103,7 @@ class LoopTurn {
   }
 
   async #takeStep(request: Omit<StepRequest, 'messages'>): Promise<Outcome | null> {
-    const messages = buildMessages(this.#log)
+    const messages = buildMessages([...this.#turn.context, ...this.#log])
     for (let retries = 0; ; retries += 1) {
       const end = await askModel(this.#turn, { ...request, messages })
       if (end.type === 'complete') return await this.#finishStep(end.events, end.finish_reason)
@@ -144,7 +144,9 @@ class LoopTurn {
   /** Gives the step's calls ids that are unique in the log, which not every provider does, and titles for people. */
   #nameCalls(events: NewEvent[]): Array<EventData<'tool.call'>> {
     const taken = new Set(
-      this.#log.flatMap((event) => (event.type === 'tool.call' ? [event.data.tool_call_id] : [])),
+      [...this.#turn.context, ...this.#log].flatMap((event) =>
+        event.type === 'tool.call' ? [event.data.tool_call_id] : [],
+      ),
     )
     const calls = events.flatMap((event) => (event.type === 'tool.call' ? [event.data] : []))
     for (const call of calls) {

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { AppError } from '../contract/error.ts'
 import type { RouteDefinition } from '../contract/routes.ts'
 import type { Actor } from '../store/api-keys.ts'
-import type { Db, Trx } from '../store/db.ts'
+import type { Db } from '../store/db.ts'
 import { type Answer, hashBody, type IdempotencyKey, once } from '../store/idempotency.ts'
 import { requireWriter } from './auth.ts'
 import type { Services } from './context.ts'
@@ -81,7 +81,7 @@ export function sendJson(reply: FastifyReply, status: number, body: unknown): Fa
 export async function sendOnce<R extends RouteDefinition>(
   db: Db,
   call: Call<R>,
-  work: (trx: Trx) => Promise<Answer>,
+  work: (db: Db) => Promise<Answer>,
 ): Promise<typeof SENT> {
   const answer = await once(db, call.idempotency, work)
   if (answer.replayed) call.reply.header('idempotent-replayed', 'true')

@@ -10,6 +10,7 @@ import type { Db } from '../store/db.ts'
 import { findEnvironment } from '../store/environments.ts'
 import { findConversationRun, findRun, type NewRun, type RunRow } from '../store/runs.ts'
 import { storeAttachments } from './attachments.ts'
+import { requireAvailable } from './unavailable.ts'
 
 const TITLE_LENGTH = 80
 const MAX_DEPTH = 32
@@ -29,6 +30,7 @@ export async function resolveRun(
   actor: Actor,
   source: RunSourceType,
 ): Promise<NewRun> {
+  requireAvailable(request)
   const run_id = uuidv7()
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...recorded } = request
   if (request.budget?.max_cost_usd !== undefined) {

@@ -3,7 +3,7 @@ import { isTerminal } from '../contract/state.ts'
 
 type ToolResult = EventData<'tool.result'>
 
-const MARK = 'interrupted: '
+export const MARK = 'interrupted: '
 /** What a tool call is told to have ended with when its worker went away: nobody knows how far it came. */
 export const WORKER_LOST = `${MARK}the worker was lost; check what happened before repeating it`
 /** The same for a call that was killed because the turn had to stop. */

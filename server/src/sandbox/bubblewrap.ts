@@ -72,7 +72,8 @@ export async function openBubblewrap(options: {
   const records = new SandboxRecords<Details>(await realpath(root))
   await records.open()
   const host = await inspectHost(records.root)
-  const backend = new Bubblewrap(host, records, options.installation_id)
+  const place = `bubblewrap:${await records.readPlace()}`
+  const backend = new Bubblewrap(host, records, place, options.installation_id)
   if (options.trial !== false) await backend.prepare()
   return backend
 }
@@ -81,20 +82,27 @@ class Bubblewrap implements SandboxBackend {
   readonly name = 'bubblewrap'
   readonly capabilities: SandboxCapabilities
   readonly description: string
+  readonly place: string
   readonly storage: string
   readonly #host: BubblewrapHost
   readonly #records: SandboxRecords<Details>
   readonly #installation_id: string
   readonly #groups: ControlGroupParent | null = findControlGroupParent()
   /** Tells sandboxes of different data directories apart in names of control groups. */
-  readonly #place: string
+  readonly #tag: string
 
-  constructor(host: BubblewrapHost, records: SandboxRecords<Details>, installation_id: string) {
+  constructor(
+    host: BubblewrapHost,
+    records: SandboxRecords<Details>,
+    place: string,
+    installation_id: string,
+  ) {
+    this.place = place
     this.#host = host
     this.#records = records
     this.storage = records.root
     this.#installation_id = installation_id
-    this.#place = createHash('sha256').update(records.root).digest('hex').slice(0, 12)
+    this.#tag = createHash('sha256').update(records.root).digest('hex').slice(0, 12)
     const limits = limitsHold(this.#groups) ? 'hard' : 'weak'
     this.capabilities = {
       isolation: 'namespace',
@@ -247,7 +255,7 @@ class Bubblewrap implements SandboxBackend {
    * what the owner before left running.
    */
   async #takeOver(id: string, spec: SandboxSpec): Promise<SandboxRecord<Details> | null> {
-    const name = `runyard-${this.#place}-${id}-${spec.attempt}`
+    const name = `runyard-${this.#tag}-${id}-${spec.attempt}`
     const group = this.#groups && makeControlGroup(this.#groups, name, spec.limits)
     const owned = await this.#records.update(id, (current) => {
       if (current.removed || current.attempt > spec.attempt) return null

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openBubblewrap } from './bubblewrap.ts'
 import { DEFAULT_IMAGE, openDocker } from './docker.ts'
@@ -56,6 +56,26 @@ export async function chooseBackend(options: {
     const reason = `not Docker: ${error.message}`
     return { backend: await openInstalled(options, `; ${reason}`), reason }
   }
+}
+
+/**
+ * The other backends that may have been used here before, as far as they can still be reached: what they left is removed when
+ * its time comes, though nothing new is made with them.
+ */
+export async function openFormerBackends(
+  chosen: SandboxBackend,
+  options: { data_dir: string; installation_id: string },
+): Promise<SandboxBackend[]> {
+  const opening = [
+    { name: 'docker', open: () => openDocker(options) },
+    { name: 'bubblewrap', open: () => openBubblewrap({ ...options, trial: false }) },
+    { name: 'host', open: () => openHost(options) },
+  ].map(async ({ name, open }) => {
+    const used = name === 'docker' || existsSync(join(options.data_dir, 'sandboxes', name))
+    return name === chosen.name || !used ? [] : [await open()]
+  })
+  const opened = await Promise.allSettled(opening)
+  return opened.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
 }
 
 /**

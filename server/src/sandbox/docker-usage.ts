@@ -5,10 +5,13 @@ import { measureDisk } from './disk-usage.ts'
 import { collectExec } from './exec-handle.ts'
 import { type DiskUsage, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
 
-/** The engine's directory, where the engine is on this machine. */
-export async function findStorage(docker: Docker): Promise<{ storage?: string }> {
-  const { DockerRootDir: storage } = await docker.info()
-  return typeof storage === 'string' && existsSync(storage) ? { storage } : {}
+/** The engine's own id, which survives its machine's renaming, and its directory, where the engine is on this machine. */
+export async function describeEngine(docker: Docker): Promise<{ place: string; storage?: string }> {
+  const { ID, DockerRootDir: storage } = await docker.info()
+  return {
+    place: `docker:${ID}`,
+    ...(typeof storage === 'string' && existsSync(storage) ? { storage } : {}),
+  }
 }
 
 export interface DockerMeasuring {

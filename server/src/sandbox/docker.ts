@@ -5,7 +5,7 @@ import { DockerContainer } from './docker-container.ts'
 import { engineFault, ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
 import { requireImage, type SandboxImage } from './docker-image.ts'
 import { requireOpenNetwork } from './docker-network.ts'
-import { findStorage, measureVolumes } from './docker-usage.ts'
+import { describeEngine, measureVolumes } from './docker-usage.ts'
 import { makeFileOperations } from './file-operations.ts'
 import {
   type ExecHandle,
@@ -80,7 +80,7 @@ export async function openDocker(options: DockerOptions): Promise<SandboxBackend
       throw new SandboxFault(`the image ${image} ${error.message}${why}`, { cause: error })
     })
   }
-  return Object.assign(new DockerBackend(docker, options), await findStorage(docker))
+  return new DockerBackend(docker, options, await describeEngine(docker))
 }
 
 class DockerBackend implements SandboxBackend {
@@ -94,15 +94,19 @@ class DockerBackend implements SandboxBackend {
     background_processes: true,
   }
   readonly description: string
+  readonly place: string
+  readonly storage?: string
   readonly #docker: Docker
   readonly #options: DockerOptions
   /** Tells installations on one engine apart in names. */
-  readonly #place: string
+  readonly #tag: string
 
-  constructor(docker: Docker, options: DockerOptions) {
+  constructor(docker: Docker, options: DockerOptions, engine: { place: string; storage?: string }) {
+    this.place = engine.place
+    if (engine.storage !== undefined) this.storage = engine.storage
     this.#docker = docker
     this.#options = options
-    this.#place = createHash('sha256').update(options.installation_id).digest('hex').slice(0, 12)
+    this.#tag = createHash('sha256').update(options.installation_id).digest('hex').slice(0, 12)
     this.description = [
       `docker: a container per run without capabilities (${options.runtime ?? 'default runtime'})`,
       'memory, processes and CPU limited',
@@ -118,7 +122,7 @@ class DockerBackend implements SandboxBackend {
         throw new SandboxFault(`Run ${spec.run_id} already has a sandbox of attempt ${ref.attempt}`)
       await this.destroy(ref)
     }
-    const id = `runyard-${this.#place}-${nameOfRun(spec.run_id)}-${spec.attempt}`
+    const id = `runyard-${this.#tag}-${nameOfRun(spec.run_id)}-${spec.attempt}`
     const ref = { backend: this.name, id, run_id: spec.run_id, attempt: spec.attempt }
     try {
       for (const part of PARTS)

@@ -42,7 +42,7 @@ export async function openHost(options: {
   await mkdir(root, { recursive: true })
   const records = new SandboxRecords<Details>(await realpath(root))
   await records.open()
-  return new Host(records, options.installation_id)
+  return new Host(records, `host:${await records.readPlace()}`, options.installation_id)
 }
 
 class Host implements SandboxBackend {
@@ -57,13 +57,15 @@ class Host implements SandboxBackend {
   }
   readonly description =
     'host: NO ISOLATION; agents run as the service’s user and can read and change whatever it can'
+  readonly place: string
   readonly storage: string
   readonly #records: SandboxRecords<Details>
   readonly #installation_id: string
   readonly #place: string
   readonly #shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
 
-  constructor(records: SandboxRecords<Details>, installation_id: string) {
+  constructor(records: SandboxRecords<Details>, place: string, installation_id: string) {
+    this.place = place
     this.#records = records
     this.storage = records.root
     this.#installation_id = installation_id

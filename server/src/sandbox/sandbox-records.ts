@@ -34,6 +34,19 @@ export class SandboxRecords<Details> {
     await chmod(this.root, 0o711)
   }
 
+  /** An id of this directory, made once and kept in it: it goes where the disk goes. */
+  async readPlace(): Promise<string> {
+    const file = join(this.root, 'place')
+    const draft = join(this.root, `place-${randomUUID()}`)
+    // Linked when it is whole: of two processes that start at once one makes it and both read it.
+    await writeFile(draft, randomUUID(), { mode: 0o600 })
+    await link(draft, file).catch((error) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+    await rm(draft, { force: true })
+    return (await readFile(file, 'utf8')).trim()
+  }
+
   directory(id: string): string {
     return join(this.root, id)
   }

@@ -171,8 +171,14 @@ export interface SandboxInfo {
 
 /** A way to isolate. `freeze`, `thaw` and `kill` work from any process of the host, given only the ref: the warden's. */
 export interface SandboxBackend {
-  readonly name: 'docker' | 'bubblewrap' | 'host'
+  /** Any; what runs and rows call it. */
+  readonly name: string
   readonly capabilities: SandboxCapabilities
+  /**
+   * Names where its sandboxes can be reached, whatever the machine or the container is called: of two workers with one place
+   * each reaches what the other made.
+   */
+  readonly place: string
   /** A directory of this host on whose file system the sandboxes lie; absent where that is not known. */
   readonly storage?: string
   /** One sentence for the start log and `/readyz`: what isolates, and what is weak about it. */
@@ -185,8 +191,9 @@ export interface SandboxBackend {
   attach(spec: SandboxSpec): Promise<Sandbox | null>
   /** Sandboxes of this installation on this host. */
   list(): Promise<SandboxInfo[]>
-  freeze(ref: SandboxRef): Promise<void>
-  thaw(ref: SandboxRef): Promise<void>
+  /** Both or neither, as `capabilities.pause` says. Where there is no freezing, a sandbox whose worker may be lost is killed. */
+  freeze?(ref: SandboxRef): Promise<void>
+  thaw?(ref: SandboxRef): Promise<void>
   /** Kills all processes; keeps the workspace. */
   kill(ref: SandboxRef): Promise<void>
   /** Removes the sandbox and its workspace unless a later attempt has taken it over. Idempotent. */

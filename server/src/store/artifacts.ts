@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
+import { json } from './storable.ts'
 
 export interface ArtifactRow {
   artifact_uid: string
@@ -31,7 +32,7 @@ export async function insertArtifact(
         and not exists (select 1 from artifacts where artifact_uid = ${artifact_uid}) returning run_id, last_sequence),
     logged as (
       insert into events (run_id, sequence, type, data)
-      select run_id, last_sequence, 'artifact.created', ${JSON.stringify(event)}::jsonb from owned)
+      select run_id, last_sequence, 'artifact.created', ${json(event)} from owned)
     insert into artifacts (artifact_uid, run_id, artifact_type, filename, filepath, mime_type, size_bytes, sha256, blob_key)
     select ${artifact_uid}::uuid, run_id, ${artifact_type}, ${filename}, ${filepath}, ${mime_type}, ${size_bytes}::int,
       ${artifact.sha256}, ${artifact.blob_key} from owned returning 1`.execute(db)

@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from './db.ts'
+import type { Lease } from './leases.ts'
+import { json } from './storable.ts'
 
 /** A file that came with a prompt or follow-up; its bytes are a blob. */
 export interface StoredAttachment {
@@ -10,26 +12,64 @@ export interface StoredAttachment {
   blob_key: string
 }
 
+/** Call it in a transaction that holds the run's row: each file of a run gets a path of its own. */
 export async function insertAttachments(
-  db: Db,
+  trx: Db,
   run_id: string,
   followup_id: string | null,
   attachments: readonly StoredAttachment[],
 ): Promise<void> {
   if (attachments.length === 0) return
+  const found = await sql<{ path: string }>`select path from attachments where run_id = ${run_id}`.execute(
+    trx,
+  )
+  const taken = new Set(found.rows.map(({ path }) => path))
+  const placed = attachments.map((attachment) => {
+    const path = freePath(attachment.file_name, taken)
+    taken.add(path)
+    return { ...attachment, path }
+  })
   await sql`
-    insert into attachments (attachment_id, run_id, followup_id, file_name, mime_type, size_bytes, blob_key)
-    select a.attachment_id, ${run_id}::uuid, ${followup_id}::uuid, a.file_name, a.mime_type, a.size_bytes, a.blob_key
-    from jsonb_to_recordset(${JSON.stringify(attachments)}::jsonb)
-      a (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text)`.execute(db)
+    insert into attachments (attachment_id, run_id, followup_id, file_name, mime_type, size_bytes, blob_key, path)
+    select a.attachment_id, ${run_id}::uuid, ${followup_id}::uuid, a.file_name, a.mime_type, a.size_bytes, a.blob_key, a.path
+    from jsonb_to_recordset(${json(placed)})
+      a (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text, path text)`.execute(
+    trx,
+  )
 }
 
-/** All attachments of the run so far, in the order they came. */
-export async function readAttachments(db: Db, run_id: string): Promise<StoredAttachment[]> {
-  const found = await sql<StoredAttachment>`
-    select attachment_id, file_name, mime_type, size_bytes, blob_key from attachments
-    where run_id = ${run_id} order by attachment_id`.execute(db)
+/** `attachments/report.pdf`, and `attachments/report-2.pdf` for another of that name. */
+function freePath(file_name: string, taken: ReadonlySet<string>): string {
+  const [, stem = file_name, ending = ''] = /^(.+?)(\.[^.]*)?$/.exec(file_name) ?? []
+  for (let n = 1; ; n += 1) {
+    const path = `attachments/${n === 1 ? file_name : `${stem}-${n}${ending}`}`
+    if (!taken.has(path)) return path
+  }
+}
+
+export interface AwaitedAttachment {
+  attachment_id: string
+  file_name: string
+  blob_key: string
+  /** Below the workspace. */
+  path: string
+}
+
+/** The run's attachments that its workspace does not hold yet, in the order they came. */
+export async function readAwaitedAttachments(db: Db, run_id: string): Promise<AwaitedAttachment[]> {
+  const found = await sql<AwaitedAttachment>`
+    select a.attachment_id, a.file_name, a.blob_key, a.path from attachments a left join sandboxes s using (run_id)
+    where a.run_id = ${run_id} and not a.attachment_id = any(coalesce(s.attachments_written, '{}'))
+    order by a.attachment_id`.execute(db)
   return found.rows
+}
+
+/** Remembers that the workspace of this attempt holds it; fenced. */
+export async function markAttachmentWritten(db: Db, lease: Lease, attachment_id: string): Promise<void> {
+  await sql`
+    update sandboxes s set attachments_written = attachments_written || ${attachment_id}::uuid
+    where s.run_id = ${lease.run_id} and s.attempt = ${lease.attempt} and s.worker_id = ${lease.worker_id}
+      and not ${attachment_id}::uuid = any(attachments_written)`.execute(db)
 }
 
 /** Bytes of everything a run keeps: what came with its messages and what its agent left. */

@@ -7,6 +7,9 @@ import { pendingMigrations } from './migrate.ts'
 
 /** A database that says nothing for so long counts as away: whoever asks for the state wants to know now. */
 const PATIENCE_MS = 4_000
+/** Away for so long is no passing moment. */
+const AWAY_MS = 2_000
+const PROBE_PAUSE_MS = 250
 const NOT_MIGRATED = 'PostgreSQL has no tables of this version yet: run `runyard migrate`.'
 
 export interface DatabaseState {
@@ -55,13 +58,13 @@ async function look(store: Store): Promise<DatabaseState> {
   if (store.kind === 'postgres') {
     const { rows } = await sql<{ version: number; encoding: string }>`
       select current_setting('server_version_num')::int as version, getdatabaseencoding() as encoding`.execute(
-      store.db,
+      store.quick,
     )
     const { version = 0, encoding = '' } = rows[0] ?? {}
     const unfit = isTooOld(version) ? tooOld(version) : encoding === 'UTF8' ? null : otherEncoding(encoding)
     if (unfit) return missing(store, { reason: unfit, passing: false, reachable: true })
   }
-  if ((await pendingMigrations(store.db)) > 0)
+  if ((await pendingMigrations(store.quick)) > 0)
     return missing(store, { reason: NOT_MIGRATED, passing: true, reachable: true })
   return { reachable: true, migrated: true, reason: null, detail: '', passing: true }
 }
@@ -89,3 +92,28 @@ export async function requireFit(store: Store): Promise<void> {
   const state = await readDatabaseState(store)
   if (state.reason !== null && state.reason !== NOT_MIGRATED) throw databaseError(state.detail, state.passing)
 }
+
+/**
+ * Resolves when the database has not answered for two seconds or more; never once the signal is aborted, and never for the
+ * embedded one, which goes where this process goes.
+ */
+export async function untilAway(store: Store, signal: AbortSignal): Promise<void> {
+  if (store.kind === 'pglite') return new Promise(() => {})
+  for (let since: number | null = null; ; ) {
+    const began = performance.now()
+    const answered = await answersInTime(store)
+    if (signal.aborted) return new Promise(() => {})
+    since = answered ? null : (since ?? began)
+    if (since !== null && performance.now() - since >= AWAY_MS) return
+    await wait(PROBE_PAUSE_MS, undefined, { ref: false })
+  }
+}
+
+const answersInTime = (store: Store): Promise<boolean> =>
+  Promise.race([
+    sql`select 1`.execute(store.quick).then(
+      () => true,
+      () => false,
+    ),
+    wait(AWAY_MS, false, { ref: false }),
+  ])

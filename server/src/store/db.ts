@@ -1,115 +1,88 @@
 import { PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
-import { Kysely, PGliteDialect, PostgresDialect, type Transaction } from 'kysely'
-import pg from 'pg'
+import { Kysely, PGliteDialect, PostgresDialect } from 'kysely'
+import type pg from 'pg'
 import { AppError } from '../contract/error.ts'
+import { type ConnectionLimits, KEEPALIVE_MS, ORDINARY, QUICK, sessionOptions } from './connection-limits.ts'
 import { type DatabaseAddress, readAddress } from './database-fault.ts'
+import { ConnectionPool } from './pg-pool.ts'
+import { listenPostgres } from './postgres-listener.ts'
+import { StatementNames } from './statement-names.ts'
+import { StorableTexts } from './storable.ts'
+
+const plugins = [new StorableTexts()]
 
 /** SQL is written out with `sql` tags; Kysely gives parameters, transactions, migrations and both dialects. */
 export type Db = Kysely<unknown>
-export type Trx = Transaction<unknown>
+
+/** `work` in a transaction: the one that `db` is, or one of its own. */
+export const transact = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> =>
+  db.isTransaction ? work(db) : db.transaction().execute(work)
 
 /** An open database. SQL goes through `db`; `listen` hears NOTIFY, which is only ever a hint. */
 export interface Store {
+  /** Answers or fails within 15 seconds, a statement within 10. */
   db: Db
+  /** The same database for what must succeed or fail within a worker's lease. */
+  quick: Db
   kind: 'postgres' | 'pglite'
   /** Of PostgreSQL. */
   address?: DatabaseAddress
   /** Calls back with each payload. Reconnects by itself; what was said meanwhile is lost, so listeners also poll. */
   listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>
+  /** The sessions carry this name, by which the server can be asked to end them. */
+  nameSessions(name: string): void
   close(): Promise<void>
 }
 
 export interface PostgresOptions {
+  /** `prepare=false` among its parameters: no statements by name, for poolers that swap sessions. */
   url: string
   /** Connections at most; default 10. */
   max?: number
   application_name?: string
+  limits?: ConnectionLimits
 }
 
-export function openPostgres({ url, max = 10, application_name = 'runyard' }: PostgresOptions): Store {
-  const connection = {
-    // What pg makes of the other modes, and warns of at length.
-    connectionString: url.replace(/([?&]sslmode=)(prefer|require|verify-ca)\b/, '$1verify-full'),
-    application_name,
-    keepAlive: true,
-    connectionTimeoutMillis: 5_000,
-  }
-  const pool = new pg.Pool({
-    ...connection,
-    Client,
-    max,
-    idleTimeoutMillis: 30_000,
-    statement_timeout: 30_000,
-    lock_timeout: 10_000,
-  })
-  // A broken connection is replaced at its next use.
-  pool.on('error', () => {})
+export function openPostgres({
+  url,
+  max = 10,
+  application_name = 'runyard',
+  limits = ORDINARY,
+}: PostgresOptions): Store {
+  const { prepare, ...connection } = connectionOf(url, limits)
+  const pool = new ConnectionPool(
+    { ...connection, application_name, max, idleTimeoutMillis: 30_000 },
+    prepare ? new StatementNames() : undefined,
+  )
+  const open = (own: ConnectionLimits) =>
+    new Kysely<unknown>({ dialect: new PostgresDialect({ pool: pool.within(own) }), plugins })
   return {
-    db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }),
+    db: open(limits),
+    quick: open(QUICK),
     kind: 'postgres',
     address: readAddress(url),
-    listen: (channel, onPayload) => listenPostgres(connection, channel, onPayload),
-    close: () => pool.end(),
+    listen: (channel, onPayload) => listenPostgres({ ...connection, application_name }, channel, onPayload),
+    nameSessions: (name) => pool.label(name),
+    close: () => pool.close(),
   }
 }
 
-type Connected = (error: Error | null, client: pg.Client) => void
-
-/** pg leaves the socket of a login that came to nothing open, and an error that nobody listens to would end the process. */
-class Client extends pg.Client {
-  constructor(config?: string | pg.ClientConfig) {
-    super(config)
-    this.on('error', () => {})
-  }
-
-  override connect(): Promise<pg.Client>
-  override connect(callback: Connected): void
-  override connect(callback?: Connected): Promise<pg.Client> | undefined {
-    const connected = super.connect()
-    connected.catch(() => this.end())
-    if (!callback) return connected
-    connected.then(
-      () => callback(null, this),
-      (error: Error) => callback(error, this),
-    )
-  }
-}
-
-/** One connection of its own: a pooled one would take its subscriptions along when it is recycled. */
-async function listenPostgres(
-  connection: pg.ClientConfig,
-  channel: string,
-  onPayload: (payload: string) => void,
-): Promise<() => Promise<void>> {
-  let client: pg.Client | undefined
-  let closed = false
-  let retry: NodeJS.Timeout | undefined
-  const connect = async (): Promise<void> => {
-    const next = new Client(connection)
-    const again = () => {
-      if (closed || client !== next) return
-      client = undefined
-      retry = setTimeout(connect, 1_000)
-      retry.unref()
-    }
-    client = next
-    next.on('notification', (message) => onPayload(message.payload ?? ''))
-    next.on('error', again)
-    next.on('end', again)
-    try {
-      await next.connect()
-      await next.query(`listen ${pg.escapeIdentifier(channel)}`)
-    } catch {
-      // Away already at the start, perhaps: polling carries on meanwhile.
-      again()
-    }
-  }
-  await connect()
-  return async () => {
-    closed = true
-    clearTimeout(retry)
-    await client?.end().catch(() => {})
+function connectionOf(url: string, limits: ConnectionLimits): pg.ClientConfig & { prepare: boolean } {
+  const [address = '', query = ''] = url.split('?')
+  const parameters = new URLSearchParams(query)
+  const prepare = parameters.get('prepare') !== 'false'
+  parameters.delete('prepare')
+  parameters.set('options', sessionOptions(limits, parameters.get('options')))
+  // What pg makes of the other modes, and warns of at length.
+  if (/^(prefer|require|verify-ca)$/.test(parameters.get('sslmode') ?? ''))
+    parameters.set('sslmode', 'verify-full')
+  return {
+    connectionString: `${address}?${parameters}`,
+    prepare,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_MS,
+    connectionTimeoutMillis: limits.connect_ms,
   }
 }
 
@@ -138,17 +111,22 @@ export async function openPglite(directory?: string): Promise<Store> {
   }).catch((error: unknown) => {
     throw toFileError(error)
   })
-  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) })
+  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }), plugins })
   return {
     db,
+    quick: db,
     kind: 'pglite',
     listen: (channel, onPayload) => pglite.listen(channel, onPayload),
+    nameSessions: () => {},
     close: () => db.destroy(),
   }
 }
 
-/** Logins that are refused (28, 3D000) included: a password or a database that is being changed is a kind of outage. */
-const UNAVAILABLE = /^(08|53|57P0[123]|25006|28|3D000)/
+/**
+ * A session that the server ended for standing still in a transaction (25P03) included, and logins that are refused
+ * (28, 3D000): a password or a database that is being changed is a kind of outage.
+ */
+const UNAVAILABLE = /^(08|53|57P0[1235]|25006|25P03|28|3D000)/
 
 /** Errors of the database that mean "away for the moment", whatever raised them. */
 export function isUnavailable(error: unknown): boolean {
@@ -166,6 +144,12 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
+/** Cut short by the server: statement timeout, serialization failure, deadlock. */
+const CUT_SHORT = new Set<unknown>(['57014', '40001', '40P01'])
+
+export const isCutShort = (error: unknown): boolean =>
+  error instanceof Error && CUT_SHORT.has((error as { code?: unknown }).code)
+
 /** A lock that was not free in time: another request is changing the same thing. */
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: unknown }).code === '55P03'
@@ -174,6 +158,12 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (isUnavailable(error)) {
     return new AppError('resource_unavailable', 'The database is away for the moment.', {
+      headers: { 'retry-after': '2' },
+      cause: error,
+    })
+  }
+  if (isCutShort(error)) {
+    return new AppError('resource_unavailable', 'The database took too long.', {
       headers: { 'retry-after': '2' },
       cause: error,
     })

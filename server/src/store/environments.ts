@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
-import type { Db, Trx } from './db.ts'
+import type { Db } from './db.ts'
+import { json } from './storable.ts'
 
 export interface EnvironmentRow {
   uid: string
@@ -21,12 +22,12 @@ const select = sql`
   from environments e join principals p on p.principal_id = e.creator_id`
 
 export async function insertEnvironment(
-  trx: Trx,
+  trx: Db,
   environment: { uid: string; creator_id: string; config: EnvironmentConfig; sealed: Buffer | null },
 ): Promise<EnvironmentRow> {
   await sql`
     insert into environments (uid, name, config, sealed, creator_id, scope)
-    values (${environment.uid}, ${environment.config.name}, ${JSON.stringify(environment.config)}::jsonb,
+    values (${environment.uid}, ${environment.config.name}, ${json(environment.config)},
       ${environment.sealed}, ${environment.creator_id}, 'Team')`.execute(trx)
   const row = await findEnvironment(trx, environment.uid)
   if (!row) throw new Error('The environment just inserted is gone.')

@@ -3,8 +3,11 @@ import type { NewEvent, RunEvent } from '../contract/event.ts'
 import { TERMINAL_STATES, WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
-import { visibleTo } from './runs.ts'
+import { type LogPart, visibleTo } from './runs.ts'
 import { among } from './sql-fragments.ts'
+import { json } from './storable.ts'
+
+const MAX_SEQUENCE = 2 ** 31 - 1
 
 const toRunEvent = ({ sequence, run_id, type, occurred_at, data }: EventRow): RunEvent =>
   ({ sequence, run_id, type, occurred_at: occurred_at.toISOString(), data }) as RunEvent
@@ -62,7 +65,7 @@ export async function appendEvents(
     logged as (
       insert into events (run_id, sequence, type, data)
       select o.run_id, o.last_sequence - ${events.length} + e.place, e.event->>'type', e.event->'data'
-      from owned o, jsonb_array_elements(${JSON.stringify(events)}::jsonb) with ordinality e (event, place))
+      from owned o, jsonb_array_elements(${json(events)}) with ordinality e (event, place))
     select 1 from owned`.execute(db)
   if (appended.rows.length > 0) return true
   const stored = await sql`select 1 from runs where ${held(lease)} and batch >= ${batch}::int`.execute(db)
@@ -80,6 +83,28 @@ export async function readEvents(db: Db, run_id: string, after: number, limit: n
     where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}`.execute(db)
   return found.rows.map(toRunEvent)
 }
+
+/** Of what one call printed, at most this much is read at its end: no reader of a history looks at more. */
+const HISTORY_OUTPUT_BYTES = 64 * 1024
+
+/** The events of these parts of logs, part after part. */
+export async function readHistory(db: Db, parts: readonly LogPart[]): Promise<RunEvent[]> {
+  if (parts.length === 0) return []
+  const found = await sql<EventRow>`
+    select run_id, sequence, type, data, occurred_at from (
+      select e.*, p.place, sum(case when e.type = 'tool.output' then octet_length(e.data->>'text') end) over (
+        partition by e.run_id, e.data->>'tool_call_id' order by e.sequence desc) as later_bytes
+      from jsonb_to_recordset(${json(parts.map((part, place) => ({ ...part, place })))})
+        p (run_id uuid, sequence int, place int)
+      join events e on e.run_id = p.run_id and e.sequence <= p.sequence) h
+    where type <> 'tool.output' or later_bytes <= ${HISTORY_OUTPUT_BYTES}::int
+    order by place, sequence`.execute(db)
+  return found.rows.map(toRunEvent)
+}
+
+/** A run's own log, whole. */
+export const readOwnHistory = (db: Db, run_id: string): Promise<RunEvent[]> =>
+  readHistory(db, [{ run_id, sequence: MAX_SEQUENCE }])
 
 /** All events of a conversation up to now, over all its runs; with `viewer_id`, over those that principal may see. */
 export async function readConversationEvents(
@@ -139,7 +164,7 @@ export async function writeOpenMessages(
     upserted as (
       insert into open_messages (run_id, message_id, attempt, text)
       select o.run_id, m.message_id, ${lease.attempt}, m.text
-      from owned o, jsonb_to_recordset(${JSON.stringify(messages)}::jsonb) m (message_id text, text text)
+      from owned o, jsonb_to_recordset(${json(messages)}) m (message_id text, text text)
       on conflict (run_id, message_id) do update set text = excluded.text, attempt = excluded.attempt)
     select 1 from owned`.execute(db)
   return written.rows.length > 0

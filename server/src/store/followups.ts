@@ -5,7 +5,7 @@ import type { RunEvent } from '../contract/event.ts'
 import type { FollowupOutcome, OnBusy } from '../contract/run-request.ts'
 import { isResting, isWorking, type RunState, WORKING_STATES } from '../contract/state.ts'
 import { insertAttachments, type StoredAttachment } from './attachments.ts'
-import type { Db, Trx } from './db.ts'
+import type { Db } from './db.ts'
 import { readEvents } from './events.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
@@ -35,7 +35,7 @@ interface LockedRun {
  * caller's transaction, under the run's row lock. `claimable_in`: the pool to be woken after the commit.
  */
 export async function acceptFollowup(
-  trx: Trx,
+  trx: Db,
   followup: NewFollowup,
 ): Promise<{ followup_id: string; outcome: FollowupOutcome; claimable_in: string | null }> {
   const locked = await sql<LockedRun>`
@@ -116,7 +116,7 @@ export async function deliverFollowups(db: Db, lease: Lease): Promise<Delivery> 
         select f.followup_id, f.message, p.display_name as author,
           (row_number() over (order by f.position))::int as place,
           (select jsonb_agg(jsonb_build_object('file_name', a.file_name, 'mime_type', a.mime_type,
-            'path', 'attachments/' || a.file_name) order by a.attachment_id)
+            'path', a.path) order by a.attachment_id)
             from attachments a where a.followup_id = f.followup_id) as attachments
         from followups f join principals p on p.principal_id = f.author_id
         where f.run_id = ${lease.run_id} and f.delivered_at is null),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { AppError } from '../contract/error.ts'
-import type { Db, Trx } from './db.ts'
+import type { Db } from './db.ts'
 
 /** One caller's wish that a POST happens once. */
 export interface IdempotencyKey {
@@ -21,6 +21,8 @@ export const hashBody = (body: Uint8Array): Buffer => createHash('sha256').updat
 
 /** How long an answer is kept and given again. */
 const LIFETIME = sql`interval '24 hours'`
+
+const REMOVED_AT_ONCE = 10_000
 
 /** An insert that yields one row when the key is new or too old to matter, none when it was used. */
 export function claimKey(
@@ -52,16 +54,17 @@ export async function readAnswer(db: Db, key: IdempotencyKey): Promise<Answer | 
 }
 
 /**
- * Runs `work` in a transaction that also stores its answer under the key. A second caller of the same key waits for the
+ * Runs `work` in a transaction that also stores its answer under the key; without a key on `db` itself, so that one
+ * statement of work is one statement and holds its locks no longer. A second caller of the same key waits for the
  * first (at most two seconds, then 409) and gets its answer. A throw stores nothing, so a refused request can be
  * corrected and sent again.
  */
 export async function once(
   db: Db,
   key: IdempotencyKey | null,
-  work: (trx: Trx) => Promise<Answer>,
+  work: (db: Db) => Promise<Answer>,
 ): Promise<Answer & { replayed: boolean }> {
-  if (!key) return { ...(await db.transaction().execute(work)), replayed: false }
+  if (!key) return { ...(await work(db)), replayed: false }
   const earlier = await readAnswer(db, key)
   if (earlier) return { ...earlier, replayed: true }
   const done = await db.transaction().execute(async (trx) => {
@@ -80,5 +83,12 @@ export async function once(
 }
 
 export async function removeOldKeys(db: Db): Promise<void> {
-  await sql`delete from idempotency_keys where created_at < clock_timestamp() - ${LIFETIME}`.execute(db)
+  // In parts: a day of them in one statement could take longer than a statement may.
+  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
+    const gone = await sql`
+      delete from idempotency_keys where ctid = any(array(
+        select ctid from idempotency_keys where created_at < clock_timestamp() - ${LIFETIME}
+        limit ${REMOVED_AT_ONCE}::int))`.execute(db)
+    removed = Number(gone.numAffectedRows ?? 0)
+  }
 }

@@ -4,6 +4,7 @@ import { type ListRunsQuery, SORT_KEYS, type SortKey } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import type { Db } from './db.ts'
 import { type RunRow, selectRuns, visibleTo } from './runs.ts'
+import { json } from './storable.ts'
 
 /** Where a page ends: the sort it belongs to, the last row's sort value and id. */
 interface Position {
@@ -18,7 +19,7 @@ const SORT: Record<SortKey, RawBuilder<unknown>> = {
   updated_at: sql`r.updated_at`,
   created_at: sql`r.created_at`,
   title: sql`r.title collate "C"`,
-  agent: sql`r.skill_spec collate "C"`,
+  agent: sql`left(r.skill_spec, 512) collate "C"`,
 }
 
 /** One page of the runs the caller may see, by keyset: runs created meanwhile neither repeat nor hide others. */
@@ -61,7 +62,8 @@ function after({ by, order, value, run_id }: Position): RawBuilder<unknown> {
 
 function sortValue(run: RunRow, by: SortKey): string | null {
   if (by === 'title') return run.title
-  if (by === 'agent') return run.skill_spec
+  // In characters, as the index has it: JavaScript's units may cut one in two.
+  if (by === 'agent') return run.skill_spec === null ? null : [...run.skill_spec].slice(0, 512).join('')
   return run[by].toISOString()
 }
 
@@ -84,7 +86,10 @@ function filtersOf(query: ListRunsQuery, viewer_id: string): RawBuilder<unknown>
     ...given(query.environment_id, (uid) =>
       uid === 'empty-environment' ? sql`r.environment_id is null` : sql`r.environment_id = ${uid}`,
     ),
-    ...given(query.skill ?? query.skill_spec, (skill) => sql`r.skill_spec = ${skill}`),
+    ...given(
+      query.skill ?? query.skill_spec,
+      (skill) => sql`left(r.skill_spec, 512) collate "C" = left(${skill}, 512) and r.skill_spec = ${skill}`,
+    ),
     // No run comes from a schedule yet: nothing matches, rather than everything.
     ...given(query.schedule_id, () => sql`false`),
     ...given(
@@ -97,14 +102,11 @@ function filtersOf(query: ListRunsQuery, viewer_id: string): RawBuilder<unknown>
         sql`exists (select 1 from artifacts a where a.run_id = r.run_id and a.artifact_type = ${type})`,
     ),
     // The second condition lets the partial index serve the first.
-    ...given(
-      query.metadata,
-      (pairs) => sql`r.metadata @> ${JSON.stringify(pairs)}::jsonb and r.metadata <> '{}'`,
-    ),
+    ...given(query.metadata, (pairs) => sql`r.metadata @> ${json(pairs)} and r.metadata <> '{}'`),
     ...given(
       query.q,
       (text) =>
-        sql`(r.title || ' ' || r.prompt || ' ' || coalesce(r.skill_spec, '')) ilike ${`%${escapeLike(text)}%`}`,
+        sql`(r.title || ' ' || left(r.prompt, 2048) || ' ' || coalesce(r.skill_spec, '')) ilike ${`%${escapeLike(text)}%`}`,
     ),
   ]
 }

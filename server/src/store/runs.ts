@@ -6,9 +6,16 @@ import type { RunCreatorInfo, RunSourceType } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
 import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
-import type { Db, Trx } from './db.ts'
+import type { Db } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
 import { among } from './sql-fragments.ts'
+import { json } from './storable.ts'
+
+/** The log of a run up to this sequence. */
+export interface LogPart {
+  run_id: string
+  sequence: number
+}
 
 /** A run to be, complete: nothing is filled in by the database but times and places. */
 export interface NewRun {
@@ -65,6 +72,8 @@ export interface RunRow {
   request: Partial<RunAgentRequest>
   metadata: Record<string, string>
   conversation_id: string
+  /** What the conversation held when the run was created, oldest run first. */
+  context: LogPart[]
   parent_run_id: string | null
   root_run_id: string
   ancestor_run_ids: string[]
@@ -117,7 +126,7 @@ export async function insertRun(
 ): Promise<{ response: RunAgentResponse; replayed: boolean }> {
   const answer = sql`json_build_object('run_id', ${run.run_id}::text, 'task_id', ${run.run_id}::text,
     'state', 'QUEUED', 'at_capacity', (select full_up from room))`
-  const files = JSON.stringify(run.attachments)
+  const files = json(run.attachments)
   const inserted = await sql<{ response: RunAgentResponse }>`
     with
     -- Room is known when the pool's live workers have more free slots than there are runs waiting.
@@ -131,18 +140,18 @@ export async function insertRun(
     wish as (${key ? claimKey(key, 200, answer) : sql`select 1`}),
     inserted as (
       insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
-        model_id, environment_id, skill_spec, source, config, sealed, request, metadata, conversation_id, parent_run_id,
-        root_run_id, ancestor_run_ids)
+        model_id, environment_id, skill_spec, source, config, sealed, request, metadata, conversation_id, context,
+        parent_run_id, root_run_id, ancestor_run_ids)
       select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.principal_id}::uuid, ${run.scope},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
-        ${run.skill_spec}, ${run.source}, ${JSON.stringify(run.config)}::jsonb, ${run.sealed}::bytea,
-        ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb, ${run.conversation_id}::uuid,
-        ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
+        ${run.skill_spec}, ${run.source}, ${json(run.config)}, ${run.sealed}::bytea,
+        ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
+        ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
       from wish returning *),
     files as (
-      insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key)
-      select f.attachment_id, i.run_id, f.file_name, f.mime_type, f.size_bytes, f.blob_key
-      from inserted i, jsonb_to_recordset(${files}::jsonb)
+      insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key, path)
+      select f.attachment_id, i.run_id, f.file_name, f.mime_type, f.size_bytes, f.blob_key, 'attachments/' || f.file_name
+      from inserted i, jsonb_to_recordset(${files})
         f (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text)),
     logged as (
       insert into events (run_id, sequence, type, data)
@@ -150,7 +159,7 @@ export async function insertRun(
       union all
       select run_id, 2, 'message.user', jsonb_strip_nulls(jsonb_build_object('message_id', run_id, 'text', prompt,
         'attachments', (select jsonb_agg(jsonb_build_object('file_name', f.file_name, 'mime_type', f.mime_type,
-          'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(${files}::jsonb) f (file_name text, mime_type text))))
+          'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(${files}) f (file_name text, mime_type text))))
       from inserted)
     select ${answer} as response from inserted`.execute(db)
   const row = inserted.rows[0]
@@ -159,6 +168,14 @@ export async function insertRun(
   if (!earlier) throw new AppError('conflict', 'A request with this Idempotency-Key is still being handled.')
   return { response: earlier.body as RunAgentResponse, replayed: true }
 }
+
+/** What the conversation holds now, of what the principal may see. A run that begins one has none. */
+const contextOf = (run: NewRun): RawBuilder<unknown> =>
+  run.conversation_id === run.run_id
+    ? sql`'[]'::jsonb`
+    : sql`coalesce((
+        select jsonb_agg(jsonb_build_object('run_id', r.run_id, 'sequence', r.last_sequence) order by r.run_id)
+        from runs r where r.conversation_id = ${run.conversation_id} and ${visibleTo(run.principal_id)}), '[]')`
 
 /** `null` when there is none or the caller may not see it: the two look the same from outside. */
 export async function findRun(db: Db, run_id: string, viewer_id: string): Promise<RunRow | null> {
@@ -189,14 +206,14 @@ export async function readRuns(db: Db, run_ids: readonly string[]): Promise<RunR
  * Asks the worker to stop the current turn: what the log holds now. It waits on the row until a worker has done so, be it
  * another one, and messages that come after it are delivered after that.
  */
-export async function interruptRun(trx: Trx, run_id: string, viewer_id: string): Promise<void> {
+export async function interruptRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
   const changed = await sql`
     update runs r set interrupt_sequence = coalesce(r.interrupt_sequence, r.last_sequence)
     where r.run_id = ${run_id} and ${visibleTo(viewer_id)} and r.state in (${among(WORKING_STATES)}) returning 1`.execute(
-    trx,
+    db,
   )
   if (changed.rows.length > 0) return
-  const run = await findRun(trx, run_id, viewer_id)
+  const run = await findRun(db, run_id, viewer_id)
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   if (run.state === 'QUEUED')
     throw new AppError('conflict', 'The run is queued: there is no turn to interrupt yet.')

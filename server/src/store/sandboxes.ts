@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from './db.ts'
 import { held, idleTime, type Lease } from './leases.ts'
+import { json } from './storable.ts'
 
 export interface SandboxRecord {
   backend: string
@@ -26,10 +27,11 @@ export async function recordSandbox(
 ): Promise<boolean> {
   const recorded = await sql`
     insert into sandboxes as s (run_id, attempt, worker_id, host_id, ref, prepared)
-    select run_id, attempt, worker_id, ${sandbox.host_id}, ${JSON.stringify(sandbox.ref)}::jsonb, ${sandbox.prepared}
+    select run_id, attempt, worker_id, ${sandbox.host_id}, ${json(sandbox.ref)}, ${sandbox.prepared}
     from runs where ${held(lease)}
     on conflict (run_id) do update set attempt = excluded.attempt, worker_id = excluded.worker_id,
-      host_id = excluded.host_id, ref = excluded.ref, prepared = excluded.prepared, idle_until = null
+      host_id = excluded.host_id, ref = excluded.ref, prepared = excluded.prepared, idle_until = null,
+      attachments_written = case when s.ref->>'id' = excluded.ref->>'id' then s.attachments_written else '{}' end
       where s.attempt <= excluded.attempt
     returning 1`.execute(db)
   return recorded.rows.length > 0
@@ -62,13 +64,21 @@ export async function takeExpiredSandboxes(db: Db, host_id: string, keep: number
   return taken.rows.map((row) => row.ref)
 }
 
+export interface SandboxOwner {
+  /** The attempt whose sandbox is recorded, and where. */
+  recorded: number | null
+  place: string | null
+  /** The attempt that a worker executes. */
+  held: number | null
+}
+
 /** What is known of these runs; the reaper lists sandboxes first and asks second. */
 export async function readSandboxOwners(
   db: Db,
   run_ids: readonly string[],
-): Promise<Map<string, { recorded: number | null; held: number | null }>> {
-  const found = await sql<{ run_id: string; recorded: number | null; held: number | null }>`
-    select r.run_id, s.attempt as recorded, case when r.worker_id is not null then r.attempt end as held
+): Promise<Map<string, SandboxOwner>> {
+  const found = await sql<SandboxOwner & { run_id: string }>`
+    select r.run_id, s.attempt as recorded, s.host_id as place, case when r.worker_id is not null then r.attempt end as held
     from runs r left join sandboxes s using (run_id) where r.run_id = any(${[...run_ids]}::uuid[])`.execute(
     db,
   )

@@ -12,10 +12,11 @@ import {
   TERMINAL_STATES,
   WORKING_STATES,
 } from '../contract/state.ts'
-import { type Db, isUnavailable, type Trx } from './db.ts'
+import { type Db, isUnavailable } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { findRun, visibleTo } from './runs.ts'
 import { among, now } from './sql-fragments.ts'
+import { json } from './storable.ts'
 
 /** After this many losses in a row without a finished step, a run is taken to kill its workers. */
 export const MAX_LOST_ATTEMPTS = 5
@@ -89,8 +90,7 @@ async function change(db: Db, to: Change): Promise<Changed[]> {
   return done.rows
 }
 
-const asJson = (value: unknown): RawBuilder<unknown> =>
-  sql`${value === undefined ? null : JSON.stringify(value)}::jsonb`
+const asJson = (value: unknown): RawBuilder<unknown> => (value === undefined ? sql`null::jsonb` : json(value))
 
 const voided = sql`, voided as (delete from open_messages m using changed c where m.run_id = c.run_id)`
 
@@ -149,7 +149,7 @@ export async function finishRun(
 
 /** ERROR where this loss is one too many, else QUEUED. */
 const afterLoss = sql<string>`case when r.lost_attempts + 1 >= ${MAX_LOST_ATTEMPTS}::int then 'ERROR' else 'QUEUED' end`
-const poisonedStatus = sql`case when next_state = 'ERROR' then ${JSON.stringify(POISONED)}::jsonb else c.status_message end`
+const poisonedStatus = sql`case when next_state = 'ERROR' then ${json(POISONED)} else c.status_message end`
 
 /**
  * Hands a run back unfinished, its processes stopped. `counted` says that it was the run's failure, not the worker's
@@ -234,21 +234,21 @@ export async function requeueLost(
  * QUEUED, CLAIMED, INPROGRESS or BLOCKED → CANCELLED, with its event, at once, whether or not a worker lives; the worker
  * hears of it and stops its processes. An ended run is refused, an unknown one not found.
  */
-export async function cancelRun(trx: Trx, run_id: string, viewer_id: string): Promise<void> {
-  const changed = await change(trx, {
+export async function cancelRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
+  const changed = await change(db, {
     which: sql`where r.run_id = ${run_id} and ${visibleTo(viewer_id)}`,
     from: CANCELLABLE_STATES,
     to: sql`'CANCELLED'`,
     status_message: asJson({ message: 'Cancelled on request.' } satisfies RunStatusMessage),
   })
   if (changed.length > 0) return
-  const run = await findRun(trx, run_id, viewer_id)
+  const run = await findRun(db, run_id, viewer_id)
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
 }
 
 /** A run that rests → QUEUED, for one more execution. False: it did not rest. */
-export async function reopenRun(trx: Trx, run_id: string): Promise<boolean> {
+export async function reopenRun(trx: Db, run_id: string): Promise<boolean> {
   const changed = await change(trx, {
     which: sql`where r.run_id = ${run_id}`,
     from: RESTING_STATES,

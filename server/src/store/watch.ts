@@ -87,7 +87,7 @@ export class Watch {
     }
     try {
       await sql`select pg_notify(${CHANNEL}, payload) from unnest(${payloads}::text[]) payload`.execute(
-        this.#store.db,
+        this.#store.quick,
       )
     } catch {
       // The pollers find it.
@@ -116,7 +116,7 @@ export class Watch {
       if (ids.length) {
         const found = await sql<{ run_id: string; mark: string }>`
           select run_id, last_sequence || state || coalesce(worker_id::text, '') as mark
-          from runs where run_id = any(${ids}::uuid[])`.execute(this.#store.db)
+          from runs where run_id = any(${ids}::uuid[])`.execute(this.#store.quick)
         for (const { run_id, mark } of found.rows) {
           const before = this.#seen.get(run_id)
           if (this.#runs.has(run_id)) this.#seen.set(run_id, mark)

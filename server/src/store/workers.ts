@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Model } from '../contract/model.ts'
 import type { Db } from './db.ts'
+import { json } from './storable.ts'
 
 export interface WorkerRegistration {
   worker_id: string
@@ -17,7 +18,7 @@ export async function registerWorker(db: Db, worker: WorkerRegistration): Promis
   await sql`
     insert into workers (worker_id, pool, host_id, slots, sandbox, models)
     values (${worker.worker_id}, ${worker.pool}, ${worker.host_id}, ${worker.slots}, ${worker.sandbox},
-      ${JSON.stringify(worker.models)}::jsonb)`.execute(db)
+      ${json(worker.models)})`.execute(db)
 }
 
 export async function updateModels(
@@ -25,9 +26,7 @@ export async function updateModels(
   worker_id: string,
   models: WorkerRegistration['models'],
 ): Promise<void> {
-  await sql`update workers set models = ${JSON.stringify(models)}::jsonb where worker_id = ${worker_id}`.execute(
-    db,
-  )
+  await sql`update workers set models = ${json(models)} where worker_id = ${worker_id}`.execute(db)
 }
 
 /** The worker is stopping: others need not leave it the runs whose workspace it keeps. */
@@ -83,4 +82,26 @@ export async function removeOldWorkers(db: Db): Promise<void> {
     delete from workers w where w.lost and w.started_at < clock_timestamp() - interval '1 day'
       and not exists (select 1 from runs r where r.worker_id = w.worker_id)
       and not exists (select 1 from sandboxes s where s.worker_id = w.worker_id)`.execute(db)
+}
+
+/** What the sessions of a worker are called. */
+export const sessionName = (worker_id: string): string => `${SESSION_PREFIX}${worker_id}`
+const SESSION_PREFIX = 'runyard-worker '
+
+/**
+ * Ends the database sessions of lost workers whose runs could not be taken back: they hold the rows, in the middle of a
+ * statement or a transaction that nobody will end, or that would end too late. Whoever swept skipped those rows; the next
+ * sweep takes them. A role may end sessions of its own. How many were ended.
+ */
+export async function endLostSessions(db: Db): Promise<number> {
+  const stuck = await sql<{ name: string }>`
+    select distinct ${SESSION_PREFIX} || r.worker_id as name
+    from runs r join workers w using (worker_id) where w.lost`.execute(db)
+  if (stuck.rows.length === 0) return 0
+  const names = stuck.rows.map((row) => row.name)
+  const ended = await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = any(${names}::text[]) and usename = current_user and datname = current_database()
+      and pid <> pg_backend_pid()`.execute(db)
+  return ended.rows.length
 }

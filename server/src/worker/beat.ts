@@ -1,6 +1,7 @@
 import { uptime } from 'node:os'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import type { SandboxRef } from '../sandbox/sandbox.ts'
+import { QUICK } from '../store/connection-limits.ts'
 import { openPostgres } from '../store/db.ts'
 import { beat } from '../store/leases.ts'
 import type { Warden } from './context.ts'
@@ -33,7 +34,13 @@ export interface Beats extends Warden {
   close(): Promise<void>
 }
 
-type Report = { beating: true } | { lost: string }
+/** `declared`: by a sweeper; a worker may begin again under another id. */
+type Report = { beating: true } | { lost: string; declared: boolean }
+
+/** The worker was declared lost before it had begun: the database was silent, say. Another may be started. */
+export class LostAtStart extends Error {
+  override name = 'LostAtStart'
+}
 
 /**
  * Beats on a thread of its own, which also holds the warden's pipe: a busy event loop neither delays a beat nor makes the
@@ -62,9 +69,10 @@ export async function startBeats(
   )
   const begun = Promise.withResolvers<void>()
   let beating = false
-  const lose = (reason: string) => (beating ? onLost(reason) : begun.reject(new Error(reason)))
+  const lose = (reason: string, declared = false) =>
+    beating ? onLost(reason) : begun.reject(declared ? new LostAtStart(reason) : new Error(reason))
   thread.on('message', (report: Report) => {
-    if ('lost' in report) return lose(report.lost)
+    if ('lost' in report) return lose(report.lost, report.declared)
     beating = true
     begun.resolve()
   })
@@ -82,20 +90,25 @@ export async function startBeats(
 }
 
 function runThread(data: ThreadData): void {
-  const store = openPostgres({ url: data.database_url, max: 1, application_name: 'runyard-beat' })
+  const store = openPostgres({
+    url: data.database_url,
+    max: 1,
+    application_name: 'runyard-beat',
+    limits: QUICK,
+  })
   const warden = spawnWarden(data.warden_argv)
   const report = (message: Report) => parentPort?.postMessage(message)
   let timer: NodeJS.Timeout | undefined
   let beating = false
   let over = false
 
-  const end = async (reason: string | null): Promise<void> => {
+  const end = async (reason: string | null, declared = false): Promise<void> => {
     if (over) return
     over = true
     clearTimeout(timer)
     if (reason) {
       warden.lose()
-      report({ lost: reason })
+      report({ lost: reason, declared })
     }
     await warden.close()
     await store.close()
@@ -112,7 +125,7 @@ function runThread(data: ThreadData): void {
     }
     const began = uptime()
     try {
-      if (!(await beat(store.db, data.worker_id))) return await end('the worker was declared lost')
+      if (!(await beat(store.db, data.worker_id))) return await end('the worker was declared lost', true)
       // Counted from before the beat was sent: that is when the database may have seen it.
       warden.stamp(began)
       if (!beating) warden.ready.then(() => report({ beating: true }))

@@ -34,6 +34,8 @@ export interface WorkerContext {
   watch: Watch
   blobs: Blobs
   backend: SandboxBackend
+  /** Others that were used here before; only what they left is removed. */
+  former_backends: readonly SandboxBackend[]
   harnesses: ReadonlyMap<string, Harness>
   /** The harness of runs that name none. */
   default_harness: string
@@ -47,6 +49,7 @@ export interface WorkerContext {
 
 export interface WorkerSettings {
   pool: string
+  /** Where the sandboxes of its backend can be reached. */
   host_id: string
   slots: number
   /** How long runs may take to a step boundary when the worker stops. */

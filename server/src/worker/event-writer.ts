@@ -4,7 +4,6 @@ import { appendEvents, type OpenMessage, writeOpenMessages } from '../store/even
 import type { Lease } from '../store/leases.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
 import { createOutputLimit } from './output-limit.ts'
-import { storable } from './storable.ts'
 
 /** Deltas are worth a write this often. */
 const DELTA_MS = 100
@@ -62,7 +61,7 @@ export function createEventWriter(options: {
 
   const writeDeltas = async (): Promise<void> => {
     delta_timer = undefined
-    const messages: OpenMessage[] = [...open].map(([message_id, text]) => storable({ message_id, text }))
+    const messages: OpenMessage[] = [...open].map(([message_id, text]) => ({ message_id, text }))
     if (messages.length === 0 || lost || signal.aborted) return
     // Worth nothing later, so never tried again.
     const written = await writeOpenMessages(db, lease, messages).catch(() => false)
@@ -74,7 +73,7 @@ export function createEventWriter(options: {
       if (lost) return Promise.reject(new LeaseLost())
       if (events.length === 0) return Promise.resolve()
       for (const event of events) if (event.type === 'message.assistant') open.delete(event.data.message_id)
-      queue.push(...events.flatMap(limit).map(storable))
+      queue.push(...events.flatMap(limit))
       writing ??= inTurn(write)
       const written = writing
       // Callers may leave output unawaited; the loss reaches them at their next await.

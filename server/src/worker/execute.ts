@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { NewEvent } from '../contract/event.ts'
 import type { Harness, Outcome, Session, TurnRequest, TurnRun } from '../harness/harness.ts'
+import { closeContext } from '../log/context.ts'
 import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
@@ -137,7 +138,7 @@ export class Execution {
     budget.start(() => this.#stopping.stop('budget'))
     const session = await this.#openSession(run, prepared, harness, budget)
     try {
-      await this.#takeTurns(run, prepared.sandbox, session, inbox, budget)
+      await this.#takeTurns(prepared.sandbox, session, inbox, budget)
       if (this.#overfull && !this.#finished && !this.#stopping.is('cancelled')) await this.#endOverfull(inbox)
     } finally {
       budget.close()
@@ -149,7 +150,7 @@ export class Execution {
     }
   }
 
-  #openSession(
+  async #openSession(
     run: RunRow,
     { sandbox, cwd, values }: { sandbox: Sandbox; cwd: string; values: Record<string, string> },
     harness: Harness,
@@ -158,6 +159,7 @@ export class Execution {
     let kept = run.harness_state
     return harness.open({
       run: turnRunOf(run, this.attempt, cwd),
+      context: closeContext(await this.#store.readContext(run)),
       sandbox,
       tools: this.#context.tools,
       values,
@@ -199,16 +201,10 @@ export class Execution {
   }
 
   /** Turn after turn until the run has ended: a follow-up that arrives as one ends makes another. */
-  async #takeTurns(
-    run: RunRow,
-    sandbox: Sandbox,
-    session: Session,
-    inbox: RunInbox,
-    budget: Budget,
-  ): Promise<void> {
+  async #takeTurns(sandbox: Sandbox, session: Session, inbox: RunInbox, budget: Budget): Promise<void> {
     this.#inbox = inbox
     while (!this.#stopping.is('overfull')) {
-      const history = await this.#store.readHistory(run)
+      const history = await this.#store.readHistory()
       if (history.some(hasAttachments)) await inbox.writeAttachments()
       const outcome = await this.#takeTurn(session, { history, inbox, signal: this.#stopping.turn })
       await this.#writer.drain()

@@ -2,7 +2,7 @@ import type { RunEvent } from '../contract/event.ts'
 import { type ArtifactRow, insertArtifact, readArtifactHashes } from '../store/artifacts.ts'
 import { readKeptBytes } from '../store/attachments.ts'
 import type { Db } from '../store/db.ts'
-import { readConversationEvents } from '../store/events.ts'
+import { readHistory, readOwnHistory } from '../store/events.ts'
 import { writeHarnessState } from '../store/harness-state.ts'
 import { acknowledgeInterrupt, type Lease, releaseRun } from '../store/leases.ts'
 import { type RunRow, readRuns } from '../store/runs.ts'
@@ -33,9 +33,14 @@ export class FencedStore {
     return run
   }
 
-  /** The conversation that the run goes on with. */
-  readHistory({ conversation_id, principal_id }: RunRow): Promise<RunEvent[]> {
-    return this.#write(() => readConversationEvents(this.db, conversation_id, principal_id))
+  /** What the conversation held when the run was created. */
+  readContext({ context }: RunRow): Promise<RunEvent[]> {
+    return this.#write(() => readHistory(this.db, context))
+  }
+
+  /** The run's own log. */
+  readHistory(): Promise<RunEvent[]> {
+    return this.#write(() => readOwnHistory(this.db, this.lease.run_id))
   }
 
   async start(config: { harness: string; model_id?: string }): Promise<void> {

@@ -1,14 +1,13 @@
-import { buffer } from 'node:stream/consumers'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { RunEvent } from '../contract/event.ts'
 import type { Inbox } from '../harness/harness.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { readAttachments } from '../store/attachments.ts'
 import type { Db } from '../store/db.ts'
 import { readEvents } from '../store/events.ts'
 import { deliverFollowups } from '../store/followups.ts'
 import type { Lease } from '../store/leases.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
+import { writeAttachments } from './write-attachments.ts'
 
 type UserMessage = Extract<RunEvent, { type: 'message.user' }>
 
@@ -34,18 +33,11 @@ export function createInbox(options: {
   blobs: Blobs
 }): RunInbox {
   const { db, lease, signal } = options
-  const written = new Set<string>()
   let something = Promise.withResolvers<void>()
 
-  const writeAttachments = async (): Promise<void> => {
+  const write = async (): Promise<void> => {
     const sandbox = options.sandbox()
-    if (!sandbox) return
-    for (const attachment of await retrying(() => readAttachments(db, lease.run_id), signal)) {
-      if (written.has(attachment.attachment_id)) continue
-      const data = await options.blobs.get(attachment.blob_key)
-      if (data) await sandbox.writeFile(`/workspace/attachments/${attachment.file_name}`, await buffer(data))
-      written.add(attachment.attachment_id)
-    }
+    if (sandbox) await writeAttachments({ db, blobs: options.blobs, lease, sandbox }, signal)
   }
 
   let since = options.since
@@ -62,7 +54,7 @@ export function createInbox(options: {
   }
 
   return {
-    writeAttachments,
+    writeAttachments: write,
     waiting: () => something.promise,
     signalWaiting: () => something.resolve(),
     async take() {
@@ -80,7 +72,7 @@ export function createInbox(options: {
       }, signal)
       since = messages.at(-1)?.sequence ?? since
       if (messages.length > 0) options.onDelivered()
-      if (messages.some((message) => message.data.attachments?.length)) await writeAttachments()
+      if (messages.some((message) => message.data.attachments?.length)) await write()
       return messages
     },
   }

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { isUnavailable } from '../store/db.ts'
+import { isCutShort, isLockTimeout, isUnavailable } from '../store/db.ts'
 
 /** Another worker may own the run by now, or it was cancelled: stop at once, write nothing more. */
 export class LeaseLost extends Error {
@@ -9,17 +9,13 @@ export class LeaseLost extends Error {
   }
 }
 
-/**
- * A statement ran out of time, mostly because the database stood still for a while: statement timeout, lock timeout,
- * serialization failure, deadlock.
- */
-const CUT_SHORT = new Set<unknown>(['57014', '55P03', '40001', '40P01'])
 const CUT_SHORT_TRIES = 5
 
 /**
  * Repeats `work` while the database is away: an outage costs nobody a run, since the warden freezes the sandboxes and the
- * worker goes on afterwards unless it was declared lost. A statement cut short is repeated a few times. `work` must be
- * safe to repeat. An abort ends it with LeaseLost.
+ * worker goes on afterwards unless it was declared lost. A lock that is not free in time is an outage as well: whoever holds
+ * it stands still, and the server ends that session. A statement cut short is repeated a few times. `work` must be safe to
+ * repeat. An abort ends it with LeaseLost.
  */
 export async function retrying<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   let cut_short = 0
@@ -28,7 +24,7 @@ export async function retrying<T>(work: () => Promise<T>, signal: AbortSignal): 
       return await work()
     } catch (error) {
       if (isCutShort(error)) cut_short += 1
-      else if (!isUnavailable(error)) throw error
+      else if (!isUnavailable(error) && !isLockTimeout(error)) throw error
       if (cut_short === CUT_SHORT_TRIES) throw error
       if (signal.aborted) throw new LeaseLost()
       const pause = Math.min(100 * 2 ** attempt, 2_000)
@@ -38,6 +34,3 @@ export async function retrying<T>(work: () => Promise<T>, signal: AbortSignal): 
     }
   }
 }
-
-const isCutShort = (error: unknown): boolean =>
-  error instanceof Error && CUT_SHORT.has((error as { code?: unknown }).code)

@@ -1,4 +1,4 @@
-import type { SandboxRef } from '../sandbox/sandbox.ts'
+import type { SandboxBackend, SandboxRef } from '../sandbox/sandbox.ts'
 import { readSandboxOwners, takeExpiredSandboxes } from '../store/sandboxes.ts'
 import type { WorkerContext, WorkerSettings } from './context.ts'
 import { runOfExport } from './repository-export.ts'
@@ -7,27 +7,39 @@ import { runOfExport } from './repository-export.ts'
 const SETTLED_MS = 60_000
 
 /**
- * Removes sandboxes of this host that nobody needs: idle for too long, or without a row (their run or row is gone). While the
- * disk has too little room, idle ones go before their time, those that end first before the others.
+ * Removes sandboxes that this worker can reach and nobody needs: idle for too long, or without a row (their run or row is
+ * gone). While the disk has too little room, idle ones go before their time, those that end first before the others.
  */
 export async function reapSandboxes(
-  context: Pick<WorkerContext, 'store' | 'backend' | 'log' | 'disk'> & {
-    settings: Pick<WorkerSettings, 'host_id' | 'max_idle'>
+  context: Pick<WorkerContext, 'store' | 'backend' | 'former_backends' | 'log' | 'disk'> & {
+    settings: Pick<WorkerSettings, 'max_idle'>
   },
   now: () => number = Date.now,
 ): Promise<void> {
-  const { store, backend, settings, log, disk } = context
-  const destroy = (ref: SandboxRef): Promise<void> =>
+  const { store, settings, log, disk } = context
+  const backends = [context.backend, ...context.former_backends]
+  const destroy = (backend: SandboxBackend, ref: SandboxRef): Promise<void> =>
     backend.destroy(ref).catch((error) => {
       // It has no row any more, so it is found again as an orphan; the others need not wait for it.
       log.warn({ err: error, ...ref }, 'Removing a sandbox failed; trying again.')
     })
   for (let keep = settings.max_idle; ; keep = Math.floor(keep / 2)) {
-    for (const ref of await takeExpiredSandboxes(store.db, settings.host_id, keep)) {
-      if (ref.backend === backend.name) await destroy(ref)
+    for (const backend of backends) {
+      // Of what an earlier choice left nothing more is added, so its own idle time is limit enough.
+      const most = backend === context.backend ? keep : settings.max_idle
+      for (const ref of await takeExpiredSandboxes(store.db, backend.place, most)) await destroy(backend, ref)
     }
     if (keep === 0 || (await disk.hasRoom())) break
   }
+  for (const backend of backends) await removeOrphans(context, backend, destroy, now)
+}
+
+async function removeOrphans(
+  { store }: Pick<WorkerContext, 'store'>,
+  backend: SandboxBackend,
+  destroy: (backend: SandboxBackend, ref: SandboxRef) => Promise<void>,
+  now: () => number,
+): Promise<void> {
   // Listed first, rows read second: a sandbox made in between is not in the list, so it cannot be taken for an orphan.
   const listed = await backend.list()
   if (listed.length === 0) return
@@ -40,9 +52,11 @@ export async function reapSandboxes(
     found.map(({ run_id }) => run_id),
   )
   for (const { ref, created_at, run_id, exports } of found) {
-    const { recorded = null, held = null } = owners.get(run_id) ?? {}
-    // An export lasts as long as the attempt that began it at the most.
-    const needed = exports ? held === ref.attempt : recorded === ref.attempt || held !== null
-    if (!needed && now() - created_at > SETTLED_MS) await destroy(ref)
+    const { recorded = null, place = null, held = null } = owners.get(run_id) ?? {}
+    // An export lasts as long as the attempt that began it at the most. What a run has elsewhere now says nothing of here.
+    const needed = exports
+      ? held === ref.attempt
+      : (recorded === ref.attempt && place === backend.place) || held !== null
+    if (!needed && now() - created_at > SETTLED_MS) await destroy(backend, ref)
   }
 }

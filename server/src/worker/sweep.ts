@@ -3,7 +3,7 @@ import { removeOldKeys } from '../store/idempotency.ts'
 import { loseWorker, readBeats } from '../store/leases.ts'
 import { requeueLost } from '../store/transitions.ts'
 import type { Watch } from '../store/watch.ts'
-import { removeOldWorkers } from '../store/workers.ts'
+import { endLostSessions, removeOldWorkers } from '../store/workers.ts'
 import type { Logger } from './context.ts'
 
 const LOOK_MS = 500
@@ -32,7 +32,7 @@ export function startSweep(
 
   const look = async (): Promise<void> => {
     const began = now()
-    const beats = await readBeats(store.db)
+    const beats = await readBeats(store.quick)
     const read = now()
     if (read - last_read > GAP_MS) seen.clear()
     last_read = read
@@ -41,11 +41,15 @@ export function startSweep(
     for (const { worker_id, beat } of beats) {
       const before = seen.get(worker_id)
       if (before?.beat !== beat) seen.set(worker_id, { beat, since: read })
-      else if (began - before.since >= SILENCE_MS && (await loseWorker(store.db, worker_id, beat))) {
+      else if (began - before.since >= SILENCE_MS && (await loseWorker(store.quick, worker_id, beat))) {
         log.warn({ worker_id }, 'A worker stopped beating and was declared lost.')
       }
     }
     await recoverRuns(store, watch, log)
+    if (store.kind === 'postgres') {
+      const ended = await endLostSessions(store.quick)
+      if (ended > 0) log.warn({ ended }, 'Database sessions of lost workers held on to runs and were ended.')
+    }
     if (read - cleaned > CLEAN_MS) {
       cleaned = read
       await removeOldKeys(store.db)
@@ -75,7 +79,7 @@ export function startSweep(
 export async function recoverRuns(store: Store, watch: Watch, log: Logger): Promise<void> {
   const onFailure = (run_id: string, error: unknown) =>
     log.error({ err: error, run_id }, 'A run of a lost worker could not be taken back; trying again.')
-  for (const { run_id, pool } of await requeueLost(store.db, onFailure)) {
+  for (const { run_id, pool } of await requeueLost(store.quick, onFailure)) {
     log.info({ run_id }, 'A run of a lost worker was taken back.')
     watch.touchRun(run_id)
     watch.touchPool(pool)

@@ -39,11 +39,13 @@ export async function runWarden(
     )
     return acting
   }
+  const freeze = async (ref: SandboxRef) => (backend.freeze ? backend.freeze(ref) : backend.kill(ref))
+  const thaw = async (ref: SandboxRef) => backend.thaw?.(ref)
   const look = (): void => {
     const late = uptime() - stamped > DEADLINE_SECONDS
     if (late === frozen) return
     frozen = late
-    all(watched.values(), (ref) => (late ? backend.freeze(ref) : backend.thaw(ref)))
+    all(watched.values(), late ? freeze : thaw)
   }
   output.write('ready\n')
   const timer = options.deadline ? setInterval(look, LOOK_MS) : undefined
@@ -51,7 +53,7 @@ export async function runWarden(
     const line = JSON.parse(text) as Line
     if ('watch' in line) {
       watched.set(keyOf(line.watch), line.watch)
-      if (frozen) all([line.watch], (ref) => backend.freeze(ref))
+      if (frozen) all([line.watch], freeze)
     } else if ('unwatch' in line) watched.delete(keyOf(line.unwatch))
     else if ('stamp' in line) {
       stamped = Math.max(stamped, line.stamp)

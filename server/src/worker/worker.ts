@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { untilAway } from '../store/database-state.ts'
 import {
   drainWorker,
   registerWorker,
   retireWorker,
+  sessionName,
   updateModels,
   type WorkerRegistration,
 } from '../store/workers.ts'
@@ -18,6 +20,8 @@ const REAP_MS = 30_000
 const MODELS_MS = 5 * 60_000
 /** Handing runs back takes less than a second; a database that is away must not keep the process. */
 const HANDBACK_MS = 10_000
+/** The same once it is known to be away: what is on its way may still end. Container engines kill after ten seconds. */
+const AWAY_HANDBACK_MS = 1_000
 
 export interface WorkerHandle {
   worker_id: string
@@ -45,6 +49,7 @@ export async function startWorker(
 ): Promise<WorkerHandle> {
   const { store, settings, log } = base
   const worker_id = randomUUID()
+  store.nameSessions(sessionName(worker_id))
   await registerWorker(store.db, {
     worker_id,
     pool: settings.pool,
@@ -126,8 +131,12 @@ class Life implements WorkerHandle {
 
   async #stop(): Promise<void> {
     this.drain()
-    await Promise.race([this.#executions.ended(), unref(this.#context.settings.grace_ms)])
-    await Promise.race([this.#end('shutdown'), unref(HANDBACK_MS)])
+    const stopped = new AbortController()
+    // No run reaches a step boundary without the database, and nothing can be handed back: others take the runs over.
+    const away = untilAway(this.#context.store, stopped.signal)
+    await Promise.race([this.#executions.ended(), unref(this.#context.settings.grace_ms), away])
+    await Promise.race([this.#end('shutdown'), unref(HANDBACK_MS), away.then(() => unref(AWAY_HANDBACK_MS))])
+    stopped.abort()
   }
 
   async #end(reason: StopReason): Promise<void> {

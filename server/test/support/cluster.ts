@@ -18,11 +18,21 @@ export interface WorkerRole extends Role {
   worker_id(): string
 }
 
+export interface ServeRole extends Role {
+  base_url: string
+  api: ReturnType<typeof apiOf>
+}
+
 export interface Cluster {
   store: Store
   data_dir: string
+  /** An admin's. */
+  api_key: string
+  /** Of the first API. */
   base_url: string
   api: ReturnType<typeof apiOf>
+  /** One more API, listening when it resolves. */
+  serve(env?: Record<string, string>): Promise<ServeRole>
   /** One more worker of this pool, at work when it resolves. All share one data directory, so one host. */
   worker(pool: string, env?: Record<string, string>): Promise<WorkerRole>
   stop(): Promise<void>
@@ -45,14 +55,20 @@ export async function startCluster(database_url: string): Promise<Cluster> {
     roles.push(role)
     return role
   }
-  const serve = await start(['serve', '--port', '0'], /Listening on /)
-  const base_url = /Listening on (\S+)/.exec(serve.log())?.[1]
-  assert(base_url)
+  const serve = async (env?: Record<string, string>): Promise<ServeRole> => {
+    const role = await start(['serve', '--port', '0'], /Listening on /, env)
+    const base_url = /Listening on (\S+)/.exec(role.log())?.[1]
+    assert(base_url)
+    return { ...role, base_url, api: apiOf({ base_url, api_key }) }
+  }
+  const { api, base_url } = await serve()
   return {
     store,
     data_dir,
+    api_key,
     base_url,
-    api: apiOf({ base_url, api_key }),
+    api,
+    serve,
     async worker(pool, env) {
       const role = await start(['worker', '--pool', pool, '--sandbox', 'bubblewrap'], /Working for /, env)
       const worker_id = () => role.log().match(/"worker_id":"([0-9a-f-]+)"[^\n]*is at work/g)

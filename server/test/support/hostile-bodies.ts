@@ -28,6 +28,7 @@ const withFiles = (...attachments: object[]) => ({ prompt: 'x', attachments })
 const withConfig = (config: object) => ({ prompt: 'x', config })
 const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${i}`, 'x']))
 const tooLarge = { status: 413 }
+const unavailable = { status: 403, code: 'feature_not_available' } as const
 
 /** Bodies that no honest client sends. Strings and bytes go out as they are, other values as JSON. */
 export const HOSTILE_BODIES: HostileCase[] = [
@@ -87,6 +88,27 @@ export const HOSTILE_BODIES: HostileCase[] = [
     'an unknown mode',
     { prompt: 'x', mode: 'yolo' },
     'mode: Invalid option: expected one of "normal"|"plan"|"orchestrate"',
+  ),
+  create(
+    'a plan without doing it',
+    { prompt: 'x', mode: 'plan' },
+    'This version does not offer mode: plan.',
+    unavailable,
+  ),
+  create(
+    'another identity, person and screen',
+    {
+      prompt: 'x',
+      agent_identity_uid: 'x',
+      on_behalf_of: 'y',
+      config: {
+        computer_use_enabled: true,
+        skills: ['a', 'b'],
+        harness_auth_secrets: { claude_auth_secret_name: 'x' },
+      },
+    },
+    'This version does not offer agent_identity_uid, on_behalf_of, config.computer_use_enabled, config.harness_auth_secrets, more than one of config.skills.',
+    unavailable,
   ),
   create('a prompt over 1 MiB', { prompt: 'é'.repeat(MIB / 2 + 1) }, 'prompt: is over 1 MiB', tooLarge),
   create(

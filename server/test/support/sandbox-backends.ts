@@ -3,7 +3,7 @@ import { openDocker } from '../../src/sandbox/docker.ts'
 import { openHost } from '../../src/sandbox/host.ts'
 import type { SandboxBackend } from '../../src/sandbox/sandbox.ts'
 
-export type BackendName = SandboxBackend['name']
+export type BackendName = 'docker' | 'bubblewrap' | 'host'
 
 /** The image `scripts/test-image.sh` makes. */
 export const TEST_IMAGE = 'runyard-test:1'

@@ -48,10 +48,10 @@ export function testLifecycle(subject: Subject): void {
 
   test('a frozen sandbox holds nobody up: a command started in it times out, and runs again once thawed', async () => {
     const sandbox = await create()
-    await backend.freeze(sandbox.ref)
+    await backend.freeze?.(sandbox.ref)
     const { exit } = await run(sandbox, 'sleep 60', { timeout_ms: 200 })
     assert.equal(exit.timed_out, true)
-    await backend.thaw(sandbox.ref)
+    await backend.thaw?.(sandbox.ref)
     assert.equal((await run(sandbox, 'echo thawed')).stdout, 'thawed\n')
     await sandbox.destroy()
   })
@@ -64,7 +64,7 @@ export function testLifecycle(subject: Subject): void {
       await sandbox.writeFile('kept', 'yes')
       const handle = sandbox.exec({ command: `setsid sleep ${seconds} & sleep ${seconds}` })
       await eventually('the command runs', () => processesWith(seconds).length >= 2)
-      if (frozen) await backend.freeze(sandbox.ref)
+      if (frozen) await backend.freeze?.(sandbox.ref)
       await subject.elsewhere({ action: 'kill', ref: sandbox.ref })
       await eventually('no process is left', () => processesWith(seconds).length === 0)
       assert.equal((await handle.exit).signal, 'SIGKILL')
@@ -131,7 +131,7 @@ export function testLifecycle(subject: Subject): void {
     // The first attempt has lost it: it can neither kill, freeze, run nor destroy.
     const line = new PassThrough()
     const handle = sandbox.exec({ command: 'echo ready; read line; echo "$line"', stdin: line })
-    await backend.freeze(old)
+    await backend.freeze?.(old)
     await backend.kill(old)
     await backend.destroy(old)
     assert.equal(await backend.attach(first), null)

@@ -28,6 +28,6 @@ if (order.action === 'run' || order.action === 'hold') {
     console.log(JSON.stringify(stdout.toString()))
   }
 } else {
-  await backend[order.action](order.ref)
+  await backend[order.action]?.(order.ref)
   console.log(JSON.stringify('done'))
 }

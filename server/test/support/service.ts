@@ -31,6 +31,8 @@ export interface StartOptions {
   group?: boolean
   /** Runs as this user; only root can. */
   uid?: number
+  /** Words before the command, such as `unshare --uts …`. */
+  prefix?: readonly string[]
 }
 
 const leftovers: Array<() => void> = []
@@ -51,11 +53,12 @@ export function spawnRunyard(
   args: readonly string[],
   env: Record<string, string> = {},
   cwd: string = process.cwd(),
-  options: { uid?: number | undefined; group?: boolean | undefined } = {},
+  options: { uid?: number | undefined; group?: boolean | undefined; prefix?: readonly string[] } = {},
 ): ChildProcess & { log(): string } {
   const home = temporaryDirectory('home')
   if (options.uid !== undefined) chownSync(home, options.uid, options.uid)
-  const child = spawn(process.execPath, [BIN, ...args], {
+  const [command = '', ...words] = [...(options.prefix ?? []), process.execPath, BIN, ...args]
+  const child = spawn(command, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd,
     detached: options.group ?? false,

@@ -14,6 +14,8 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 
 export interface TestTurnOptions {
   sandbox: Sandbox
+  /** What the conversation held before. */
+  context?: readonly NewEvent[]
   /** What the log holds already. */
   history?: readonly RunEvent[]
   /** Appended to the history as the run's prompt. */
@@ -29,6 +31,7 @@ export class LeaseLost extends Error {
 /** A turn over a log in memory: what a worker gives a harness, without a worker. */
 export class TestTurn implements Turn, Execution {
   readonly run: TurnRun
+  readonly context: readonly NewEvent[]
   readonly history: readonly RunEvent[]
   readonly sandbox: Sandbox
   readonly tools = TOOLS
@@ -49,7 +52,8 @@ export class TestTurn implements Turn, Execution {
   #lost = false
   #returned = false
 
-  constructor({ sandbox, history = [], prompt, config = {} }: TestTurnOptions) {
+  constructor({ sandbox, context = [], history = [], prompt, config = {} }: TestTurnOptions) {
+    this.context = context
     this.run = { run_id: 'run-1', attempt: 1, config, cwd: sandbox.workspace }
     this.sandbox = sandbox
     let kept: Record<string, unknown> | null = null

@@ -58,6 +58,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
       watch,
       blobs: openDiskBlobs(join(data_dir, 'blobs')),
       backend: wrap(await openBubblewrap({ data_dir, installation_id })),
+      former_backends: [],
       harnesses: new Map(harnesses.map((harness) => [harness.name, harness])),
       default_harness: first.name,
       tools: TOOLS,

@@ -31,10 +31,10 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
       throw new AppError('feature_not_available', imageRefusal(docker_image))
     const excess = findExcess(call.body.limits, settings.limit_maxima)
     if (excess) throw new AppError('invalid_request', excess)
-    return sendOnce(store.db, call, async (trx) => {
+    return sendOnce(store.db, call, async (db) => {
       const uid = randomText(22)
       const { variables, ...config } = call.body
-      const row = await insertEnvironment(trx, {
+      const row = await insertEnvironment(db, {
         uid,
         creator_id: call.actor.principal_id,
         config: { ...config, ...(variables ? { variables: maskAll(variables) } : {}) },

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { ROUTES } from '../../contract/routes.ts'
 import { storeAttachments, withAttachments } from '../../intake/attachments.ts'
-import type { Trx } from '../../store/db.ts'
+import { requireAvailable } from '../../intake/unavailable.ts'
+import { type Db, transact } from '../../store/db.ts'
 import { acceptFollowup } from '../../store/followups.ts'
 import type { Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
@@ -13,18 +14,13 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.submitFollowup, async (call) => {
     const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [] } = call.body
     const { run_id } = await requireRun(services, call.params.run_id, call.actor.principal_id)
+    requireAvailable(call.body)
     const stored = await storeAttachments(files, run_id, attachments)
     let pool: string | null = null
-    const accept = async (trx: Trx) => {
+    const accept = async (db: Db) => {
       const author_id = call.actor.principal_id
-      const accepted = await acceptFollowup(trx, {
-        run_id,
-        author_id,
-        message,
-        mode,
-        on_busy,
-        attachments: stored,
-      })
+      const followup = { run_id, author_id, message, mode, on_busy, attachments: stored }
+      const accepted = await transact(db, (trx) => acceptFollowup(trx, followup))
       pool = accepted.claimable_in
       return { status: 200, body: { followup_id: accepted.followup_id, outcome: accepted.outcome } }
     }

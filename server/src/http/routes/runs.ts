@@ -61,8 +61,8 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.cancelRun, async (call) => {
     const run_id = requireRunId(call.params.run_id)
-    const sent = await sendOnce(store.db, call, async (trx) => {
-      await cancelRun(trx, run_id, call.actor.principal_id)
+    const sent = await sendOnce(store.db, call, async (db) => {
+      await cancelRun(db, run_id, call.actor.principal_id)
       return { status: 200, body: run_id }
     })
     watch.touchRun(run_id)
@@ -71,8 +71,8 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.interruptRun, async (call) => {
     const run_id = requireRunId(call.params.run_id)
-    const sent = await sendOnce(store.db, call, async (trx) => {
-      await interruptRun(trx, run_id, call.actor.principal_id)
+    const sent = await sendOnce(store.db, call, async (db) => {
+      await interruptRun(db, run_id, call.actor.principal_id)
       return { status: 202, body: { run_id } }
     })
     watch.touchRun(run_id)

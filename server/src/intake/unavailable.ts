@@ -1,0 +1,31 @@
+import { AppError } from '../contract/error.ts'
+import type { RunAgentRequest, RunFollowupRequest } from '../contract/run-request.ts'
+
+/**
+ * Throws `feature_not_available`, naming the fields, when a request asks for what this version does not do. Doing without and
+ * calling it done would be worse. `docs/request-fields.md` says what becomes of each field.
+ */
+export function requireAvailable(request: RunAgentRequest | RunFollowupRequest): void {
+  const asked = [...fieldsOf(request), ...('config' in request ? configFieldsOf(request.config) : [])]
+  if (asked.length > 0) {
+    throw new AppError('feature_not_available', `This version does not offer ${asked.join(', ')}.`)
+  }
+}
+
+function fieldsOf(request: RunAgentRequest & RunFollowupRequest): string[] {
+  const { mode = 'normal', agent_identity_uid, on_behalf_of } = request
+  return [
+    ...(mode === 'normal' ? [] : [`mode: ${mode}`]),
+    ...(agent_identity_uid === undefined ? [] : ['agent_identity_uid']),
+    ...(on_behalf_of === undefined ? [] : ['on_behalf_of']),
+  ]
+}
+
+function configFieldsOf(config: RunAgentRequest['config'] = {}): string[] {
+  const { computer_use_enabled, harness_auth_secrets = {}, skills = [] } = config
+  return [
+    ...(computer_use_enabled ? ['config.computer_use_enabled'] : []),
+    ...(Object.keys(harness_auth_secrets).length > 0 ? ['config.harness_auth_secrets'] : []),
+    ...(skills.length > 1 ? ['more than one of config.skills'] : []),
+  ]
+}

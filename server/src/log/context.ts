@@ -1,0 +1,34 @@
+import type { NewEvent } from '../contract/event.ts'
+import { closeInterrupted, MARK } from './interruption.ts'
+
+/** What a call of another run is told to have ended with: it may still be at work, elsewhere. */
+export const OTHER_RUN = `${MARK}the call belongs to another run of this conversation and had not ended; check what happened before repeating it`
+
+/**
+ * What a run is told of the conversation before it, closed: calls of other runs without a result get one that says so, right
+ * behind the run's events. Nothing of it is left to do. Files that came with its messages lie in another workspace.
+ */
+export function closeContext(events: readonly NewEvent[]): NewEvent[] {
+  const open = new Set<string>()
+  for (const { type, data } of events) {
+    if (type === 'tool.call') open.add(data.tool_call_id)
+    else if (type === 'tool.result') open.delete(data.tool_call_id)
+  }
+  return [
+    ...events.map(withoutFiles),
+    ...[...open].map((id): NewEvent => ({ type: 'tool.result', data: closeInterrupted(id, OTHER_RUN) })),
+  ]
+}
+
+function withoutFiles(event: NewEvent): NewEvent {
+  if (event.type !== 'message.user' || !event.data.attachments?.length) return event
+  const { attachments, ...data } = event.data
+  const names = attachments.map(({ file_name }) => file_name).join(', ')
+  return {
+    ...event,
+    data: {
+      ...data,
+      text: `${data.text}\n\n[Came with this message and is not in this workspace: ${names}]`,
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import { buffer } from 'node:stream/consumers'
+import type { Blobs } from '../blobs/blobs.ts'
+import { AppError } from '../contract/error.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { markAttachmentWritten, readAwaitedAttachments } from '../store/attachments.ts'
+import type { Db } from '../store/db.ts'
+import type { Lease } from '../store/leases.ts'
+import { retrying } from './lease-lost.ts'
+
+/**
+ * Writes the run's attachments that the workspace does not hold yet. Each is written once into a workspace: from then on it
+ * is the agent's to change. Throws `resource_unavailable` when one is not there any more: an agent that was told of a file
+ * must not go on without it.
+ */
+export async function writeAttachments(
+  { db, blobs, lease, sandbox }: { db: Db; blobs: Blobs; lease: Lease; sandbox: Sandbox },
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { attachment_id, file_name, blob_key, path } of await retrying(
+    () => readAwaitedAttachments(db, lease.run_id),
+    signal,
+  )) {
+    const data = await blobs.get(blob_key)
+    if (!data) {
+      throw new AppError(
+        'resource_unavailable',
+        `The attachment "${file_name}" is not in the service's storage.`,
+      )
+    }
+    await sandbox.writeFile(`/workspace/${path}`, await buffer(data))
+    await retrying(() => markAttachmentWritten(db, lease, attachment_id), signal)
+  }
+}

@@ -1,0 +1,48 @@
+/** Several runs of one conversation: each has its own log and what the conversation held when it was created, and no more. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { until } from './support/cluster.ts'
+import { onEachService } from './support/each-service.ts'
+import { shell } from './support/service.ts'
+import { ofType, printed } from './support/traces.ts'
+
+onEachService('a conversation', (service) => {
+  const follow = (run_id: string, message: string) =>
+    service().admin.json('POST', `/agent/runs/${run_id}/followups`, { message })
+  const working = (run_id: string) =>
+    until('the step', async () => ofType(await service().admin.events(run_id), 'tool.output').length > 0)
+
+  test('a follow-up is acted on though a newer run of the conversation has ended', async () => {
+    const { admin } = service()
+    const older = await admin.create({ prompt: shell('echo older') })
+    const { conversation_id } = await admin.ended(older)
+    const newer = await admin.create({ prompt: shell('echo newer'), conversation_id })
+    await admin.ended(newer)
+    await follow(older, shell('echo again'))
+    const run = await admin.ended(older)
+    assert.deepEqual([run.state, run.execution], ['SUCCEEDED', 2])
+    assert.equal(printed(await admin.events(older)), 'older\nagain\n')
+    assert.equal(printed(await admin.events(newer)), 'newer\n')
+  })
+
+  test('two live runs never touch each other', async () => {
+    const { admin } = service()
+    const steps = (name: string, wait: string) =>
+      `${shell(`echo ${name} one; ${wait}`)}\n${shell(`echo ${name} two`)}`
+    const older = await admin.create({ prompt: steps('older', 'until [ -e go ]; do sleep 0.1; done') })
+    await working(older)
+    const { conversation_id } = await admin.get(older)
+    const newer = await admin.create({ prompt: steps('newer', 'true'), conversation_id })
+    assert.equal((await admin.ended(newer)).state, 'SUCCEEDED')
+    assert.equal(printed(await admin.events(newer)), 'newer one\nnewer two\n')
+    // The older one still is in its first step, and goes on by itself.
+    assert.equal((await admin.get(older)).state, 'INPROGRESS')
+    assert.equal(ofType(await admin.events(older), 'tool.result').length, 0)
+    await admin.json('POST', `/agent/runs/${older}/followups`, {
+      message: shell('echo older three'),
+      on_busy: 'interrupt',
+    })
+    assert.equal((await admin.ended(older)).state, 'SUCCEEDED')
+    assert.equal(printed(await admin.events(older)), 'older one\nolder three\n')
+  })
+})

@@ -11,6 +11,7 @@ import type { Persist } from './database-wait.ts'
 import { createLoop } from './harness/loop.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
+import { TOOLS } from './harness/tools/toolset.ts'
 import { chooseBackend, openFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import { deriveKey } from './sealing/sealing.ts'
@@ -94,6 +95,7 @@ export async function work({ config, store, watch, log, embedded, persist }: Wor
     former_backends: await openFormerBackends(backend, { data_dir, installation_id }),
     harnesses: new Map([loop, runbook].map((harness) => [harness.name, harness])),
     default_harness: models.configured ? loop.name : runbook.name,
+    tools: TOOLS,
     log,
     settings: {
       pool: config.pool,

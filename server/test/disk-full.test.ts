@@ -130,13 +130,16 @@ describe('a worker whose disk is full', { skip: noCluster }, () => {
       harnesses: [
         {
           name: 'filling',
-          async run({ sandbox }) {
-            const { bavail, bsize } = statfsSync(data_dir)
-            writeFileSync(join(data_dir, 'ballast'), Buffer.alloc(bavail * bsize))
-            // Input that is known beforehand is a file, for which there is no room.
-            const { exit } = sandbox.exec({ command: 'cat', stdin: Buffer.alloc(MiB) })
-            return exit.then(() => ({ state: 'SUCCEEDED' }))
-          },
+          open: async ({ sandbox }) => ({
+            async turn() {
+              const { bavail, bsize } = statfsSync(data_dir)
+              writeFileSync(join(data_dir, 'ballast'), Buffer.alloc(bavail * bsize))
+              // Input that is known beforehand is a file, for which there is no room.
+              const { exit } = sandbox.exec({ command: 'cat', stdin: Buffer.alloc(MiB) })
+              return exit.then(() => ({ state: 'SUCCEEDED' }))
+            },
+            close: async () => {},
+          }),
         },
       ],
     })

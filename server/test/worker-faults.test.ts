@@ -165,13 +165,16 @@ describe('a worker', { skip }, () => {
   /** Leaves an artifact, and takes away what commands need before the worker looks for it. */
   const wrecking = (wreck: () => void): Harness => ({
     name: 'wrecking',
-    async run({ sandbox, emit }) {
-      await emit({ type: 'tool.call', data: { tool_call_id: 'make', name: 'make', input: {} } })
-      await sandbox.writeFile('artifacts/made', 'something')
-      await emit({ type: 'tool.result', data: { tool_call_id: 'make', is_error: false, exit_code: 0 } })
-      wreck()
-      return { state: 'SUCCEEDED' }
-    },
+    open: async ({ sandbox, emit }) => ({
+      async turn() {
+        await emit({ type: 'tool.call', data: { tool_call_id: 'make', name: 'make', input: {} } })
+        await sandbox.writeFile('artifacts/made', 'something')
+        await emit({ type: 'tool.result', data: { tool_call_id: 'make', is_error: false, exit_code: 0 } })
+        wreck()
+        return { state: 'SUCCEEDED' }
+      },
+      close: async () => {},
+    }),
   })
 
   test('tries again when the sandbox fails under it while it collects artifacts', async () => {

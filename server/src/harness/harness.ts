@@ -24,11 +24,15 @@ export interface TurnRun {
 /**
  * Follow-ups on their way to the agent. `take` delivers everything that waits: each message is marked delivered and
  * appended to the log as `message.user` in one transaction, then returned once, in order. Call it only where the agent
- * can take a user message: never between a tool call and its result.
+ * can take a user message: never between a tool call and its result. While an interrupt waits it delivers nothing: the
+ * turn's signal fires instead.
  */
 export interface Inbox {
-  take(): Promise<Array<Extract<RunEvent, { type: 'message.user' }>>>
+  take(): Promise<UserMessage[]>
+  /** Resolves when something may wait: a hint for an agent that is not at a step boundary soon. `take` begins the next wait. */
+  waiting(): Promise<void>
 }
+export type UserMessage = Extract<RunEvent, { type: 'message.user' }>
 
 export interface Emitter {
   /**
@@ -41,29 +45,111 @@ export interface Emitter {
   delta(message_id: string, text: string): void
 }
 
-export interface Turn extends Emitter {
+/** Something the agent can do. Its input comes from a model and is checked before each run. */
+export interface Tool {
+  readonly name: string
+  readonly description: string
+  /** A JSON Schema. */
+  readonly input_schema: Record<string, unknown>
+  /** A short line for people; absent when the input is not valid. */
+  title(input: unknown): string | undefined
+  /** Everything the model can do wrong is an error outcome it can learn from; throws only on faults. */
+  run(input: unknown, context: ToolContext): Promise<ToolOutcome>
+}
+
+export interface ToolContext {
+  turn: Turn
+  tool_call_id: string
+}
+
+/** How a call ended. `output` is what the model is told, within the limits of `clip`. */
+export interface ToolOutcome {
+  output: string
+  is_error: boolean
+  exit_code?: number | null
+  truncated_bytes?: number
+}
+
+/** What a harness keeps of a run across its sessions, wherever they are opened: an agent's session id, what it acknowledged. */
+export interface HarnessState {
+  /** What was written last, by whichever attempt; `null` at first. */
+  read(): Record<string, unknown> | null
+  /** Replaces it, fenced: rejects with the lease's loss. Keep it small. */
+  write(state: Record<string, unknown>): Promise<void>
+}
+
+/** What a session is opened with: the time for which one worker holds the run. */
+export interface Execution extends Emitter {
   run: TurnRun
   /**
    * What the conversation held when the run was created: events of other runs, oldest first, closed. It is to be known, never
    * to be acted on.
    */
   context: readonly NewEvent[]
+  sandbox: Sandbox
+  /** By name. */
+  tools: ReadonlyMap<string, Tool>
+  /** Secrets and variables in clear, by name: for what the harness starts, never for the log. */
+  values: Readonly<Record<string, string>>
+  /** Text of the skill that the run was started with: the base of its prompt. */
+  skill?: string
+  state: HarnessState
+  /** Aborted when the worker gives the run up: nothing of the session may go on. */
+  signal: AbortSignal
+}
+
+export interface TurnRequest {
   /**
    * The run's own durable events so far, oldest first, earlier executions and attempts included; of what a command printed, the
    * end. It alone decides what is left to do: the run's prompt is its first `message.user`.
    */
   history: readonly RunEvent[]
   inbox: Inbox
-  sandbox: Sandbox
   /**
-   * Aborted when the turn must stop: cancelled, interrupted, lease lost or worker stopping. The harness kills what it
-   * runs, closes open tool calls with an error result where it still can, and returns; its outcome is then ignored.
+   * Aborted when the turn must stop: cancelled, interrupted, budget spent, lease lost or worker stopping. The harness kills
+   * what it runs for the turn, closes open tool calls with an error result where it still can, and returns; its outcome is
+   * then ignored.
    */
   signal: AbortSignal
 }
 
-/** Turns prompts into actions. Keeps no state outside the event log and the workspace, so any worker can go on. */
+/** The execution and the request of one turn, together. */
+export type Turn = Omit<Execution, 'signal'> & TurnRequest
+
+export const turnOf = (execution: Execution, { history, inbox, signal }: TurnRequest): Turn => {
+  const { run, context, sandbox, tools, values, skill, state } = execution
+  return {
+    run,
+    context,
+    sandbox,
+    tools,
+    values,
+    ...(skill === undefined ? {} : { skill }),
+    state,
+    emit: (...events) => execution.emit(...events),
+    delta: (message_id, text) => execution.delta(message_id, text),
+    history,
+    inbox,
+    signal,
+  }
+}
+
+/** The agent of one run at one worker. Its processes and tool servers may stay up from turn to turn. */
+export interface Session {
+  /** One at a time. The history alone says what is left to do. */
+  turn(request: TurnRequest): Promise<Outcome>
+  /**
+   * Hands the agent a message in the middle of its turn, which then lasts until that is dealt with as well. Where it is
+   * there, the worker delivers what comes during a turn at once, and by it alone; else the harness takes messages from the
+   * inbox between two steps.
+   */
+  steer?(message: UserMessage): Promise<void>
+  /** Ends what the session started. Called once, after the last turn, whatever came of it. */
+  close(): Promise<void>
+}
+
+/** Turns prompts into actions. Keeps nothing outside the log, the workspace and its `state`, so any worker can go on. */
 export interface Harness {
   readonly name: string
-  run(turn: Turn): Promise<Outcome>
+  open(execution: Execution): Promise<Session>
 }

@@ -3,13 +3,13 @@ import type { EventData, NewEvent } from '../contract/event.ts'
 import { closeInterrupted, WORKER_LOST } from '../log/interruption.ts'
 import { readProgress, takeBack } from '../log/progress.ts'
 import { storableText } from './event-text.ts'
-import type { Harness, Outcome, Turn } from './harness.ts'
+import { type Harness, type Outcome, type Turn, turnOf } from './harness.ts'
 import { writeInstructions } from './instructions.ts'
 import { buildMessages } from './messages.ts'
 import { judgeModelError, modelOutcome } from './model-errors.ts'
 import { askModel, REASONING_LEVELS, type StepRequest } from './model-step.ts'
 import { available, type Models } from './models.ts'
-import { TOOL_SCHEMAS, TOOLS } from './tools/toolset.ts'
+import { describeTools } from './tools/toolset.ts'
 
 export interface LoopOptions {
   /** Steps of the model between two messages of the user, at most. */
@@ -31,7 +31,13 @@ const STOPPED: Outcome = { state: 'ERROR', status_message: { message: 'The turn 
  * stored, or after the lease is lost.
  */
 export function createLoop(models: Models, options: LoopOptions = {}): Harness {
-  return { name: 'oz', run: (turn) => new LoopTurn(turn, models, options).run() }
+  return {
+    name: 'oz',
+    open: async (execution) => ({
+      turn: (request) => new LoopTurn(turnOf(execution, request), models, options).run(),
+      close: async () => {},
+    }),
+  }
 }
 
 class LoopTurn {
@@ -79,7 +85,7 @@ class LoopTurn {
     return {
       resolved,
       instructions: writeInstructions(this.#turn.run),
-      tools: TOOL_SCHEMAS,
+      tools: describeTools(this.#turn.tools),
       max_retries: this.#options.max_retries,
       ...(reasoning && { reasoning }),
     }
@@ -147,7 +153,7 @@ class LoopTurn {
       const given = call.tool_call_id
       for (let n = 2; taken.has(call.tool_call_id); n += 1) call.tool_call_id = `${given}-${n}`
       taken.add(call.tool_call_id)
-      const title = TOOLS.get(call.name)?.title(call.input)
+      const title = this.#turn.tools.get(call.name)?.title(call.input)
       if (title !== undefined) call.title = storableText(title)
     }
     return calls
@@ -161,10 +167,13 @@ class LoopTurn {
         continue
       }
       const started = performance.now()
-      const tool = TOOLS.get(name)
+      const tool = this.#turn.tools.get(name)
       const { output, ...figures } = tool
         ? await tool.run(input, { turn: this.#turn, tool_call_id })
-        : { is_error: true, output: `There is no tool "${name}". There are ${[...TOOLS.keys()].join(', ')}.` }
+        : {
+            is_error: true,
+            output: `There is no tool "${name}". There are ${[...this.#turn.tools.keys()].join(', ')}.`,
+          }
       const duration_ms = Math.round(performance.now() - started)
       const data = { tool_call_id, duration_ms, ...figures, output: storableText(output) }
       await this.#record({ type: 'tool.result', data })

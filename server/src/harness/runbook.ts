@@ -3,7 +3,7 @@ import type { EventData, NewEvent } from '../contract/event.ts'
 import { closeInterrupted, isInterrupted, TURN_STOPPED, WORKER_LOST } from '../log/interruption.ts'
 import { callId, newMessage, noteId, type OpenMessage, openMessages, textId } from '../log/open-messages.ts'
 import { type CommandEnd, runCommand } from './command.ts'
-import type { Harness, Outcome, Turn } from './harness.ts'
+import { type Harness, type Outcome, type Turn, turnOf } from './harness.ts'
 import { MODEL_VARIABLES } from './model-variables.ts'
 import { parseRunbook, type Runbook, type Step } from './runbook-steps.ts'
 
@@ -19,29 +19,34 @@ const STOPPED: Progress = { type: 'stopped' }
  */
 export const runbook: Harness = {
   name: 'runbook',
-  async run(turn) {
-    const queue = openMessages(turn.history)
-    const takeFollowups = async () => {
-      for (const event of await turn.inbox.take()) queue.push(newMessage(event.data))
-    }
-    let failure: Outcome | undefined
-    let ran = false
-    for (let next = 0; !turn.signal.aborted; next += 1) {
-      if (next === queue.length) await takeFollowups()
-      const message = queue[next]
-      if (message === undefined) break
-      // Reading a message may take some tenths of a second: what else happens here gets its turn between two.
-      await nextTurn()
-      const book = parseRunbook(message.text)
-      const progress = await runMessage(turn, message, book, takeFollowups)
-      if (progress.type === 'stopped') break
-      if (progress.type === 'failed') failure ??= progress.outcome
-      ran ||= hasSteps(book)
-    }
-    if (turn.signal.aborted) return { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
-    if (failure) return failure
-    return ran ? { state: 'SUCCEEDED' } : nothingToRun(queue)
-  },
+  open: async (execution) => ({
+    turn: (request) => runTurn(turnOf(execution, request)),
+    close: async () => {},
+  }),
+}
+
+async function runTurn(turn: Turn): Promise<Outcome> {
+  const queue = openMessages(turn.history)
+  const takeFollowups = async () => {
+    for (const event of await turn.inbox.take()) queue.push(newMessage(event.data))
+  }
+  let failure: Outcome | undefined
+  let ran = false
+  for (let next = 0; !turn.signal.aborted; next += 1) {
+    if (next === queue.length) await takeFollowups()
+    const message = queue[next]
+    if (message === undefined) break
+    // Reading a message may take some tenths of a second: what else happens here gets its turn between two.
+    await nextTurn()
+    const book = parseRunbook(message.text)
+    const progress = await runMessage(turn, message, book, takeFollowups)
+    if (progress.type === 'stopped') break
+    if (progress.type === 'failed') failure ??= progress.outcome
+    ran ||= hasSteps(book)
+  }
+  if (turn.signal.aborted) return { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
+  if (failure) return failure
+  return ran ? { state: 'SUCCEEDED' } : nothingToRun(queue)
 }
 
 async function runMessage(

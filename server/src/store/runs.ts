@@ -59,6 +59,7 @@ export interface RunRow {
   last_sequence: number
   undelivered: number
   interrupt_sequence: number | null
+  harness_state: Record<string, unknown> | null
   title: string
   prompt: string
   name: string | null

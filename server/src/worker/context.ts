@@ -1,7 +1,7 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
-import type { Harness, Outcome } from '../harness/harness.ts'
+import type { Harness, Outcome, Tool } from '../harness/harness.ts'
 import type { EgressPolicy, Sandbox, SandboxBackend, SandboxLimits, SandboxRef } from '../sandbox/sandbox.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
@@ -39,6 +39,8 @@ export interface WorkerContext {
   harnesses: ReadonlyMap<string, Harness>
   /** The harness of runs that name none. */
   default_harness: string
+  /** What agents can do, by name. */
+  tools: ReadonlyMap<string, Tool>
   warden: Warden
   disk: DiskGuard
   log: Logger

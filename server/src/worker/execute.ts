@@ -1,18 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { AppError } from '../contract/error.ts'
 import type { NewEvent } from '../contract/event.ts'
-import type { Harness, Outcome, TurnRun } from '../harness/harness.ts'
+import type { Harness, Outcome, Session, TurnRequest, TurnRun } from '../harness/harness.ts'
 import { closeContext } from '../log/context.ts'
 import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
-import { toAppError } from '../store/db.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
 import { type Budget, createBudget } from './budget.ts'
 import { collectArtifacts } from './collect-artifacts.ts'
 import type { WorkerContext } from './context.ts'
+import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
 import { createEventWriter, type EventWriter } from './event-writer.ts'
 import { FencedStore } from './fenced-store.ts'
-import { createInbox } from './inbox.ts'
+import { createInbox, type RunInbox } from './inbox.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
 import { prepareSandbox } from './prepare.ts'
@@ -20,15 +19,8 @@ import { judgeDeaths } from './sandbox-deaths.ts'
 import { Stopping, type StopReason } from './stopping.ts'
 import { findUnsupported } from './unsupported.ts'
 
-const INTERRUPTED: Outcome = {
-  state: 'BLOCKED',
-  status_message: { message: 'Interrupted. Send a follow-up to go on, or cancel the run.' },
-}
-
 /** A signal that was sent to all processes of the service may be heard here a moment after a command died of it. */
 const SIGNAL_MS = 100
-
-type RunInbox = ReturnType<typeof createInbox>
 
 /** One claimed run from its sandbox to its release. Everything it writes carries the lease; `done` never rejects. */
 export class Execution {
@@ -42,6 +34,9 @@ export class Execution {
   readonly #stopping = new Stopping()
   readonly #writer: EventWriter
   #draining = false
+  /** Something was done in the sandbox since its artifacts were collected. */
+  #worked: boolean
+  #inbox: RunInbox | null = null
   #finished = false
   #sandbox: Sandbox | null = null
   #disk_watch: { close(): void } | null = null
@@ -58,6 +53,8 @@ export class Execution {
     this.#onDiskFull = onDiskFull
     this.run_id = lease.run_id
     this.attempt = lease.attempt
+    // An attempt before may have been lost between its last step and what follows it.
+    this.#worked = lease.attempt > 1
     const writing = this.#stopping.from('shutdown')
     this.#store = new FencedStore(context.store.db, lease, { writing, owning: this.#stopping.from('lost') })
     this.#writer = createEventWriter({
@@ -83,6 +80,11 @@ export class Execution {
     if (sequence <= this.#acknowledged) return
     this.#interrupt = sequence
     this.#stopping.stop('interrupt')
+  }
+
+  /** A follow-up waits to be delivered. */
+  signalWaiting(): void {
+    this.#inbox?.signalWaiting()
   }
 
   /** Hands it back at its next step boundary: no command is cut off, and another worker goes on with the next step. */
@@ -135,12 +137,48 @@ export class Execution {
     await this.#store.start({ harness: name })
     this.#touch()
     budget.start(() => this.#stopping.stop('budget'))
+    const session = await this.#openSession(run, prepared, harness, budget)
     try {
-      await this.#takeTurns(run, prepared, harness, inbox, budget)
+      await this.#takeTurns(prepared.sandbox, session, inbox, budget)
       if (this.#overfull && !this.#finished && !this.#stopping.is('cancelled')) await this.#endOverfull(inbox)
     } finally {
       budget.close()
+      await session
+        .close()
+        .catch((error) =>
+          this.#context.log.warn({ err: error, ...this.#store.lease }, 'Closing a session failed.'),
+        )
     }
+  }
+
+  async #openSession(
+    run: RunRow,
+    { sandbox, cwd, values }: { sandbox: Sandbox; cwd: string; values: Record<string, string> },
+    harness: Harness,
+    budget: Budget,
+  ): Promise<Session> {
+    let kept = run.harness_state
+    return harness.open({
+      run: turnRunOf(run, this.attempt, cwd),
+      context: closeContext(await this.#store.readContext(run)),
+      sandbox,
+      tools: this.#context.tools,
+      values,
+      state: {
+        read: () => kept,
+        write: async (state) => {
+          await this.#store.writeHarnessState(state)
+          kept = state
+        },
+      },
+      emit: (...events) => {
+        budget.count(events)
+        this.#worked ||= events.some((event) => event.type === 'tool.call')
+        return this.#emit(...events)
+      },
+      delta: (message_id, text) => this.#writer.delta(message_id, text),
+      signal: this.#stopping.from('overfull'),
+    })
   }
 
   /** Obeys an interrupt of an attempt that was lost or handed back before it could. True when nothing is left to do. */
@@ -164,44 +202,60 @@ export class Execution {
   }
 
   /** Turn after turn until the run has ended: a follow-up that arrives as one ends makes another. */
-  async #takeTurns(
-    run: RunRow,
-    place: { sandbox: Sandbox; cwd: string },
-    harness: Harness,
-    inbox: RunInbox,
-    budget: Budget,
-  ): Promise<void> {
-    // An attempt before may have been lost between its last step and what follows it.
-    let worked = this.attempt > 1
-    const context = closeContext(await this.#store.readContext(run))
+  async #takeTurns(sandbox: Sandbox, session: Session, inbox: RunInbox, budget: Budget): Promise<void> {
+    this.#inbox = inbox
     while (!this.#stopping.is('overfull')) {
       const history = await this.#store.readHistory()
       if (history.some(hasAttachments)) await inbox.writeAttachments()
-      const outcome = await harness.run({
-        run: turnRunOf(run, this.attempt, place.cwd),
-        context,
-        history,
-        inbox,
-        sandbox: place.sandbox,
-        emit: (...events) => {
-          budget.count(events)
-          worked ||= events.some((event) => event.type === 'tool.call')
-          return this.#emit(...events)
-        },
-        delta: (message_id, text) => this.#writer.delta(message_id, text),
-        signal: this.#stopping.turn,
-      })
+      const outcome = await this.#takeTurn(session, { history, inbox, signal: this.#stopping.turn })
       await this.#writer.drain()
       if (this.#stopping.is('overfull')) return
+      if (outcome === null && !this.#stopping.turn.aborted) continue
       const interrupted = this.#interrupt !== null
       if (interrupted) await this.#acknowledge()
-      const ending = budget.spent() ?? (interrupted ? INTERRUPTED : outcome)
-      const failure = worked ? await this.#collect(place.sandbox, ending) : null
-      worked = false
+      const ending = budget.spent() ?? (interrupted || outcome === null ? INTERRUPTED : outcome)
+      const failure = this.#worked ? await this.#collect(sandbox, ending) : null
+      this.#worked = false
       if (await this.#finish(failure ?? ending)) return
       await this.#deliver(inbox)
       const spent = budget.spent()
       if (spent) return this.#giveUp(spent, inbox)
+    }
+  }
+
+  /**
+   * To a session that can be steered, what comes during the turn is handed at once. `null`: something was delivered that the
+   * turn did not get any more, so there is to be another one.
+   */
+  async #takeTurn(session: Session, request: TurnRequest): Promise<Outcome | null> {
+    if (!session.steer) return session.turn(request)
+    const { inbox, signal } = request
+    const over = Promise.withResolvers<void>()
+    let ended = false
+    let late = false
+    const steering = (async () => {
+      while (!ended && !signal.aborted) {
+        await Promise.race([inbox.waiting(), over.promise])
+        if (ended || signal.aborted) return
+        for (const message of await inbox.take()) {
+          if (ended) late = true
+          else await session.steer?.(message)
+        }
+      }
+    })()
+    // It fails with the lease, which the turn meets as well, or with the agent, which then has no turn either.
+    steering.catch((error) =>
+      this.#context.log.warn({ err: error, ...this.#store.lease }, 'Steering failed.'),
+    )
+    try {
+      const outcome = await session.turn(request)
+      ended = true
+      over.resolve()
+      await steering
+      return late ? null : outcome
+    } finally {
+      ended = true
+      over.resolve()
     }
   }
 
@@ -274,8 +328,7 @@ export class Execution {
   async #fail(error: unknown): Promise<void> {
     const { log } = this.#context
     log.error({ err: error, ...this.#store.lease }, 'The execution failed.')
-    const { code: error_code, detail: message, retryable } = faultOf(error)
-    const status_message = { message, error_code, retryable }
+    const status_message = describeFault(error)
     try {
       // Killing what ran may have been what failed.
       if (this.#overfull) return await this.#endOverfull(this.#openInbox(0))
@@ -357,26 +410,6 @@ export class Execution {
   }
 }
 
-const NO_ARTIFACTS = {
-  message: 'The sandbox failed while the artifacts were collected: they are missing, in whole or in part.',
-  error_code: 'resource_unavailable',
-  retryable: true,
-} as const
-
-function faultOf(error: unknown): AppError {
-  if (error instanceof SandboxFault) {
-    return new AppError('resource_unavailable', 'The sandbox failed. The log of the service has the cause.', {
-      cause: error,
-    })
-  }
-  const fault = toAppError(error)
-  return fault.code === 'internal_error'
-    ? new AppError('internal_error', 'A fault of the service ended the run; its log has the cause.', {
-        cause: error,
-      })
-    : fault
-}
-
 const turnRunOf = (run: RunRow, attempt: number, cwd: string): TurnRun => ({
   run_id: run.run_id,
   attempt,
@@ -387,12 +420,3 @@ const turnRunOf = (run: RunRow, attempt: number, cwd: string): TurnRun => ({
 
 const hasAttachments = (event: NewEvent): boolean =>
   event.type === 'message.user' && Boolean(event.data.attachments?.length)
-
-const notInstalled = (name: string, context: WorkerContext): Outcome => ({
-  state: 'FAILED',
-  status_message: {
-    message: `This installation has no harness "${name}"; it has ${[...context.harnesses.keys()].join(' and ')}.`,
-    error_code: 'feature_not_available',
-    retryable: false,
-  },
-})

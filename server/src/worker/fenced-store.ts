@@ -3,6 +3,7 @@ import { type ArtifactRow, insertArtifact, readArtifactHashes } from '../store/a
 import { readKeptBytes } from '../store/attachments.ts'
 import type { Db } from '../store/db.ts'
 import { readHistory, readOwnHistory } from '../store/events.ts'
+import { writeHarnessState } from '../store/harness-state.ts'
 import { acknowledgeInterrupt, type Lease, releaseRun } from '../store/leases.ts'
 import { type RunRow, readRuns } from '../store/runs.ts'
 import { type Ending, finishRun, requeueRun, startRun } from '../store/transitions.ts'
@@ -55,6 +56,10 @@ export class FencedStore {
 
   async acknowledgeInterrupt(sequence: number): Promise<void> {
     await this.#owned(() => acknowledgeInterrupt(this.db, this.lease, sequence))
+  }
+
+  async writeHarnessState(state: Record<string, unknown>): Promise<void> {
+    await this.#owned(() => writeHarnessState(this.db, this.lease, state))
   }
 
   release(): Promise<{ released: boolean; claimable_in: string | null }> {

@@ -11,6 +11,12 @@ import { writeAttachments } from './write-attachments.ts'
 
 type UserMessage = Extract<RunEvent, { type: 'message.user' }>
 
+export interface RunInbox extends Inbox {
+  /** Says that something waits. */
+  signalWaiting(): void
+  writeAttachments(): Promise<void>
+}
+
 /** Delivers follow-ups from the store to a harness, and their files to its workspace. */
 export function createInbox(options: {
   db: Db
@@ -25,8 +31,10 @@ export function createInbox(options: {
   onBoundary?: () => void
   sandbox: () => Sandbox | null
   blobs: Blobs
-}): Inbox & { writeAttachments(): Promise<void> } {
+}): RunInbox {
   const { db, lease, signal } = options
+  let something = Promise.withResolvers<void>()
+
   const write = async (): Promise<void> => {
     const sandbox = options.sandbox()
     if (sandbox) await writeAttachments({ db, blobs: options.blobs, lease, sandbox }, signal)
@@ -47,9 +55,12 @@ export function createInbox(options: {
 
   return {
     writeAttachments: write,
+    waiting: () => something.promise,
+    signalWaiting: () => something.resolve(),
     async take() {
       options.onBoundary?.()
       if (signal.aborted) throw new LeaseLost()
+      something = Promise.withResolvers()
       let tries = 0
       const messages = await retrying(async () => {
         tries += 1

@@ -117,4 +117,5 @@ function passOn(command: Command | undefined, execution: Execution): void {
   // Cancelled, or cancelled and queued again by a follow-up: this attempt is over either way.
   else if (command.state === 'CANCELLED' || command.state === 'QUEUED') execution.stop('cancelled')
   else if (command.interrupt_sequence !== null) execution.interrupt(command.interrupt_sequence)
+  else if (command.undelivered > 0) execution.signalWaiting()
 }

@@ -36,7 +36,10 @@ export interface PrepareHooks {
   onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
 
-export type Prepared = { sandbox: Sandbox; cwd: string } | { failure: Outcome }
+/** `values`: what the environment gives in clear. */
+export type Prepared =
+  | { sandbox: Sandbox; cwd: string; values: Record<string, string> }
+  | { failure: Outcome }
 
 /**
  * A sandbox with the run's workspace: the one of the attempt before when it is still here and was prepared to its end,
@@ -90,7 +93,7 @@ export async function prepareSandbox(
   let sandbox: Sandbox
   try {
     const kept = await reattach(context, lease, run, spec, hooks, steps)
-    if (kept) return { sandbox: kept, cwd }
+    if (kept) return { sandbox: kept, cwd, values: variables }
     sandbox = await steps.run('sandbox', context.backend.name, async () =>
       hooks.onSandbox(await context.backend.create(spec), spec.limits),
     )
@@ -109,7 +112,7 @@ export async function prepareSandbox(
   }
   if (failure) return refuse('environment_setup_failed', failure)
   await record(context, lease, sandbox, true, hooks.signal)
-  return { sandbox, cwd }
+  return { sandbox, cwd, values: variables }
 }
 
 /** Repositories, then commands, each in order. Returns what the first failing one has to say. */

@@ -1,6 +1,15 @@
 import type { AmbientAgentConfig } from '../../src/contract/agent-config.ts'
 import type { EventData, EventType, NewEvent, RunEvent, StoredEvent } from '../../src/contract/event.ts'
-import type { Harness, Inbox, Outcome, Turn, TurnRun } from '../../src/harness/harness.ts'
+import type {
+  Execution,
+  Harness,
+  HarnessState,
+  Inbox,
+  Outcome,
+  Turn,
+  TurnRun,
+} from '../../src/harness/harness.ts'
+import { TOOLS } from '../../src/harness/tools/toolset.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 
 export interface TestTurnOptions {
@@ -20,11 +29,14 @@ export class LeaseLost extends Error {
 }
 
 /** A turn over a log in memory: what a worker gives a harness, without a worker. */
-export class TestTurn implements Turn {
+export class TestTurn implements Turn, Execution {
   readonly run: TurnRun
   readonly context: readonly NewEvent[]
   readonly history: readonly RunEvent[]
   readonly sandbox: Sandbox
+  readonly tools = TOOLS
+  readonly values = {}
+  readonly state: HarnessState
   readonly deltas: Array<{ message_id: string; text: string }> = []
   /** The whole log: the history and everything emitted since. */
   readonly log: RunEvent[]
@@ -36,6 +48,7 @@ export class TestTurn implements Turn {
   refuses: (event: NewEvent) => boolean = () => false
   readonly #controller = new AbortController()
   readonly #followups: Array<{ followup_id: string; text: string }> = []
+  #waiting = Promise.withResolvers<void>()
   #lost = false
   #returned = false
 
@@ -43,6 +56,13 @@ export class TestTurn implements Turn {
     this.context = context
     this.run = { run_id: 'run-1', attempt: 1, config, cwd: sandbox.workspace }
     this.sandbox = sandbox
+    let kept: Record<string, unknown> | null = null
+    this.state = {
+      read: () => kept,
+      write: async (state) => {
+        kept = state
+      },
+    }
     this.log = [...history]
     if (prompt !== undefined) {
       const message_id = `m${this.log.filter((event) => event.type === 'message.user').length + 1}`
@@ -67,12 +87,15 @@ export class TestTurn implements Turn {
   /** Puts a follow-up on its way; `take` delivers it. */
   followUp(text: string): void {
     this.#followups.push({ followup_id: `f${this.#followups.length + this.log.length}`, text })
+    this.#waiting.resolve()
   }
 
   readonly inbox: Inbox = {
+    waiting: () => this.#waiting.promise,
     take: async () => {
       await nextTick()
       if (this.#lost) throw new LeaseLost()
+      this.#waiting = Promise.withResolvers()
       return this.#followups.splice(0).map(({ followup_id, text }) => {
         this.#store({ type: 'followup.delivered', data: { followup_id } })
         const data = { message_id: `message-of-${followup_id}`, text, followup_id }
@@ -99,9 +122,11 @@ export class TestTurn implements Turn {
 
   /** Runs the harness and notes that it returned, so that anything later shows up in `late`. */
   async runHarness(harness: Harness): Promise<Outcome> {
+    const session = await harness.open(this)
     try {
-      return await harness.run(this)
+      return await session.turn(this)
     } finally {
+      await session.close()
       this.#returned = true
     }
   }

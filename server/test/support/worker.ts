@@ -4,6 +4,7 @@ import { openDiskBlobs } from '../../src/blobs/disk.ts'
 import { readDiskSpace } from '../../src/blobs/disk-space.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Harness } from '../../src/harness/harness.ts'
+import { TOOLS } from '../../src/harness/tools/toolset.ts'
 import { openBubblewrap } from '../../src/sandbox/bubblewrap.ts'
 import type { SandboxBackend } from '../../src/sandbox/sandbox.ts'
 import type { Store } from '../../src/store/db.ts'
@@ -60,6 +61,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
       former_backends: [],
       harnesses: new Map(harnesses.map((harness) => [harness.name, harness])),
       default_harness: first.name,
+      tools: TOOLS,
       disk: createDiskGuard({
         readSpace: async () => ({ data: await readDiskSpace(data_dir), sandboxes: null }),
         min_free_percent,

@@ -1,5 +1,5 @@
-import type { Turn } from '../harness.ts'
-import { failure, resolvePath, type ToolOutcome } from './tool.ts'
+import type { ToolOutcome, Turn } from '../harness.ts'
+import { failure, resolvePath } from './tool.ts'
 
 const MAX_BYTES = 5 * 1024 * 1024
 

@@ -1,31 +1,7 @@
 import { posix } from 'node:path'
 import { z } from 'zod'
 import { SandboxFileError } from '../../sandbox/sandbox.ts'
-import type { Turn } from '../harness.ts'
-
-export interface ToolContext {
-  turn: Turn
-  tool_call_id: string
-}
-
-/** How a call ended. `output` is what the model is told, within the limits of `clip`. */
-export interface ToolOutcome {
-  output: string
-  is_error: boolean
-  exit_code?: number | null
-  truncated_bytes?: number
-}
-
-/** Something the model can do. Its input comes from the model and is checked before each run. */
-export interface Tool {
-  readonly name: string
-  readonly description: string
-  readonly input_schema: z.core.JSONSchema.JSONSchema
-  /** A short line for people; absent when the input is not valid. */
-  title(input: unknown): string | undefined
-  /** Everything the model can do wrong is an error outcome it can learn from; throws only on faults. */
-  run(input: unknown, context: ToolContext): Promise<ToolOutcome>
-}
+import type { Tool, ToolContext, ToolOutcome, Turn } from '../harness.ts'
 
 interface ToolDefinition<Input> {
   name: string

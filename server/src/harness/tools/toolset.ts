@@ -1,19 +1,20 @@
 import { jsonSchema, type ToolSet } from 'ai'
+import type { Tool } from '../harness.ts'
 import { bash } from './bash.ts'
 import { edit } from './edit.ts'
 import { read } from './read.ts'
-import type { Tool } from './tool.ts'
 import { write } from './write.ts'
 
-/** What the built-in loop's model can do. */
+/** What every agent of ours can do. An execution's set is handed to it: this one, and what its run brings along. */
 export const TOOLS: ReadonlyMap<string, Tool> = new Map(
   [bash, read, write, edit].map((tool) => [tool.name, tool]),
 )
 
-/** The tools as a request describes them: without execution, and with validation left to `Tool.run`. */
-export const TOOL_SCHEMAS: ToolSet = Object.fromEntries(
-  [...TOOLS.values()].map(({ name, description, input_schema }) => [
-    name,
-    { description, inputSchema: jsonSchema(input_schema) },
-  ]),
-)
+/** Tools as a request describes them: without execution, and with validation left to `Tool.run`. */
+export const describeTools = (tools: ReadonlyMap<string, Tool>): ToolSet =>
+  Object.fromEntries(
+    [...tools.values()].map(({ name, description, input_schema }) => [
+      name,
+      { description, inputSchema: jsonSchema(input_schema) },
+    ]),
+  )

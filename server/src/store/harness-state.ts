@@ -1,0 +1,17 @@
+import { sql } from 'kysely'
+import { WORKING_STATES } from '../contract/state.ts'
+import type { Db } from './db.ts'
+import { held, type Lease } from './leases.ts'
+import { among } from './sql-fragments.ts'
+
+/** Replaces what the harness of the run keeps between its sessions; fenced, false when the lease is lost. */
+export async function writeHarnessState(
+  db: Db,
+  lease: Lease,
+  state: Record<string, unknown>,
+): Promise<boolean> {
+  const written = await sql`
+    update runs set harness_state = ${JSON.stringify(state)}::jsonb
+    where ${held(lease)} and state in (${among(WORKING_STATES)}) returning 1`.execute(db)
+  return written.rows.length > 0
+}

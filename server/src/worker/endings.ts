@@ -1,0 +1,47 @@
+/** How a run ends where its agent has no say. */
+import { AppError } from '../contract/error.ts'
+import type { EventData } from '../contract/event.ts'
+import type { Outcome } from '../harness/harness.ts'
+import { SandboxFault } from '../sandbox/sandbox.ts'
+import { toAppError } from '../store/db.ts'
+import type { WorkerContext } from './context.ts'
+
+export const INTERRUPTED: Outcome = {
+  state: 'BLOCKED',
+  status_message: { message: 'Interrupted. Send a follow-up to go on, or cancel the run.' },
+}
+
+export const NO_ARTIFACTS = {
+  message: 'The sandbox failed while the artifacts were collected: they are missing, in whole or in part.',
+  error_code: 'resource_unavailable',
+  retryable: true,
+} as const
+
+export const notInstalled = (name: string, context: WorkerContext): Outcome => ({
+  state: 'FAILED',
+  status_message: {
+    message: `This installation has no harness "${name}"; it has ${[...context.harnesses.keys()].join(' and ')}.`,
+    error_code: 'feature_not_available',
+    retryable: false,
+  },
+})
+
+/** What a run's caller may read of a fault of ours. */
+export function describeFault(error: unknown): EventData<'error'> {
+  const { code, detail, retryable } = faultOf(error)
+  return { message: detail, error_code: code, retryable }
+}
+
+function faultOf(error: unknown): AppError {
+  if (error instanceof SandboxFault) {
+    return new AppError('resource_unavailable', 'The sandbox failed. The log of the service has the cause.', {
+      cause: error,
+    })
+  }
+  const fault = toAppError(error)
+  return fault.code === 'internal_error'
+    ? new AppError('internal_error', 'A fault of the service ended the run; its log has the cause.', {
+        cause: error,
+      })
+    : fault
+}

@@ -21,8 +21,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
+import { Role } from './contract/actor.ts'
 import { AppError, ErrorCode } from './contract/error.ts'
-import type { KeyListing, Role } from './store/api-keys.ts'
+import type { KeyListing } from './store/api-keys.ts'
 
 /** What can be done with keys, here or in the process that has the database. */
 export interface Keys {
@@ -33,7 +34,7 @@ export interface Keys {
 }
 
 const Order = z.discriminatedUnion('do', [
-  z.object({ do: z.literal('create'), name: z.string(), role: z.enum(['admin', 'member', 'viewer']) }),
+  z.object({ do: z.literal('create'), name: z.string(), role: Role }),
   z.object({ do: z.literal('list') }),
   z.object({ do: z.literal('revoke'), key_id: z.string() }),
 ])

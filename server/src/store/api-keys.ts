@@ -2,18 +2,9 @@ import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
+import type { Actor, Role } from '../contract/actor.ts'
 import type { Db } from './db.ts'
 import { randomText, toBase62 } from './random-text.ts'
-
-/** `viewer` never writes; `admin` also manages keys. */
-export type Role = 'admin' | 'member' | 'viewer'
-
-/** Who acts, and what it may do. */
-export interface Actor {
-  principal_id: string
-  key_id: string
-  role: Role
-}
 
 const PREFIX = 'ry_'
 const checksum = (body: string): string => toBase62(crc32(body), 6)

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
@@ -47,14 +48,10 @@ export async function readArtifactHashes(db: Db, run_id: string): Promise<Map<st
   return new Map(found.rows.map((row) => [row.filepath, row.sha256]))
 }
 
-export async function findArtifact(
-  db: Db,
-  artifact_uid: string,
-  viewer_id: string,
-): Promise<ArtifactRow | null> {
+export async function findArtifact(db: Db, artifact_uid: string, actor: Actor): Promise<ArtifactRow | null> {
   const found = await sql<ArtifactRow>`
     select a.* from artifacts a join runs r using (run_id)
-    where a.artifact_uid = ${artifact_uid} and ${visibleTo(viewer_id)}`.execute(db)
+    where a.artifact_uid = ${artifact_uid} and ${visibleTo(actor)}`.execute(db)
   return found.rows[0] ?? null
 }
 

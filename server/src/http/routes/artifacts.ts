@@ -18,7 +18,7 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.getArtifact, async ({ params, actor }) => {
     if (!isUuid(params.artifact_uid)) throw new AppError('resource_not_found', NOT_FOUND)
-    const artifact = await findArtifact(store.db, params.artifact_uid, actor.principal_id)
+    const artifact = await findArtifact(store.db, params.artifact_uid, actor)
     if (!artifact) throw new AppError('resource_not_found', NOT_FOUND)
     const { path, expires_at } = links.sign(`/downloads/artifacts/${artifact.artifact_uid}`)
     return {

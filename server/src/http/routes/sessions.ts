@@ -71,7 +71,7 @@ export function serveSessions(app: FastifyInstance, services: Services): void {
       const { session_id } = request.params
       const body = AccessBody.safeParse(request.body ?? {})
       if (!body.success) throw invalid(body.error)
-      if (request.actor) await requireRun(services, session_id, request.actor.principal_id)
+      if (request.actor) await requireRun(services, session_id, request.actor)
       else if (body.data.token === undefined || !sessions.isLinkToken(session_id, body.data.token)) {
         throw unauthenticated('The link is not valid, or its 15 minutes are over.')
       }

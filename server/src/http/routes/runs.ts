@@ -21,6 +21,8 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
   const { store, watch, blobs, settings, sessions } = services
   const seal_key = deriveKey(settings.secret_key, 'sealed-values')
 
+  const linkFor = (actor: Actor) => (run_id: string) => sessions.linkTo(run_id, actor)
+
   const create = async (call: Call<typeof ROUTES.createRun> | Call<typeof ROUTES.runAgent>) => {
     // A repeated create must not look up, store or refuse anything again.
     const earlier = call.idempotency ? await readAnswer(store.db, call.idempotency) : null
@@ -53,11 +55,11 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.listRuns, async ({ query, actor }) => {
     const { runs, next_cursor } = await listRuns(store.db, query, actor)
-    return viewRuns(runs, next_cursor, sessions)
+    return viewRuns(runs, next_cursor, linkFor(actor))
   })
 
   serve(app, services, ROUTES.getRun, async ({ params, actor }) => {
-    return viewRun(await requireRun(services, params.run_id, actor), sessions)
+    return viewRun(await requireRun(services, params.run_id, actor), linkFor(actor))
   })
 
   serve(app, services, ROUTES.cancelRun, async (call) => {
@@ -88,7 +90,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.getTranscript, async ({ params, actor, reply }) => {
     const run = await requireRun(services, params.run_id, actor)
-    const { path } = services.links.sign(`/downloads/transcripts/${run.run_id}.jsonl`)
+    const { path } = services.links.sign(`/downloads/transcripts/${run.run_id}.jsonl`, actor)
     reply.redirect(settings.public_url + path, 302)
     return SENT
   })

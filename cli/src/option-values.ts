@@ -21,10 +21,20 @@ export function pair(text: string, before: Record<string, string> = {}): Record<
 /** An option that may be given several times. */
 export const repeated = (text: string, before: string[] = []): string[] => [...before, text]
 
+const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** How long, in milliseconds: `30m`, `24h`, `7d`; at most a year. */
+export function timeSpan(text: string): number {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? []
+  const milliseconds = Number(count) * (UNIT_MS[unit] ?? Number.NaN)
+  if (milliseconds <= 366 * 86_400_000) return milliseconds
+  throw new InvalidArgumentError('It must be a time such as 30m, 24h or 7d, and at most 366d.')
+}
+
 /** A moment: RFC 3339, a date, or how long ago (`30m`, `2h`, `7d`). */
 export function moment(text: string): Date {
   const ago = /^(\d+)([smhd])$/.exec(text)
-  const unit = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }[ago?.[2] ?? '']
+  const unit = UNIT_MS[ago?.[2] ?? '']
   const date = unit ? new Date(Date.now() - Number(ago?.[1]) * unit) : new Date(text)
   if (!Number.isNaN(date.getTime())) return date
   throw new InvalidArgumentError(

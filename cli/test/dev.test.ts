@@ -5,6 +5,11 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 180_000 }
+interface NewKey {
+  api_key: string
+  key_id: string
+  principal_id: string
+}
 let other: Home
 beforeEach(() => {
   other = new Home()
@@ -47,7 +52,7 @@ test('keys are managed beside the running service, and at the database without o
   await printedBy(first, /\n/)
   const keys = (...args: string[]) => other.run(['keys', ...args, '--data-dir', 'data', '--json'])
   const create = ['create', '--name', 'ci', '--role', 'viewer']
-  const beside = JSON.parse((await keys(...create)).stdout) as { api_key: string; key_id: string }
+  const beside = JSON.parse((await keys(...create)).stdout) as NewKey
   const as_viewer = { environment: { RUNYARD_API_KEY: beside.api_key } }
   assert.equal((await other.run(['list'], as_viewer)).code, 0)
   const listed = (await keys('list')).stdout.trim().split('\n')
@@ -59,6 +64,20 @@ test('keys are managed beside the running service, and at the database without o
     (await other.run(['keys', 'list', '--data-dir', 'data'])).stdout,
     /ci +viewer .*(just now|\d+s ago) +active/,
   )
+  const rotated = JSON.parse((await keys('rotate', beside.key_id, '--grace', '1h')).stdout) as NewKey
+  const more = JSON.parse(
+    (await keys('create', '--name', 'laptop', '--principal', beside.principal_id)).stdout,
+  ) as NewKey
+  assert.deepEqual([rotated.principal_id, more.principal_id], [beside.principal_id, beside.principal_id])
+  assert.equal((await other.run(['list'], as_viewer)).code, 0)
+  const table = (await other.run(['keys', 'list', '--data-dir', 'data'])).stdout
+  assert.match(table, new RegExp(`ci +viewer +${beside.principal_id} .* active until 20`))
+  assert.match(table, new RegExp(`laptop +member +${beside.principal_id} .* active`))
+  const nobody = await keys('create', '--name', 'x', '--principal', rotated.key_id)
+  assert.equal(nobody.code, 1)
+  assert.match(nobody.stderr, /There is no principal [\s\S]*keys list/)
+  assert.equal((await keys('rotate', beside.key_id, '--grace', 'soon')).code, 2)
+  assert.equal((await keys('rotate', beside.principal_id)).code, 1)
   assert.equal((await keys('revoke', beside.key_id)).code, 0)
   assert.equal((await keys('revoke', beside.key_id)).code, 1)
   assert.equal((await other.run(['list'], as_viewer)).code, 1)
@@ -68,6 +87,39 @@ test('keys are managed beside the running service, and at the database without o
   // At the database itself, one after the other when they come at once.
   const offline = await Promise.all([keys(...create), keys(...create)])
   for (const { stdout, stderr } of offline) assert.match(stdout, /"ry_[A-Za-z0-9]{46}"/, stderr)
+  const offline_rotated = await keys('rotate', rotated.key_id)
+  assert.equal(JSON.parse(offline_rotated.stdout).principal_id, beside.principal_id)
+})
+
+test("personal runs stay their user's when the key of dev is not good any more", LIMIT, async () => {
+  const start = async () => {
+    const child = other.spawn(['dev', '--port', '0', '--data-dir', 'data', '--json', '--no-user-config'])
+    const { base_url, api_key } = JSON.parse(await printedBy(child, /\n/)) as Record<string, string>
+    const call = async (method: string, path: string, body?: object, key = api_key) =>
+      fetch(base_url + path, {
+        method,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      })
+    const stop = async () => {
+      child.kill('SIGTERM')
+      await child.ended
+    }
+    return { api_key, call, stop }
+  }
+  const first = await start()
+  const created = await first.call('POST', '/agent/runs', { prompt: 'Mine.', team: false })
+  const path = `/agent/runs/${((await created.json()) as { run_id: string }).run_id}`
+  const listed = await other.run(['keys', 'list', '--data-dir', 'data', '--json'])
+  const { key_id } = JSON.parse(listed.stdout) as NewKey
+  assert.equal((await other.run(['keys', 'revoke', key_id, '--data-dir', 'data'])).code, 0)
+  await first.stop()
+
+  const second = await start()
+  assert.notEqual(second.api_key, first.api_key)
+  assert.equal((await second.call('GET', path)).status, 200)
+  assert.equal((await second.call('GET', path, undefined, first.api_key)).status, 401)
+  await second.stop()
 })
 
 test("a user's own connection stays, and the next start has the same key", LIMIT, async () => {

@@ -22,16 +22,22 @@ const LIMIT = { timeout: 30_000 }
 const NOW = new Date('2026-01-01T00:00:00Z')
 const KEY = {
   key_id: 'k1',
+  principal_id: 'p1',
+  principal_name: 'ci',
   name: 'ci',
   role: 'viewer' as const,
   masked: 'ry_…',
   created_at: NOW,
   expires_at: null,
+  grace_until: NOW,
   last_used_at: NOW,
   revoked_at: null,
 }
 const keys: Keys = {
-  create: async ({ name, role }) => ({ api_key: `key of ${name}`, key_id: role }),
+  create: async ({ name, role, principal_id = 'new' }) =>
+    principal_id === 'gone' ? null : { api_key: `key of ${name}`, key_id: role, principal_id },
+  rotate: async (key_id, grace_ms) =>
+    key_id === 'k1' ? { api_key: `key for ${grace_ms} ms`, key_id: 'k2', principal_id: 'p1' } : null,
   list: async () => [KEY],
   revoke: async (key_id) => {
     if (key_id === 'broken') throw new AppError('invalid_request', 'It is broken.')
@@ -52,7 +58,17 @@ const serve = async (data_dir: string): Promise<void> => void closers.push(await
 test('what is asked is done in the other process, and faults come back as they were', LIMIT, async () => {
   await serve(root)
   const far = reachKeys(root)
-  assert.deepEqual(await far.create({ name: 'a', role: 'admin' }), { api_key: 'key of a', key_id: 'admin' })
+  const asked = { name: 'a', role: 'admin' } as const
+  const made = { api_key: 'key of a', key_id: 'admin' }
+  assert.deepEqual(await far.create(asked), { ...made, principal_id: 'new' })
+  assert.deepEqual(await far.create({ ...asked, principal_id: 'p1' }), { ...made, principal_id: 'p1' })
+  assert.equal(await far.create({ ...asked, principal_id: 'gone' }), null)
+  assert.deepEqual(await far.rotate('k1', 5), {
+    api_key: 'key for 5 ms',
+    key_id: 'k2',
+    principal_id: 'p1',
+  })
+  assert.equal(await far.rotate('k2', 0), null)
   assert.deepEqual(await far.list(), [KEY])
   assert.deepEqual([await far.revoke('k1'), await far.revoke('k2')], [true, false])
   await assert.rejects(far.revoke('broken'), { code: 'invalid_request', detail: 'It is broken.' })

@@ -21,19 +21,35 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
+import { Role } from './contract/actor.ts'
 import { AppError, ErrorCode } from './contract/error.ts'
-import type { KeyListing, Role } from './store/api-keys.ts'
+import type { KeyListing, NewKey } from './store/api-keys.ts'
+
+export interface KeyOrder {
+  name: string
+  role: Role
+  principal_id?: string | undefined
+}
 
 /** What can be done with keys, here or in the process that has the database. */
 export interface Keys {
-  create(options: { name: string; role: Role }): Promise<{ api_key: string; key_id: string }>
+  /** A key of this principal, else of a new one of the key's name. `null` when there is no such active principal. */
+  create(options: KeyOrder): Promise<NewKey | null>
+  /** A key in place of this one, which ends after `grace_ms`; `null` when it is not active. */
+  rotate(key_id: string, grace_ms: number): Promise<NewKey | null>
   list(): Promise<KeyListing[]>
   /** False when there is no such key or it was revoked before. */
   revoke(key_id: string): Promise<boolean>
 }
 
 const Order = z.discriminatedUnion('do', [
-  z.object({ do: z.literal('create'), name: z.string(), role: z.enum(['admin', 'member', 'viewer']) }),
+  z.object({
+    do: z.literal('create'),
+    name: z.string(),
+    role: Role,
+    principal_id: z.string().optional(),
+  }),
+  z.object({ do: z.literal('rotate'), key_id: z.string(), grace_ms: z.int().min(0) }),
   z.object({ do: z.literal('list') }),
   z.object({ do: z.literal('revoke'), key_id: z.string() }),
 ])
@@ -95,8 +111,9 @@ export function reachKeys(data_dir: string): Keys {
     }
   }
   return {
-    create: async ({ name, role }) =>
-      (await send({ do: 'create', name, role })) as Awaited<ReturnType<Keys['create']>>,
+    create: async ({ name, role, principal_id }) =>
+      (await send({ do: 'create', name, role, principal_id })) as NewKey | null,
+    rotate: async (key_id, grace_ms) => (await send({ do: 'rotate', key_id, grace_ms })) as NewKey | null,
     list: async () => ((await send({ do: 'list' })) as KeyListing[]).map(reviveTimes),
     revoke: async (key_id) => (await send({ do: 'revoke', key_id })) as boolean,
   }
@@ -119,6 +136,7 @@ export const isUnserved = (error: unknown): boolean =>
 async function obey(keys: Keys, incoming: IncomingMessage): Promise<unknown> {
   const order = Order.parse(JSON.parse(await text(incoming)))
   if (order.do === 'create') return keys.create(order)
+  if (order.do === 'rotate') return keys.rotate(order.key_id, order.grace_ms)
   return order.do === 'list' ? keys.list() : keys.revoke(order.key_id)
 }
 
@@ -173,6 +191,7 @@ function reviveTimes(key: KeyListing): KeyListing {
     ...key,
     created_at: new Date(key.created_at),
     expires_at: revive(key.expires_at),
+    grace_until: revive(key.grace_until),
     last_used_at: revive(key.last_used_at),
     revoked_at: revive(key.revoked_at),
   }

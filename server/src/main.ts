@@ -14,9 +14,8 @@ import {
   readSecretKey,
 } from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
-import { keysOf, offerKeys, useKeys } from './keys.ts'
+import { keyOfDev, keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
-import { createPrincipalWithKey, findActor, type KeyListing, type Role } from './store/api-keys.ts'
 import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
 import { isUnavailable, openPglite, openPostgres, type Store } from './store/db.ts'
@@ -91,7 +90,7 @@ const openLog = (config: Config, role: string): Logger =>
 
 /**
  * Everything in one process on the embedded database: API, page, worker. One a data directory. `api_key` is the one of
- * the last start where `known_key` still is good, else a new admin key.
+ * the last start where `known_key` still is good, else a new admin key of the same principal.
  */
 export async function startDev(options: RoleOptions & { known_key?: string } = {}): Promise<DevService> {
   const config = configure(options)
@@ -127,9 +126,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     closers.unshift(() => worker.stop())
     const { app, public_url } = await listen({ config, store, watch, log, backend: worker.backend })
     closers.unshift(() => app.close())
-    const known =
-      options.known_key && (await findActor(store.db, options.known_key)) ? options.known_key : null
-    const api_key = known ?? (await createPrincipalWithKey(store.db, { name: 'dev', role: 'admin' })).api_key
+    const api_key = await keyOfDev(store.db, options.known_key)
     return {
       base_url: `${public_url()}/api/v1`,
       api_key,
@@ -228,18 +225,8 @@ export async function startWorkerRole(
 export const migrateDatabase = (options: RoleOptions = {}): Promise<string[]> =>
   withStore(options, (store) => migrate(store.db), PATIENT)
 
-export const createKey = (
-  options: RoleOptions & { name: string; role: Role },
-): Promise<{ api_key: string; key_id: string }> => withKeys(options, (keys) => keys.create(options))
-
-export const readKeys = (options: RoleOptions = {}): Promise<KeyListing[]> =>
-  withKeys(options, (keys) => keys.list())
-
-/** False when there is no such key or it was revoked before. */
-export const revoke = (options: RoleOptions & { key_id: string }): Promise<boolean> =>
-  withKeys(options, (keys) => keys.revoke(options.key_id))
-
-const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T>): Promise<T> =>
+/** Lets a command use the keys, at the database or through the running `dev` that has it open. */
+export const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T>): Promise<T> =>
   useKeys(
     configure(options).data_dir,
     () => withMigratedStore(options, (store) => use(keysOf(store.db))),

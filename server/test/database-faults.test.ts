@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { AppError } from '../src/contract/error.ts'
-import { migrateDatabase, readConfig, readKeys, startServe, startWorkerRole } from '../src/main.ts'
+import { migrateDatabase, readConfig, startServe, startWorkerRole, withKeys } from '../src/main.ts'
 import { until } from './support/cluster.ts'
 import { findPostgres, freePort, type PostgresServer, startPostgres } from './support/postgres-server.ts'
 import { spawnRunyard, temporaryDirectory } from './support/service.ts'
@@ -243,7 +243,10 @@ describe('PostgreSQL that', { skip }, () => {
       const refused = refuses(fault.waits ? 'resource_unavailable' : 'invalid_request')
       await assert.rejects(migrateDatabase(options), refused)
       if (fault.migrate_only) return
-      await assert.rejects(readKeys(options), refused)
+      await assert.rejects(
+        withKeys(options, (keys) => keys.list()),
+        refused,
+      )
       if (!fault.waits) {
         await assert.rejects(startServe(options), refused)
         await assert.rejects(startWorkerRole(options), refused)
@@ -293,7 +296,7 @@ describe('PostgreSQL that', { skip }, () => {
     await ask('postgres', 'create database ours owner login')
     const config = configOf(at(WITH_PASSWORD, 'ours'))
     assert((await migrateDatabase({ config })).length > 0)
-    assert.deepEqual(await readKeys({ config }), [])
+    assert.deepEqual(await withKeys({ config }, (keys) => keys.list()), [])
   })
 
   test('comes late: `serve` says that it listens and what it waits for, `worker` waits, and both go on', async () => {

@@ -7,6 +7,7 @@ import { seedKeys } from './support/seed-keys.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 
 const NOWHERE = '01980000-0000-7000-8000-00000000000'
+const KEY = `${NOWHERE}4`
 /** As long as what they stand for: lengths must not differ either. */
 const UNKNOWN: Record<string, string> = {
   run: `${NOWHERE}1`,
@@ -87,26 +88,33 @@ const ASKED: Asked[] = [
     method: 'GET',
     path: '/sessions/{run}/run',
     key: false,
+    headers: [['Cookie', `runyard_session=9999999999.${KEY}.${'A'.repeat(43)}`]],
+  },
+  {
+    name: 'its page’s data with a cookie that names no key',
+    method: 'GET',
+    path: '/sessions/{run}/run',
+    key: false,
     headers: [['Cookie', `runyard_session=9999999999.${'A'.repeat(43)}`]],
   },
   ...[true, false].map((with_key) => ({
     name: `opening its page ${with_key ? 'with a key' : 'with a forged link'}`,
     method: 'POST',
     path: '/sessions/{run}/access',
-    body: JSON.stringify(with_key ? {} : { token: `9999999999.${'A'.repeat(43)}` }),
+    body: JSON.stringify(with_key ? {} : { token: `9999999999.${KEY}.${'A'.repeat(43)}` }),
     headers: [['Origin', '{origin}']] as const,
     ...(with_key ? {} : { key: false as const }),
   })),
   {
     name: 'a forged download',
     method: 'GET',
-    path: `/downloads/artifacts/{artifact}?expires=9999999999&signature=${'A'.repeat(43)}`,
+    path: `/downloads/artifacts/{artifact}?expires=9999999999&key=${KEY}&signature=${'A'.repeat(43)}`,
     key: false,
   },
   {
     name: 'a forged transcript',
     method: 'GET',
-    path: `/downloads/transcripts/{run}.jsonl?expires=9999999999&signature=${'A'.repeat(43)}`,
+    path: `/downloads/transcripts/{run}.jsonl?expires=9999999999&key=${KEY}&signature=${'A'.repeat(43)}`,
     key: false,
   },
   {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, BrowserContext } from 'playwright-core'
 import type { RunItem } from '../src/contract/run.ts'
+import { reachKeys } from '../src/control.ts'
 import { readSecretKey } from '../src/data-dir.ts'
 import { createSessionLinks } from '../src/http/session-access.ts'
 import { findChromium, openBrowser, watchPage } from './support/browser.ts'
@@ -20,10 +21,12 @@ describe('the session page', { skip }, () => {
   let api: ReturnType<typeof apiOf>
   let browser: Browser
   let origin: string
+  let key_id: string
 
   before(async () => {
     service = await startService()
     api = apiOf(service)
+    key_id = (await reachKeys(service.data_dir).list())[0]?.key_id ?? ''
     origin = new URL(service.base_url).origin
     browser = await openBrowser()
   })
@@ -42,8 +45,9 @@ describe('the session page', { skip }, () => {
   const linkOf = (run_id: string, minutes_ago: number) =>
     createSessionLinks(
       { secret_key: readSecretKey(service.data_dir, undefined), public_url: origin },
+      async () => null,
       () => Date.now() - minutes_ago * MINUTE,
-    ).linkTo(run_id)
+    ).linkTo(run_id, { key_id })
   const tokenOf = (link: string) => new URL(link).hash.replace('#access=', '')
   const open = async (context: BrowserContext, link: string) => {
     const page = await context.newPage()

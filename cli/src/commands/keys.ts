@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { CommandFailure } from '../failure.ts'
+import { timeSpan } from '../option-values.ts'
 import { openOutput } from '../output.ts'
 import { loadService } from '../role.ts'
 import { formatTable } from '../table.ts'
@@ -14,13 +15,18 @@ interface KeyOptions {
 interface CreateOptions extends KeyOptions {
   name: string
   role: 'admin' | 'member' | 'viewer'
+  principal?: string
+}
+
+interface RotateOptions extends KeyOptions {
+  grace?: number
 }
 
 /** Keys are managed at the database itself, so that the first one can be made; beside a running `dev`, through its socket. */
 export function addKeyCommands(program: Command): void {
   const group = program
     .command('keys')
-    .summary('make, list and revoke API keys')
+    .summary('make, list, rotate and revoke API keys')
     .description(
       'API keys, in the database of DATABASE_URL or of a data directory, also while `runyard dev` runs on it.',
     )
@@ -31,55 +37,89 @@ export function addKeyCommands(program: Command): void {
       .option('--data-dir <dir>', 'data directory (RUNYARD_DATA_DIR; default .runyard)')
       .option('--json', 'print JSON')
 
-  subcommand('create', 'Creates a key for a new principal, and prints it this once.')
-    .requiredOption('--name <name>', 'whose it is')
+  subcommand(
+    'create',
+    'Creates a key, and prints it this once. It is of a new principal, or one more of a principal that has keys.',
+  )
+    .requiredOption('--name <name>', 'what it is called, and a new principal with it')
     .addOption(
       new Option('--role <role>', 'what it may do').choices(['admin', 'member', 'viewer']).default('member'),
     )
-    .action(async ({ name, role, ...options }: CreateOptions) => {
-      const { createKey } = await loadService()
-      const { api_key, key_id } = await createKey({ ...roleOptions(options), name, role })
-      const output = openOutput({ format: 'ndjson' })
-      if (options.json) return output.json({ api_key, key_id })
-      output.line(api_key)
-      output.note('Shown this once; only its hash is stored.')
+    .option('--principal <id>', 'whose it is: a principal of `runyard keys list`')
+    .action(async ({ name, role, principal: principal_id, ...options }: CreateOptions) => {
+      const { withKeys } = await loadService()
+      const made = await withKeys(roleOptions(options), (keys) => keys.create({ name, role, principal_id }))
+      if (!made) throw unknown(`There is no principal ${principal_id}.`)
+      printKey(made, options)
     })
 
   subcommand('list', 'Lists keys, masked.').action(async (options: KeyOptions) => {
-    const { readKeys } = await loadService()
-    const keys = await readKeys(roleOptions(options))
+    const { withKeys } = await loadService()
+    const keys = await withKeys(roleOptions(options), (all) => all.list())
     const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
     if (options.json) return keys.forEach(output.json)
     if (keys.length === 0) return output.note('No keys. Make one: runyard keys create --name NAME')
-    const columns = ['ID', 'NAME', 'ROLE', 'KEY', 'LAST USED', 'STATE'].map((heading) => ({ heading }))
+    const columns = ['ID', 'NAME', 'ROLE', 'PRINCIPAL', 'KEY', 'LAST USED', 'STATE'].map((heading) => ({
+      heading,
+    }))
     const rows = keys.map((key) => [
       key.key_id,
       key.name,
       key.role,
+      key.principal_id,
       key.masked,
       key.last_used_at ? formatAge(key.last_used_at.toISOString()) : 'never',
-      key.revoked_at
-        ? 'revoked'
-        : key.expires_at && key.expires_at.getTime() < Date.now()
-          ? 'expired'
-          : 'active',
+      stateOf(key),
     ])
     output.line(formatTable(columns, rows))
   })
 
-  subcommand('revoke <key-id>', 'Revokes a key, at once.').action(
-    async (key_id: string, options: KeyOptions) => {
-      const { revoke } = await loadService()
-      const done = await revoke({ ...roleOptions(options), key_id })
-      if (!done)
-        throw new CommandFailure(`There is no active key ${key_id}.`, {
-          hint: '`runyard keys list` shows the ids',
-        })
-      const output = openOutput({ format: 'ndjson' })
-      if (options.json) output.json({ key_id, revoked: true })
-      else output.line(`Revoked ${key_id}`)
-    },
+  subcommand(
+    'rotate <key-id>',
+    'Creates a key in place of another: of the same principal, role, name and expiry. The old one is revoked.',
   )
+    .option('--grace <time>', 'let the old one work for that long, such as 24h', timeSpan)
+    .action(async (key_id: string, { grace = 0, ...options }: RotateOptions) => {
+      const { withKeys } = await loadService()
+      const made = await withKeys(roleOptions(options), (keys) => keys.rotate(key_id, grace))
+      if (!made) throw unknown(`There is no active key ${key_id}.`)
+      printKey(made, options)
+    })
+
+  subcommand(
+    'revoke <key-id>',
+    'Revokes a key, at once. Its principal keeps its runs and its other keys.',
+  ).action(async (key_id: string, options: KeyOptions) => {
+    const { withKeys } = await loadService()
+    const done = await withKeys(roleOptions(options), (keys) => keys.revoke(key_id))
+    if (!done) throw unknown(`There is no active key ${key_id}.`)
+    const output = openOutput({ format: 'ndjson' })
+    if (options.json) output.json({ key_id, revoked: true })
+    else output.line(`Revoked ${key_id}`)
+  })
+}
+
+const unknown = (message: string): CommandFailure =>
+  new CommandFailure(message, { hint: '`runyard keys list` shows the ids' })
+
+type Keys = Parameters<Parameters<Awaited<ReturnType<typeof loadService>>['withKeys']>[1]>[0]
+type NewKey = NonNullable<Awaited<ReturnType<Keys['create']>>>
+type KeyListing = Awaited<ReturnType<Keys['list']>>[number]
+
+function printKey({ api_key, key_id, principal_id }: NewKey, options: KeyOptions): void {
+  const output = openOutput({ format: 'ndjson' })
+  if (options.json) output.json({ api_key, key_id, principal_id })
+  else {
+    output.line(api_key)
+    output.note('Shown this once; only its hash is stored.')
+  }
+}
+
+function stateOf({ revoked_at, expires_at, grace_until }: KeyListing, now = Date.now()): string {
+  if (revoked_at) return 'revoked'
+  if (expires_at && expires_at.getTime() < now) return 'expired'
+  if (!grace_until) return 'active'
+  return grace_until.getTime() < now ? 'replaced' : `active until ${grace_until.toISOString()}`
 }
 
 const roleOptions = ({ dataDir }: KeyOptions): { data_dir?: string } =>

@@ -4,6 +4,7 @@ import { parse as parseQuery } from 'node:querystring'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { AppError } from '../contract/error.ts'
 import { ROUTES, type RouteDefinition } from '../contract/routes.ts'
+import { readActor } from '../store/api-keys.ts'
 import { ANSWER_HEADERS } from './answer-headers.ts'
 import { createAuthenticator } from './auth.ts'
 import type { HttpContext, Services } from './context.ts'
@@ -98,11 +99,12 @@ export function createApp(context: HttpContext): FastifyInstance {
     throw new AppError('resource_not_found', 'There is nothing at this path.')
   })
 
+  const actorOf = (key_id: string) => readActor(context.store.db, key_id)
   const services: Services = {
     ...context,
     authenticate: createAuthenticator(context.store.db),
-    links: createSignedLinks(settings.secret_key),
-    sessions: createSessionLinks(settings),
+    links: createSignedLinks(settings.secret_key, actorOf),
+    sessions: createSessionLinks(settings, actorOf),
     closing: closing.signal,
   }
   serveHealth(app, services)

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
-import { type Actor, findActor, isWellFormedKey } from '../store/api-keys.ts'
+import { findActor, isWellFormedKey } from '../store/api-keys.ts'
 import type { Db } from '../store/db.ts'
 
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }

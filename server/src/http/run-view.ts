@@ -1,9 +1,8 @@
 import type { ListRunsResponse, RunItem } from '../contract/run.ts'
 import type { RunRow } from '../store/runs.ts'
-import type { SessionLinks } from './session-access.ts'
 
-/** A stored run as callers see it: nothing of sealed values, leases or sandboxes. */
-export function viewRun(run: RunRow, sessions: SessionLinks): RunItem {
+/** A stored run as callers see it: nothing of sealed values, leases or sandboxes. `linkTo` makes the link to a run's page. */
+export function viewRun(run: RunRow, linkTo: (run_id: string) => string): RunItem {
   const working = run.claimed_at ? Date.now() - run.claimed_at.getTime() : 0
   const total_tokens = run.input_tokens + run.output_tokens
   return {
@@ -22,7 +21,7 @@ export function viewRun(run: RunRow, sessions: SessionLinks): RunItem {
     creator: run.creator,
     executor: run.executor,
     session_id: run.run_id,
-    session_link: sessions.linkTo(run.run_id),
+    session_link: linkTo(run.run_id),
     agent_config: run.config,
     ...(run.skill_spec ? { agent_skill: { full_path: run.skill_spec } } : {}),
     conversation_id: run.conversation_id,
@@ -53,9 +52,9 @@ export function viewRun(run: RunRow, sessions: SessionLinks): RunItem {
 export const viewRuns = (
   runs: RunRow[],
   next_cursor: string | null,
-  sessions: SessionLinks,
+  linkTo: (run_id: string) => string,
 ): ListRunsResponse => ({
-  runs: runs.map((run) => viewRun(run, sessions)),
+  runs: runs.map((run) => viewRun(run, linkTo)),
   page_info: next_cursor === null ? { has_next_page: false } : { has_next_page: true, next_cursor },
 })
 

@@ -1,39 +1,47 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import { deriveKey } from '../sealing/sealing.ts'
+import { makeToken, readToken } from './key-token.ts'
 
 export const LINK_SECONDS = 15 * 60
 
 export interface SignedLinks {
-  /** The path with `expires` and `signature`, good for 15 minutes for GET. */
-  sign(path: string): { path: string; expires_at: Date }
-  /** Throws 404 when the signature is not this path's or its time is over: nothing is said about what is there. */
-  verify(path: string, query: unknown): void
+  /** The path with `expires`, `key` and `signature`, good for 15 minutes for GET while the caller's key is. */
+  sign(path: string, actor: Pick<Actor, 'key_id'>): { path: string; expires_at: Date }
+  /**
+   * Who made the link. Throws 404 when the signature is not this path's, its time is over or its key not good any more:
+   * nothing is said about what is there.
+   */
+  verify(path: string, query: unknown): Promise<Actor>
 }
 
-/** Links that carry their own permission: HMAC-SHA-256 with a derived key over method, path and expiry. */
-export function createSignedLinks(secret_key: string, now: () => number = Date.now): SignedLinks {
-  const key = deriveKey(secret_key, 'signed-links')
-  const signatureOf = (path: string, expires: number): Buffer =>
-    createHmac('sha256', key).update(`GET\n${path}\n${expires}`).digest()
+/** Links that carry their own permission: that of the key they were made with. */
+export function createSignedLinks(
+  secret_key: string,
+  readActor: (key_id: string) => Promise<Actor | null>,
+  now: () => number = Date.now,
+): SignedLinks {
+  const secret = deriveKey(secret_key, 'signed-links')
+  const subjectOf = (path: string): string => `GET ${path}`
+  const readKey = (path: string, query: unknown): string | null => {
+    const { expires, key, signature } = (query ?? {}) as Record<string, unknown>
+    if (typeof expires !== 'string' || typeof key !== 'string' || typeof signature !== 'string') return null
+    return readToken(secret, subjectOf(path), { expires, key_id: key, signature }, now())
+  }
   return {
-    sign(path) {
+    sign(path, { key_id }) {
       const expires = Math.floor(now() / 1000) + LINK_SECONDS
-      const signature = signatureOf(path, expires).toString('base64url')
+      const { signature } = makeToken(secret, subjectOf(path), key_id, expires)
       return {
-        path: `${path}?expires=${expires}&signature=${signature}`,
+        path: `${path}?expires=${expires}&key=${key_id}&signature=${signature}`,
         expires_at: new Date(expires * 1000),
       }
     },
-    verify(path, query) {
-      const { expires, signature } = (query ?? {}) as { expires?: unknown; signature?: unknown }
-      const refused = new AppError('resource_not_found', 'The link is not valid, or its time is over.')
-      if (typeof expires !== 'string' || typeof signature !== 'string' || !/^\d{1,12}$/.test(expires))
-        throw refused
-      const given = Buffer.from(signature, 'base64url')
-      const expected = signatureOf(path, Number(expires))
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw refused
-      if (Number(expires) * 1000 < now()) throw refused
+    async verify(path, query) {
+      const key_id = readKey(path, query)
+      const actor = key_id === null ? null : await readActor(key_id)
+      if (!actor) throw new AppError('resource_not_found', 'The link is not valid, or its time is over.')
+      return actor
     },
   }
 }

@@ -1,11 +1,11 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Blobs } from '../blobs/blobs.ts'
+import type { Actor } from '../contract/actor.ts'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import type { RunAgentRequest } from '../contract/run-request.ts'
 import { MASK, seal } from '../sealing/sealing.ts'
-import type { Actor } from '../store/api-keys.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironment } from '../store/environments.ts'
 import { findConversationRun, findRun, type NewRun, type RunRow } from '../store/runs.ts'
@@ -76,11 +76,11 @@ async function lookUp(db: Db, request: RunAgentRequest, actor: Actor): Promise<R
   if (config?.environment_id && !(await findEnvironment(db, config.environment_id))) {
     throw new AppError('invalid_request', 'config.environment_id: there is no environment with this id.')
   }
-  if (conversation_id && !(await findConversationRun(db, conversation_id, actor.principal_id))) {
+  if (conversation_id && !(await findConversationRun(db, conversation_id, actor))) {
     throw new AppError('resource_not_found', 'conversation_id: there is no conversation with this id.')
   }
   if (!parent_run_id) return null
-  const parent = await findRun(db, parent_run_id, actor.principal_id)
+  const parent = await findRun(db, parent_run_id, actor)
   if (!parent) throw new AppError('resource_not_found', 'parent_run_id: there is no run with this id.')
   if (parent.ancestor_run_ids.length >= MAX_DEPTH) {
     throw new AppError('invalid_request', `parent_run_id: runs nest at most ${MAX_DEPTH} deep.`)

@@ -3,12 +3,16 @@ import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
 import {
+  addKey,
   createPrincipalWithKey,
   findActor,
+  findPrincipalNamed,
   isKeyActive,
   isWellFormedKey,
   listKeys,
+  readActor,
   revokeKey,
+  rotateKey,
 } from './api-keys.ts'
 import type { Db } from './db.ts'
 
@@ -70,5 +74,89 @@ onEachDatabase('api keys', (open) => {
     const disabled = await make()
     await sql`update principals set disabled = true where principal_id = ${disabled.principal_id}`.execute(db)
     await assertGone(disabled)
+  })
+
+  test('a principal has as many keys as it is given, each with a role of its own', async () => {
+    const { principal_id, key_id, api_key } = await createPrincipalWithKey(db, { name: 'Bo', role: 'admin' })
+    const second = await addKey(db, principal_id, { name: 'laptop', role: 'viewer' })
+    assert(second)
+    assert.deepEqual(await findActor(db, second.api_key), {
+      principal_id,
+      key_id: second.key_id,
+      role: 'viewer',
+    })
+    const listed = (await listKeys(db)).filter((key) => key.principal_id === principal_id)
+    assert.deepEqual(
+      listed.map(({ name, role, principal_name }) => [name, role, principal_name]),
+      [
+        ['Bo', 'admin', 'Bo'],
+        ['laptop', 'viewer', 'Bo'],
+      ],
+    )
+    assert.equal(await revokeKey(db, second.key_id), true)
+    assert.equal(await readActor(db, second.key_id), null)
+    assert.deepEqual(await readActor(db, key_id), await findActor(db, api_key))
+
+    assert.equal(await addKey(db, '01980000-0000-7000-8000-000000000001', { name: 'x', role: 'admin' }), null)
+    assert.equal(await addKey(db, 'Bo', { name: 'x', role: 'admin' }), null)
+    await sql`update principals set disabled = true where principal_id = ${principal_id}`.execute(db)
+    assert.equal(await addKey(db, principal_id, { name: 'x', role: 'admin' }), null)
+  })
+
+  test('of one name, the first principal is found, unless it is disabled', async () => {
+    assert.equal(await findPrincipalNamed(db, 'twin'), null)
+    const [first, second] = [
+      await createPrincipalWithKey(db, { name: 'twin', role: 'member' }),
+      await createPrincipalWithKey(db, { name: 'twin', role: 'member' }),
+    ]
+    assert.equal(await findPrincipalNamed(db, 'twin'), first.principal_id)
+    await sql`update principals set disabled = true where principal_id = ${first.principal_id}`.execute(db)
+    assert.equal(await findPrincipalNamed(db, 'twin'), second.principal_id)
+  })
+
+  test('a rotated key is revoked at once, and what follows it is the same but for its text', async () => {
+    const expires_at = new Date(Date.now() + 3_600_000)
+    const old = await createPrincipalWithKey(db, { name: 'Cy', role: 'viewer', expires_at })
+    const made = await rotateKey(db, old.key_id)
+    assert(made)
+    assert.equal(await findActor(db, old.api_key), null)
+    assert.deepEqual(await findActor(db, made.api_key), {
+      principal_id: old.principal_id,
+      key_id: made.key_id,
+      role: 'viewer',
+    })
+    const listed = (await listKeys(db)).find((key) => key.key_id === made.key_id)
+    assert.deepEqual([listed?.name, listed?.expires_at], ['Cy', expires_at])
+    assert.equal(await rotateKey(db, old.key_id), null, 'it is not active')
+    assert.equal(await rotateKey(db, 'k1'), null)
+    // Of several at once, one makes the key.
+    const together = await Promise.all(Array.from({ length: 5 }, () => rotateKey(db, made.key_id)))
+    assert.equal(together.filter(Boolean).length, 1)
+  })
+
+  test('with a grace the old key works on until then, and no longer than it would have', async () => {
+    const hour = 3_600_000
+    const short = await createPrincipalWithKey(db, { name: 'x', role: 'member' })
+    const successor = await rotateKey(db, short.key_id, { grace_ms: 1000 })
+    assert(successor)
+    const ends = Date.now() + 30_000
+    while (await isKeyActive(db, short.key_id)) assert(Date.now() < ends, 'its grace does not end')
+    assert.equal(await isKeyActive(db, successor.key_id), true)
+
+    const expires_at = new Date(Date.now() + 24 * hour)
+    const long = await createPrincipalWithKey(db, { name: 'x', role: 'member', expires_at })
+    const entry = async (key_id: string) => (await listKeys(db)).find((key) => key.key_id === key_id)
+    const graces: number[] = []
+    for (const grace_ms of [2 * hour, 8 * hour, hour]) {
+      const next = await rotateKey(db, long.key_id, { grace_ms })
+      // Not the end of the grace: the key that follows has the expiry that the old one had.
+      assert.deepEqual((await entry(next?.key_id ?? ''))?.expires_at, expires_at)
+      const until = (await entry(long.key_id))?.grace_until?.getTime() ?? 0
+      graces.push(Math.round((until - Date.now()) / hour))
+    }
+    assert.deepEqual(graces, [2, 2, 1])
+    assert.equal(await isKeyActive(db, long.key_id), true)
+    assert(await rotateKey(db, long.key_id))
+    assert.equal(await isKeyActive(db, long.key_id), false)
   })
 })

@@ -2,18 +2,10 @@ import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
+import type { Actor, Role } from '../contract/actor.ts'
+import { isUuid } from '../contract/run-id.ts'
 import type { Db } from './db.ts'
 import { randomText, toBase62 } from './random-text.ts'
-
-/** `viewer` never writes; `admin` also manages keys. */
-export type Role = 'admin' | 'member' | 'viewer'
-
-/** Who acts, and what it may do. */
-export interface Actor {
-  principal_id: string
-  key_id: string
-  role: Role
-}
 
 const PREFIX = 'ry_'
 const checksum = (body: string): string => toBase62(crc32(body), 6)
@@ -28,32 +20,96 @@ function newKey(): string {
 export const isWellFormedKey = (key: string): boolean =>
   /^ry_[A-Za-z0-9]{46}$/.test(key) && checksum(key.slice(3, 43)) === key.slice(43)
 
-/** Makes a principal and its key. The key is returned here and never again; only its hash is stored. */
+/** A key as it is given out: the text is returned here and never again; only its hash is stored. */
+export interface NewKey {
+  api_key: string
+  key_id: string
+  principal_id: string
+}
+
+export interface KeyOptions {
+  name: string
+  role: Role
+  expires_at?: Date
+}
+
+/** The columns of a key that is made now, but for whose it is and what it may do. */
+function makeKey(): { api_key: string; key_id: string; key_hash: Buffer; masked: string } {
+  const api_key = newKey()
+  const masked = `${api_key.slice(0, 7)}…${api_key.slice(-4)}`
+  return { api_key, key_id: uuidv7(), key_hash: hashOf(api_key), masked }
+}
+
+/** Makes a principal and its first key. */
 export async function createPrincipalWithKey(
   db: Db,
-  options: {
-    name: string
-    role: Role
-    type?: 'user' | 'service_account'
-    max_running?: number
-    expires_at?: Date
-  },
-): Promise<{ api_key: string; key_id: string; principal_id: string }> {
-  const api_key = newKey()
+  options: KeyOptions & { type?: 'user' | 'service_account'; max_running?: number },
+): Promise<NewKey> {
+  const { api_key, key_id, key_hash, masked } = makeKey()
   const principal_id = uuidv7()
-  const key_id = uuidv7()
   await sql`
     with owner as (
       insert into principals (principal_id, type, display_name, max_running)
       values (${principal_id}, ${options.type ?? 'user'}, ${options.name}, ${options.max_running ?? 1000}::int)
       returning principal_id)
     insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at)
-    select ${key_id}, ${hashOf(api_key)}, principal_id, ${options.name}, ${options.role},
-      ${`${api_key.slice(0, 7)}…${api_key.slice(-4)}`}, ${options.expires_at ?? null}::timestamptz from owner`.execute(
-    db,
-  )
+    select ${key_id}, ${key_hash}, principal_id, ${options.name}, ${options.role},
+      ${masked}, ${options.expires_at ?? null}::timestamptz from owner`.execute(db)
   return { api_key, key_id, principal_id }
 }
+
+/** Makes one more key of a principal; `null` when there is none with this id, or it is disabled. */
+export async function addKey(
+  db: Db,
+  principal_id: string,
+  { name, role, expires_at }: KeyOptions,
+): Promise<NewKey | null> {
+  if (!isUuid(principal_id)) return null
+  const { api_key, key_id, key_hash, masked } = makeKey()
+  const added = await sql`
+    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at)
+    select ${key_id}, ${key_hash}, principal_id, ${name}, ${role}, ${masked}, ${expires_at ?? null}::timestamptz
+    from principals where principal_id = ${principal_id} and not disabled returning 1`.execute(db)
+  return added.rows.length > 0 ? { api_key, key_id, principal_id } : null
+}
+
+/** Of one name, the principal that was made first. */
+export async function findPrincipalNamed(db: Db, name: string): Promise<string | null> {
+  const found = await sql<{ principal_id: string }>`
+    select principal_id from principals where display_name = ${name} and not disabled
+    order by principal_id limit 1`.execute(db)
+  return found.rows[0]?.principal_id ?? null
+}
+
+/**
+ * Makes a key in place of another: of the same principal, role, name and expiry. The old one is revoked at once, or ends
+ * after `grace_ms`. `null` when it is not active. One statement, so that of two at once without grace one finds it revoked.
+ */
+export async function rotateKey(
+  db: Db,
+  old_key_id: string,
+  { grace_ms = 0 }: { grace_ms?: number } = {},
+): Promise<NewKey | null> {
+  if (!isUuid(old_key_id)) return null
+  const { api_key, key_id, key_hash, masked } = makeKey()
+  const until = sql`clock_timestamp() + ${grace_ms}::double precision * interval '1 millisecond'`
+  const end =
+    grace_ms > 0 ? sql`grace_until = least(k.grace_until, ${until})` : sql`revoked_at = clock_timestamp()`
+  const rotated = await sql<{ principal_id: string }>`
+    with old as (
+      update api_keys k set ${end} from principals p
+      where k.key_id = ${old_key_id} and p.principal_id = k.principal_id and ${active}
+      returning k.principal_id, k.name, k.role, k.expires_at)
+    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at)
+    select ${key_id}, ${key_hash}, principal_id, name, role, ${masked}, expires_at from old
+    returning principal_id`.execute(db)
+  const row = rotated.rows[0]
+  return row ? { api_key, key_id, principal_id: row.principal_id } : null
+}
+
+/** Of a key `k` of a principal `p`. */
+const active = sql<boolean>`k.revoked_at is null and not p.disabled
+  and coalesce(least(k.expires_at, k.grace_until) > clock_timestamp(), true)`
 
 /**
  * Whose key this is; `null` when unknown, expired, revoked or its principal disabled. The look-up is by hash, so its
@@ -64,8 +120,7 @@ export async function findActor(db: Db, api_key: string): Promise<Actor | null> 
     select k.principal_id, k.key_id, k.role,
       coalesce(k.last_used_at < clock_timestamp() - interval '1 minute', true) as stale
     from api_keys k join principals p using (principal_id)
-    where k.key_hash = ${hashOf(api_key)} and k.revoked_at is null and not p.disabled
-      and (k.expires_at is null or k.expires_at > clock_timestamp())`.execute(db)
+    where k.key_hash = ${hashOf(api_key)} and ${active}`.execute(db)
   const row = found.rows[0]
   if (!row) return null
   const { stale, ...actor } = row
@@ -75,35 +130,45 @@ export async function findActor(db: Db, api_key: string): Promise<Actor | null> 
   return actor
 }
 
-/** Whether a key that was good when a stream began still is. */
-export async function isKeyActive(db: Db, key_id: string): Promise<boolean> {
-  const found = await sql`
-    select 1 from api_keys k join principals p using (principal_id)
-    where k.key_id = ${key_id} and k.revoked_at is null and not p.disabled
-      and (k.expires_at is null or k.expires_at > clock_timestamp())`.execute(db)
-  return found.rows.length > 0
+/** Who acts by what was made with a key, a link for example; `null` when the key is not good any more. */
+export async function readActor(db: Db, key_id: string): Promise<Actor | null> {
+  const found = await sql<Actor>`
+    select k.principal_id, k.key_id, k.role from api_keys k join principals p using (principal_id)
+    where k.key_id = ${key_id} and ${active}`.execute(db)
+  return found.rows[0] ?? null
 }
+
+/** Whether a key that was good when a stream began still is. */
+export const isKeyActive = async (db: Db, key_id: string): Promise<boolean> =>
+  (await readActor(db, key_id)) !== null
 
 export interface KeyListing {
   key_id: string
+  principal_id: string
+  /** The principal's own name; `name` is the key's. */
+  principal_name: string
   name: string
   role: Role
   masked: string
   created_at: Date
   expires_at: Date | null
+  /** Another was made in its place, and it works until then. */
+  grace_until: Date | null
   last_used_at: Date | null
   revoked_at: Date | null
 }
 
 export async function listKeys(db: Db): Promise<KeyListing[]> {
   const found = await sql<KeyListing>`
-    select key_id, name, role, masked, created_at, expires_at, last_used_at, revoked_at
-    from api_keys order by key_id`.execute(db)
+    select k.key_id, k.principal_id, p.display_name as principal_name, k.name, k.role, k.masked, k.created_at,
+      k.expires_at, k.grace_until, k.last_used_at, k.revoked_at
+    from api_keys k join principals p using (principal_id) order by k.key_id`.execute(db)
   return found.rows
 }
 
 /** False when there is no such key, or it was revoked before. */
 export async function revokeKey(db: Db, key_id: string): Promise<boolean> {
+  if (!isUuid(key_id)) return false
   const changed = await sql`
     update api_keys set revoked_at = clock_timestamp() where key_id = ${key_id} and revoked_at is null
     returning 1`.execute(db)

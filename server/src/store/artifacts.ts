@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
@@ -36,7 +37,7 @@ export async function insertArtifact(
     insert into artifacts (artifact_uid, run_id, artifact_type, filename, filepath, mime_type, size_bytes, sha256, blob_key)
     select ${artifact_uid}::uuid, run_id, ${artifact_type}, ${filename}, ${filepath}, ${mime_type}, ${size_bytes}::int,
       ${artifact.sha256}, ${artifact.blob_key} from owned returning 1`.execute(db)
-  return inserted.rows.length > 0 || (await readArtifact(db, artifact_uid)) !== null
+  return inserted.rows.length > 0 || (await isStored(db, artifact_uid))
 }
 
 /** The newest artifact of each path, so that a file that did not change is not kept twice. */
@@ -47,21 +48,14 @@ export async function readArtifactHashes(db: Db, run_id: string): Promise<Map<st
   return new Map(found.rows.map((row) => [row.filepath, row.sha256]))
 }
 
-export async function findArtifact(
-  db: Db,
-  artifact_uid: string,
-  viewer_id: string,
-): Promise<ArtifactRow | null> {
+export async function findArtifact(db: Db, artifact_uid: string, actor: Actor): Promise<ArtifactRow | null> {
   const found = await sql<ArtifactRow>`
     select a.* from artifacts a join runs r using (run_id)
-    where a.artifact_uid = ${artifact_uid} and ${visibleTo(viewer_id)}`.execute(db)
+    where a.artifact_uid = ${artifact_uid} and ${visibleTo(actor)}`.execute(db)
   return found.rows[0] ?? null
 }
 
-/** For signed links: the signature has said already that the bearer may read it. */
-export async function readArtifact(db: Db, artifact_uid: string): Promise<ArtifactRow | null> {
-  const found = await sql<ArtifactRow>`select * from artifacts where artifact_uid = ${artifact_uid}`.execute(
-    db,
-  )
-  return found.rows[0] ?? null
+async function isStored(db: Db, artifact_uid: string): Promise<boolean> {
+  const found = await sql`select 1 from artifacts where artifact_uid = ${artifact_uid}`.execute(db)
+  return found.rows.length > 0
 }

@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
 import {
+  actorOf,
   addPrincipal,
   addRun,
   cancel,
@@ -189,8 +190,8 @@ onEachDatabase('events', (open) => {
     const [owner, stranger] = [await addPrincipal(db), await addPrincipal(db)]
     const first = await addRun(db, owner)
     const second = await addRun(db, stranger, { conversation_id: first, scope: 'User' })
-    const runsOf = async (viewer_id: string) =>
-      new Set((await readConversationEvents(db, first, viewer_id)).map((event) => event.run_id))
+    const runsOf = async (principal_id: string) =>
+      new Set((await readConversationEvents(db, first, actorOf(principal_id))).map((event) => event.run_id))
     assert.deepEqual(await runsOf(stranger), new Set([first, second]))
     assert.deepEqual(await runsOf(owner), new Set([first]))
   })

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import { TERMINAL_STATES, WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
@@ -106,15 +107,15 @@ export async function readHistory(db: Db, parts: readonly LogPart[]): Promise<Ru
 export const readOwnHistory = (db: Db, run_id: string): Promise<RunEvent[]> =>
   readHistory(db, [{ run_id, sequence: MAX_SEQUENCE }])
 
-/** All events of a conversation up to now, over all its runs; with `viewer_id`, over those that principal may see. */
+/** All events of a conversation up to now, over all its runs that the caller may see. */
 export async function readConversationEvents(
   db: Db,
   conversation_id: string,
-  viewer_id: string,
+  actor: Actor,
 ): Promise<RunEvent[]> {
   const found = await sql<EventRow>`
     select e.run_id, e.sequence, e.type, e.data, e.occurred_at from runs r join events e using (run_id)
-    where r.conversation_id = ${conversation_id} and ${visibleTo(viewer_id)}
+    where r.conversation_id = ${conversation_id} and ${visibleTo(actor)}
     order by e.run_id, e.sequence`.execute(db)
   return found.rows.map(toRunEvent)
 }

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
+import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunEvent } from '../contract/event.ts'
 import type { FollowupOutcome, OnBusy } from '../contract/run-request.ts'
@@ -14,7 +15,7 @@ import { reopenRun } from './transitions.ts'
 
 export interface NewFollowup {
   run_id: string
-  author_id: string
+  author: Actor
   message: string
   mode: string
   on_busy: OnBusy
@@ -40,8 +41,8 @@ export async function acceptFollowup(
 ): Promise<{ followup_id: string; outcome: FollowupOutcome; claimable_in: string | null }> {
   const locked = await sql<LockedRun>`
     select r.run_id, r.state, r.attempt, r.worker_id, r.pool, p.display_name as author
-    from runs r join principals p on p.principal_id = ${followup.author_id}
-    where r.run_id = ${followup.run_id} and ${visibleTo(followup.author_id)} for update of r`.execute(trx)
+    from runs r join principals p on p.principal_id = ${followup.author.principal_id}
+    where r.run_id = ${followup.run_id} and ${visibleTo(followup.author)} for update of r`.execute(trx)
   const run = locked.rows[0]
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   const outcome = outcomeFor(run)
@@ -65,7 +66,7 @@ export async function acceptFollowup(
       select run_id, last_sequence, 'followup.accepted', jsonb_build_object('followup_id', ${followup_id}::text,
         'message', ${followup.message}::text, 'outcome', ${outcome}::text, 'author', ${run.author}::text) from changed)
     insert into followups (followup_id, run_id, position, message, mode, outcome, author_id)
-    select ${followup_id}::uuid, run_id, last_sequence, ${followup.message}, ${followup.mode}, ${outcome}, ${followup.author_id}::uuid
+    select ${followup_id}::uuid, run_id, last_sequence, ${followup.message}, ${followup.mode}, ${outcome}, ${followup.author.principal_id}::uuid
     from changed`.execute(trx)
   await insertAttachments(trx, run.run_id, followup_id, followup.attachments)
   const reopened = isResting(run.state) && (await reopenRun(trx, run.run_id))

@@ -3,6 +3,7 @@ import { WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { among } from './sql-fragments.ts'
+import { json } from './storable.ts'
 
 /** Replaces what the harness of the run keeps between its sessions; fenced, false when the lease is lost. */
 export async function writeHarnessState(
@@ -11,7 +12,7 @@ export async function writeHarnessState(
   state: Record<string, unknown>,
 ): Promise<boolean> {
   const written = await sql`
-    update runs set harness_state = ${JSON.stringify(state)}::jsonb
+    update runs set harness_state = ${json(state)}
     where ${held(lease)} and state in (${among(WORKING_STATES)}) returning 1`.execute(db)
   return written.rows.length > 0
 }

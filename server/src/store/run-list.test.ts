@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
-import { addPrincipal, addRun } from '../../test/support/stored.ts'
+import { actorOf, addPrincipal, addRun } from '../../test/support/stored.ts'
 import { type ListRunsQuery, SORT_KEYS } from '../contract/run.ts'
 import type { Db } from './db.ts'
 import { listRuns } from './run-list.ts'
@@ -34,13 +34,13 @@ onEachDatabase('list', (open) => {
   for (const sort_by of SORT_KEYS) {
     for (const sort_order of ['asc', 'desc'] as const) {
       test(`pages by ${sort_by} ${sort_order} neither repeat nor skip while runs are created`, async () => {
-        const whole = (await listRuns(db, { ...old, sort_by, sort_order }, viewer)).runs
+        const whole = (await listRuns(db, { ...old, sort_by, sort_order }, actorOf(viewer))).runs
         assert.equal(whole.length, 41)
         const seen: string[] = []
         let cursor: string | null | undefined
         for (let page = 0; cursor !== null; page += 1) {
           const query = { limit: 6, sort_by, sort_order, ...(cursor ? { cursor } : {}) }
-          const { runs, next_cursor } = await listRuns(db, query, viewer)
+          const { runs, next_cursor } = await listRuns(db, query, actorOf(viewer))
           assert(runs.length === 6 || next_cursor === null)
           seen.push(...runs.filter((run) => run.metadata.set === 'old').map((run) => run.run_id))
           cursor = next_cursor
@@ -62,14 +62,14 @@ onEachDatabase('list', (open) => {
   }
 
   test('titles sort by code point, on every database and in every locale', async () => {
-    const { runs } = await listRuns(db, { ...old, sort_by: 'title', sort_order: 'asc' }, viewer)
+    const { runs } = await listRuns(db, { ...old, sort_by: 'title', sort_order: 'asc' }, actorOf(viewer))
     const titles = [...new Set(runs.map((run) => run.title))]
     assert.deepEqual(titles, ['', 'Alpha', 'alpha', 'same', 'zulu', 'Ölwechsel'])
   })
 
   test('runs without a skill come last, whichever way', async () => {
     for (const sort_order of ['asc', 'desc'] as const) {
-      const { runs } = await listRuns(db, { ...old, sort_by: 'agent', sort_order }, viewer)
+      const { runs } = await listRuns(db, { ...old, sort_by: 'agent', sort_order }, actorOf(viewer))
       const skills = runs.map((run) => run.skill_spec)
       assert.equal(skills.indexOf(null), skills.filter((skill) => skill !== null).length)
       assert.equal(skills[0], sort_order === 'asc' ? 'a:deploy' : 'b:test')
@@ -81,7 +81,7 @@ onEachDatabase('list', (open) => {
     const run_id = await addRun(db, owner, { scope: 'User', title: 'mine', metadata: { set: 'personal' } })
     for (const query of [{}, { q: 'mine' }, { creator: owner }, { metadata: { set: 'personal' } }]) {
       const idsFor = async (who: string) =>
-        (await listRuns(db, { ...query, limit: 500 }, who)).runs.map((run) => run.run_id)
+        (await listRuns(db, { ...query, limit: 500 }, actorOf(who))).runs.map((run) => run.run_id)
       assert((await idsFor(owner)).includes(run_id))
       assert(!(await idsFor(viewer)).includes(run_id))
     }
@@ -91,7 +91,7 @@ onEachDatabase('list', (open) => {
     const add = (title: string) => addRun(db, viewer, { title, metadata: { set: 'search' } })
     const [percent, plain] = [await add('100% \\ _done_'), await add('1000 done')]
     const find = async (q: string) =>
-      (await listRuns(db, { q, metadata: { set: 'search' } }, viewer)).runs.map((run) => run.run_id)
+      (await listRuns(db, { q, metadata: { set: 'search' } }, actorOf(viewer))).runs.map((run) => run.run_id)
     assert.deepEqual(await find('100%'), [percent])
     assert.deepEqual(await find('\\ _D'), [percent])
     assert.deepEqual(await find('_done'), [percent])

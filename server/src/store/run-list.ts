@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import { type ListRunsQuery, SORT_KEYS, type SortKey } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
@@ -26,13 +27,13 @@ const SORT: Record<SortKey, RawBuilder<unknown>> = {
 export async function listRuns(
   db: Db,
   query: ListRunsQuery,
-  viewer_id: string,
+  actor: Actor,
 ): Promise<{ runs: RunRow[]; next_cursor: string | null }> {
   const by = query.sort_by ?? 'updated_at'
   const order = query.sort_order ?? 'desc'
   const limit = query.limit ?? 20
   const position = query.cursor === undefined ? null : decodeCursor(query.cursor, by, order)
-  const conditions = [...filtersOf(query, viewer_id), ...(position ? [after(position)] : [])]
+  const conditions = [...filtersOf(query, actor), ...(position ? [after(position)] : [])]
   const found = await sql<RunRow>`
     ${selectRuns} where ${sql.join(conditions, sql` and `)}
     order by ${ordering(by, order)} limit ${limit + 1}`.execute(db)
@@ -67,11 +68,11 @@ function sortValue(run: RunRow, by: SortKey): string | null {
   return run[by].toISOString()
 }
 
-function filtersOf(query: ListRunsQuery, viewer_id: string): RawBuilder<unknown>[] {
+function filtersOf(query: ListRunsQuery, actor: Actor): RawBuilder<unknown>[] {
   const given = <T>(value: T | undefined, condition: (value: T) => RawBuilder<unknown>) =>
     value === undefined ? [] : [condition(value)]
   return [
-    visibleTo(viewer_id),
+    visibleTo(actor),
     ...given(query.state, (states) => sql`r.state = any(${states}::text[])`),
     ...given(query.name, (name) => sql`r.name = ${name}`),
     ...given(query.model_id, (model_id) => sql`r.model_id = ${model_id}`),

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { ArtifactItem } from '../contract/artifact.ts'
 import { AppError } from '../contract/error.ts'
@@ -93,8 +94,8 @@ export interface RunRow {
   artifacts: ArtifactItem[]
 }
 
-/** Personal runs are visible to their owner only. */
-export const visibleTo = (principal_id: string): RawBuilder<boolean> =>
+/** Personal runs are visible to their owner only, by whichever key. */
+export const visibleTo = ({ principal_id }: Pick<Actor, 'principal_id'>): RawBuilder<boolean> =>
   sql<boolean>`(r.scope = 'Team' or r.principal_id = ${principal_id} or r.creator_id = ${principal_id})`
 
 const person = (alias: string): RawBuilder<unknown> =>
@@ -175,12 +176,13 @@ const contextOf = (run: NewRun): RawBuilder<unknown> =>
     ? sql`'[]'::jsonb`
     : sql`coalesce((
         select jsonb_agg(jsonb_build_object('run_id', r.run_id, 'sequence', r.last_sequence) order by r.run_id)
-        from runs r where r.conversation_id = ${run.conversation_id} and ${visibleTo(run.principal_id)}), '[]')`
+        from runs r where r.conversation_id = ${run.conversation_id} and ${visibleTo(run)}), '[]')`
 
 /** `null` when there is none or the caller may not see it: the two look the same from outside. */
-export async function findRun(db: Db, run_id: string, viewer_id: string): Promise<RunRow | null> {
-  const found =
-    await sql<RunRow>`${selectRuns} where r.run_id = ${run_id} and ${visibleTo(viewer_id)}`.execute(db)
+export async function findRun(db: Db, run_id: string, actor: Actor): Promise<RunRow | null> {
+  const found = await sql<RunRow>`${selectRuns} where r.run_id = ${run_id} and ${visibleTo(actor)}`.execute(
+    db,
+  )
   return found.rows[0] ?? null
 }
 
@@ -188,10 +190,10 @@ export async function findRun(db: Db, run_id: string, viewer_id: string): Promis
 export async function findConversationRun(
   db: Db,
   conversation_id: string,
-  viewer_id: string,
+  actor: Actor,
 ): Promise<RunRow | null> {
   const found = await sql<RunRow>`
-    ${selectRuns} where r.conversation_id = ${conversation_id} and ${visibleTo(viewer_id)}
+    ${selectRuns} where r.conversation_id = ${conversation_id} and ${visibleTo(actor)}
     order by r.run_id desc limit 1`.execute(db)
   return found.rows[0] ?? null
 }
@@ -206,14 +208,14 @@ export async function readRuns(db: Db, run_ids: readonly string[]): Promise<RunR
  * Asks the worker to stop the current turn: what the log holds now. It waits on the row until a worker has done so, be it
  * another one, and messages that come after it are delivered after that.
  */
-export async function interruptRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
+export async function interruptRun(db: Db, run_id: string, actor: Actor): Promise<void> {
   const changed = await sql`
     update runs r set interrupt_sequence = coalesce(r.interrupt_sequence, r.last_sequence)
-    where r.run_id = ${run_id} and ${visibleTo(viewer_id)} and r.state in (${among(WORKING_STATES)}) returning 1`.execute(
+    where r.run_id = ${run_id} and ${visibleTo(actor)} and r.state in (${among(WORKING_STATES)}) returning 1`.execute(
     db,
   )
   if (changed.rows.length > 0) return
-  const run = await findRun(db, run_id, viewer_id)
+  const run = await findRun(db, run_id, actor)
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   if (run.state === 'QUEUED')
     throw new AppError('conflict', 'The run is queued: there is no turn to interrupt yet.')

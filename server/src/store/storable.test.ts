@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
-import { addPrincipal, addRun } from '../../test/support/stored.ts'
+import { actorOf, addPrincipal, addRun } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
 import { listRuns } from './run-list.ts'
 import { readRuns } from './runs.ts'
@@ -45,12 +45,12 @@ onEachDatabase('what is stored', (open) => {
     const [run] = await readRuns(db, [run_id])
     assert.equal(run?.prompt, WHOLE.repeat(1_000))
     assert.equal(run?.request.on_behalf_of, WHOLE)
-    const found = await listRuns(db, { skill: skill_spec, sort_by: 'agent' }, viewer)
+    const found = await listRuns(db, { skill: skill_spec, sort_by: 'agent' }, actorOf(viewer))
     assert.deepEqual(
       found.runs.map((item) => item.run_id),
       [run_id],
     )
-    assert.equal((await listRuns(db, { q: title }, viewer)).runs.length, 1)
+    assert.equal((await listRuns(db, { q: title }, actorOf(viewer))).runs.length, 1)
   })
 })
 

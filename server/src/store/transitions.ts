@@ -3,6 +3,7 @@
  * the row with its times, the `run.state` event, and whatever else must come about with it or not at all.
  */
 import { type RawBuilder, sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import {
   CANCELLABLE_STATES,
@@ -234,15 +235,15 @@ export async function requeueLost(
  * QUEUED, CLAIMED, INPROGRESS or BLOCKED → CANCELLED, with its event, at once, whether or not a worker lives; the worker
  * hears of it and stops its processes. An ended run is refused, an unknown one not found.
  */
-export async function cancelRun(db: Db, run_id: string, viewer_id: string): Promise<void> {
+export async function cancelRun(db: Db, run_id: string, actor: Actor): Promise<void> {
   const changed = await change(db, {
-    which: sql`where r.run_id = ${run_id} and ${visibleTo(viewer_id)}`,
+    which: sql`where r.run_id = ${run_id} and ${visibleTo(actor)}`,
     from: CANCELLABLE_STATES,
     to: sql`'CANCELLED'`,
     status_message: asJson({ message: 'Cancelled on request.' } satisfies RunStatusMessage),
   })
   if (changed.length > 0) return
-  const run = await findRun(db, run_id, viewer_id)
+  const run = await findRun(db, run_id, actor)
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { createPrincipalWithKey, type Role, revokeKey } from '../../src/store/api-keys.ts'
+import type { Role } from '../../src/contract/actor.ts'
+import { createPrincipalWithKey, revokeKey } from '../../src/store/api-keys.ts'
 import { type Db, openPglite } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 

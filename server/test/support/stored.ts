@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
+import type { Actor } from '../../src/contract/actor.ts'
 import type { RunState } from '../../src/contract/state.ts'
 import { createPrincipalWithKey } from '../../src/store/api-keys.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -16,6 +17,13 @@ export const POOL = 'default'
 export async function addPrincipal(db: Db, max_running = 1000): Promise<string> {
   return (await createPrincipalWithKey(db, { name: 'someone', role: 'member', max_running })).principal_id
 }
+
+/** A principal as one of its keys would name it; the store asks no more than who it is. */
+export const actorOf = (principal_id: string): Actor => ({
+  principal_id,
+  role: 'member',
+  key_id: principal_id,
+})
 
 export function newRun(principal_id: string, more: Partial<NewRun> = {}): NewRun {
   const run_id = uuidv7()
@@ -83,7 +91,7 @@ export const follow = (db: Db, run_id: string, author_id: string, more: Partial<
   db.transaction().execute((trx) =>
     acceptFollowup(trx, {
       run_id,
-      author_id,
+      author: actorOf(author_id),
       message: 'And then?',
       mode: 'normal',
       on_busy: 'enqueue',
@@ -91,10 +99,10 @@ export const follow = (db: Db, run_id: string, author_id: string, more: Partial<
       ...more,
     }),
   )
-export const cancel = (db: Db, run_id: string, viewer_id: string) =>
-  db.transaction().execute((trx) => cancelRun(trx, run_id, viewer_id))
-export const interrupt = (db: Db, run_id: string, viewer_id: string) =>
-  db.transaction().execute((trx) => interruptRun(trx, run_id, viewer_id))
+export const cancel = (db: Db, run_id: string, principal_id: string) =>
+  db.transaction().execute((trx) => cancelRun(trx, run_id, actorOf(principal_id)))
+export const interrupt = (db: Db, run_id: string, principal_id: string) =>
+  db.transaction().execute((trx) => interruptRun(trx, run_id, actorOf(principal_id)))
 
 /** What tests look at of a stored run. */
 export interface Stored {

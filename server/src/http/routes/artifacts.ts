@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
-import { findArtifact, readArtifact } from '../../store/artifacts.ts'
+import { findArtifact } from '../../store/artifacts.ts'
 import type { Db } from '../../store/db.ts'
 import { readEvents } from '../../store/events.ts'
 import type { Services } from '../context.ts'
 import { serve } from '../route.ts'
-import { requireRunId } from './runs.ts'
+import { requireRun } from './runs.ts'
 
 const INLINE = ['image/png', 'image/jpeg', 'image/webp']
 const NOT_FOUND = 'There is no artifact with this id.'
@@ -18,9 +18,9 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.getArtifact, async ({ params, actor }) => {
     if (!isUuid(params.artifact_uid)) throw new AppError('resource_not_found', NOT_FOUND)
-    const artifact = await findArtifact(store.db, params.artifact_uid, actor.principal_id)
+    const artifact = await findArtifact(store.db, params.artifact_uid, actor)
     if (!artifact) throw new AppError('resource_not_found', NOT_FOUND)
-    const { path, expires_at } = links.sign(`/downloads/artifacts/${artifact.artifact_uid}`)
+    const { path, expires_at } = links.sign(`/downloads/artifacts/${artifact.artifact_uid}`, actor)
     return {
       artifact_uid: artifact.artifact_uid,
       artifact_type: artifact.artifact_type,
@@ -38,8 +38,8 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
   })
 
   app.get<{ Params: { uid: string } }>('/downloads/artifacts/:uid', async (request, reply) => {
-    links.verify(`/downloads/artifacts/${request.params.uid}`, request.query)
-    const artifact = await readArtifact(store.db, request.params.uid)
+    const actor = await links.verify(`/downloads/artifacts/${request.params.uid}`, request.query)
+    const artifact = await findArtifact(store.db, request.params.uid, actor)
     const data = artifact && (await blobs.get(artifact.blob_key))
     if (!artifact || !data) throw new AppError('resource_not_found', NOT_FOUND)
     const inline = INLINE.includes(artifact.mime_type)
@@ -54,8 +54,8 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
   })
 
   app.get<{ Params: { file: string } }>('/downloads/transcripts/:file', async (request, reply) => {
-    links.verify(`/downloads/transcripts/${request.params.file}`, request.query)
-    const run_id = requireRunId(request.params.file.replace(/\.jsonl$/, ''))
+    const actor = await links.verify(`/downloads/transcripts/${request.params.file}`, request.query)
+    const { run_id } = await requireRun(services, request.params.file.replace(/\.jsonl$/, ''), actor)
     return reply
       .headers({
         ...DOWNLOAD_HEADERS,

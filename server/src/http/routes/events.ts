@@ -17,7 +17,7 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
   const streams = new StreamLimit(STREAMS_PER_KEY)
 
   serve(app, services, ROUTES.listEvents, async (call) => {
-    const run = await requireRun(services, call.params.run_id, call.actor.principal_id)
+    const run = await requireRun(services, call.params.run_id, call.actor)
     if (wantsStream(call.request)) return stream(call, run.run_id)
     const limit = call.query.limit ?? 200
     const events = await readEvents(db, run.run_id, call.query.after ?? 0, limit + 1)

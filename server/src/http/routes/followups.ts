@@ -13,13 +13,12 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
   const files = { db: store.db, blobs, max_run_files_bytes: settings.max_run_files_bytes }
   serve(app, services, ROUTES.submitFollowup, async (call) => {
     const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [] } = call.body
-    const { run_id } = await requireRun(services, call.params.run_id, call.actor.principal_id)
+    const { run_id } = await requireRun(services, call.params.run_id, call.actor)
     requireAvailable(call.body)
     const stored = await storeAttachments(files, run_id, attachments)
     let pool: string | null = null
     const accept = async (db: Db) => {
-      const author_id = call.actor.principal_id
-      const followup = { run_id, author_id, message, mode, on_busy, attachments: stored }
+      const followup = { run_id, author: call.actor, message, mode, on_busy, attachments: stored }
       const accepted = await transact(db, (trx) => acceptFollowup(trx, followup))
       pool = accepted.claimable_in
       return { status: 200, body: { followup_id: accepted.followup_id, outcome: accepted.outcome } }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { RunSourceType } from '../../contract/run.ts'
@@ -19,6 +20,8 @@ import { viewRun, viewRuns } from '../run-view.ts'
 export function serveRuns(app: FastifyInstance, services: Services): void {
   const { store, watch, blobs, settings, sessions } = services
   const seal_key = deriveKey(settings.secret_key, 'sealed-values')
+
+  const linkFor = (actor: Actor) => (run_id: string) => sessions.linkTo(run_id, actor)
 
   const create = async (call: Call<typeof ROUTES.createRun> | Call<typeof ROUTES.runAgent>) => {
     // A repeated create must not look up, store or refuse anything again.
@@ -51,18 +54,18 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.runAgent, create)
 
   serve(app, services, ROUTES.listRuns, async ({ query, actor }) => {
-    const { runs, next_cursor } = await listRuns(store.db, query, actor.principal_id)
-    return viewRuns(runs, next_cursor, sessions)
+    const { runs, next_cursor } = await listRuns(store.db, query, actor)
+    return viewRuns(runs, next_cursor, linkFor(actor))
   })
 
   serve(app, services, ROUTES.getRun, async ({ params, actor }) => {
-    return viewRun(await requireRun(services, params.run_id, actor.principal_id), sessions)
+    return viewRun(await requireRun(services, params.run_id, actor), linkFor(actor))
   })
 
   serve(app, services, ROUTES.cancelRun, async (call) => {
     const run_id = requireRunId(call.params.run_id)
     const sent = await sendOnce(store.db, call, async (db) => {
-      await cancelRun(db, run_id, call.actor.principal_id)
+      await cancelRun(db, run_id, call.actor)
       return { status: 200, body: run_id }
     })
     watch.touchRun(run_id)
@@ -72,7 +75,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.interruptRun, async (call) => {
     const run_id = requireRunId(call.params.run_id)
     const sent = await sendOnce(store.db, call, async (db) => {
-      await interruptRun(db, run_id, call.actor.principal_id)
+      await interruptRun(db, run_id, call.actor)
       return { status: 202, body: { run_id } }
     })
     watch.touchRun(run_id)
@@ -80,14 +83,14 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
   })
 
   serve(app, services, ROUTES.getRunConversation, async ({ params, actor }) => {
-    const run = await requireRun(services, params.run_id, actor.principal_id)
-    const events = await readConversationEvents(store.db, run.conversation_id, actor.principal_id)
+    const run = await requireRun(services, params.run_id, actor)
+    const events = await readConversationEvents(store.db, run.conversation_id, actor)
     return buildConversation(run.conversation_id, events)
   })
 
   serve(app, services, ROUTES.getTranscript, async ({ params, actor, reply }) => {
-    const run = await requireRun(services, params.run_id, actor.principal_id)
-    const { path } = services.links.sign(`/downloads/transcripts/${run.run_id}.jsonl`)
+    const run = await requireRun(services, params.run_id, actor)
+    const { path } = services.links.sign(`/downloads/transcripts/${run.run_id}.jsonl`, actor)
     reply.redirect(settings.public_url + path, 302)
     return SENT
   })
@@ -99,8 +102,8 @@ export function requireRunId(run_id: string): string {
   return run_id
 }
 
-export async function requireRun(services: Services, run_id: string, viewer_id: string): Promise<RunRow> {
-  const run = await findRun(services.store.db, requireRunId(run_id), viewer_id)
+export async function requireRun(services: Services, run_id: string, actor: Actor): Promise<RunRow> {
+  const run = await findRun(services.store.db, requireRunId(run_id), actor)
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   return run
 }

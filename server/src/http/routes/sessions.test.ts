@@ -3,14 +3,15 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
+import { addRun } from '../../../test/support/stored.ts'
 import { openDiskBlobs } from '../../blobs/disk.ts'
 import { readConfig } from '../../config.ts'
+import { createPrincipalWithKey, readActor } from '../../store/api-keys.ts'
 import { openPglite } from '../../store/db.ts'
+import { migrate } from '../../store/migrate.ts'
 import { Watch } from '../../store/watch.ts'
 import { createApp } from '../app.ts'
 import { createSessionLinks } from '../session-access.ts'
-
-const RUN = '01980000-0000-7000-8000-000000000001'
 
 test('the cookie is secure, and says so by its name, where the service is reached by https', async (context) => {
   const settings = {
@@ -39,10 +40,14 @@ test('the cookie is secure, and says so by its name, where the service is reache
     await app.close()
     await store.close()
   })
-  const link = new URL(createSessionLinks(settings).linkTo(RUN))
+  await migrate(store.db)
+  const actor = await createPrincipalWithKey(store.db, { name: 'Ada', role: 'member' })
+  const run_id = await addRun(store.db, actor.principal_id)
+  const sessions = createSessionLinks(settings, (key_id) => readActor(store.db, key_id))
+  const link = new URL(sessions.linkTo(run_id, actor))
   // Behind a proxy that ends TLS the request itself is http; the origin is the public one.
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
-  const sent = request(`${address}/sessions/${RUN}/access`, {
+  const sent = request(`${address}/sessions/${run_id}/access`, {
     method: 'POST',
     headers: { host: 'runs.example', origin: link.origin, 'content-type': 'application/json' },
   })
@@ -53,7 +58,7 @@ test('the cookie is secure, and says so by its name, where the service is reache
   assert.match(
     String(answer.headers['set-cookie']),
     new RegExp(
-      `^__Secure-runyard_session=[\\w.-]+; Max-Age=43200; Path=/sessions/${RUN}; HttpOnly; Secure; SameSite=Strict$`,
+      `^__Secure-runyard_session=[\\w.-]+; Max-Age=43200; Path=/sessions/${run_id}; HttpOnly; Secure; SameSite=Strict$`,
     ),
   )
 })

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs'
 import { parseCookie, stringifySetCookie } from 'cookie'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import { wholeNumber } from '../../contract/run.ts'
 import { isUuid } from '../../contract/run-id.ts'
-import { type RunRow, readRuns } from '../../store/runs.ts'
+import { findRun, type RunRow } from '../../store/runs.ts'
 import type { Services } from '../context.ts'
 import { html, PAGE_HEADERS, sendPage } from '../page.ts'
 import { invalid } from '../problem.ts'
 import { sendJson } from '../route.ts'
 import { viewRun } from '../run-view.ts'
-import type { SessionLinks } from '../session-access.ts'
 import { StreamLimit } from '../stream-limit.ts'
 import { WEB_ROOT } from '../web-files.ts'
 import { lastEventId, openStream, STREAM_HEADERS } from './events.ts'
@@ -36,20 +36,21 @@ export function serveSessions(app: FastifyInstance, services: Services): void {
   const cookieName = () => `${isSecure() ? '__Secure-' : ''}runyard_session`
   const streams = new StreamLimit(STREAMS_PER_SESSION)
   // The cookie must not renew itself for ever through fresh links, so this page's view of a run holds none.
-  const plain_links: SessionLinks = { ...sessions, linkTo: (id) => `${settings.public_url}/sessions/${id}` }
+  const plainLink = (id: string) => `${settings.public_url}/sessions/${id}`
 
-  /** For those whose cookie has been checked. */
-  const findSession = async (session_id: string): Promise<RunRow | null> => {
-    const [run] = isUuid(session_id) ? await readRuns(db, [session_id]) : []
-    return run ?? null
-  }
-  const hasAccess = (request: FastifyRequest<SessionRoute>): boolean => {
+  const findVisitor = async (request: FastifyRequest<SessionRoute>): Promise<Actor | null> => {
     const value = parseCookie(request.headers.cookie ?? '')[cookieName()]
-    return value !== undefined && sessions.isCookie(request.params.session_id, value)
+    return value === undefined ? null : sessions.findByCookie(request.params.session_id, value)
   }
-  const requireAccess = async (request: FastifyRequest<SessionRoute>): Promise<void> => {
-    if (hasAccess(request)) return
-    throw unauthenticated('This session has not been opened here, or its 12 hours are over.')
+  const requireVisitor = async (request: FastifyRequest<SessionRoute>): Promise<void> => {
+    const visitor = await findVisitor(request)
+    if (!visitor) throw unauthenticated('This session has not been opened here, or its 12 hours are over.')
+    request.actor = visitor
+  }
+  const requireSession = async (request: FastifyRequest<SessionRoute>): Promise<RunRow> => {
+    const run = request.actor && (await findRun(db, request.params.session_id, request.actor))
+    if (!run) throw new AppError('resource_not_found', 'The run of this session is no longer here.')
+    return run
   }
 
   app.get<SessionRoute>('/sessions/:session_id', async (request, reply) => {
@@ -71,11 +72,10 @@ export function serveSessions(app: FastifyInstance, services: Services): void {
       const { session_id } = request.params
       const body = AccessBody.safeParse(request.body ?? {})
       if (!body.success) throw invalid(body.error)
-      if (request.actor) await requireRun(services, session_id, request.actor.principal_id)
-      else if (body.data.token === undefined || !sessions.isLinkToken(session_id, body.data.token)) {
-        throw unauthenticated('The link is not valid, or its 15 minutes are over.')
-      }
-      const { value, max_age } = sessions.makeCookie(session_id)
+      const actor = request.actor ?? (await sessions.findByLink(session_id, body.data.token ?? ''))
+      if (!actor) throw unauthenticated('The link is not valid, or its 15 minutes are over.')
+      await requireRun(services, session_id, actor)
+      const { value, max_age } = sessions.makeCookie(session_id, actor)
       const cookie = stringifySetCookie({
         name: cookieName(),
         value,
@@ -89,30 +89,31 @@ export function serveSessions(app: FastifyInstance, services: Services): void {
     },
   )
 
-  app.get<SessionRoute>('/sessions/:session_id/run', { onRequest: requireAccess }, async (request, reply) => {
-    const run = await findSession(request.params.session_id)
-    if (!run) throw new AppError('resource_not_found', 'The run of this session is no longer here.')
-    return sendJson(reply.headers(DATA_HEADERS), 200, viewRun(run, plain_links))
-  })
+  app.get<SessionRoute>(
+    '/sessions/:session_id/run',
+    { onRequest: requireVisitor },
+    async (request, reply) => {
+      const run = await requireSession(request)
+      return sendJson(reply.headers(DATA_HEADERS), 200, viewRun(run, plainLink))
+    },
+  )
 
   app.get<SessionRoute>(
     '/sessions/:session_id/events',
     // Answering HEAD would drain an endless stream.
-    { onRequest: requireAccess, exposeHeadRoute: false },
+    { onRequest: requireVisitor, exposeHeadRoute: false },
     async (request, reply) => {
       const { session_id } = request.params
       const query = EventsQuery.safeParse(request.query)
       if (!query.success) throw invalid(query.error)
       const after = lastEventId(request) ?? query.data.after ?? 0
-      if (!(await findSession(session_id))) {
-        throw new AppError('resource_not_found', 'The run of this session is no longer here.')
-      }
+      await requireSession(request)
       const stream = streams.open(session_id, () =>
         openStream(services, request, {
           run_id: session_id,
           after,
           follow: true,
-          isAllowed: async () => hasAccess(request),
+          isAllowed: async () => (await findVisitor(request)) !== null,
         }),
       )
       return reply.headers({ ...DATA_HEADERS, ...STREAM_HEADERS }).send(stream)

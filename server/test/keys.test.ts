@@ -1,0 +1,172 @@
+/** A principal is not a key: what is the principal's stays, what was made with a key goes with it. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { z } from 'zod'
+import type { ArtifactResponse } from '../src/contract/artifact.ts'
+import type { ListRunsResponse } from '../src/contract/run.ts'
+import { type Keys, reachKeys } from '../src/control.ts'
+import type { NewKey } from '../src/store/api-keys.ts'
+import { apiOf, shell, startService, type TestService } from './support/service.ts'
+
+/** A stream asks after its key every 30 s, when it wakes, which is every 15 s. */
+const STREAM_ENDS_MS = 60_000
+
+describe('a principal and its keys', () => {
+  let service: TestService
+  let keys: Keys
+  let origin: string
+  before(async () => {
+    service = await startService()
+    keys = reachKeys(service.data_dir)
+    origin = new URL(service.base_url).origin
+  })
+  after(() => service?.stop())
+
+  const as = ({ api_key }: NewKey) => apiOf({ base_url: service.base_url, api_key })
+  const create = async (name: string, principal_id?: string): Promise<NewKey> => {
+    const made = await keys.create({ name, role: 'member', principal_id })
+    assert(made)
+    return made
+  }
+  const rotate = async (key: NewKey, grace_ms: number): Promise<NewKey> => {
+    const made = await keys.rotate(key.key_id, grace_ms)
+    assert(made)
+    return made
+  }
+  const openSession = (run_id: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(`${origin}/sessions/${run_id}/access`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin, ...headers },
+      body: JSON.stringify(body),
+    })
+  const cookieOf = (answer: Response) => ({ cookie: answer.headers.getSetCookie()[0]?.split(';')[0] ?? '' })
+  const bearer = ({ api_key }: NewKey) => ({ authorization: `Bearer ${api_key}` })
+
+  /** Everything that a caller can make of a key for one of its runs, each asked for anew. */
+  async function makeAll(key: NewKey, run_id: string): Promise<Record<string, () => Promise<number>>> {
+    const api = as(key)
+    const run = await api.get(run_id)
+    const [artifact] = run.artifacts.flatMap(({ data }) =>
+      'artifact_uid' in data ? [data.artifact_uid] : [],
+    )
+    const { data } = await api.json<z.infer<typeof ArtifactResponse>>('GET', `/agent/artifacts/${artifact}`)
+    const transcript = await api.call('GET', `/agent/runs/${run_id}/transcript`)
+    const token = new URL(run.session_link).hash.replace('#access=', '')
+    const cookies = [await openSession(run_id, { token }), await openSession(run_id, {}, bearer(key))].map(
+      cookieOf,
+    )
+    const statusOf =
+      (url: string, headers: Record<string, string> = {}) =>
+      async () => {
+        const answer = await fetch(url, { headers })
+        await answer.body?.cancel()
+        return answer.status
+      }
+    return {
+      'the key': statusOf(`${service.base_url}/agent/runs/${run_id}`, bearer(key)),
+      'a link to an artifact': statusOf(data.download_url),
+      'a link to the transcript': statusOf(transcript.headers.get('location') ?? ''),
+      'a session link': async () => (await openSession(run_id, { token })).status,
+      'a cookie of a link': statusOf(`${origin}/sessions/${run_id}/run`, cookies[0]),
+      'a cookie of the key': statusOf(`${origin}/sessions/${run_id}/run`, cookies[1]),
+      'a stream of the session': statusOf(`${origin}/sessions/${run_id}/events`, cookies[0]),
+    }
+  }
+  const REFUSED = {
+    'the key': 401,
+    'a link to an artifact': 404,
+    'a link to the transcript': 404,
+    'a session link': 401,
+    'a cookie of a link': 401,
+    'a cookie of the key': 401,
+    'a stream of the session': 401,
+  }
+  const ALLOWED = Object.fromEntries(
+    Object.keys(REFUSED).map((name) => [name, name === 'a session link' ? 204 : 200]),
+  )
+  const statuses = async (made: Record<string, () => Promise<number>>) =>
+    Object.fromEntries(
+      await Promise.all(Object.entries(made).map(async ([name, ask]) => [name, await ask()] as const)),
+    )
+  const personal = async (key: NewKey): Promise<string> => {
+    const run_id = await as(key).create({ prompt: shell('echo x > artifacts/x'), team: false })
+    await as(key).ended(run_id)
+    return run_id
+  }
+
+  test('every key of a principal sees its personal runs, and no key of another', async () => {
+    const first = await create('Ada')
+    const run_id = await personal(first)
+    const second = await create('Ada’s laptop', first.principal_id)
+    assert.equal((await as(second).get(run_id)).creator.display_name, 'Ada')
+    const { runs } = await as(second).json<ListRunsResponse>('GET', '/agent/runs')
+    assert.deepEqual(
+      runs.map((run) => run.run_id),
+      [run_id],
+    )
+    // Of the same name, not the same.
+    const stranger = await create('Ada')
+    assert.equal((await as(stranger).call('GET', `/agent/runs/${run_id}`)).status, 404)
+    assert.equal(await keys.revoke(first.key_id), true)
+    assert.equal((await as(second).get(run_id)).run_id, run_id)
+  })
+
+  test('links and sessions end with their key, at once, and those of the principal’s other key do not', async () => {
+    const first = await create('Bo')
+    const second = await create('Bo’s laptop', first.principal_id)
+    const run_id = await personal(first)
+    const [by_first, by_second] = [await makeAll(first, run_id), await makeAll(second, run_id)]
+    assert.deepEqual(await statuses(by_first), ALLOWED)
+    assert.equal(await keys.revoke(first.key_id), true)
+    assert.deepEqual(await statuses(by_first), REFUSED)
+    assert.deepEqual(await statuses(by_second), ALLOWED)
+  })
+
+  test('a rotated key leaves its links their grace, and its runs to the next one', async () => {
+    const first = await create('Cy')
+    const run_id = await personal(first)
+    const by_first = await makeAll(first, run_id)
+    // Long enough to look, short enough to wait for.
+    const ends = Date.now() + 8_000
+    const second = await rotate(first, 8_000)
+    assert.equal(second.principal_id, first.principal_id)
+    assert.deepEqual(await statuses(by_first), ALLOWED)
+    const by_second = await makeAll(second, run_id)
+    while ((await by_first['the key']?.()) !== 401) {
+      assert(Date.now() < ends + 30_000, 'the grace does not end')
+      await wait(200)
+    }
+    assert.deepEqual(await statuses(by_first), REFUSED)
+    assert.deepEqual(await statuses(by_second), ALLOWED)
+    const third = await rotate(second, 0)
+    assert.deepEqual(await statuses(by_second), REFUSED)
+    assert.equal((await as(third).get(run_id)).run_id, run_id)
+  })
+
+  test('streams that are open end after their key', { timeout: 3 * STREAM_ENDS_MS }, async () => {
+    const key = await create('Di')
+    const other = await create('Di’s laptop', key.principal_id)
+    const run_id = await as(key).create({ prompt: 'x', config: { worker_host: 'nobody' }, team: false })
+    const stop = new AbortController()
+    const open = async (path: string, headers: Record<string, string>) => {
+      const accept = { accept: 'text/event-stream' }
+      const { status, body } = await fetch(path, { headers: { ...headers, ...accept }, signal: stop.signal })
+      assert.equal(status, 200)
+      const ended = (async () => {
+        for await (const _ of body ?? []);
+        return true
+      })()
+      return { ended: ended.catch(() => false) }
+    }
+    const cookie = cookieOf(await openSession(run_id, {}, bearer(key)))
+    const events = `${service.base_url}/agent/runs/${run_id}/events`
+    const going = [await open(events, bearer(key)), await open(`${origin}/sessions/${run_id}/events`, cookie)]
+    const kept = await open(events, bearer(other))
+    assert.equal(await keys.revoke(key.key_id), true)
+    const late = wait(STREAM_ENDS_MS, ['too late'], { signal: stop.signal }).catch(() => [])
+    assert.deepEqual(await Promise.race([Promise.all(going.map(({ ended }) => ended)), late]), [true, true])
+    stop.abort()
+    assert.equal(await kept.ended, false, 'it was open until it was cut')
+  })
+})

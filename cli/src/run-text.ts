@@ -54,7 +54,7 @@ export function describeRun(run: RunItem, output: Output): string {
     ['why', run.status_message?.message],
     ['agent', config.name],
     ['model', config.model_id],
-    ['harness', config.harness?.type],
+    ['harness', run.resolved?.harness ?? config.harness?.type],
     ['skill', run.agent_skill?.full_path],
     ['environment', config.environment_id],
     ['created', `${run.created_at} (${formatAge(run.created_at)}) by ${nameOf(run)} through ${run.source}`],

@@ -783,6 +783,15 @@ export interface components {
             output_tokens: number;
             total_tokens: number;
         };
+        /** @description What the run is executed with, once it has started: where the request left it open, too. */
+        ResolvedRun: {
+            /** @description The agent. */
+            harness: string;
+            /** @description The container image, where there is one. */
+            image?: string;
+            /** @description `provider/model`; absent where no model is asked. */
+            model_id?: string;
+        };
         RunAgentRequest: {
             agent_identity_uid?: string;
             attachments?: components["schemas"]["Attachment"][];
@@ -855,6 +864,7 @@ export interface components {
             outcome: components["schemas"]["FollowupOutcome"];
         };
         RunItem: {
+            /** @description What was asked for. */
             agent_config: components["schemas"]["AmbientAgentConfig"];
             agent_skill?: {
                 bundled_skill_id?: string;
@@ -886,6 +896,7 @@ export interface components {
             parent_run_id?: string;
             prompt: string;
             request_usage?: components["schemas"]["RequestUsage"];
+            resolved?: components["schemas"]["ResolvedRun"];
             /** @description What satisfies `output_schema`, when one was given. */
             result?: unknown;
             root_run_id: string;

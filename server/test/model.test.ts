@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Runyard } from '@runyard/client'
+import type { RunItem } from '../src/contract/run.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
 import { apiOf, startService, type TestService } from './support/service.ts'
 
@@ -60,7 +61,10 @@ describe('a run with a model', () => {
     })
     const run = await api.ended(run_id)
     assert.equal(run.state, 'SUCCEEDED', JSON.stringify(run.status_message))
-    assert.equal(run.agent_config.harness?.type, 'oz')
+    assert.equal(run.agent_config.harness, undefined)
+    assert.deepEqual(run.resolved, { harness: 'oz', model_id: 'openai/scripted' })
+    const { runs } = await api.json<{ runs: RunItem[] }>('GET', '/agent/runs?model_id=openai%2Fscripted')
+    assert(runs.some((item) => item.run_id === run.run_id))
     assert.deepEqual(run.request_usage, { input_tokens: 140, output_tokens: 30, total_tokens: 170 })
     const events = await api.events(run_id)
     const output = events.flatMap((event) => (event.type === 'tool.output' ? [event.data.text] : [])).join('')

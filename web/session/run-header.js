@@ -113,7 +113,11 @@ export class RunHeader {
     setFact('retries', this.#retries > 0 ? String(this.#retries) : '')
     setFact(
       'agent',
-      plainText([this.#run.agent_config?.harness?.type, this.#model].filter(Boolean).join(' · ')),
+      plainText(
+        [this.#run.resolved?.harness ?? this.#run.agent_config?.harness?.type, this.#model]
+          .filter(Boolean)
+          .join(' · '),
+      ),
     )
   }
 }

@@ -292,6 +292,17 @@ class RequestUsage(WireModel):
     output_tokens: int
 
 
+class ResolvedRun(WireModel):
+    """What the run is executed with, once it has started: where the request left it open, too."""
+
+    harness: str
+    """The agent."""
+    model_id: str | None = None
+    """`provider/model`; absent where no model is asked."""
+    image: str | None = None
+    """The container image, where there is one."""
+
+
 class RunAgentRequestBudget(WireModel):
     max_cost_usd: float | None = None
     """Refused (feature_not_available) until the service knows prices."""
@@ -842,6 +853,7 @@ class RunItem(WireModel):
     session_link: str
     """The live page. Opens without signing in for 15 minutes from this answer."""
     agent_config: AmbientAgentConfig
+    resolved: ResolvedRun | None = None
     agent_skill: RunItemAgentSkill | None = None
     conversation_id: str
     parent_run_id: str | None = None

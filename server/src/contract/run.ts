@@ -51,6 +51,21 @@ export const RequestUsage = z
   })
   .meta({ id: 'RequestUsage' })
 
+export const ResolvedRun = z
+  .object({
+    harness: z.string().meta({ description: 'The agent.' }),
+    model_id: z
+      .string()
+      .optional()
+      .meta({ description: '`provider/model`; absent where no model is asked.' }),
+    image: z.string().optional().meta({ description: 'The container image, where there is one.' }),
+  })
+  .meta({
+    id: 'ResolvedRun',
+    description: 'What the run is executed with, once it has started: where the request left it open, too.',
+  })
+export type ResolvedRun = z.infer<typeof ResolvedRun>
+
 export const RunItem = z
   .object({
     run_id: z.string().meta({ description: 'UUIDv7.' }),
@@ -76,7 +91,8 @@ export const RunItem = z
     session_link: z
       .string()
       .meta({ description: 'The live page. Opens without signing in for 15 minutes from this answer.' }),
-    agent_config: AmbientAgentConfig,
+    agent_config: AmbientAgentConfig.meta({ description: 'What was asked for.' }),
+    resolved: ResolvedRun.optional(),
     agent_skill: z
       .object({
         name: z.string().optional(),

@@ -151,5 +151,7 @@ export interface Session {
 /** Turns prompts into actions. Keeps nothing outside the log, the workspace and its `state`, so any worker can go on. */
 export interface Harness {
   readonly name: string
+  /** The model that a run of this config is answered by; absent where there is none, or none can be chosen. */
+  resolveModel?(config: AmbientAgentConfig): Promise<string | undefined>
   open(execution: Execution): Promise<Session>
 }

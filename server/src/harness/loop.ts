@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { closeInterrupted, WORKER_LOST } from '../log/interruption.ts'
 import { readProgress, takeBack } from '../log/progress.ts'
@@ -33,12 +34,19 @@ const STOPPED: Outcome = { state: 'ERROR', status_message: { message: 'The turn 
 export function createLoop(models: Models, options: LoopOptions = {}): Harness {
   return {
     name: 'oz',
+    async resolveModel(config) {
+      const resolved = await models.resolve(modelOf(config))
+      return 'reason' in resolved ? undefined : resolved.model_id
+    },
     open: async (execution) => ({
       turn: (request) => new LoopTurn(turnOf(execution, request), models, options).run(),
       close: async () => {},
     }),
   }
 }
+
+const modelOf = (config: AmbientAgentConfig): string | undefined =>
+  config.harness?.model_id ?? config.model_id
 
 class LoopTurn {
   readonly #turn: Turn
@@ -74,7 +82,7 @@ class LoopTurn {
 
   async #prepare(): Promise<Omit<StepRequest, 'messages'> | Outcome> {
     const { config } = this.#turn.run
-    const resolved = await this.#models.resolve(config.harness?.model_id ?? config.model_id)
+    const resolved = await this.#models.resolve(modelOf(config))
     if ('reason' in resolved) return modelOutcome('FAILED', resolved.reason, 'integration_not_configured')
     const level = config.harness?.reasoning_level
     const reasoning = REASONING_LEVELS.find((known) => known === level)

@@ -23,6 +23,7 @@ export function viewRun(run: RunRow, linkTo: (run_id: string) => string): RunIte
     session_id: run.run_id,
     session_link: linkTo(run.run_id),
     agent_config: run.config,
+    ...(run.resolved ? { resolved: run.resolved } : {}),
     ...(run.skill_spec ? { agent_skill: { full_path: run.skill_spec } } : {}),
     conversation_id: run.conversation_id,
     ...(run.parent_run_id ? { parent_run_id: run.parent_run_id } : {}),

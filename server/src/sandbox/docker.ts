@@ -95,6 +95,7 @@ class DockerBackend implements SandboxBackend {
   }
   readonly description: string
   readonly place: string
+  readonly default_image: string
   readonly storage?: string
   readonly #docker: Docker
   readonly #options: DockerOptions
@@ -103,6 +104,7 @@ class DockerBackend implements SandboxBackend {
 
   constructor(docker: Docker, options: DockerOptions, engine: { place: string; storage?: string }) {
     this.place = engine.place
+    this.default_image = options.default_image ?? DEFAULT_IMAGE
     if (engine.storage !== undefined) this.storage = engine.storage
     this.#docker = docker
     this.#options = options
@@ -202,7 +204,7 @@ class DockerBackend implements SandboxBackend {
   }
 
   async #requireImage(spec: SandboxSpec): Promise<SandboxImage> {
-    const image = spec.image ?? this.#options.default_image ?? DEFAULT_IMAGE
+    const image = spec.image ?? this.default_image
     const pulls = spec.image === undefined || spec.pull
     const { onPull } = this.#options
     try {

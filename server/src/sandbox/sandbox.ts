@@ -179,6 +179,8 @@ export interface SandboxBackend {
    * each reaches what the other made.
    */
   readonly place: string
+  /** What sandboxes are made of whose spec names no image; absent where there are no images. */
+  readonly default_image?: string
   /** A directory of this host on whose file system the sandboxes lie; absent where that is not known. */
   readonly storage?: string
   /** One sentence for the start log and `/readyz`: what isolates, and what is weak about it. */

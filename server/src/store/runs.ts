@@ -3,7 +3,7 @@ import type { Actor } from '../contract/actor.ts'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { ArtifactItem } from '../contract/artifact.ts'
 import { AppError } from '../contract/error.ts'
-import type { RunCreatorInfo, RunSourceType } from '../contract/run.ts'
+import type { ResolvedRun, RunCreatorInfo, RunSourceType } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
 import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
@@ -69,6 +69,7 @@ export interface RunRow {
   skill_spec: string | null
   source: RunSourceType
   config: AmbientAgentConfig
+  resolved: ResolvedRun | null
   sealed: Uint8Array | null
   request: Partial<RunAgentRequest>
   metadata: Record<string, string>

@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
+import type { ResolvedRun } from '../contract/run.ts'
 import {
   CANCELLABLE_STATES,
   RESTING_STATES,
@@ -95,18 +96,14 @@ const asJson = (value: unknown): RawBuilder<unknown> => (value === undefined ? s
 
 const voided = sql`, voided as (delete from open_messages m using changed c where m.run_id = c.run_id)`
 
-/** CLAIMED → INPROGRESS. `config` is what the worker resolved. False: the lease is lost or the run was cancelled. */
-export async function startRun(
-  db: Db,
-  lease: Lease,
-  config: { harness: string; model_id?: string },
-): Promise<boolean> {
+/** CLAIMED → INPROGRESS. False: the lease is lost or the run was cancelled. */
+export async function startRun(db: Db, lease: Lease, resolved: ResolvedRun): Promise<boolean> {
   const changed = await change(db, {
     which: sql`where ${held(lease)}`,
     from: ['CLAIMED'],
     to: sql`'INPROGRESS'`,
-    set: sql`, config = c.config || jsonb_build_object('harness',
-      coalesce(c.config->'harness', '{}') || jsonb_build_object('type', ${config.harness}::text))`,
+    // Lists are filtered by the model that is used, whoever chose it.
+    set: sql`, resolved = ${json(resolved)}, model_id = coalesce(${resolved.model_id ?? null}::text, c.model_id)`,
   })
   if (changed.length > 0) return true
   // Said again because the answer was not heard: it is done.

@@ -114,7 +114,8 @@ export class Execution {
   async #live(run: RunRow): Promise<void> {
     const inbox = this.#openInbox(run.last_sequence)
     if (await this.#obeyEarlier(run)) return
-    const name = run.config.harness?.type ?? this.#context.default_harness
+    // An earlier attempt may have chosen when the default was another.
+    const name = run.config.harness?.type ?? run.resolved?.harness ?? this.#context.default_harness
     const harness = this.#context.harnesses.get(name)
     const budget = createBudget(run)
     const hopeless =
@@ -134,7 +135,9 @@ export class Execution {
     await this.#writer.drain()
     // What was said before the agent starts is part of what it starts with.
     if (run.undelivered > 0) await this.#deliver(inbox)
-    await this.#store.start({ harness: name })
+    const model_id = await harness.resolveModel?.(run.config)
+    const { image } = prepared
+    await this.#store.start({ harness: name, ...(model_id && { model_id }), ...(image && { image }) })
     this.#touch()
     budget.start(() => this.#stopping.stop('budget'))
     const session = await this.#openSession(run, prepared, harness, budget)

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../contract/event.ts'
+import type { ResolvedRun } from '../contract/run.ts'
 import { type ArtifactRow, insertArtifact, readArtifactHashes } from '../store/artifacts.ts'
 import { readKeptBytes } from '../store/attachments.ts'
 import type { Db } from '../store/db.ts'
@@ -43,8 +44,8 @@ export class FencedStore {
     return this.#write(() => readOwnHistory(this.db, this.lease.run_id))
   }
 
-  async start(config: { harness: string; model_id?: string }): Promise<void> {
-    await this.#owned(() => startRun(this.db, this.lease, config))
+  async start(resolved: ResolvedRun): Promise<void> {
+    await this.#owned(() => startRun(this.db, this.lease, resolved))
   }
 
   /** False: a follow-up came meanwhile, which is to be delivered first. */

@@ -38,7 +38,7 @@ export interface PrepareHooks {
 
 /** `values`: what the environment gives in clear. */
 export type Prepared =
-  | { sandbox: Sandbox; cwd: string; values: Record<string, string> }
+  | { sandbox: Sandbox; cwd: string; values: Record<string, string>; image?: string }
   | { failure: Outcome }
 
 /**
@@ -86,6 +86,7 @@ export async function prepareSandbox(
     env: { ...AGENT_ENV, ...variables },
     folders: ['artifacts', 'attachments'],
   }
+  const used = usedImage(spec, context)
   const steps = createSetupSteps(hooks)
   const cwd = workingDirectory(config)
   const repositories = repositoriesOf(config)
@@ -93,7 +94,7 @@ export async function prepareSandbox(
   let sandbox: Sandbox
   try {
     const kept = await reattach(context, lease, run, spec, hooks, steps)
-    if (kept) return { sandbox: kept, cwd, values: variables }
+    if (kept) return { sandbox: kept, cwd, values: variables, ...used }
     sandbox = await steps.run('sandbox', context.backend.name, async () =>
       hooks.onSandbox(await context.backend.create(spec), spec.limits),
     )
@@ -112,7 +113,7 @@ export async function prepareSandbox(
   }
   if (failure) return refuse('environment_setup_failed', failure)
   await record(context, lease, sandbox, true, hooks.signal)
-  return { sandbox, cwd, values: variables }
+  return { sandbox, cwd, values: variables, ...used }
 }
 
 /** Repositories, then commands, each in order. Returns what the first failing one has to say. */
@@ -219,6 +220,12 @@ function egressOf(config: EnvironmentConfig, context: WorkerContext): EgressPoli
   if (config.egress) return config.egress
   const clones = repositoriesOf(config).some((repository) => repository.url)
   return clones || !context.backend.capabilities.egress.includes('none') ? 'open' : 'none'
+}
+
+/** The image that the sandbox is made of, where there is one. */
+function usedImage({ image }: SandboxSpec, { backend }: WorkerContext): { image?: string } {
+  const used = image ?? backend.default_image
+  return used === undefined ? {} : { image: used }
 }
 
 /** The image the environment names, in full; `null` when it may not run here. */

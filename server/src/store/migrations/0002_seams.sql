@@ -30,3 +30,6 @@ alter table attachments alter column path set not null;
 
 -- Which attachments were written into the workspace: once, since they are the agent's to change from then on.
 alter table sandboxes add column attachments_written uuid[] not null default '{}';
+
+-- What the run was really executed with: {harness, model_id, image}. config is what was asked for.
+alter table runs add column resolved jsonb;

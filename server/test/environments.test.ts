@@ -257,6 +257,42 @@ describe('an environment', { concurrency: 4 }, () => {
     assert.equal(environment.setup_failed, true)
   })
 
+  test('keeps the values of its variables out of what is stored', async () => {
+    const secret = `s3cret-${'x'.repeat(20)}-"é`
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+      name: 'test',
+      variables: { TOKEN: secret, SHORT: 'short' },
+      setup_commands: ['echo "set up with $TOKEN"; echo "$TOKEN" > kept'],
+    })
+    const commands = [
+      'echo "whole $TOKEN $SHORT"; cat kept >&2',
+      'printf cut; printf %s "$TOKEN" | cut -c1-12 | tr -d "\\n"; sleep 0.4; printf %s "$TOKEN" | cut -c13-',
+      'printf "user:%s" "$TOKEN" | base64 -w0; printf %s "$TOKEN" | od -An -tx1 | tr -d " \\n"',
+      'printf %s "$TOKEN" | cut -c1-12 | tr -d "\\n"; exit 3',
+    ]
+    const run_id = await api.create({
+      prompt: commands.map((command) => `\`\`\`bash\n${command}\n\`\`\``).join('\n'),
+      config: { environment_id: uid },
+    })
+    const run = await api.ended(run_id)
+    assert.equal(run.state, 'FAILED')
+    const events = await api.events(run_id)
+    assertWhole(events)
+    const told = printed(events)
+    assert.match(told, /^whole \*\*\* short\n/)
+    assert.match(told, /cut\*\*\*\n/)
+    // What is no whole value by the end of its command is told after all.
+    assert(told.endsWith(secret.slice(0, 12)), told)
+    const stored = JSON.stringify([events, run])
+    for (const form of [
+      secret,
+      JSON.stringify(secret).slice(1, -1),
+      Buffer.from(secret).toString('hex'),
+      Buffer.from(`user:${secret}`).toString('base64').slice(8, -4),
+    ])
+      assert(!stored.includes(form.slice(0, -2)), form)
+  })
+
   test('is told of a setup command that printed what no database can store', async () => {
     const { run, setup } = await runIn({ setup_commands: [`printf 'a\\000b\\n'; exit 3`] })
     assert.deepEqual([run.state, run.status_message?.error_code], ['FAILED', 'environment_setup_failed'])

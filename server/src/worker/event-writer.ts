@@ -3,12 +3,15 @@ import type { Db } from '../store/db.ts'
 import { appendEvents, type OpenMessage, writeOpenMessages } from '../store/events.ts'
 import type { Lease } from '../store/leases.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
+import { MaskedEvents } from './masked-events.ts'
 import { createOutputLimit } from './output-limit.ts'
 
 /** Deltas are worth a write this often. */
 const DELTA_MS = 100
 
 export interface EventWriter {
+  /** Takes the execution's secret values out of what is written from here on, and of anything else that is stored. */
+  masked: Pick<MaskedEvents, 'hide' | 'json'>
   /** Resolves when the events are committed, in the order of the calls; rejects with `LeaseLost`. */
   emit(...events: NewEvent[]): Promise<void>
   delta(message_id: string, text: string): void
@@ -34,6 +37,7 @@ export function createEventWriter(options: {
   let batch = 0
   let lost = false
   const limit = createOutputLimit()
+  const masked = new MaskedEvents()
   const open = new Map<string, string>()
   let delta_timer: NodeJS.Timeout | undefined
 
@@ -61,7 +65,10 @@ export function createEventWriter(options: {
 
   const writeDeltas = async (): Promise<void> => {
     delta_timer = undefined
-    const messages: OpenMessage[] = [...open].map(([message_id, text]) => ({ message_id, text }))
+    const messages: OpenMessage[] = [...open].map(([message_id, text]) => ({
+      message_id,
+      text: masked.open(text),
+    }))
     if (messages.length === 0 || lost || signal.aborted) return
     // Worth nothing later, so never tried again.
     const written = await writeOpenMessages(db, lease, messages).catch(() => false)
@@ -69,11 +76,12 @@ export function createEventWriter(options: {
   }
 
   return {
+    masked,
     emit(...events) {
       if (lost) return Promise.reject(new LeaseLost())
       if (events.length === 0) return Promise.resolve()
       for (const event of events) if (event.type === 'message.assistant') open.delete(event.data.message_id)
-      queue.push(...events.flatMap(limit))
+      queue.push(...events.flatMap(limit).flatMap((event) => masked.events(event)))
       writing ??= inTurn(write)
       const written = writing
       // Callers may leave output unawaited; the loss reaches them at their next await.
@@ -87,6 +95,12 @@ export function createEventWriter(options: {
     async drain() {
       clearTimeout(delta_timer)
       delta_timer = undefined
+      const rest = lost ? [] : masked.end()
+      if (rest.length > 0) {
+        queue.push(...rest)
+        writing ??= inTurn(write)
+        writing.catch(() => {})
+      }
       await tail
     },
   }

@@ -124,6 +124,7 @@ export class Execution {
       emit: (...events) => this.#emit(...events),
       signal: this.#stopping.from('cancelled'),
       overfull: this.#stopping.from('overfull'),
+      onValues: (values) => this.#writer.masked.hide(values),
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
     if (this.#overfull) return this.#endOverfull(inbox)
@@ -285,7 +286,7 @@ export class Execution {
   /** True when the run has ended; false when follow-ups came meanwhile. */
   async #finish(outcome: Outcome): Promise<boolean> {
     await this.#writer.drain()
-    this.#finished = await this.#store.finish(outcome)
+    this.#finished = await this.#store.finish(this.#writer.masked.json(outcome))
     if (this.#finished) this.#touch()
     return this.#finished
   }

@@ -30,6 +30,8 @@ export interface PrepareHooks {
   signal: AbortSignal
   /** Aborted when the sandbox holds more than it may: no further step begins. */
   overfull: AbortSignal
+  /** Called before anything runs with the values that the sandbox is given and nobody is to read in the log. */
+  onValues: (values: readonly string[]) => void
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
   onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
@@ -62,6 +64,7 @@ export async function prepareSandbox(
     environment?.sealed && context.settings.seal_key
       ? unseal(context.settings.seal_key, environment.uid, environment.sealed)
       : {}
+  hooks.onValues(Object.values(variables))
   const egress = egressOf(config, context)
   if (egress === 'open' && context.settings.egress !== 'open' && context.backend.name !== 'host') {
     return refuse(

@@ -31,6 +31,7 @@ export type { Config } from './config.ts'
 export { readConfig } from './config.ts'
 export { AppError } from './contract/error.ts'
 export { isServed } from './control.ts'
+export type { KeyListing, NewKey } from './store/api-keys.ts'
 
 /** What a role is told by the command line; everything else comes from the environment. */
 export interface RoleOptions {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
+import type { KeyListing, NewKey } from '../../../server/src/main.ts'
 import { CommandFailure } from '../failure.ts'
 import { timeSpan } from '../option-values.ts'
 import { openOutput } from '../output.ts'
@@ -53,7 +54,7 @@ export function addKeyCommands(program: Command): void {
       printKey(made, options)
     })
 
-  subcommand('list', 'Lists keys, masked.').action(async (options: KeyOptions) => {
+  subcommand('list', 'Lists keys, masked, and whose they are.').action(async (options: KeyOptions) => {
     const { withKeys } = await loadService()
     const keys = await withKeys(roleOptions(options), (all) => all.list())
     const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
@@ -101,10 +102,6 @@ export function addKeyCommands(program: Command): void {
 
 const unknown = (message: string): CommandFailure =>
   new CommandFailure(message, { hint: '`runyard keys list` shows the ids' })
-
-type Keys = Parameters<Parameters<Awaited<ReturnType<typeof loadService>>['withKeys']>[1]>[0]
-type NewKey = NonNullable<Awaited<ReturnType<Keys['create']>>>
-type KeyListing = Awaited<ReturnType<Keys['list']>>[number]
 
 function printKey({ api_key, key_id, principal_id }: NewKey, options: KeyOptions): void {
   const output = openOutput({ format: 'ndjson' })

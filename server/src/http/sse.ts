@@ -5,6 +5,7 @@ import type { Watch } from '../store/watch.ts'
 
 const PAGE = 500
 const KEEP_ALIVE_MS = 15_000
+const RECHECK_MS = 30_000
 
 export type StreamItem =
   | { kind: 'event'; event: RunEvent }
@@ -36,6 +37,11 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
   let checked_at = performance.now()
   try {
     while (!options.signal.aborted) {
+      // Between pages too: a long log that is read slowly takes its time.
+      if (performance.now() - checked_at > RECHECK_MS) {
+        checked_at = performance.now()
+        if (!(await options.isAllowed())) return
+      }
       wake.clear()
       const page = await readLog(db, options.run_id, cursor, PAGE)
       if (!page) return
@@ -52,10 +58,6 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
       const open = await readOpenMessages(db, options.run_id)
       yield* open.flatMap((message) => deltaOf(message, sent))
       if (!(await wake.wait(KEEP_ALIVE_MS))) yield { kind: 'keep-alive' }
-      if (performance.now() - checked_at > 30_000) {
-        checked_at = performance.now()
-        if (!(await options.isAllowed())) return
-      }
     }
   } finally {
     stop()

@@ -3,59 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import ts from 'typescript'
-
-/** Room → rooms it may import. A room is the longest prefix that matches; its own files are always allowed. */
-const RULES: Record<string, readonly string[]> = {
-  'server/src/contract': [],
-  'server/src/store': ['server/src/contract'],
-  'server/src/log': ['server/src/contract'],
-  'server/src/sealing': [],
-  'server/src/intake': [
-    'server/src/store',
-    'server/src/contract',
-    'server/src/blobs/blobs.ts',
-    'server/src/sealing',
-  ],
-  'server/src/sandbox': [],
-  'server/src/blobs': [],
-  'server/src/jobs': [],
-  'server/src/harness': ['server/src/contract', 'server/src/log', 'server/src/sandbox/sandbox.ts'],
-  'server/src/worker': [
-    'server/src/store',
-    'server/src/contract',
-    'server/src/log',
-    'server/src/sealing',
-    'server/src/blobs/blobs.ts',
-    'server/src/harness/harness.ts',
-    'server/src/sandbox/sandbox.ts',
-  ],
-  'server/src/http': [
-    'server/src/store',
-    'server/src/intake',
-    'server/src/log',
-    'server/src/jobs',
-    'server/src/contract',
-    'server/src/sealing',
-    'server/src/blobs/blobs.ts',
-  ],
-  'server/src': ['server/src/'],
-  client: [],
-  cli: ['client', 'server/src/main.ts'],
-  web: ['client'],
-  scripts: ['server', 'client', 'cli'],
-  bench: ['server', 'client'],
-}
-/** Packages that one room alone may use. */
-const PACKAGES: Record<string, string> = {
-  kysely: 'server/src/store',
-  pg: 'server/src/store',
-  '@electric-sql/pglite': 'server/src/store',
-  'pg-boss': 'server/src/jobs',
-  fastify: 'server/src/http',
-  dockerode: 'server/src/sandbox',
-  ai: 'server/src/harness',
-}
-const CONTRACT_PACKAGES = ['zod']
+import { CONTRACT_PACKAGES, PACKAGES, RULES } from './rooms.ts'
 
 const root = new URL('../', import.meta.url)
 const tracked = execFileSync(

@@ -53,6 +53,7 @@ export {
   /** Its name in the API; `import { type Error as … }` keeps JavaScript's own. */
   type ProblemDetails as Error,
   type RequestUsage,
+  type ResolvedRun,
   type RunAgentRequest,
   type RunAgentResponse,
   type RunCreatorInfo,

@@ -33,6 +33,7 @@ export type PageInfo = Schemas['PageInfo']
 /** The body of every error answer (RFC 9457); `Error` on the wire, renamed here to leave JavaScript's own in place. */
 export type ProblemDetails = Schemas['Error']
 export type RequestUsage = Schemas['RequestUsage']
+export type ResolvedRun = Schemas['ResolvedRun']
 export type RunAgentRequest = Sendable<Schemas['RunAgentRequest']>
 export type RunAgentResponse = Schemas['RunAgentResponse']
 export type RunCreatorInfo = Schemas['RunCreatorInfo']

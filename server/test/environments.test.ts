@@ -293,6 +293,21 @@ describe('an environment', { concurrency: 4 }, () => {
       assert(!stored.includes(form.slice(0, -2)), form)
   })
 
+  test('changes no word of the service by a variable that has its value', async () => {
+    const words = ['SUCCEEDED', 'finished', 'environment_setup_failed']
+    const variables = Object.fromEntries(words.map((word, index) => [`V${index}`, word]))
+    const { run, setup } = await runIn({ variables, setup_commands: ['echo SUCCEEDED'] }, 'echo finished')
+    assert.equal(run.state, 'SUCCEEDED')
+    assert.deepEqual(
+      setup.map(({ data }) => data.status),
+      ['finished', 'started', 'finished'],
+    )
+    assert.equal(setup.at(-1)?.data.output, '***')
+    const failed = await runIn({ variables, setup_commands: ['echo finished; exit 3'] })
+    assert.equal(failed.run.status_message?.error_code, 'environment_setup_failed')
+    assert.match(failed.run.status_message?.message ?? '', /\*{3}$/)
+  })
+
   test('is told of a setup command that printed what no database can store', async () => {
     const { run, setup } = await runIn({ setup_commands: [`printf 'a\\000b\\n'; exit 3`] })
     assert.deepEqual([run.state, run.status_message?.error_code], ['FAILED', 'environment_setup_failed'])

@@ -10,8 +10,8 @@ import { createOutputLimit } from './output-limit.ts'
 const DELTA_MS = 100
 
 export interface EventWriter {
-  /** Takes the execution's secret values out of what is written from here on, and of anything else that is stored. */
-  masked: Pick<MaskedEvents, 'hide' | 'json'>
+  /** Takes the execution's secret values out of what is written from here on, and of how the run ends. */
+  masked: Pick<MaskedEvents, 'hide' | 'outcome'>
   /** Resolves when the events are committed, in the order of the calls; rejects with `LeaseLost`. */
   emit(...events: NewEvent[]): Promise<void>
   delta(message_id: string, text: string): void

@@ -289,7 +289,7 @@ export class Execution {
   /** True when the run has ended; false when follow-ups came meanwhile. */
   async #finish(outcome: Outcome): Promise<boolean> {
     await this.#writer.drain()
-    this.#finished = await this.#store.finish(this.#writer.masked.json(outcome))
+    this.#finished = await this.#store.finish(this.#writer.masked.outcome(outcome))
     if (this.#finished) this.#touch()
     return this.#finished
   }

@@ -1,5 +1,20 @@
 import type { NewEvent } from '../contract/event.ts'
+import type { Outcome } from '../harness/harness.ts'
 import { Mask } from '../sealing/mask.ts'
+
+/** What the service itself says in an event: ids and words of the contract, which a value may happen to be as well. */
+const OWN_WORDS = new Set([
+  'artifact_type',
+  'artifact_uid',
+  'error_code',
+  'followup_id',
+  'message_id',
+  'mime_type',
+  'model_id',
+  'phase',
+  'status',
+  'tool_call_id',
+])
 
 /**
  * Takes the values that an execution was given out of its events. What a command prints comes in pieces, so the end of a
@@ -16,7 +31,7 @@ export class MaskedEvents {
 
   events(event: NewEvent): NewEvent[] {
     if (event.type === 'tool.output') return this.#output(event.data)
-    const masked = { ...event, data: this.#mask.json(event.data) } as NewEvent
+    const masked = { ...event, data: this.#fields(event.data) } as NewEvent
     return event.type === 'tool.result' ? [...this.end(event.data.tool_call_id), masked] : [masked]
   }
 
@@ -29,14 +44,28 @@ export class MaskedEvents {
     })
   }
 
-  /** Any other value that is stored: how the run ended, say. */
-  json<T>(value: T): T {
-    return this.#mask.json(value)
+  /** How the run ended. */
+  outcome(outcome: Outcome): Outcome {
+    const { status_message, result } = outcome
+    return {
+      ...outcome,
+      ...(status_message && { status_message: this.#fields(status_message) }),
+      ...(result === undefined ? {} : { result: this.#mask.json(result) }),
+    }
   }
 
   /** A text that goes on, without what may be the beginning of a value. */
   open(text: string): string {
     return this.#mask.stream().push(text)
+  }
+
+  #fields<T extends object>(data: T): T {
+    return Object.fromEntries(
+      Object.entries(data).map(([name, value]) => [
+        name,
+        OWN_WORDS.has(name) ? value : this.#mask.json<unknown>(value),
+      ]),
+    ) as T
   }
 
   #output(data: OutputData): NewEvent[] {

@@ -144,13 +144,7 @@ describe('a principal and its keys', () => {
     assert.equal((await as(third).get(run_id)).run_id, run_id)
   })
 
-  const is_short = process.env.RUNYARD_TEST_LONG
-    ? false
-    : 'takes as long as streams wait to ask again: npm run test:long'
-  test('streams that are open end after their key', {
-    timeout: 3 * STREAM_ENDS_MS,
-    skip: is_short,
-  }, async () => {
+  test('streams that are open end after their key', { timeout: 3 * STREAM_ENDS_MS }, async () => {
     const key = await create('Di')
     const other = await create('Di’s laptop', key.principal_id)
     const run_id = await as(key).create({ prompt: 'x', config: { worker_host: 'nobody' }, team: false })

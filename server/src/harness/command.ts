@@ -1,6 +1,6 @@
 import type { NewEvent } from '../contract/event.ts'
+import { storableText } from '../contract/storable-text.ts'
 import type { ExecChunk, ExecExit } from '../sandbox/sandbox.ts'
-import { storableText } from './event-text.ts'
 import type { Turn } from './harness.ts'
 
 const FLUSH_AFTER_MS = 100

@@ -10,7 +10,7 @@ import {
 } from 'ai'
 import { z } from 'zod'
 import type { ErrorCode } from '../contract/error.ts'
-import { storableText } from './event-text.ts'
+import { storableText } from '../contract/storable-text.ts'
 import type { Outcome } from './harness.ts'
 
 export type ModelFailure =

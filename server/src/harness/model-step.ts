@@ -8,8 +8,8 @@ import {
   type ToolSet,
 } from 'ai'
 import type { EventData, NewEvent } from '../contract/event.ts'
+import { isRecord, storableJson, storableRecord, storableText } from '../contract/storable-text.ts'
 import { takeBack } from '../log/progress.ts'
-import { isRecord, storableJson, storableRecord, storableText } from './event-text.ts'
 import type { Turn } from './harness.ts'
 import type { ResolvedModel } from './models.ts'
 

@@ -10,26 +10,16 @@ import {
   type UnknownRow,
   type ValueNode,
 } from 'kysely'
+import { storableJson, storableText } from '../contract/storable-text.ts'
 
 /** NUL and lone surrogates as JSON escapes them; preceded by an even number of backslashes, so not mere text about them. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i
-
-/** PostgreSQL stores no NUL in text, and no half of a surrogate pair is a character: both become U+FFFD. */
-const storableText = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed()
 
 /** A value for a column of type `jsonb`, or to be taken apart as one; in all its strings what cannot be stored is replaced. */
 export function json(value: unknown): RawBuilder<unknown> {
   const text = JSON.stringify(value ?? null)
   const storable = UNSTORABLE.test(text) ? JSON.stringify(storableJson(JSON.parse(text))) : text
   return sql`${storable}::jsonb`
-}
-
-function storableJson(value: unknown): unknown {
-  if (typeof value === 'string') return storableText(value)
-  if (Array.isArray(value)) return value.map(storableJson)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([key, inner]) => [storableText(key), storableJson(inner)])
-  return Object.fromEntries(entries) as unknown
 }
 
 /** Makes every text that is given to the database storable, so that nobody who writes a statement can forget it. */

@@ -118,9 +118,11 @@ export class Execution {
     const name = run.config.harness?.type ?? run.resolved?.harness ?? this.#context.default_harness
     const harness = this.#context.harnesses.get(name)
     const budget = createBudget(run)
-    const hopeless =
-      findUnsupported(run, name) ?? (harness ? budget.spent() : notInstalled(name, this.#context))
-    if (hopeless || !harness) return this.#giveUp(hopeless ?? notInstalled(name, this.#context), inbox)
+    const unsupported = findUnsupported(run, name)
+    if (unsupported) return this.#giveUp(unsupported, inbox)
+    if (!harness) return this.#giveUp(notInstalled(name, this.#context), inbox)
+    const spent = budget.spent()
+    if (spent) return this.#giveUp(spent, inbox)
     const prepared = await prepareSandbox(this.#context, this.#store.lease, run, {
       emit: (...events) => this.#emit(...events),
       signal: this.#stopping.from('cancelled'),

@@ -1,6 +1,5 @@
 import type { Blobs } from '../blobs/blobs.ts'
-import type { RunEvent } from '../contract/event.ts'
-import type { Inbox } from '../harness/harness.ts'
+import type { Inbox, UserMessage } from '../harness/harness.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Db } from '../store/db.ts'
 import { readEvents } from '../store/events.ts'
@@ -8,8 +7,6 @@ import { deliverFollowups } from '../store/followups.ts'
 import type { Lease } from '../store/leases.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
 import { writeAttachments } from './write-attachments.ts'
-
-type UserMessage = Extract<RunEvent, { type: 'message.user' }>
 
 export interface RunInbox extends Inbox {
   /** Says that something waits. */

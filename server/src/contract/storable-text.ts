@@ -1,4 +1,4 @@
-/** Text as the log can store it: PostgreSQL's jsonb refuses NUL and lone surrogates, which become U+FFFD here. */
+/** Text as PostgreSQL can store it: it refuses NUL and lone surrogates, which become U+FFFD here. */
 export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
 
 /** The same for every string and key inside a JSON value, which must be free of cycles. */

@@ -117,7 +117,11 @@ describe('the session page', { skip }, () => {
   test("shows a model's words as they come, and keeps the message they become", () =>
     inContext(async (context) => {
       const text = 'Some **words** that come one at a time, and `code` with them, up to the end.'
-      await using model = await openModelServer([{ text: text.split(/(?= )/), delay_ms: 100 }])
+      // A page shows what comes while it is open: the stream waits for the page, and its end until the words were seen.
+      const chunks = text.split(/(?= )/)
+      const [page_is_open, words_were_seen] = [Promise.withResolvers(), Promise.withResolvers()]
+      const pace = (chunk: number) => (chunk < chunks.length ? page_is_open : words_were_seen).promise
+      await using model = await openModelServer([{ text: chunks, pace }])
       const env = { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: model.url }
       const other = await startService({ env })
       try {
@@ -128,8 +132,11 @@ describe('the session page', { skip }, () => {
         })
         const page = await context.newPage()
         await page.goto((await with_model.get(run_id)).session_link)
+        await page.locator('#log .asked', { hasText: 'Speak.' }).waitFor()
+        page_is_open.resolve(null)
         await page.locator('#drafts .said', { hasText: 'Some words' }).waitFor()
         assert.equal(await page.locator('#log .said').count(), 0)
+        words_were_seen.resolve(null)
         await page.locator('.end').waitFor()
         assert.equal(await page.locator('#drafts > *').count(), 0)
         assert.equal(await page.locator('#log .said').textContent(), text.replace(/\*\*|`/g, ''))

@@ -13,6 +13,8 @@ export interface Reply {
   finish_reason?: 'stop' | 'tool_calls' | 'length' | 'content_filter'
   /** Milliseconds before each chunk. */
   delay_ms?: number
+  /** Awaited before each chunk: 0 opens the message, then come reasoning, text and calls. A test holds the stream with it. */
+  pace?: (chunk: number) => Promise<unknown> | undefined
   /**
    * How the stream breaks after its content: `stall` sends nothing more and stays open, `drop` resets the connection,
    * `error` sends an error chunk, `eof` ends the body without a finish reason.
@@ -118,8 +120,10 @@ async function streamReply(response: ServerResponse, request: ChatRequest, reply
     response.write(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`)
   const chunk = (delta: object, finish_reason: string | null = null) =>
     send({ ...envelope(request, 'chat.completion.chunk'), choices: [{ index: 0, delta, finish_reason }] })
+  let sent = 0
   for (const delta of deltasOf(reply)) {
     if (reply.delay_ms !== undefined) await delay(reply.delay_ms)
+    await reply.pace?.(sent++)
     if (response.destroyed) return
     chunk(delta)
   }

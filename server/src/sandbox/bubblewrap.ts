@@ -39,7 +39,7 @@ import {
   type SandboxSpec,
   toFault,
 } from './sandbox.ts'
-import { connectNetwork, NAME_SERVER } from './sandbox-network.ts'
+import { connectNetwork, NAME_SERVER, waitForLoopback } from './sandbox-network.ts'
 import { type SandboxRecord, SandboxRecords } from './sandbox-records.ts'
 import { makeSeccompFilter } from './seccomp-filter.ts'
 import { openStandardStreams, spawnOn } from './standard-streams.ts'
@@ -331,9 +331,9 @@ class Bubblewrap implements SandboxBackend {
   /** What a command needs from outside before it may begin: somebody who can kill it, and its network. */
   async #hold(record: SandboxRecord<Details>, spec: SandboxSpec, pid: number): Promise<Hold> {
     const first = this.#firstProcesses(record.id).remember(pid, record.attempt)
-    const { network } = this.#host
-    const uplink =
-      network && spec.egress === 'open' ? await connectNetwork(network, pid, record.details.uid) : null
+    const network = spec.egress === 'open' ? this.#host.network : null
+    if (network) await waitForLoopback(pid)
+    const uplink = network ? await connectNetwork(network, pid, record.details.uid) : null
     return {
       kill: () => first?.kill(),
       release: () => {

@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import { SandboxFault } from './sandbox.ts'
 
 const TUN = '/dev/net/tun'
 /** What slirp4netns answers names at, inside. */
 export const NAME_SERVER = '10.0.2.3'
 const READY_LIMIT_MS = 10_000
+const LOOK_MS = 2
 const MESSAGE_BYTES = 1_000
 
 /** A way out for one network namespace. */
@@ -33,6 +36,22 @@ export function findSandboxNetwork(host: {
   if (!slirp4netns || (root && !setpriv) || !isUsable(TUN)) return null
   const for_everybody = (statSync(TUN).mode & 0o006) === 0o006
   return { slirp4netns, setpriv: setpriv ?? '', as_root: root && !for_everybody }
+}
+
+/**
+ * Resolves once bwrap has set up the loopback interface of the process's network namespace. bwrap does not say so, and
+ * slirp4netns sets it up as well: where it comes first, bwrap finds the address taken and gives up. Throws `SandboxFault`.
+ */
+export async function waitForLoopback(pid: number): Promise<void> {
+  const since = performance.now()
+  while (performance.now() - since < READY_LIMIT_MS) {
+    const addresses = await readFile(`/proc/${pid}/net/fib_trie`, 'latin1').catch((error) => {
+      throw new SandboxFault('The sandbox ended before it had a network', { cause: error })
+    })
+    if (addresses.includes('127.0.0.1')) return
+    await wait(LOOK_MS)
+  }
+  throw new SandboxFault('The sandbox got no loopback interface in time')
 }
 
 /**

@@ -143,6 +143,15 @@ bash -c "cat < /dev/tcp/$host/${port}"`
       await new Promise((resolve) => server.close(resolve))
     })
 
+    test('every command of many gets its open network', async () => {
+      const sandbox = await create({ egress: 'open' })
+      for (let round = 0; round < 12; round++) {
+        const results = await Promise.all(Array.from({ length: 5 }, () => run(sandbox, 'echo up')))
+        for (const { stdout } of results) assert.equal(stdout, 'up\n')
+      }
+      await sandbox.destroy()
+    })
+
     test('an open network is the sandbox’s own, without the machine’s loopback and abstract sockets', {
       skip: /shares the machine’s network/.test(backend.description) && backend.description,
     }, async () => {

@@ -80,6 +80,9 @@ describe('interrupts', { skip }, () => {
       assert.match(run.status_message?.message ?? '', /^Interrupted\./)
       const events = await api.events(run_id)
       assert.equal(ofType(events, 'interrupted').length, 1)
+      const [result, ...more] = ofType(events, 'tool.result')
+      assert.match(result?.data.output ?? '', /^interrupted: /, 'the command that was cut off is closed')
+      assert.deepEqual(more, [])
       assert.doesNotMatch(printed(events), /two/)
       // What comes next is the next message, and not what was interrupted.
       await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('echo next') })

@@ -1,5 +1,5 @@
 import type { NewEvent } from '../contract/event.ts'
-import { closeInterrupted, MARK } from './interruption.ts'
+import { closeOpenCalls, MARK } from './interruption.ts'
 
 /** What a call of another run is told to have ended with: it may still be at work, elsewhere. */
 export const OTHER_RUN = `${MARK}the call belongs to another run of this conversation and had not ended; check what happened before repeating it`
@@ -9,15 +9,7 @@ export const OTHER_RUN = `${MARK}the call belongs to another run of this convers
  * behind the run's events. Nothing of it is left to do. Files that came with its messages lie in another workspace.
  */
 export function closeContext(events: readonly NewEvent[]): NewEvent[] {
-  const open = new Set<string>()
-  for (const { type, data } of events) {
-    if (type === 'tool.call') open.add(data.tool_call_id)
-    else if (type === 'tool.result') open.delete(data.tool_call_id)
-  }
-  return [
-    ...events.map(withoutFiles),
-    ...[...open].map((id): NewEvent => ({ type: 'tool.result', data: closeInterrupted(id, OTHER_RUN) })),
-  ]
+  return [...events.map(withoutFiles), ...closeOpenCalls(events, OTHER_RUN)]
 }
 
 function withoutFiles(event: NewEvent): NewEvent {

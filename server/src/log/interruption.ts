@@ -9,12 +9,25 @@ export const WORKER_LOST = `${MARK}the worker was lost; check what happened befo
 /** The same for a call that was killed because the turn had to stop. */
 export const TURN_STOPPED = `${MARK}the turn was stopped and the command was killed`
 
+/** What an open call is told when its run stops without the harness that made it. */
+export const RUN_STOPPED = `${MARK}the run stopped before the call ended; check what happened before repeating it`
+
 export const closeInterrupted = (tool_call_id: string, output: string): ToolResult => ({
   tool_call_id,
   is_error: true,
   output,
   exit_code: null,
 })
+
+/** Results, in order, for the calls that have none. */
+export function closeOpenCalls(events: readonly NewEvent[], output: string): NewEvent[] {
+  const open = new Set<string>()
+  for (const { type, data } of events) {
+    if (type === 'tool.call') open.add(data.tool_call_id)
+    else if (type === 'tool.result') open.delete(data.tool_call_id)
+  }
+  return [...open].map((id) => ({ type: 'tool.result', data: closeInterrupted(id, output) }))
+}
 
 /** True for a result that does not say how its call ended. A command cannot forge it: `output` is never its own. */
 export const isInterrupted = (result: ToolResult): boolean =>

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { NewEvent } from '../contract/event.ts'
 import type { Harness, Outcome, Session, TurnRequest, TurnRun } from '../harness/harness.ts'
 import { closeContext } from '../log/context.ts'
+import { closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
 import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
@@ -190,6 +191,7 @@ export class Execution {
   async #obeyEarlier(run: RunRow): Promise<boolean> {
     if (run.interrupt_sequence === null) return false
     this.interrupt(run.interrupt_sequence)
+    await this.#closeCalls()
     await this.#acknowledge()
     return run.undelivered === 0 && (await this.#finish(INTERRUPTED))
   }
@@ -298,8 +300,15 @@ export class Execution {
 
   /** Ends the run without its agent. Messages that wait are put into the log first: nothing accepted is lost. */
   async #giveUp(ending: Outcome, inbox: RunInbox): Promise<void> {
+    await this.#closeCalls()
     do await this.#deliver(inbox)
     while (!(await this.#finish(ending)))
+  }
+
+  /** Of this attempt or of one that was lost: no harness is there to do it. */
+  async #closeCalls(): Promise<void> {
+    await this.#writer.drain()
+    await this.#emit(...closeOpenCalls(await this.#store.readHistory(), RUN_STOPPED))
   }
 
   async #endOverfull(inbox: RunInbox): Promise<void> {

@@ -91,6 +91,18 @@ export function testHarness(name: string, open: () => Promise<OpenHarness>): voi
       assertWellFormed(turn.log)
     })
 
+    test('takes turn after turn in one session, and does in each only what came since', async () => {
+      const turn = start(['echo 1'])
+      const more = [['echo 2', 'echo 3'], ['echo 4']].map((commands) => opened.ask(commands))
+      const outcomes = await beforeDeadline(turn.runSession(opened.harness, more))
+      assert.deepEqual(
+        outcomes.map(({ state }) => state),
+        ['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED'],
+      )
+      assert.deepEqual(settledCommands(turn.log), ['echo 1', 'echo 2', 'echo 3', 'echo 4'])
+      assertWellFormed(turn.log)
+    })
+
     test('goes on from every point of a log, and from every point after that, doing each command once', async () => {
       const first = start(['echo 1', 'echo 2'])
       first.onEvent = (event) => {

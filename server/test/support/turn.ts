@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { AmbientAgentConfig } from '../../src/contract/agent-config.ts'
 import type { EventData, EventType, NewEvent, RunEvent, StoredEvent } from '../../src/contract/event.ts'
 import type {
@@ -122,9 +123,23 @@ export class TestTurn implements Turn, Execution {
 
   /** Runs the harness and notes that it returned, so that anything later shows up in `late`. */
   async runHarness(harness: Harness): Promise<Outcome> {
+    const [outcome] = await this.runSession(harness)
+    assert(outcome)
+    return outcome
+  }
+
+  /** A turn for what the log holds, then one for each of these messages, in one session. Returns how they ended. */
+  async runSession(harness: Harness, messages: readonly string[] = []): Promise<Outcome[]> {
     const session = await harness.open(this)
     try {
-      return await session.turn(this)
+      const outcomes = [await session.turn(this)]
+      for (const text of messages) {
+        this.followUp(text)
+        await this.inbox.take()
+        const { inbox, signal } = this
+        outcomes.push(await session.turn({ history: [...this.log], inbox, signal }))
+      }
+      return outcomes
     } finally {
       await session.close()
       this.#returned = true

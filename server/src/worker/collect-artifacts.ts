@@ -38,16 +38,42 @@ const MIME_TYPES: Record<string, string> = {
   zip: 'application/zip',
 }
 
+interface CollectOptions {
+  emit: (...events: NewEvent[]) => Promise<void>
+  signal: AbortSignal
+}
+
 /**
  * Keeps what the agent left in `/workspace/artifacts`: regular files, at most 100 a turn of at most 100 MB, read inside
  * the sandbox, as long as the run keeps no more than its share. A file that did not change since it was last kept is not
- * kept again. What is left out fails nothing: an `error` event names it. Throws `SandboxFault` when the folder cannot be read.
+ * kept again. What is left out fails nothing: an `error` event names it. A sandbox that fails meanwhile is tried once more,
+ * without what still runs in it. False: what the run made cannot be had. Where `mayRetry` says that the run is not to end
+ * by it, the `SandboxFault` is thrown.
  */
-export async function collectArtifacts(
+export async function keepArtifacts(
   context: WorkerContext,
   store: FencedStore,
   sandbox: Sandbox,
-  { emit, signal }: { emit: (...events: NewEvent[]) => Promise<void>; signal: AbortSignal },
+  options: CollectOptions & { mayRetry: () => boolean },
+): Promise<boolean> {
+  for (let tries = 1; tries <= 2; tries += 1) {
+    try {
+      await collectArtifacts(context, store, sandbox, options)
+      return true
+    } catch (error) {
+      if (!(error instanceof SandboxFault) || !options.mayRetry()) throw error
+      context.log.warn({ err: error, ...store.lease }, 'Collecting the artifacts failed.')
+      if (tries === 1) await sandbox.killAll().catch(() => {})
+    }
+  }
+  return false
+}
+
+async function collectArtifacts(
+  context: WorkerContext,
+  store: FencedStore,
+  sandbox: Sandbox,
+  { emit, signal }: CollectOptions,
 ): Promise<void> {
   const { log, settings } = context
   // Most turns leave nothing, and a command costs more than all else the end of a turn does.

@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { NewEvent } from '../contract/event.ts'
-import type { Harness, Outcome, Session, TurnRequest, TurnRun } from '../harness/harness.ts'
+import type { NewEvent, RunEvent } from '../contract/event.ts'
+import type { Harness, Outcome, Session, TurnRun } from '../harness/harness.ts'
 import { closeContext } from '../log/context.ts'
 import { closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
 import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
 import { type Budget, createBudget } from './budget.ts'
-import { collectArtifacts } from './collect-artifacts.ts'
+import { keepArtifacts } from './collect-artifacts.ts'
 import type { WorkerContext } from './context.ts'
 import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
 import { createEventWriter, type EventWriter } from './event-writer.ts'
@@ -18,6 +18,7 @@ import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
 import { prepareSandbox } from './prepare.ts'
 import { judgeDeaths } from './sandbox-deaths.ts'
 import { Stopping, type StopReason } from './stopping.ts'
+import { takeTurn } from './turn.ts'
 import { findUnsupported } from './unsupported.ts'
 
 /** A signal that was sent to all processes of the service may be heard here a moment after a command died of it. */
@@ -149,11 +150,7 @@ export class Execution {
       if (this.#overfull && !this.#finished && !this.#stopping.is('cancelled')) await this.#endOverfull(inbox)
     } finally {
       budget.close()
-      await session
-        .close()
-        .catch((error) =>
-          this.#context.log.warn({ err: error, ...this.#store.lease }, 'Closing a session failed.'),
-        )
+      await session.close().catch((error) => this.#warn(error, 'Closing a session failed.'))
     }
   }
 
@@ -214,7 +211,8 @@ export class Execution {
     while (!this.#stopping.is('overfull')) {
       const history = await this.#store.readHistory()
       if (history.some(hasAttachments)) await inbox.writeAttachments()
-      const outcome = await this.#takeTurn(session, { history, inbox, signal: this.#stopping.turn })
+      const request = { history, inbox, signal: this.#stopping.turn }
+      const outcome = await takeTurn(session, request, (error) => this.#warn(error, 'Steering failed.'))
       await this.#writer.drain()
       if (this.#stopping.is('overfull')) return
       if (outcome === null && !this.#stopping.turn.aborted) continue
@@ -230,64 +228,17 @@ export class Execution {
     }
   }
 
-  /**
-   * To a session that can be steered, what comes during the turn is handed at once. `null`: something was delivered that the
-   * turn did not get any more, so there is to be another one.
-   */
-  async #takeTurn(session: Session, request: TurnRequest): Promise<Outcome | null> {
-    if (!session.steer) return session.turn(request)
-    const { inbox, signal } = request
-    const over = Promise.withResolvers<void>()
-    let ended = false
-    let late = false
-    const steering = (async () => {
-      while (!ended && !signal.aborted) {
-        await Promise.race([inbox.waiting(), over.promise])
-        if (ended || signal.aborted) return
-        for (const message of await inbox.take()) {
-          if (ended) late = true
-          else await session.steer?.(message)
-        }
-      }
-    })()
-    // It fails with the lease, which the turn meets as well, or with the agent, which then has no turn either.
-    steering.catch((error) =>
-      this.#context.log.warn({ err: error, ...this.#store.lease }, 'Steering failed.'),
-    )
-    try {
-      const outcome = await session.turn(request)
-      ended = true
-      over.resolve()
-      await steering
-      return late ? null : outcome
-    } finally {
-      ended = true
-      over.resolve()
-    }
-  }
-
-  /**
-   * Keeps the artifacts of a turn. A sandbox that fails meanwhile is tried once more; then what the run made cannot be had,
-   * so it is no success. Returns how the run ends instead, if so.
-   */
+  /** Keeps what a turn made; returns how the run ends instead, where that cannot be had. */
   async #collect(sandbox: Sandbox, ending: Outcome): Promise<Outcome | null> {
-    const emit = (...events: NewEvent[]) => this.#emit(...events)
     const signal = this.#stopping.from('overfull')
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await collectArtifacts(this.#context, this.#store, sandbox, { emit, signal })
-        return null
-      } catch (error) {
-        if (!(error instanceof SandboxFault) || signal.aborted || this.#draining) throw error
-        this.#context.log.warn({ err: error, ...this.#store.lease }, 'Collecting the artifacts failed.')
-        if (tries === 1) {
-          await sandbox.killAll().catch(() => {})
-          continue
-        }
-        await this.#emit({ type: 'error', data: NO_ARTIFACTS })
-        return ending.state === 'SUCCEEDED' ? { state: 'ERROR', status_message: NO_ARTIFACTS } : null
-      }
-    }
+    const kept = await keepArtifacts(this.#context, this.#store, sandbox, {
+      emit: (...events) => this.#emit(...events),
+      signal,
+      mayRetry: () => !signal.aborted && !this.#draining,
+    })
+    if (kept) return null
+    await this.#emit({ type: 'error', data: NO_ARTIFACTS })
+    return ending.state === 'SUCCEEDED' ? { state: 'ERROR', status_message: NO_ARTIFACTS } : null
   }
 
   /** True when the run has ended; false when follow-ups came meanwhile. */
@@ -419,6 +370,10 @@ export class Execution {
     return this.#stopping.is('shutdown') ? Promise.reject(new LeaseLost()) : this.#writer.emit(...events)
   }
 
+  #warn(error: unknown, message: string): void {
+    this.#context.log.warn({ err: error, ...this.#store.lease }, message)
+  }
+
   #touch(): void {
     this.#context.watch.touchRun(this.run_id)
   }
@@ -432,5 +387,5 @@ const turnRunOf = (run: RunRow, attempt: number, cwd: string): TurnRun => ({
   ...(run.request.output_schema ? { output_schema: run.request.output_schema } : {}),
 })
 
-const hasAttachments = (event: NewEvent): boolean =>
+const hasAttachments = (event: RunEvent): boolean =>
   event.type === 'message.user' && Boolean(event.data.attachments?.length)

@@ -111,7 +111,7 @@ async function startRole(args: string[], ready: RegExp, env: Record<string, stri
 export async function until<T>(
   what: string,
   reached: () => T | Promise<T>,
-  seconds = 60,
+  seconds = 150,
   every_ms = 50,
 ): Promise<Exclude<T, null | undefined | false>> {
   for (const deadline = Date.now() + seconds * 1000; ; ) {

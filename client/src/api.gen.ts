@@ -1919,7 +1919,7 @@ export interface operations {
                 after?: number;
                 /** @description Keep the stream open after the end of the run. */
                 follow?: "true" | "false";
-                /** @description 1 to 1000, default 200; JSON only. */
+                /** @description 1 to 1000, default 200; JSON only. Large events end a page sooner: `has_more` says so. */
                 limit?: number;
             };
             header?: never;

@@ -135,7 +135,9 @@ export const ROUTES = {
       after: wholeNumber(0, Number.MAX_SAFE_INTEGER)
         .optional()
         .meta({ description: 'Events with a greater sequence only.' }),
-      limit: wholeNumber(1, 1000).optional().meta({ description: '1 to 1000, default 200; JSON only.' }),
+      limit: wholeNumber(1, 1000).optional().meta({
+        description: '1 to 1000, default 200; JSON only. Large events end a page sooner: `has_more` says so.',
+      }),
       follow: z
         .enum(['true', 'false'])
         .optional()

@@ -4,6 +4,7 @@ import type { NewEvent, RunEvent } from '../contract/event.ts'
 import { TERMINAL_STATES, WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
+import { PAGE_BYTES } from './page.ts'
 import { type LogPart, visibleTo } from './runs.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
@@ -77,14 +78,6 @@ export async function appendEvents(
 const isFinishedStep = (event: NewEvent): boolean =>
   event.type === 'tool.result' && !(event.data.is_error && event.data.exit_code === null)
 
-/** Events after `after`, oldest first. `limit` + 1 tells whether there are more. */
-export async function readEvents(db: Db, run_id: string, after: number, limit: number): Promise<RunEvent[]> {
-  const found = await sql<EventRow>`
-    select run_id, sequence, type, data, occurred_at from events
-    where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}`.execute(db)
-  return found.rows.map(toRunEvent)
-}
-
 /** Of what one call printed, at most this much is read at its end: no reader of a history looks at more. */
 const HISTORY_OUTPUT_BYTES = 64 * 1024
 
@@ -120,33 +113,52 @@ export async function readConversationEvents(
   return found.rows.map(toRunEvent)
 }
 
-/** What a stream needs to know whether it has sent everything, in one snapshot with the events. */
-export interface LogState {
+/** A part of a log, and how the log stood in the same snapshot. */
+export interface LogPage {
+  events: RunEvent[]
+  /** The log already holds events after these. */
+  has_more: boolean
   last_sequence: number
   /** The run has ended and its worker has let go. */
   settled: boolean
 }
 
-/** The next events together with the state of the log they belong to: one statement, so one snapshot. */
-export async function readLog(
-  db: Db,
-  run_id: string,
-  after: number,
-  limit: number,
-): Promise<{ events: RunEvent[]; log: LogState } | null> {
-  const found = await sql<{ last_sequence: number; settled: boolean; events: EventRow[] | null }>`
-    select last_sequence,
-      worker_id is null and state in (${among(TERMINAL_STATES)}) as settled,
-      (select jsonb_agg(to_jsonb(e) order by e.sequence) from (
-        select run_id, sequence, type, data, occurred_at from events
-        where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}) e) as events
-    from runs where run_id = ${run_id}`.execute(db)
-  const row = found.rows[0]
-  if (!row) return null
-  const events = (row.events ?? []).map((event) =>
-    toRunEvent({ ...event, occurred_at: new Date(event.occurred_at) }),
-  )
-  return { events, log: { last_sequence: row.last_sequence, settled: row.settled } }
+type LogPageRow = Omit<LogPage, 'events' | 'has_more'> & (EventRow | { [K in keyof EventRow]: null })
+
+const isEvent = (row: LogPageRow): row is LogPageRow & EventRow => row.sequence !== null
+
+/**
+ * The events after `after`, oldest first: at most `limit`, and no more than begin within PAGE_BYTES, so that one event
+ * always fits. One statement, so one snapshot. `null`: there is no such run.
+ */
+export async function readLog(db: Db, run_id: string, after: number, limit: number): Promise<LogPage | null> {
+  const found = await sql<LogPageRow>`
+    select r.last_sequence, r.worker_id is null and r.state in (${among(TERMINAL_STATES)}) as settled, e.*
+    from runs r left join lateral (
+      select run_id, sequence, type, data, occurred_at from (
+        select *, sum(bytes) over (order by sequence) - bytes as bytes_before from events
+        where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}) page
+      where bytes_before < ${PAGE_BYTES}::int) e on true
+    where r.run_id = ${run_id} order by e.sequence`.execute(db)
+  const [first] = found.rows
+  if (!first) return null
+  const { last_sequence, settled } = first
+  const events = found.rows.filter(isEvent).map(toRunEvent)
+  const last = events.at(-1)
+  return { events, has_more: last !== undefined && last.sequence < last_sequence, last_sequence, settled }
+}
+
+const LOG_ROWS = 1000
+
+/** The log after `after` up to where it ends, page after page. */
+export async function* readLogPages(db: Db, run_id: string, after: number): AsyncGenerator<RunEvent[]> {
+  for (let cursor = after; ; ) {
+    const page = await readLog(db, run_id, cursor, LOG_ROWS)
+    if (page) yield page.events
+    const last = page?.events.at(-1)
+    if (!page?.has_more || !last) return
+    cursor = last.sequence
+  }
 }
 
 export interface OpenMessage {

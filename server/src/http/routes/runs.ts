@@ -98,13 +98,15 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
 
 /** Ids are case-sensitive and of one form; another form is simply not there. */
 export function requireRunId(run_id: string): string {
-  if (!isUuid(run_id)) throw new AppError('resource_not_found', 'There is no run with this id.')
+  if (!isUuid(run_id)) throw noSuchRun()
   return run_id
 }
 
+export const noSuchRun = (): AppError => new AppError('resource_not_found', 'There is no run with this id.')
+
 export async function requireRun(services: Services, run_id: string, actor: Actor): Promise<RunRow> {
   const run = await findRun(services.store.db, requireRunId(run_id), actor)
-  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+  if (!run) throw noSuchRun()
   return run
 }
 

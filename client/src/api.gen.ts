@@ -108,7 +108,7 @@ export interface paths {
         };
         /**
          * List runs
-         * @description Newest change first by default. Filters combine with AND. Pages neither repeat nor skip runs that stay put.
+         * @description Newest change first by default. Filters combine with AND. Pages neither repeat nor skip runs that stay put. Long prompts are cut, and a page of large runs holds fewer than `limit`: `page_info` says whether there are more.
          */
         get: operations["listRuns"];
         put?: never;
@@ -875,6 +875,8 @@ export interface components {
             artifacts: components["schemas"]["ArtifactItem"][];
             /** @description Claims by a worker so far. */
             attempt: number;
+            /** @description In a list: the same of `agent_config.base_prompt`. */
+            base_prompt_truncated?: boolean;
             conversation_id: string;
             /**
              * Format: date-time
@@ -895,6 +897,8 @@ export interface components {
             };
             parent_run_id?: string;
             prompt: string;
+            /** @description In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it. */
+            prompt_truncated?: boolean;
             request_usage?: components["schemas"]["RequestUsage"];
             resolved?: components["schemas"]["ResolvedRun"];
             /** @description What satisfies `output_schema`, when one was given. */

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunEvent } from '../src/contract/event.ts'
-import { onEachService } from './support/each-service.ts'
+import { ListRunsResponse } from '../src/contract/run.ts'
+import { NOBODY, onEachService } from './support/each-service.ts'
 import { readToEnd } from './support/event-stream.ts'
 import { shell } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
@@ -45,5 +46,33 @@ onEachService('what is large', (service) => {
     const { headers } = await admin.call('GET', `/agent/runs/${run_id}/transcript`)
     const transcript = await (await fetch(headers.get('location') ?? '')).text()
     assert.equal(transcript, events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  })
+
+  test('a list of runs has the beginnings of their prompts, and a run the whole', async () => {
+    const { admin } = service()
+    const prompt = `${'🦊'.repeat(2047)}${'x'.repeat(1_000_000)}`
+    const config = { base_prompt: 'y'.repeat(3000), worker_host: NOBODY }
+    const wanted = Array.from({ length: 50 }, () => ({ prompt, config, metadata: { set: 'prompts' } }))
+    const waiting = wanted.values()
+    const create = async () => {
+      for (const body of waiting) await admin.create(body)
+    }
+    await Promise.all(Array.from({ length: 4 }, create))
+    const short = await admin.create({ prompt: 'Short.', config: { worker_host: NOBODY } })
+    const response = await admin.call('GET', '/agent/runs?limit=100&metadata[set]=prompts')
+    const text = await response.text()
+    assert(text.length < 2 * 1024 ** 2, `The list has ${text.length} bytes.`)
+    const { runs, page_info } = ListRunsResponse.parse(JSON.parse(text))
+    assert.deepEqual([runs.length, page_info.has_next_page], [50, false])
+    for (const run of runs) {
+      assert.equal(run.prompt, `${'🦊'.repeat(2047)}x`)
+      assert.equal(run.agent_config.base_prompt, 'y'.repeat(2048))
+      assert.deepEqual([run.prompt_truncated, run.base_prompt_truncated], [true, true])
+    }
+    const whole = await admin.get(runs[0]?.run_id ?? '')
+    assert.deepEqual([whole.prompt, whole.agent_config.base_prompt], [prompt, config.base_prompt])
+    const listed = (await admin.json<ListRunsResponse>('GET', '/agent/runs?q=Short.')).runs[0]
+    for (const run of [whole, await admin.get(short), listed])
+      assert(run && !('prompt_truncated' in run) && !('base_prompt_truncated' in run))
   })
 })

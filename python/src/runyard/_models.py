@@ -835,6 +835,8 @@ class RunItem(WireModel):
     title: str
     state: RunState
     prompt: str
+    prompt_truncated: bool | None = None
+    """In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it."""
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     updated_at: datetime
@@ -853,6 +855,8 @@ class RunItem(WireModel):
     session_link: str
     """The live page. Opens without signing in for 15 minutes from this answer."""
     agent_config: AmbientAgentConfig
+    base_prompt_truncated: bool | None = None
+    """In a list: the same of `agent_config.base_prompt`."""
     resolved: ResolvedRun | None = None
     agent_skill: RunItemAgentSkill | None = None
     conversation_id: str

@@ -66,7 +66,8 @@ export const ROUTES = {
     path: '/agent/runs',
     summary: 'List runs',
     description:
-      'Newest change first by default. Filters combine with AND. Pages neither repeat nor skip runs that stay put.',
+      'Newest change first by default. Filters combine with AND. Pages neither repeat nor skip runs that stay put. Long prompts are cut, ' +
+      'and a page of large runs holds fewer than `limit`: `page_info` says whether there are more.',
     tag: 'Runs',
     query: ListRunsQuery,
     status: 200,

@@ -73,6 +73,10 @@ export const RunItem = z
     title: z.string(),
     state: RunState,
     prompt: z.string(),
+    prompt_truncated: z.boolean().optional().meta({
+      description:
+        'In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it.',
+    }),
     created_at: Timestamp,
     updated_at: Timestamp.meta({
       description: 'Grows strictly with every change of a field, not with output.',
@@ -92,6 +96,10 @@ export const RunItem = z
       .string()
       .meta({ description: 'The live page. Opens without signing in for 15 minutes from this answer.' }),
     agent_config: AmbientAgentConfig.meta({ description: 'What was asked for.' }),
+    base_prompt_truncated: z
+      .boolean()
+      .optional()
+      .meta({ description: 'In a list: the same of `agent_config.base_prompt`.' }),
     resolved: ResolvedRun.optional(),
     agent_skill: z
       .object({

@@ -100,6 +100,8 @@ class ConversationStepMessageBlockActionResult(WireModel):
     action_id: str
     is_error: bool
     output: str
+    output_truncated: bool | None = None
+    """It printed more than 64 KiB, and `output` is the end. The events have more of it."""
     exit_code: int | None = None
     duration_ms: int | None = None
 
@@ -815,6 +817,7 @@ class Environment(WireModel):
 
 class ListEnvironmentsResponse(WireModel):
     environments: list[Environment]
+    page_info: PageInfo
 
 
 class MessageUserEvent(WireModel):
@@ -927,8 +930,10 @@ RunEvent = TypeAliasType(
 class Conversation(WireModel):
     conversation_id: str
     run_ids: list[str]
+    """The runs that this page is of."""
     steps: list[ConversationStep]
-    """A step is a message of the caller and what the agent did about it, until the next one."""
+    """A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number."""
+    page_info: PageInfo
 
 
 class ListEventsResponse(WireModel):

@@ -1,3 +1,4 @@
+import { pageInfo } from '../contract/page-info.ts'
 import type { ListRunsResponse, RunItem } from '../contract/run.ts'
 import type { ListedRun } from '../store/run-list.ts'
 
@@ -61,7 +62,7 @@ export const viewRuns = (
   linkTo: (run_id: string) => string,
 ): ListRunsResponse => ({
   runs: runs.map((run) => viewRun(run, linkTo)),
-  page_info: next_cursor === null ? { has_next_page: false } : { has_next_page: true, next_cursor },
+  page_info: pageInfo(next_cursor),
 })
 
 /** `PT1H2M3.5S`, as in ISO 8601; parts that are zero are left out. */

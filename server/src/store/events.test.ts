@@ -3,26 +3,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
-import {
-  actorOf,
-  addPrincipal,
-  addRun,
-  cancel,
-  follow,
-  holdRun,
-  interrupt,
-  readStored,
-  readWholeLog,
-} from '../../test/support/stored.ts'
+import { cancel, follow, holdRun, interrupt, readStored, readWholeLog } from '../../test/support/stored.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { Db } from './db.ts'
-import {
-  appendEvents,
-  readConversationEvents,
-  readLog,
-  readOpenMessages,
-  writeOpenMessages,
-} from './events.ts'
+import { appendEvents, readLog, readOpenMessages, writeOpenMessages } from './events.ts'
 import { deliverFollowups } from './followups.ts'
 import { claimRuns, type Lease, releaseRun } from './leases.ts'
 import { finishRun, startRun } from './transitions.ts'
@@ -232,16 +216,6 @@ onEachDatabase('events', (open) => {
     await finishRun(db, held, { state: 'SUCCEEDED' })
     await releaseRun(db, held)
     assert.deepEqual(await readOpenMessages(db, held.run_id), [])
-  })
-
-  test('a conversation is the runs of it that one may see', async () => {
-    const [owner, stranger] = [await addPrincipal(db), await addPrincipal(db)]
-    const first = await addRun(db, owner)
-    const second = await addRun(db, stranger, { conversation_id: first, scope: 'User' })
-    const runsOf = async (principal_id: string) =>
-      new Set((await readConversationEvents(db, first, actorOf(principal_id))).map((event) => event.run_id))
-    assert.deepEqual(await runsOf(stranger), new Set([first, second]))
-    assert.deepEqual(await runsOf(owner), new Set([first]))
   })
 
   test('updated_at grows even when the clock stands still or goes back', async () => {

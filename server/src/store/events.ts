@@ -1,20 +1,20 @@
 import { sql } from 'kysely'
-import type { Actor } from '../contract/actor.ts'
+import { OUTPUT_BYTES } from '../contract/conversation.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import { TERMINAL_STATES, WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { PAGE_BYTES } from './page.ts'
-import { type LogPart, visibleTo } from './runs.ts'
+import type { LogPart } from './runs.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 const MAX_SEQUENCE = 2 ** 31 - 1
 
-const toRunEvent = ({ sequence, run_id, type, occurred_at, data }: EventRow): RunEvent =>
+export const toRunEvent = ({ sequence, run_id, type, occurred_at, data }: EventRow): RunEvent =>
   ({ sequence, run_id, type, occurred_at: occurred_at.toISOString(), data }) as RunEvent
 
-interface EventRow {
+export interface EventRow {
   run_id: string
   sequence: number
   type: string
@@ -78,20 +78,21 @@ export async function appendEvents(
 const isFinishedStep = (event: NewEvent): boolean =>
   event.type === 'tool.result' && !(event.data.is_error && event.data.exit_code === null)
 
-/** Of what one call printed, at most this much is read at its end: no reader of a history looks at more. */
-const HISTORY_OUTPUT_BYTES = 64 * 1024
-
-/** The events of these parts of logs, part after part. */
+/**
+ * The events of these parts of logs, part after part. Of what one call printed, those that begin within the last
+ * OUTPUT_BYTES.
+ */
 export async function readHistory(db: Db, parts: readonly LogPart[]): Promise<RunEvent[]> {
   if (parts.length === 0) return []
   const found = await sql<EventRow>`
     select run_id, sequence, type, data, occurred_at from (
-      select e.*, p.place, sum(case when e.type = 'tool.output' then octet_length(e.data->>'text') end) over (
-        partition by e.run_id, e.data->>'tool_call_id' order by e.sequence desc) as later_bytes
+      select e.*, p.place, coalesce(sum(case when e.type = 'tool.output' then octet_length(e.data->>'text') end) over (
+        partition by e.run_id, e.data->>'tool_call_id' order by e.sequence desc
+        rows between unbounded preceding and 1 preceding), 0) as later_bytes
       from jsonb_to_recordset(${json(parts.map((part, place) => ({ ...part, place })))})
         p (run_id uuid, sequence int, place int)
       join events e on e.run_id = p.run_id and e.sequence <= p.sequence) h
-    where type <> 'tool.output' or later_bytes <= ${HISTORY_OUTPUT_BYTES}::int
+    where type <> 'tool.output' or later_bytes <= ${OUTPUT_BYTES}::int
     order by place, sequence`.execute(db)
   return found.rows.map(toRunEvent)
 }
@@ -99,19 +100,6 @@ export async function readHistory(db: Db, parts: readonly LogPart[]): Promise<Ru
 /** A run's own log, whole. */
 export const readOwnHistory = (db: Db, run_id: string): Promise<RunEvent[]> =>
   readHistory(db, [{ run_id, sequence: MAX_SEQUENCE }])
-
-/** All events of a conversation up to now, over all its runs that the caller may see. */
-export async function readConversationEvents(
-  db: Db,
-  conversation_id: string,
-  actor: Actor,
-): Promise<RunEvent[]> {
-  const found = await sql<EventRow>`
-    select e.run_id, e.sequence, e.type, e.data, e.occurred_at from runs r join events e using (run_id)
-    where r.conversation_id = ${conversation_id} and ${visibleTo(actor)}
-    order by e.run_id, e.sequence`.execute(db)
-  return found.rows.map(toRunEvent)
-}
 
 /** A part of a log, and how the log stood in the same snapshot. */
 export interface LogPage {

@@ -10,6 +10,8 @@ export const PAGE_BYTES = 4 * 1024 ** 2
 export interface Paged {
   /** Another row comes after it. */
   followed: true | null
+  /** Of the rows before it. */
+  bytes_before: number
 }
 
 /**
@@ -22,7 +24,7 @@ export const cutPage = (
 ): RawBuilder<unknown> => sql`
   select * from (
     select r.*, row_number() over page as place, lead(true) over page as followed,
-      coalesce(sum(${bytes}) over (page rows between unbounded preceding and 1 preceding), 0) as bytes_before
+      coalesce(sum(${bytes}) over (page rows between unbounded preceding and 1 preceding), 0)::double precision as bytes_before
     from (${rows} order by ${order} limit ${limit + 1}) r window page as (order by ${order})) r
   where place <= ${limit} and bytes_before < ${PAGE_BYTES}::int order by place`
 

@@ -10,7 +10,7 @@ from pathlib import Path
 HEAD = """# Reference of `runyard` for Python
 
 Made from the sources by `npm run generate`. The [README](README.md) explains; this page lists. `AsyncRunyard` has the
-same methods, to be awaited; its `list` and `stream` are iterated with `async for`.
+same methods, to be awaited; its `list`, `conversation` and `stream` are iterated with `async for`.
 """
 
 
@@ -25,7 +25,8 @@ def main(package: Path, sync: Path) -> None:
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             name = f"client.{field.target.id}"
             parts += [f"## {name}\n", *methods(name, classes[ast.unparse(field.annotation)]), ""]
-    for name in ("RunPage", "RunStream", "Answer", "RawResponse", "StreamingResponse"):
+    pages = ("Page", "RunPage", "EnvironmentPage", "ConversationPage")
+    for name in (*pages, "RunStream", "Answer", "RawResponse", "StreamingResponse"):
         parts += [f"## {name}\n", describe(classes[name]), "", *methods("", classes[name]), ""]
     for name in ("RequestOptions", "CreateRunParams", "ListRunsParams", "FollowupParams", "ListEventsParams"):
         parts += [f"## {name}\n", describe(classes[name]), "", *fields(classes[name]), ""]

@@ -108,7 +108,7 @@ export interface paths {
         };
         /**
          * List runs
-         * @description Newest change first by default. Filters combine with AND. Pages neither repeat nor skip runs that stay put.
+         * @description Newest change first by default. Filters combine with AND. Pages neither repeat nor skip runs that stay put. Long prompts are cut, and a page of large runs holds fewer than `limit`: `page_info` says whether there are more.
          */
         get: operations["listRuns"];
         put?: never;
@@ -167,7 +167,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the conversation of a run */
+        /**
+         * Get the conversation of a run
+         * @description What was said and done, step by step, over all runs of the conversation that the caller may see. A page is about 4 MiB, so ordinary conversations are one; where it can, it ends between two steps.
+         */
         get: operations["getRunConversation"];
         put?: never;
         post?: never;
@@ -445,55 +448,60 @@ export interface components {
         };
         Conversation: {
             conversation_id: string;
+            page_info: components["schemas"]["PageInfo"];
+            /** @description The runs that this page is of. */
             run_ids: string[];
-            /** @description A step is a message of the caller and what the agent did about it, until the next one. */
-            steps: {
-                messages: {
-                    blocks: ({
-                        text: string;
-                        /** @constant */
-                        type: "text";
-                    } | {
-                        text: string;
-                        /** @constant */
-                        type: "reasoning";
-                    } | {
-                        action_id: string;
-                        input: {
-                            [key: string]: unknown;
-                        };
-                        name: string;
-                        title?: string;
-                        /** @constant */
-                        type: "action";
-                    } | {
-                        action_id: string;
-                        duration_ms?: number;
-                        exit_code?: number | null;
-                        is_error: boolean;
-                        output: string;
-                        /** @constant */
-                        type: "action_result";
-                    } | {
-                        data: {
-                            [key: string]: unknown;
-                        };
-                        event_type: string;
-                        /** @constant */
-                        type: "event";
-                    })[];
-                    /**
-                     * Format: date-time
-                     * @description RFC 3339, UTC, milliseconds.
-                     */
-                    created_at: string;
-                    message_id: string;
-                    /** @enum {string} */
-                    role: "user" | "assistant" | "system";
-                    run_id: string;
-                }[];
-                step: number;
+            /** @description A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number. */
+            steps: components["schemas"]["ConversationStep"][];
+        };
+        ConversationStep: {
+            messages: {
+                blocks: ({
+                    text: string;
+                    /** @constant */
+                    type: "text";
+                } | {
+                    text: string;
+                    /** @constant */
+                    type: "reasoning";
+                } | {
+                    action_id: string;
+                    input: {
+                        [key: string]: unknown;
+                    };
+                    name: string;
+                    title?: string;
+                    /** @constant */
+                    type: "action";
+                } | {
+                    action_id: string;
+                    duration_ms?: number;
+                    exit_code?: number | null;
+                    is_error: boolean;
+                    output: string;
+                    /** @description It printed more than 64 KiB, and `output` is the end. The events have more of it. */
+                    output_truncated?: boolean;
+                    /** @constant */
+                    type: "action_result";
+                } | {
+                    data: {
+                        [key: string]: unknown;
+                    };
+                    event_type: string;
+                    /** @constant */
+                    type: "event";
+                })[];
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, UTC, milliseconds.
+                 */
+                created_at: string;
+                message_id: string;
+                /** @enum {string} */
+                role: "user" | "assistant" | "system";
+                run_id: string;
             }[];
+            step: number;
         };
         Environment: {
             config: components["schemas"]["EnvironmentConfig"];
@@ -669,6 +677,7 @@ export interface components {
         };
         ListEnvironmentsResponse: {
             environments: components["schemas"]["Environment"][];
+            page_info: components["schemas"]["PageInfo"];
         };
         ListEventsResponse: {
             events: components["schemas"]["RunEvent"][];
@@ -875,6 +884,8 @@ export interface components {
             artifacts: components["schemas"]["ArtifactItem"][];
             /** @description Claims by a worker so far. */
             attempt: number;
+            /** @description In a list: the same of `agent_config.base_prompt`. */
+            base_prompt_truncated?: boolean;
             conversation_id: string;
             /**
              * Format: date-time
@@ -895,6 +906,8 @@ export interface components {
             };
             parent_run_id?: string;
             prompt: string;
+            /** @description In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it. */
+            prompt_truncated?: boolean;
             request_usage?: components["schemas"]["RequestUsage"];
             resolved?: components["schemas"]["ResolvedRun"];
             /** @description What satisfies `output_schema`, when one was given. */
@@ -1167,6 +1180,11 @@ export interface operations {
     listEnvironments: {
         parameters: {
             query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
+                /** @description 1 to 1000, default 1000. Large environments end a page sooner. */
+                limit?: number;
+                /** @description Default `last_updated`. */
                 sort_by?: "name" | "last_updated";
             };
             header?: never;
@@ -1182,6 +1200,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListEnvironmentsResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
                 };
             };
             /** @description `authentication_required` */
@@ -1524,7 +1551,7 @@ export interface operations {
                 created_after?: string;
                 created_before?: string;
                 creator?: string;
-                /** @description `next_cursor` of the page before; goes with the same sort. */
+                /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
                 environment_id?: string;
                 execution_location?: "LOCAL" | "REMOTE";
@@ -1855,7 +1882,10 @@ export interface operations {
     };
     getRunConversation: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+            };
             header?: never;
             path: {
                 /** @description Id of the run. */
@@ -1872,6 +1902,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
                 };
             };
             /** @description `authentication_required` */
@@ -1919,7 +1958,7 @@ export interface operations {
                 after?: number;
                 /** @description Keep the stream open after the end of the run. */
                 follow?: "true" | "false";
-                /** @description 1 to 1000, default 200; JSON only. */
+                /** @description 1 to 1000, default 200; JSON only. Large events end a page sooner: `has_more` says so. */
                 limit?: number;
             };
             header?: never;

@@ -1,11 +1,7 @@
 import type { APIPromise } from './api-promise.ts'
+import { EnvironmentList } from './lists.ts'
 import { requestJson } from './request.ts'
-import type {
-  Environment,
-  EnvironmentConfig,
-  ListEnvironmentsParams,
-  ListEnvironmentsResponse,
-} from './schemas.ts'
+import type { Environment, EnvironmentConfig, ListEnvironmentsParams } from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
 
 const PATH = '/agent/environments'
@@ -29,8 +25,11 @@ export class Environments {
     return requestJson(this.#transport, { method: 'GET', path }, options)
   }
 
-  /** All environments, in the order asked for. */
-  list(params: ListEnvironmentsParams = {}, options?: RequestOptions): APIPromise<ListEnvironmentsResponse> {
-    return requestJson(this.#transport, { method: 'GET', path: PATH, query: params }, options)
+  /**
+   * `for await (const environment of environments.list())` goes through all pages, in the order asked for;
+   * `await environments.list()` is the first one, of up to 1,000.
+   */
+  list(params: ListEnvironmentsParams = {}, options?: RequestOptions): EnvironmentList {
+    return new EnvironmentList(this.#transport, { path: PATH, query: params }, options)
   }
 }

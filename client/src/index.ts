@@ -18,10 +18,11 @@ export {
   UnprocessableEntityError,
   WebhookVerificationError,
 } from './errors.ts'
+export type { ConversationPages, EnvironmentList, RunList } from './lists.ts'
 export type { Logger, LogLevel } from './log.ts'
 export type { FinishedRun, JsonSchema, OutputSchema } from './output-schema.ts'
+export type { PageList } from './page-list.ts'
 export type { QueryParams, QueryValue } from './query.ts'
-export type { RunList } from './run-list.ts'
 export type { CreateRunParams, WaitOptions } from './runs.ts'
 export {
   type AmbientAgentConfig,
@@ -29,6 +30,8 @@ export {
   type ArtifactResponse,
   type Attachment,
   type Conversation,
+  type ConversationParams,
+  type ConversationStep,
   type Environment,
   type EnvironmentConfig,
   type EnvironmentRepository,

@@ -1,5 +1,6 @@
 import type { APIPromise } from './api-promise.ts'
 import { RunFailedError, RunyardError } from './errors.ts'
+import { ConversationPages, RunList } from './lists.ts'
 import {
   type FinishedRun,
   isOutputSchema,
@@ -11,9 +12,8 @@ import {
 import { runPath } from './path.ts'
 import { checkLimits } from './prepare.ts'
 import { requestAnd, requestJson } from './request.ts'
-import { RunList } from './run-list.ts'
 import {
-  type Conversation,
+  type ConversationParams,
   type InterruptResponse,
   isTerminal,
   type ListEventsParams,
@@ -99,7 +99,7 @@ export class Runs {
 
   /** `for await (const run of runs.list())` goes through all pages; `await runs.list()` is the first one. */
   list(params: ListRunsParams = {}, options?: RequestOptions): RunList {
-    return new RunList(this.#transport, params, options)
+    return new RunList(this.#transport, { path: '/agent/runs', query: params }, options)
   }
 
   /** Cancels a run and returns its id. A run that has ended already: `BadRequestError`. */
@@ -137,9 +137,13 @@ export class Runs {
     return streamRun(this.#transport, run_id, options)
   }
 
-  /** What was said and done, step by step. */
-  conversation(run_id: string, options?: RequestOptions): APIPromise<Conversation> {
-    return requestJson(this.#transport, { method: 'GET', path: runPath(run_id, 'conversation') }, options)
+  /**
+   * What was said and done, step by step. `for await (const step of runs.conversation(run_id))` goes through all steps, each
+   * whole; `await runs.conversation(run_id)` is the first page, which is all of any ordinary conversation.
+   */
+  conversation(run_id: string, params: ConversationParams = {}, options?: RequestOptions): ConversationPages {
+    const path = runPath(run_id, 'conversation')
+    return new ConversationPages(this.#transport, { path, query: params }, options)
   }
 
   /** The whole log as JSON Lines. */

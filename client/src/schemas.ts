@@ -15,6 +15,7 @@ export type ArtifactItem = Schemas['ArtifactItem']
 export type ArtifactResponse = Schemas['ArtifactResponse']
 export type Attachment = Schemas['Attachment']
 export type Conversation = Schemas['Conversation']
+export type ConversationStep = Schemas['ConversationStep']
 export type Environment = Schemas['Environment']
 export type EnvironmentConfig = Sendable<Schemas['EnvironmentConfig']>
 export type EnvironmentRepository = Schemas['EnvironmentRepository']
@@ -58,6 +59,10 @@ export type ListEventsParams = Sendable<
 >
 export type ListEnvironmentsParams = Sendable<
   NonNullable<operations['listEnvironments']['parameters']['query']>
+>
+
+export type ConversationParams = Sendable<
+  NonNullable<operations['getRunConversation']['parameters']['query']>
 >
 
 /** Assistant text on its way: streamed, never stored. The whole text follows as a `message.assistant` event. */

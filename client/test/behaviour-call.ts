@@ -103,7 +103,7 @@ async function invoke(client: Library.Runyard, call: Call, controller: AbortCont
     owner,
     call.webhook ? await signWebhook(call.webhook) : buildArguments(call, controller),
   )
-  if (iterate === 'pages') return collect((result as Library.RunList).pages(), stop_after)
+  if (iterate === 'pages') return collect((result as Library.PageList<object, unknown>).pages(), stop_after)
   if (iterate === 'items') return collect(result as AsyncIterable<unknown>, stop_after)
   if (method === 'stream') {
     const onEvent = call.abort_after === 'stream' ? () => controller.abort() : undefined

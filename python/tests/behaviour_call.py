@@ -136,9 +136,15 @@ def read_raw(response: Any, kind: str) -> Json:
     return {**whole, "body": json.loads(response.text())}
 
 
+PAGES = (
+    *(runyard.RunPage, runyard.EnvironmentPage, runyard.ConversationPage),
+    *(runyard.AsyncRunPage, runyard.AsyncEnvironmentPage, runyard.AsyncConversationPage),
+)
+
+
 def plain(value: Any) -> Any:
     """A page as the answer it came as, bytes as the text of an answer."""
-    if isinstance(value, (runyard.RunPage, runyard.AsyncRunPage)):
+    if isinstance(value, PAGES):
         return value.response
     return {"status": 200, "text": value.decode()} if isinstance(value, bytes) else value
 

@@ -4,12 +4,11 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Execution, Harness, Session, TurnRequest } from '../src/harness/harness.ts'
 import { openPostgres, type Store } from '../src/store/db.ts'
-import { readEvents } from '../src/store/events.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
-import { addPrincipal, addRun, follow, interrupt, readStored } from './support/stored.ts'
+import { addPrincipal, addRun, follow, interrupt, readStored, readWholeLog } from './support/stored.ts'
 import { openTestWorker, type TestWorker } from './support/worker.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
@@ -68,7 +67,7 @@ describe('harness sessions', { skip }, () => {
   const during = (count: number) =>
     until('the turn', () => story.filter((what) => what === 'turn').length === count)
   const textsOf = async (run_id: string) =>
-    (await readEvents(store.db, run_id, 0, 100)).flatMap((event) =>
+    (await readWholeLog(store.db, run_id)).flatMap((event) =>
       event.type === 'message.user' ? [event.data.text] : [],
     )
 

@@ -10,13 +10,12 @@ import { runbook } from '../src/harness/runbook.ts'
 import type { Sandbox, SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { SandboxFault } from '../src/sandbox/sandbox.ts'
 import { openPostgres, type Store } from '../src/store/db.ts'
-import { readEvents } from '../src/store/events.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
-import { addPrincipal, addRun, follow, readStored } from './support/stored.ts'
+import { addPrincipal, addRun, follow, readStored, readWholeLog } from './support/stored.ts'
 import { ofType, printed } from './support/traces.ts'
 import { openTestWorker, type TestWorker, type TestWorkerOptions } from './support/worker.ts'
 
@@ -51,7 +50,7 @@ describe('a worker', { skip }, () => {
     const run_id = await addRun(store.db, principal_id, { pool, prompt, request })
     return { run_id, principal_id }
   }
-  const eventsOf = (run_id: string) => readEvents(store.db, run_id, 0, 1000)
+  const eventsOf = (run_id: string) => readWholeLog(store.db, run_id)
   const settled = (run_id: string) =>
     until('the run to be let go', async () => {
       const run = await readStored(store.db, run_id)

@@ -46,7 +46,7 @@ export function addEnvironmentCommands(program: Command): void {
   addClientOptions(group.command('list').alias('ls').description('Lists environments.')).action(
     async (options: ClientOptions) => {
       const { client, output } = openSession(options)
-      const { environments } = await client.environments.list()
+      const environments = await Array.fromAsync(client.environments.list())
       if (output.format === 'json') return output.json({ environments })
       if (output.format === 'ndjson') return environments.forEach(output.json)
       if (environments.length === 0) return output.note('No environments. Make one: runyard env create NAME')

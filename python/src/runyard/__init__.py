@@ -15,7 +15,11 @@ from ._version import VERSION as __version__
 
 if TYPE_CHECKING:
     from ._async._client import AsyncRunyard as AsyncRunyard
-    from ._async._run_page import AsyncRunPage as AsyncRunPage
+    from ._async._page import (
+        AsyncConversationPage as AsyncConversationPage,
+        AsyncEnvironmentPage as AsyncEnvironmentPage,
+        AsyncRunPage as AsyncRunPage,
+    )
     from ._async._stream import AsyncRunStream as AsyncRunStream
     from ._async._streaming_response import AsyncStreamingResponse as AsyncStreamingResponse
     from ._errors import (
@@ -40,6 +44,14 @@ if TYPE_CHECKING:
         AsyncDefaultHttpClient as AsyncDefaultHttpClient,
         DefaultAioHttpClient as DefaultAioHttpClient,
         DefaultHttpClient as DefaultHttpClient,
+    )
+    from ._lists import (
+        AsyncConversationPages as AsyncConversationPages,
+        AsyncEnvironmentList as AsyncEnvironmentList,
+        AsyncRunList as AsyncRunList,
+        ConversationPages as ConversationPages,
+        EnvironmentList as EnvironmentList,
+        RunList as RunList,
     )
     from ._models import (
         AmbientAgentConfig as AmbientAgentConfig,
@@ -132,6 +144,7 @@ if TYPE_CHECKING:
         AmbientAgentConfigParam as AmbientAgentConfigParam,
         AttachmentParam as AttachmentParam,
         BudgetParam as BudgetParam,
+        ConversationParams as ConversationParams,
         CreateRunParams as CreateRunParams,
         EnvironmentLimitsParam as EnvironmentLimitsParam,
         EnvironmentParams as EnvironmentParams,
@@ -146,16 +159,21 @@ if TYPE_CHECKING:
         MCPServerConfigParam as MCPServerConfigParam,
     )
     from ._raw_response import RawResponse as RawResponse
-    from ._run_list import AsyncRunList as AsyncRunList, RunList as RunList
     from ._sync._client import Runyard as Runyard
-    from ._sync._run_page import RunPage as RunPage
+    from ._sync._page import (
+        ConversationPage as ConversationPage,
+        EnvironmentPage as EnvironmentPage,
+        RunPage as RunPage,
+    )
     from ._sync._stream import RunStream as RunStream
     from ._sync._streaming_response import StreamingResponse as StreamingResponse
 
 # Where each name is. It is loaded when it is first used, so that `import runyard` costs next to nothing.
 _HOMES = {
     "AsyncRunyard": "_async._client",
-    "AsyncRunPage": "_async._run_page",
+    "AsyncConversationPage": "_async._page",
+    "AsyncEnvironmentPage": "_async._page",
+    "AsyncRunPage": "_async._page",
     "AsyncRunStream": "_async._stream",
     "AsyncStreamingResponse": "_async._streaming_response",
     "APIConnectionError": "_errors",
@@ -184,6 +202,7 @@ _HOMES = {
     "AmbientAgentConfigParam": "_params",
     "AttachmentParam": "_params",
     "BudgetParam": "_params",
+    "ConversationParams": "_params",
     "CreateRunParams": "_params",
     "EnvironmentLimitsParam": "_params",
     "EnvironmentParams": "_params",
@@ -197,10 +216,16 @@ _HOMES = {
     "ListRunsParams": "_params",
     "MCPServerConfigParam": "_params",
     "RawResponse": "_raw_response",
-    "AsyncRunList": "_run_list",
-    "RunList": "_run_list",
+    "AsyncConversationPages": "_lists",
+    "AsyncEnvironmentList": "_lists",
+    "AsyncRunList": "_lists",
+    "ConversationPages": "_lists",
+    "EnvironmentList": "_lists",
+    "RunList": "_lists",
     "Runyard": "_sync._client",
-    "RunPage": "_sync._run_page",
+    "ConversationPage": "_sync._page",
+    "EnvironmentPage": "_sync._page",
+    "RunPage": "_sync._page",
     "RunStream": "_sync._stream",
     "StreamingResponse": "_sync._streaming_response",
 }
@@ -221,7 +246,11 @@ __all__ = [
     "ArtifactItemPullRequest",
     "ArtifactItemScreenshot",
     "ArtifactResponse",
+    "AsyncConversationPage",
+    "AsyncConversationPages",
     "AsyncDefaultHttpClient",
+    "AsyncEnvironmentList",
+    "AsyncEnvironmentPage",
     "AsyncRunList",
     "AsyncRunPage",
     "AsyncRunStream",
@@ -238,6 +267,9 @@ __all__ = [
     "BudgetParam",
     "ConflictError",
     "Conversation",
+    "ConversationPage",
+    "ConversationPages",
+    "ConversationParams",
     "ConversationStep",
     "ConversationStepMessage",
     "ConversationStepMessageBlock",
@@ -252,6 +284,8 @@ __all__ = [
     "Environment",
     "EnvironmentConfig",
     "EnvironmentLimitsParam",
+    "EnvironmentList",
+    "EnvironmentPage",
     "EnvironmentParams",
     "EnvironmentRepository",
     "EnvironmentRepositoryParam",

@@ -100,6 +100,8 @@ class ConversationStepMessageBlockActionResult(WireModel):
     action_id: str
     is_error: bool
     output: str
+    output_truncated: bool | None = None
+    """It printed more than 64 KiB, and `output` is the end. The events have more of it."""
     exit_code: int | None = None
     duration_ms: int | None = None
 
@@ -815,6 +817,7 @@ class Environment(WireModel):
 
 class ListEnvironmentsResponse(WireModel):
     environments: list[Environment]
+    page_info: PageInfo
 
 
 class MessageUserEvent(WireModel):
@@ -835,6 +838,8 @@ class RunItem(WireModel):
     title: str
     state: RunState
     prompt: str
+    prompt_truncated: bool | None = None
+    """In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it."""
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     updated_at: datetime
@@ -853,6 +858,8 @@ class RunItem(WireModel):
     session_link: str
     """The live page. Opens without signing in for 15 minutes from this answer."""
     agent_config: AmbientAgentConfig
+    base_prompt_truncated: bool | None = None
+    """In a list: the same of `agent_config.base_prompt`."""
     resolved: ResolvedRun | None = None
     agent_skill: RunItemAgentSkill | None = None
     conversation_id: str
@@ -923,8 +930,10 @@ RunEvent = TypeAliasType(
 class Conversation(WireModel):
     conversation_id: str
     run_ids: list[str]
+    """The runs that this page is of."""
     steps: list[ConversationStep]
-    """A step is a message of the caller and what the agent did about it, until the next one."""
+    """A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number."""
+    page_info: PageInfo
 
 
 class ListEventsResponse(WireModel):

@@ -158,9 +158,20 @@ class ListEventsParams(RequestOptions, total=False):
     limit: int | None
 
 
-class ListEnvironmentsParams(RequestOptions, total=False):
-    """Order of a list of environments."""
+class ConversationParams(RequestOptions, total=False):
+    """Where a page of a conversation begins."""
 
+    cursor: str | None
+    """`next_cursor` of the page before."""
+
+
+class ListEnvironmentsParams(RequestOptions, total=False):
+    """Order and page size of a list of environments."""
+
+    limit: int | None
+    """Of each page: 1 to 1000, which is the default."""
+    cursor: str | None
+    """`next_cursor` of the page before; goes with the same order."""
     sort_by: Literal["name", "last_updated"] | None
 
 

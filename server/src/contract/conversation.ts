@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Cursor, PageInfo } from './page-info.ts'
 import { Timestamp } from './timestamp.ts'
 
 const Block = z.discriminatedUnion('type', [
@@ -16,12 +17,18 @@ const Block = z.discriminatedUnion('type', [
     action_id: z.string(),
     is_error: z.boolean(),
     output: z.string(),
+    output_truncated: z.boolean().optional().meta({
+      description: 'It printed more than 64 KiB, and `output` is the end. The events have more of it.',
+    }),
     exit_code: z.int().nullable().optional(),
     duration_ms: z.int().optional(),
   }),
   z.object({ type: z.literal('event'), event_type: z.string(), data: z.record(z.string(), z.unknown()) }),
 ])
 export type ConversationBlock = z.infer<typeof Block>
+
+/** Of what one call printed, as much is read at its end: no reader of a history looks at more. */
+export const OUTPUT_BYTES = 64 * 1024
 
 const Message = z.object({
   message_id: z.string(),
@@ -32,13 +39,22 @@ const Message = z.object({
 })
 export type ConversationMessage = z.infer<typeof Message>
 
+const Step = z.object({ step: z.int(), messages: z.array(Message) }).meta({ id: 'ConversationStep' })
+export type ConversationStep = z.infer<typeof Step>
+
+export const ConversationQuery = z.object({
+  cursor: Cursor.optional().meta({ description: '`next_cursor` of the page before.' }),
+})
+
 export const Conversation = z
   .object({
     conversation_id: z.string(),
-    run_ids: z.array(z.string()),
-    steps: z.array(z.object({ step: z.int(), messages: z.array(Message) })).meta({
-      description: 'A step is a message of the caller and what the agent did about it, until the next one.',
+    run_ids: z.array(z.string()).meta({ description: 'The runs that this page is of.' }),
+    steps: z.array(Step).meta({
+      description:
+        'A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number.',
     }),
+    page_info: PageInfo,
   })
   .meta({ id: 'Conversation' })
 export type Conversation = z.infer<typeof Conversation>

@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { addressOf } from './address.ts'
 import { normalizeImage } from './image.ts'
 import { EnvironmentLimits } from './limits.ts'
+import { Cursor, PageInfo } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Timestamp } from './timestamp.ts'
+import { wholeNumber } from './whole-number.ts'
 
 /** A branch, tag or commit. Anything that git could read as an option or a range is refused. */
 const GitRef = z
@@ -125,7 +127,16 @@ export const Environment = z
   .meta({ id: 'Environment' })
 export type Environment = z.infer<typeof Environment>
 
-export const ListEnvironmentsQuery = z.object({ sort_by: z.enum(['name', 'last_updated']).optional() })
+export const ListEnvironmentsQuery = z.object({
+  limit: wholeNumber(1, 1000)
+    .optional()
+    .meta({ description: '1 to 1000, default 1000. Large environments end a page sooner.' }),
+  cursor: Cursor.optional(),
+  sort_by: z.enum(['name', 'last_updated']).optional().meta({ description: 'Default `last_updated`.' }),
+})
+export type ListEnvironmentsQuery = z.infer<typeof ListEnvironmentsQuery>
+
 export const ListEnvironmentsResponse = z
-  .object({ environments: z.array(Environment) })
+  .object({ environments: z.array(Environment), page_info: PageInfo })
   .meta({ id: 'ListEnvironmentsResponse' })
+export type ListEnvironmentsResponse = z.infer<typeof ListEnvironmentsResponse>

@@ -5,7 +5,7 @@ import { ROUTES, type RouteDefinition } from './routes.ts'
 type Json = Record<string, unknown>
 
 const REF = '#/components/schemas/'
-const PAGINATED = { cursor: 'cursor', next: 'page_info.next_cursor', items: 'runs' }
+const paginated = (items: string) => ({ cursor: 'cursor', next: 'page_info.next_cursor', items })
 
 /** One schema; every named one it uses, itself included, is moved to `components`. */
 function toSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
@@ -115,7 +115,7 @@ function operationOf(operationId: string, route: RouteDefinition, components: Js
         }
       : {}),
     responses: answersOf(route, components),
-    ...(operationId === 'listRuns' ? { 'x-pagination': PAGINATED } : {}),
+    ...(route.pages ? { 'x-pagination': paginated(route.pages) } : {}),
   }
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ArtifactResponse } from './artifact.ts'
-import { Conversation } from './conversation.ts'
+import { Conversation, ConversationQuery } from './conversation.ts'
 import {
   Environment,
   EnvironmentConfig,
@@ -10,8 +10,9 @@ import {
 import type { ErrorCode } from './error.ts'
 import { ListEventsResponse } from './event.ts'
 import { ListModelsResponse } from './model.ts'
-import { ListRunsQuery, ListRunsResponse, RunItem, wholeNumber } from './run.ts'
+import { ListRunsQuery, ListRunsResponse, RunItem } from './run.ts'
 import { RunAgentRequest, RunAgentResponse, RunFollowupRequest, RunFollowupResponse } from './run-request.ts'
+import { wholeNumber } from './whole-number.ts'
 
 /** One operation of the API. `http/` serves it, `openapi.ts` describes it; neither knows more than this. */
 export interface RouteDefinition {
@@ -27,6 +28,8 @@ export interface RouteDefinition {
   status: 200 | 201 | 202 | 302
   /** JSON body of the answer; absent for a redirect. */
   response?: z.ZodType
+  /** The answer is a page with `page_info`, and this is what it lists. */
+  pages?: string
   /** The answer is an event stream when the caller accepts `text/event-stream`. */
   streams?: boolean
   errors: ErrorCode[]
@@ -66,11 +69,13 @@ export const ROUTES = {
     path: '/agent/runs',
     summary: 'List runs',
     description:
-      'Newest change first by default. Filters combine with AND. Pages neither repeat nor skip runs that stay put.',
+      'Newest change first by default. Filters combine with AND. Pages neither repeat nor skip runs that stay put. Long prompts are cut, ' +
+      'and a page of large runs holds fewer than `limit`: `page_info` says whether there are more.',
     tag: 'Runs',
     query: ListRunsQuery,
     status: 200,
     response: ListRunsResponse,
+    pages: 'runs',
     errors: ['invalid_request', ...reading],
   }),
   getRun: define({
@@ -135,7 +140,9 @@ export const ROUTES = {
       after: wholeNumber(0, Number.MAX_SAFE_INTEGER)
         .optional()
         .meta({ description: 'Events with a greater sequence only.' }),
-      limit: wholeNumber(1, 1000).optional().meta({ description: '1 to 1000, default 200; JSON only.' }),
+      limit: wholeNumber(1, 1000).optional().meta({
+        description: '1 to 1000, default 200; JSON only. Large events end a page sooner: `has_more` says so.',
+      }),
       follow: z
         .enum(['true', 'false'])
         .optional()
@@ -150,11 +157,15 @@ export const ROUTES = {
     method: 'GET',
     path: '/agent/runs/{run_id}/conversation',
     summary: 'Get the conversation of a run',
+    description:
+      'What was said and done, step by step, over all runs of the conversation that the caller may see. A page is about 4 MiB, so ordinary conversations are one; where it can, it ends between two steps.',
     tag: 'Runs',
     params: RunParams,
+    query: ConversationQuery,
     status: 200,
     response: Conversation,
-    errors: reading,
+    pages: 'steps',
+    errors: ['invalid_request', ...reading],
   }),
   getTranscript: define({
     method: 'GET',
@@ -194,7 +205,8 @@ export const ROUTES = {
     query: ListEnvironmentsQuery,
     status: 200,
     response: ListEnvironmentsResponse,
-    errors: reading,
+    pages: 'environments',
+    errors: ['invalid_request', ...reading],
   }),
   createEnvironment: define({
     method: 'POST',

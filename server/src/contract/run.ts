@@ -2,9 +2,11 @@ import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
 import { ArtifactItem } from './artifact.ts'
 import { isEnvironmentId } from './environment-id.ts'
+import { Cursor, PageInfo } from './page-info.ts'
 import { RunId } from './run-id.ts'
 import { RunState, RunStatusMessage } from './state.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
+import { wholeNumber } from './whole-number.ts'
 
 export const RunSourceType = z
   .enum([
@@ -73,6 +75,10 @@ export const RunItem = z
     title: z.string(),
     state: RunState,
     prompt: z.string(),
+    prompt_truncated: z.boolean().optional().meta({
+      description:
+        'In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it.',
+    }),
     created_at: Timestamp,
     updated_at: Timestamp.meta({
       description: 'Grows strictly with every change of a field, not with output.',
@@ -92,6 +98,10 @@ export const RunItem = z
       .string()
       .meta({ description: 'The live page. Opens without signing in for 15 minutes from this answer.' }),
     agent_config: AmbientAgentConfig.meta({ description: 'What was asked for.' }),
+    base_prompt_truncated: z
+      .boolean()
+      .optional()
+      .meta({ description: 'In a list: the same of `agent_config.base_prompt`.' }),
     resolved: ResolvedRun.optional(),
     agent_skill: z
       .object({
@@ -126,10 +136,6 @@ export const RunItem = z
   .meta({ id: 'RunItem' })
 export type RunItem = z.infer<typeof RunItem>
 
-export const PageInfo = z
-  .object({ has_next_page: z.boolean(), next_cursor: z.string().optional() })
-  .meta({ id: 'PageInfo' })
-
 export const ListRunsResponse = z
   .object({ runs: z.array(RunItem), page_info: PageInfo })
   .meta({ id: 'ListRunsResponse' })
@@ -143,15 +149,6 @@ const listOf = <T extends z.ZodType>(item: T) =>
     z.array(item).min(1).max(64),
   )
 
-export const wholeNumber = (min: number, max: number) => {
-  const error = `must be a whole number from ${min} to ${max}`
-  return z
-    .string()
-    .regex(/^\d{1,16}$/, error)
-    .transform(Number)
-    .pipe(z.int({ error }).min(min, error).max(max, error))
-}
-
 export const MetadataKey = z
   .string()
   .regex(/^[A-Za-z0-9._-]{1,64}$/, 'keys are 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-"')
@@ -164,11 +161,7 @@ export type SortKey = (typeof SORT_KEYS)[number]
 
 export const ListRunsQuery = z.object({
   limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 20.' }),
-  cursor: z
-    .string()
-    .max(4096)
-    .optional()
-    .meta({ description: '`next_cursor` of the page before; goes with the same sort.' }),
+  cursor: Cursor.optional(),
   sort_by: z.enum(SORT_KEYS).optional(),
   sort_order: z.enum(['asc', 'desc']).optional(),
   state: listOf(RunState).optional().meta({ description: 'Any of these; repeated or separated by commas.' }),

@@ -1,8 +1,12 @@
+import { pageInfo } from '../contract/page-info.ts'
 import type { ListRunsResponse, RunItem } from '../contract/run.ts'
-import type { RunRow } from '../store/runs.ts'
+import type { ListedRun } from '../store/run-list.ts'
+
+/** A run, whole or from a list, which says what it has cut. */
+type ShownRun = Omit<ListedRun, 'prompt_truncated' | 'base_prompt_truncated'> & Partial<ListedRun>
 
 /** A stored run as callers see it: nothing of sealed values, leases or sandboxes. `linkTo` makes the link to a run's page. */
-export function viewRun(run: RunRow, linkTo: (run_id: string) => string): RunItem {
+export function viewRun(run: ShownRun, linkTo: (run_id: string) => string): RunItem {
   const working = run.claimed_at ? Date.now() - run.claimed_at.getTime() : 0
   const total_tokens = run.input_tokens + run.output_tokens
   return {
@@ -11,6 +15,7 @@ export function viewRun(run: RunRow, linkTo: (run_id: string) => string): RunIte
     title: run.title,
     state: run.state,
     prompt: run.prompt,
+    ...(run.prompt_truncated ? { prompt_truncated: true } : {}),
     created_at: run.created_at.toISOString(),
     updated_at: run.updated_at.toISOString(),
     started_at: run.started_at?.toISOString() ?? null,
@@ -23,6 +28,7 @@ export function viewRun(run: RunRow, linkTo: (run_id: string) => string): RunIte
     session_id: run.run_id,
     session_link: linkTo(run.run_id),
     agent_config: run.config,
+    ...(run.base_prompt_truncated ? { base_prompt_truncated: true } : {}),
     ...(run.resolved ? { resolved: run.resolved } : {}),
     ...(run.skill_spec ? { agent_skill: { full_path: run.skill_spec } } : {}),
     conversation_id: run.conversation_id,
@@ -51,12 +57,12 @@ export function viewRun(run: RunRow, linkTo: (run_id: string) => string): RunIte
 }
 
 export const viewRuns = (
-  runs: RunRow[],
+  runs: ListedRun[],
   next_cursor: string | null,
   linkTo: (run_id: string) => string,
 ): ListRunsResponse => ({
   runs: runs.map((run) => viewRun(run, linkTo)),
-  page_info: next_cursor === null ? { has_next_page: false } : { has_next_page: true, next_cursor },
+  page_info: pageInfo(next_cursor),
 })
 
 /** `PT1H2M3.5S`, as in ISO 8601; parts that are zero are left out. */

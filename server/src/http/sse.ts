@@ -50,8 +50,8 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
         cursor = event.sequence
         yield { kind: 'event', event }
       }
-      if (page.events.length === PAGE) continue
-      if (page.log.settled && cursor >= page.log.last_sequence && !options.follow) {
+      if (page.has_more) continue
+      if (page.settled && cursor >= page.last_sequence && !options.follow) {
         yield { kind: 'end', last_sequence: cursor }
         return
       }

@@ -1,21 +1,44 @@
-import type { Conversation, ConversationBlock, ConversationMessage } from '../contract/conversation.ts'
-import type { RunEvent } from '../contract/event.ts'
-import { indexLog } from './log-index.ts'
+import {
+  type Conversation,
+  type ConversationBlock,
+  type ConversationMessage,
+  type ConversationStep,
+  OUTPUT_BYTES,
+} from '../contract/conversation.ts'
+import type { EventData, RunEvent } from '../contract/event.ts'
+import { indexLog, type LogIndex } from './log-index.ts'
+
+/** Where a page of a conversation begins: in which step, and whether something was said or done in it before. */
+export interface StepPlace {
+  step: number
+  has_begun: boolean
+}
+
+const START: StepPlace = { step: 1, has_begun: false }
 
 /**
  * The conversation told by the log: a step for each message of the caller, in it the agent's messages, actions and
- * results, and what happened to the run. Output that the agent was not given in other words is joined into the result. Text
- * that was stored again under the same id counts in its last form, at its first place.
+ * results, and what happened to the run. Output that the agent was not given in other words is joined into the result, its
+ * end; `printed` has what was printed before this page. Text that was stored again under the same id counts in its last form,
+ * at its first place. `end` is where the next page begins.
  */
-export function buildConversation(conversation_id: string, events: readonly RunEvent[]): Conversation {
-  const steps: Conversation['steps'] = []
-  const { texts, outputs } = indexLog(events)
+export function buildConversation(
+  conversation_id: string,
+  events: readonly RunEvent[],
+  printed: readonly RunEvent[] = [],
+  begin = START,
+): { conversation: Omit<Conversation, 'page_info'>; end: StepPlace } {
+  const steps: ConversationStep[] = []
+  const { texts, outputs } = indexLog([...printed, ...events])
   const said = new Set<string>()
   const run_ids = new Set<string>()
-
+  let { step, has_begun } = begin
   const messages = (): ConversationMessage[] => {
-    if (steps.length === 0) steps.push({ step: 1, messages: [] })
-    return steps.at(-1)?.messages ?? []
+    const open = steps.at(-1)
+    if (open?.step === step) return open.messages
+    const next: ConversationStep = { step, messages: [] }
+    steps.push(next)
+    return next.messages
   }
   const add = (
     event: RunEvent,
@@ -23,6 +46,8 @@ export function buildConversation(conversation_id: string, events: readonly RunE
     message_id: string,
     block: ConversationBlock,
   ) => {
+    run_ids.add(event.run_id)
+    has_begun ||= role !== 'system'
     const list = messages()
     const last = list.at(-1)
     if (last && last.role === role && last.run_id === event.run_id) last.blocks.push(block)
@@ -36,12 +61,9 @@ export function buildConversation(conversation_id: string, events: readonly RunE
     })
 
   for (const event of events) {
-    run_ids.add(event.run_id)
     switch (event.type) {
       case 'message.user':
-        if (messages().some((message) => message.role !== 'system')) {
-          steps.push({ step: steps.length + 1, messages: [] })
-        }
+        if (has_begun) step += 1
         add(event, 'user', event.data.message_id, { type: 'text', text: event.data.text })
         break
       case 'message.assistant':
@@ -67,18 +89,9 @@ export function buildConversation(conversation_id: string, events: readonly RunE
         })
         break
       }
-      case 'tool.result': {
-        const { tool_call_id, output, is_error, exit_code, duration_ms } = event.data
-        add(event, 'assistant', tool_call_id, {
-          type: 'action_result',
-          action_id: tool_call_id,
-          is_error,
-          output: output ?? outputs.get(tool_call_id) ?? '',
-          ...(exit_code === undefined ? {} : { exit_code }),
-          ...(duration_ms === undefined ? {} : { duration_ms }),
-        })
+      case 'tool.result':
+        add(event, 'assistant', event.data.tool_call_id, describeResult(event.data, outputs))
         break
-      }
       case 'setup':
       case 'attempt.lost':
       case 'interrupted':
@@ -88,5 +101,26 @@ export function buildConversation(conversation_id: string, events: readonly RunE
         break
     }
   }
-  return { conversation_id, run_ids: [...run_ids], steps }
+  return { conversation: { conversation_id, run_ids: [...run_ids], steps }, end: { step, has_begun } }
+}
+
+function describeResult(result: EventData<'tool.result'>, outputs: LogIndex['outputs']): ConversationBlock {
+  const { tool_call_id, output, is_error, exit_code, duration_ms } = result
+  return {
+    type: 'action_result',
+    action_id: tool_call_id,
+    is_error,
+    ...(output === undefined ? endOf(outputs.get(tool_call_id) ?? '') : { output }),
+    ...(exit_code === undefined ? {} : { exit_code }),
+    ...(duration_ms === undefined ? {} : { duration_ms }),
+  }
+}
+
+/** The last OUTPUT_BYTES of a text, in whole characters. */
+function endOf(text: string): { output: string; output_truncated?: true } {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= OUTPUT_BYTES) return { output: text }
+  let start = bytes.length - OUTPUT_BYTES
+  while (((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1
+  return { output: bytes.toString('utf8', start), output_truncated: true }
 }

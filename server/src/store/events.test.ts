@@ -1,28 +1,12 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
-import {
-  actorOf,
-  addPrincipal,
-  addRun,
-  cancel,
-  follow,
-  holdRun,
-  interrupt,
-  readStored,
-} from '../../test/support/stored.ts'
+import { cancel, follow, holdRun, interrupt, readStored, readWholeLog } from '../../test/support/stored.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { Db } from './db.ts'
-import {
-  appendEvents,
-  readConversationEvents,
-  readEvents,
-  readLog,
-  readOpenMessages,
-  writeOpenMessages,
-} from './events.ts'
+import { appendEvents, readLog, readOpenMessages, writeOpenMessages } from './events.ts'
 import { deliverFollowups } from './followups.ts'
 import { claimRuns, type Lease, releaseRun } from './leases.ts'
 import { finishRun, startRun } from './transitions.ts'
@@ -45,7 +29,7 @@ onEachDatabase('events', (open) => {
   before(async () => {
     db = (await open()).db
   })
-  const logOf = (run_id: string) => readEvents(db, run_id, 0, 10_000)
+  const logOf = (run_id: string) => readWholeLog(db, run_id)
   const startWork = async () => {
     const held = await holdRun(db)
     await startRun(db, held, { harness: 'runbook' })
@@ -142,9 +126,21 @@ onEachDatabase('events', (open) => {
     assert.equal((await readStored(db, run_id)).undelivered, 2)
   })
 
+  test('messages that are more than a page are delivered at once, in order', async () => {
+    const held = await startWork()
+    const texts = ['a', 'b', 'c'].map((letter) => letter.repeat(3 * 1024 ** 2))
+    for (const message of texts) await follow(db, held.run_id, held.principal_id, { message })
+    const delivery = await deliverFollowups(db, held)
+    assert(typeof delivery === 'object' && 'messages' in delivery)
+    assert.deepEqual(
+      delivery.messages.map(({ data }) => data.text),
+      texts,
+    )
+  })
+
   test('the log is settled when the run has ended and its worker has let go', async () => {
     const held = await startWork()
-    const settled = async () => (await readLog(db, held.run_id, 0, 100))?.log.settled
+    const settled = async () => (await readLog(db, held.run_id, 0, 100))?.settled
     assert.equal(await settled(), false)
     await cancel(db, held.run_id, held.principal_id)
     assert.equal(await settled(), false)
@@ -152,7 +148,12 @@ onEachDatabase('events', (open) => {
     await releaseRun(db, held)
     const page = await readLog(db, held.run_id, 3, 100)
     const log = await logOf(held.run_id)
-    assert.deepEqual(page, { events: log.slice(3), log: { last_sequence: log.length, settled: true } })
+    assert.deepEqual(page, {
+      events: log.slice(3),
+      has_more: false,
+      last_sequence: log.length,
+      settled: true,
+    })
     assert.equal(await readLog(db, randomUUID(), 0, 100), null)
     await follow(db, held.run_id, held.principal_id)
     assert.equal(await settled(), false)
@@ -161,9 +162,40 @@ onEachDatabase('events', (open) => {
   test('reading after any number is reading after it', async () => {
     const { run_id } = await startWork()
     for (const after of [2 ** 31, Number.MAX_SAFE_INTEGER]) {
-      assert.deepEqual(await readEvents(db, run_id, after, 10), [])
-      assert.deepEqual((await readLog(db, run_id, after, 10))?.events, [])
+      const page = await readLog(db, run_id, after, 10)
+      assert.deepEqual([page?.events, page?.has_more], [[], false])
     }
+  })
+
+  test('a page says from the log, not from its length, whether there is more', async () => {
+    const { run_id } = await startWork()
+    const log = await logOf(run_id)
+    for (const limit of [1, log.length - 1, log.length, log.length + 1]) {
+      const page = await readLog(db, run_id, 0, limit)
+      assert.deepEqual(
+        [page?.events.length, page?.has_more],
+        [Math.min(limit, log.length), limit < log.length],
+      )
+    }
+  })
+
+  test('a page ends with its bytes, and has one event at least', async () => {
+    const held = await startWork()
+    const { last_sequence } = await readStored(db, held.run_id)
+    const mebibyte = randomBytes(512 * 1024).toString('hex')
+    for (let batch = 1; batch <= 6; batch += 1) await appendEvents(db, held, batch, [output(mebibyte)])
+    await appendEvents(db, held, 7, [output(mebibyte.repeat(6)), output('small')])
+    const lengths: number[] = []
+    for (let after = last_sequence, more = true; more; ) {
+      const page = await readLog(db, held.run_id, after, 100)
+      assert(page)
+      lengths.push(page.events.length)
+      after = page.events.at(-1)?.sequence ?? 0
+      more = page.has_more
+    }
+    // An event that begins within 4 MiB is in it: four, which are a little more than that, then two and the large one.
+    assert.deepEqual(lengths, [4, 3, 1])
+    assert.equal(textsOf(await assertNoGaps(held.run_id)).join('').length, 12 * 1024 ** 2 + 5)
   })
 
   test('a message on its way is there until it is complete, or its attempt is over', async () => {
@@ -184,16 +216,6 @@ onEachDatabase('events', (open) => {
     await finishRun(db, held, { state: 'SUCCEEDED' })
     await releaseRun(db, held)
     assert.deepEqual(await readOpenMessages(db, held.run_id), [])
-  })
-
-  test('a conversation is the runs of it that one may see', async () => {
-    const [owner, stranger] = [await addPrincipal(db), await addPrincipal(db)]
-    const first = await addRun(db, owner)
-    const second = await addRun(db, stranger, { conversation_id: first, scope: 'User' })
-    const runsOf = async (principal_id: string) =>
-      new Set((await readConversationEvents(db, first, actorOf(principal_id))).map((event) => event.run_id))
-    assert.deepEqual(await runsOf(stranger), new Set([first, second]))
-    assert.deepEqual(await runsOf(owner), new Set([first]))
   })
 
   test('updated_at grows even when the clock stands still or goes back', async () => {

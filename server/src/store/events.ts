@@ -1,19 +1,20 @@
 import { sql } from 'kysely'
-import type { Actor } from '../contract/actor.ts'
+import { OUTPUT_BYTES } from '../contract/conversation.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import { TERMINAL_STATES, WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
-import { type LogPart, visibleTo } from './runs.ts'
+import { PAGE_BYTES } from './page.ts'
+import type { LogPart } from './runs.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 const MAX_SEQUENCE = 2 ** 31 - 1
 
-const toRunEvent = ({ sequence, run_id, type, occurred_at, data }: EventRow): RunEvent =>
+export const toRunEvent = ({ sequence, run_id, type, occurred_at, data }: EventRow): RunEvent =>
   ({ sequence, run_id, type, occurred_at: occurred_at.toISOString(), data }) as RunEvent
 
-interface EventRow {
+export interface EventRow {
   run_id: string
   sequence: number
   type: string
@@ -77,28 +78,21 @@ export async function appendEvents(
 const isFinishedStep = (event: NewEvent): boolean =>
   event.type === 'tool.result' && !(event.data.is_error && event.data.exit_code === null)
 
-/** Events after `after`, oldest first. `limit` + 1 tells whether there are more. */
-export async function readEvents(db: Db, run_id: string, after: number, limit: number): Promise<RunEvent[]> {
-  const found = await sql<EventRow>`
-    select run_id, sequence, type, data, occurred_at from events
-    where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}`.execute(db)
-  return found.rows.map(toRunEvent)
-}
-
-/** Of what one call printed, at most this much is read at its end: no reader of a history looks at more. */
-const HISTORY_OUTPUT_BYTES = 64 * 1024
-
-/** The events of these parts of logs, part after part. */
+/**
+ * The events of these parts of logs, part after part. Of what one call printed, those that begin within the last
+ * OUTPUT_BYTES.
+ */
 export async function readHistory(db: Db, parts: readonly LogPart[]): Promise<RunEvent[]> {
   if (parts.length === 0) return []
   const found = await sql<EventRow>`
     select run_id, sequence, type, data, occurred_at from (
-      select e.*, p.place, sum(case when e.type = 'tool.output' then octet_length(e.data->>'text') end) over (
-        partition by e.run_id, e.data->>'tool_call_id' order by e.sequence desc) as later_bytes
+      select e.*, p.place, coalesce(sum(case when e.type = 'tool.output' then octet_length(e.data->>'text') end) over (
+        partition by e.run_id, e.data->>'tool_call_id' order by e.sequence desc
+        rows between unbounded preceding and 1 preceding), 0) as later_bytes
       from jsonb_to_recordset(${json(parts.map((part, place) => ({ ...part, place })))})
         p (run_id uuid, sequence int, place int)
       join events e on e.run_id = p.run_id and e.sequence <= p.sequence) h
-    where type <> 'tool.output' or later_bytes <= ${HISTORY_OUTPUT_BYTES}::int
+    where type <> 'tool.output' or later_bytes <= ${OUTPUT_BYTES}::int
     order by place, sequence`.execute(db)
   return found.rows.map(toRunEvent)
 }
@@ -107,46 +101,52 @@ export async function readHistory(db: Db, parts: readonly LogPart[]): Promise<Ru
 export const readOwnHistory = (db: Db, run_id: string): Promise<RunEvent[]> =>
   readHistory(db, [{ run_id, sequence: MAX_SEQUENCE }])
 
-/** All events of a conversation up to now, over all its runs that the caller may see. */
-export async function readConversationEvents(
-  db: Db,
-  conversation_id: string,
-  actor: Actor,
-): Promise<RunEvent[]> {
-  const found = await sql<EventRow>`
-    select e.run_id, e.sequence, e.type, e.data, e.occurred_at from runs r join events e using (run_id)
-    where r.conversation_id = ${conversation_id} and ${visibleTo(actor)}
-    order by e.run_id, e.sequence`.execute(db)
-  return found.rows.map(toRunEvent)
-}
-
-/** What a stream needs to know whether it has sent everything, in one snapshot with the events. */
-export interface LogState {
+/** A part of a log, and how the log stood in the same snapshot. */
+export interface LogPage {
+  events: RunEvent[]
+  /** The log already holds events after these. */
+  has_more: boolean
   last_sequence: number
   /** The run has ended and its worker has let go. */
   settled: boolean
 }
 
-/** The next events together with the state of the log they belong to: one statement, so one snapshot. */
-export async function readLog(
-  db: Db,
-  run_id: string,
-  after: number,
-  limit: number,
-): Promise<{ events: RunEvent[]; log: LogState } | null> {
-  const found = await sql<{ last_sequence: number; settled: boolean; events: EventRow[] | null }>`
-    select last_sequence,
-      worker_id is null and state in (${among(TERMINAL_STATES)}) as settled,
-      (select jsonb_agg(to_jsonb(e) order by e.sequence) from (
-        select run_id, sequence, type, data, occurred_at from events
-        where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}) e) as events
-    from runs where run_id = ${run_id}`.execute(db)
-  const row = found.rows[0]
-  if (!row) return null
-  const events = (row.events ?? []).map((event) =>
-    toRunEvent({ ...event, occurred_at: new Date(event.occurred_at) }),
-  )
-  return { events, log: { last_sequence: row.last_sequence, settled: row.settled } }
+type LogPageRow = Omit<LogPage, 'events' | 'has_more'> & (EventRow | { [K in keyof EventRow]: null })
+
+const isEvent = (row: LogPageRow): row is LogPageRow & EventRow => row.sequence !== null
+
+/**
+ * The events after `after`, oldest first: at most `limit`, and no more than begin within PAGE_BYTES, so that one event
+ * always fits. One statement, so one snapshot. `null`: there is no such run.
+ */
+export async function readLog(db: Db, run_id: string, after: number, limit: number): Promise<LogPage | null> {
+  const found = await sql<LogPageRow>`
+    select r.last_sequence, r.worker_id is null and r.state in (${among(TERMINAL_STATES)}) as settled, e.*
+    from runs r left join lateral (
+      select run_id, sequence, type, data, occurred_at from (
+        select *, sum(bytes) over (order by sequence) - bytes as bytes_before from events
+        where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}) page
+      where bytes_before < ${PAGE_BYTES}::int) e on true
+    where r.run_id = ${run_id} order by e.sequence`.execute(db)
+  const [first] = found.rows
+  if (!first) return null
+  const { last_sequence, settled } = first
+  const events = found.rows.filter(isEvent).map(toRunEvent)
+  const last = events.at(-1)
+  return { events, has_more: last !== undefined && last.sequence < last_sequence, last_sequence, settled }
+}
+
+const LOG_ROWS = 1000
+
+/** The log after `after` up to where it ends, page after page. */
+export async function* readLogPages(db: Db, run_id: string, after: number): AsyncGenerator<RunEvent[]> {
+  for (let cursor = after; ; ) {
+    const page = await readLog(db, run_id, cursor, LOG_ROWS)
+    if (page) yield page.events
+    const last = page?.events.at(-1)
+    if (!page?.has_more || !last) return
+    cursor = last.sequence
+  }
 }
 
 export interface OpenMessage {

@@ -7,7 +7,7 @@ import type { FollowupOutcome, OnBusy } from '../contract/run-request.ts'
 import { isResting, isWorking, type RunState, WORKING_STATES } from '../contract/state.ts'
 import { insertAttachments, type StoredAttachment } from './attachments.ts'
 import type { Db } from './db.ts'
-import { readEvents } from './events.ts'
+import { readLogPages } from './events.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
 import { among } from './sql-fragments.ts'
@@ -138,7 +138,9 @@ export async function deliverFollowups(db: Db, lease: Lease): Promise<Delivery> 
       order by sequence
       returning 1`.execute(trx)
     if (delivered.rows.length === 0) return { messages: [] }
-    const events = await readEvents(trx, lease.run_id, run.last_sequence, delivered.rows.length)
-    return { messages: events.filter((event) => event.type === 'message.user') }
+    const messages = []
+    for await (const events of readLogPages(trx, lease.run_id, run.last_sequence))
+      messages.push(...events.filter((event) => event.type === 'message.user'))
+    return { messages }
   })
 }

@@ -2,10 +2,17 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { onEachDatabase } from '../../test/support/databases.ts'
-import { addWorker, cancel, follow, holdRun, interrupt, readStored } from '../../test/support/stored.ts'
+import {
+  addWorker,
+  cancel,
+  follow,
+  holdRun,
+  interrupt,
+  readStored,
+  readWholeLog,
+} from '../../test/support/stored.ts'
 import type { RunEvent } from '../contract/event.ts'
 import type { Db } from './db.ts'
-import { readEvents } from './events.ts'
 import { deliverFollowups } from './followups.ts'
 import { acknowledgeInterrupt, claimRuns, type Lease, readCommands } from './leases.ts'
 import { finishRun, requeueLost, requeueRun, startRun } from './transitions.ts'
@@ -42,7 +49,7 @@ onEachDatabase('interrupts', (open) => {
   }
   /** Texts and interruptions, in the order of the log. */
   const story = async ({ run_id }: Lease) =>
-    (await readEvents(db, run_id, 0, 1000)).flatMap((event: RunEvent) => {
+    (await readWholeLog(db, run_id)).flatMap((event: RunEvent) => {
       if (event.type === 'message.user') return [event.data.text]
       return event.type === 'interrupted' ? ['interrupted'] : []
     })

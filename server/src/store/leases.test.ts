@@ -13,11 +13,12 @@ import {
   interrupt,
   POOL,
   readStored,
+  readWholeLog,
 } from '../../test/support/stored.ts'
 import type { NewEvent } from '../contract/event.ts'
 import { insertArtifact } from './artifacts.ts'
 import type { Db, Store } from './db.ts'
-import { appendEvents, readEvents, readOpenMessages, writeOpenMessages } from './events.ts'
+import { appendEvents, readOpenMessages, writeOpenMessages } from './events.ts'
 import { type Delivery, deliverFollowups } from './followups.ts'
 import {
   acknowledgeInterrupt,
@@ -52,7 +53,7 @@ onEachDatabase('leases', (open) => {
   })
 
   const typesOf = async (run_id: string): Promise<string[]> =>
-    (await readEvents(db, run_id, 0, 1000)).map((event) =>
+    (await readWholeLog(db, run_id)).map((event) =>
       event.type === 'run.state' ? event.data.state : event.type,
     )
   const lose = async (worker_id: string): Promise<void> => {
@@ -325,7 +326,7 @@ onEachDatabase('leases', (open) => {
     await loseTimes(run_id, pool, 1)
     const stored = await readStored(db, run_id)
     assert.deepEqual([stored.state, stored.attempt, stored.worker_id], ['ERROR', MAX_LOST_ATTEMPTS, null])
-    const last = (await readEvents(db, run_id, 0, 1000)).at(-1)
+    const last = (await readWholeLog(db, run_id)).at(-1)
     assert(last?.type === 'run.state')
     assert.equal(last.data.status_message?.error_code, 'resource_unavailable')
     assert.equal(last.data.status_message.retryable, true)

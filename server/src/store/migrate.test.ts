@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { sql } from 'kysely'
-import { createDatabase, stopTestServer } from '../../test/support/databases.ts'
+import { createDatabase, onEachDatabase, stopTestServer } from '../../test/support/databases.ts'
 import { findPostgres } from '../../test/support/postgres-server.ts'
+import { addPrincipal, addRun } from '../../test/support/stored.ts'
 import { AppError } from '../contract/error.ts'
 import { openPglite, openPostgres, type Store } from './db.ts'
+import { readLog } from './events.ts'
 import { migrate, pendingMigrations, SCHEMA_VERSION } from './migrate.ts'
 
 const isNewer = (error: unknown): boolean =>
@@ -26,6 +28,25 @@ async function assertMigrates(store: Store): Promise<void> {
   await assert.rejects(pendingMigrations(db), isNewer)
   assert.deepEqual((await installation()).rows, rows)
 }
+
+onEachDatabase('an upgrade', (open) => {
+  test('measures the events that are there', async () => {
+    const { db } = await open()
+    for (const statement of [
+      'alter table events drop column bytes',
+      `delete from migrations where name = '0005_sizes'`,
+    ])
+      await sql.raw(statement).execute(db)
+    const run_id = await addRun(db, await addPrincipal(db), { prompt: 'é'.repeat(1000) })
+    assert.deepEqual(await migrate(db), ['0005_sizes'])
+    const { rows } = await sql`
+      select bytes, octet_length(data::text) as measured from events where run_id = ${run_id}`.execute(db)
+    assert.equal(rows.length, 2)
+    for (const row of rows as Array<{ bytes: number; measured: number }>)
+      assert.equal(row.bytes, row.measured)
+    assert((await readLog(db, run_id, 0, 10))?.events.length === 2)
+  })
+})
 
 test('migrates PGlite once, and refuses a newer database', async () => {
   const store = await openPglite()

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
@@ -6,6 +7,7 @@ import { actorOf, addPrincipal, addRun } from '../../test/support/stored.ts'
 import { type ListRunsQuery, SORT_KEYS } from '../contract/run.ts'
 import type { Db } from './db.ts'
 import { listRuns } from './run-list.ts'
+import { findRun } from './runs.ts'
 
 const TITLES = ['alpha', 'Alpha', 'same', 'same', 'same', 'Ölwechsel', 'zulu', '']
 const SKILLS = [null, 'a:deploy', 'a:deploy', null, 'b:test', null, null]
@@ -97,5 +99,47 @@ onEachDatabase('list', (open) => {
     assert.deepEqual(await find('_done'), [percent])
     assert.deepEqual((await find('DONE')).sort(), [percent, plain].sort())
     assert.deepEqual(await find("' or true --"), [])
+  })
+
+  test('of a long prompt the first 2,048 characters are listed, and it says so', async () => {
+    const add = (prompt: string, base_prompt: string) =>
+      addRun(db, viewer, { prompt, config: { base_prompt, name: 'n' }, metadata: { set: 'long' } })
+    const fits = await add('🦊'.repeat(2048), 'é'.repeat(2048))
+    const cut = await add('🦊'.repeat(2049), 'é'.repeat(2049))
+    const { runs } = await listRuns(db, { metadata: { set: 'long' } }, actorOf(viewer))
+    const shown = new Map(
+      runs.map(({ run_id, prompt, prompt_truncated, config, base_prompt_truncated }) => [
+        run_id,
+        [prompt, prompt_truncated, config, base_prompt_truncated],
+      ]),
+    )
+    const config = { base_prompt: 'é'.repeat(2048), name: 'n' }
+    assert.deepEqual(shown.get(fits), ['🦊'.repeat(2048), false, config, false])
+    assert.deepEqual(shown.get(cut), ['🦊'.repeat(2048), true, config, true])
+    const whole = await findRun(db, cut, actorOf(viewer))
+    assert.deepEqual([whole?.prompt.length, whole?.config.base_prompt?.length], [2 * 2049, 2049])
+  })
+
+  test('a page ends with its bytes, and the next one goes on, in every order', async () => {
+    const args = [randomBytes(512 * 1024).toString('hex')]
+    const config = { mcp_servers: { large: { command: 'serve', args } } }
+    const metadata = { set: 'large' }
+    const added: string[] = []
+    for (let i = 0; i < 7; i += 1) added.push(await addRun(db, viewer, { config, metadata }))
+    for (const sort_by of SORT_KEYS) {
+      const pages: string[][] = []
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const query = { metadata, sort_by, limit: 500, ...(cursor ? { cursor } : {}) }
+        const { runs, next_cursor } = await listRuns(db, query, actorOf(viewer))
+        pages.push(runs.map((run) => run.run_id))
+        cursor = next_cursor
+      }
+      // The fourth begins within 4 MiB and ends beyond.
+      assert.deepEqual(
+        pages.map((page) => page.length),
+        [4, 3],
+      )
+      assert.deepEqual(pages.flat().sort(), added.toSorted())
+    }
   })
 })

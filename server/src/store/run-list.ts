@@ -3,8 +3,10 @@ import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import { type ListRunsQuery, SORT_KEYS, type SortKey } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
+import { brokenCursor, decodeCursor, encodeCursor, isMoment, isPlainText } from './cursor.ts'
 import type { Db } from './db.ts'
-import { type RunRow, selectRuns, visibleTo } from './runs.ts'
+import { cutPage, isFollowed, type Paged } from './page.ts'
+import { type RunRow, selectOfRuns, visibleTo } from './runs.ts'
 import { json } from './storable.ts'
 
 /** Where a page ends: the sort it belongs to, the last row's sort value and id. */
@@ -15,6 +17,58 @@ interface Position {
   run_id: string
 }
 
+/** Columns as they are; the rest of a run is not listed, or only its beginning. */
+const LISTED = [
+  'run_id',
+  'state',
+  'scope',
+  'principal_id',
+  'worker_id',
+  'attempt',
+  'execution',
+  'title',
+  'skill_spec',
+  'source',
+  'resolved',
+  'metadata',
+  'conversation_id',
+  'parent_run_id',
+  'root_run_id',
+  'status_message',
+  'result',
+  'input_tokens',
+  'output_tokens',
+  'inference_cost_usd',
+  'created_at',
+  'updated_at',
+  'claimed_at',
+  'started_at',
+  'finished_at',
+] as const satisfies Array<keyof RunRow>
+
+/** A run without what only its worker needs. */
+export interface ListedRun
+  extends Pick<
+    RunRow,
+    (typeof LISTED)[number] | 'prompt' | 'config' | 'run_time_ms' | 'creator' | 'executor' | 'artifacts'
+  > {
+  prompt_truncated: boolean
+  /** Of `config`. */
+  base_prompt_truncated: boolean
+}
+
+/** Of each text that may be long, a list has as many characters as the search looks at. */
+const LISTED_CHARACTERS = sql.lit(2048)
+
+// Sizes are compared in bytes: for them the text need not be read.
+const select = selectOfRuns(sql`${sql.join(LISTED.map((column) => sql.ref(`r.${column}`)))},
+  left(r.prompt, ${LISTED_CHARACTERS}) as prompt,
+  octet_length(r.prompt) > octet_length(left(r.prompt, ${LISTED_CHARACTERS})) as prompt_truncated,
+  case when char_length(r.config->>'base_prompt') > ${LISTED_CHARACTERS}
+    then jsonb_set(r.config, '{base_prompt}', to_jsonb(left(r.config->>'base_prompt', ${LISTED_CHARACTERS})))
+    else r.config end as config,
+  coalesce(char_length(r.config->>'base_prompt') > ${LISTED_CHARACTERS}, false) as base_prompt_truncated`)
+
 /** Expressions match the indexes; "C" collation sorts the same everywhere. */
 const SORT: Record<SortKey, RawBuilder<unknown>> = {
   updated_at: sql`r.updated_at`,
@@ -23,27 +77,31 @@ const SORT: Record<SortKey, RawBuilder<unknown>> = {
   agent: sql`left(r.skill_spec, 512) collate "C"`,
 }
 
-/** One page of the runs the caller may see, by keyset: runs created meanwhile neither repeat nor hide others. */
+/**
+ * One page of the runs the caller may see, by keyset: runs created meanwhile neither repeat nor hide others. It may hold
+ * fewer than were asked for, where they are large.
+ */
 export async function listRuns(
   db: Db,
   query: ListRunsQuery,
   actor: Actor,
-): Promise<{ runs: RunRow[]; next_cursor: string | null }> {
+): Promise<{ runs: ListedRun[]; next_cursor: string | null }> {
   const by = query.sort_by ?? 'updated_at'
   const order = query.sort_order ?? 'desc'
-  const limit = query.limit ?? 20
-  const position = query.cursor === undefined ? null : decodeCursor(query.cursor, by, order)
+  const position = query.cursor === undefined ? null : readPosition(query.cursor, by, order)
   const conditions = [...filtersOf(query, actor), ...(position ? [after(position)] : [])]
-  const found = await sql<RunRow>`
-    ${selectRuns} where ${sql.join(conditions, sql` and `)}
-    order by ${ordering(by, order)} limit ${limit + 1}`.execute(db)
-  const runs = found.rows.slice(0, limit)
+  const found = await sql<ListedRun & Paged>`${cutPage(
+    sql`${select} where ${sql.join(conditions, sql` and `)}`,
+    {
+      order: ordering(by, order),
+      bytes: sql`octet_length(row_to_json(r)::text)`,
+      limit: query.limit ?? 20,
+    },
+  )}`.execute(db)
+  const runs = found.rows
   const last = runs.at(-1)
-  const more = found.rows.length > limit && last
-  return {
-    runs,
-    next_cursor: more ? encodeCursor({ by, order, value: sortValue(last, by), run_id: last.run_id }) : null,
-  }
+  const more = isFollowed(runs) && last
+  return { runs, next_cursor: more ? encodeCursor([by, order, sortValue(last, by), last.run_id]) : null }
 }
 
 function ordering(by: SortKey, order: 'asc' | 'desc'): RawBuilder<unknown> {
@@ -61,7 +119,7 @@ function after({ by, order, value, run_id }: Position): RawBuilder<unknown> {
   return by === 'agent' ? sql`(${row} or r.skill_spec is null)` : row
 }
 
-function sortValue(run: RunRow, by: SortKey): string | null {
+function sortValue(run: ListedRun, by: SortKey): string | null {
   if (by === 'title') return run.title
   // In characters, as the index has it: JavaScript's units may cut one in two.
   if (by === 'agent') return run.skill_spec === null ? null : [...run.skill_spec].slice(0, 512).join('')
@@ -118,36 +176,18 @@ const asUuid = (id: string): string => (isUuid(id) ? id : NO_ONE)
 
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
 
-/** A time as this service writes it and PostgreSQL reads it. */
-const isMoment = (text: string): boolean =>
-  /^(?!0000)\d{4}-/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text
-
-const encodeCursor = (position: Position): string =>
-  Buffer.from(JSON.stringify([position.by, position.order, position.value, position.run_id])).toString(
-    'base64url',
-  )
-
-function decodeCursor(cursor: string, by: SortKey, order: 'asc' | 'desc'): Position {
-  const broken = () => new AppError('invalid_request', 'cursor: is not one this service gave out.')
-  let parts: unknown
-  try {
-    parts = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
-  } catch {
-    throw broken()
-  }
-  if (!Array.isArray(parts) || parts.length !== 4) throw broken()
-  const [sortedBy, sortedOrder, value, run_id] = parts as unknown[]
+function readPosition(cursor: string, by: SortKey, order: 'asc' | 'desc'): Position {
+  const [sortedBy, sortedOrder, value, run_id] = decodeCursor(cursor, 4)
   if (sortedBy !== by || sortedOrder !== order) {
     if ((SORT_KEYS as readonly unknown[]).includes(sortedBy)) {
       throw new AppError('invalid_request', 'cursor: belongs to another sort_by or sort_order.')
     }
-    throw broken()
+    throw brokenCursor()
   }
-  if (typeof run_id !== 'string' || !isUuid(run_id)) throw broken()
-  if (value === null ? by !== 'agent' : typeof value !== 'string') throw broken()
-  if (typeof value === 'string') {
-    if (value.includes('\u0000')) throw broken()
-    if ((by === 'updated_at' || by === 'created_at') && !isMoment(value)) throw broken()
-  }
-  return { by, order, value: value as string | null, run_id }
+  if (typeof run_id !== 'string' || !isUuid(run_id)) throw brokenCursor()
+  if (value === null && by === 'agent') return { by, order, value, run_id }
+  const isValue: (value: unknown) => value is string =
+    by === 'updated_at' || by === 'created_at' ? isMoment : isPlainText
+  if (!isValue(value)) throw brokenCursor()
+  return { by, order, value, run_id }
 }

@@ -106,15 +106,17 @@ const person = (alias: string): RawBuilder<unknown> =>
 const instant = (column: RawBuilder<unknown>): RawBuilder<string> =>
   sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** `select … from runs r …` for whole runs; a `where` on `r` follows. */
-export const selectRuns = sql`
-  select r.*, r.run_time_ms::double precision as run_time_ms, ${person('c')} as creator, ${person('e')} as executor,
+/** `select … from runs r …` with the names of people and the artifacts; a `where` on `r` follows. */
+export const selectOfRuns = (columns: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  select ${columns}, r.run_time_ms::double precision as run_time_ms, ${person('c')} as creator, ${person('e')} as executor,
     coalesce((select jsonb_agg(jsonb_build_object('artifact_type', a.artifact_type,
       'created_at', ${instant(sql`a.created_at`)}, 'data', jsonb_build_object(
         'artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
         'mime_type', a.mime_type, 'size_bytes', a.size_bytes)) order by a.artifact_uid)
       from artifacts a where a.run_id = r.run_id), '[]') as artifacts
   from runs r join principals c on c.principal_id = r.creator_id join principals e on e.principal_id = r.principal_id`
+
+const selectRuns = selectOfRuns(sql`r.*`)
 
 /**
  * Stores a run, its first two events (QUEUED, the prompt), its attachments and, when given, the idempotency key: one

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
-import { cancel, holdRun, readStored } from '../../test/support/stored.ts'
+import { cancel, holdRun, readStored, readWholeLog } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
-import { readEvents } from './events.ts'
 import type { Lease } from './leases.ts'
 import { readRuns } from './runs.ts'
 import { finishRun, requeueLost, startRun } from './transitions.ts'
@@ -46,7 +45,7 @@ onEachDatabase('transitions', (open) => {
     assert.deepEqual(await takenBack(), { changed: [lost.run_id], failed: [] })
     for (const held of [cancelled, ended, lost]) await assertHundredDays(held)
     // What it took counts on from there.
-    const [state] = (await readEvents(db, lost.run_id, 0, 100)).slice(-1)
+    const [state] = (await readWholeLog(db, lost.run_id)).slice(-1)
     assert.equal(state?.type === 'run.state' && state.data.state, 'QUEUED')
   })
 

@@ -2,7 +2,7 @@ import type { Blobs } from '../blobs/blobs.ts'
 import type { Inbox, UserMessage } from '../harness/harness.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Db } from '../store/db.ts'
-import { readEvents } from '../store/events.ts'
+import { readLogPages } from '../store/events.ts'
 import { deliverFollowups } from '../store/followups.ts'
 import type { Lease } from '../store/leases.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
@@ -41,13 +41,9 @@ export function createInbox(options: {
   /** Delivered by a statement whose answer was not heard: they are in the log, so they are read from there. */
   const readDelivered = async (): Promise<UserMessage[]> => {
     const messages: UserMessage[] = []
-    for (let after = since; ; ) {
-      const page = await readEvents(db, lease.run_id, after, 1000)
-      for (const event of page) if (event.type === 'message.user') messages.push(event)
-      const last = page.at(-1)
-      if (!last) return messages
-      after = last.sequence
-    }
+    for await (const events of readLogPages(db, lease.run_id, since))
+      messages.push(...events.filter((event) => event.type === 'message.user'))
+    return messages
   }
 
   return {

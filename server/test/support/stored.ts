@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 import type { Actor } from '../../src/contract/actor.ts'
+import type { RunEvent } from '../../src/contract/event.ts'
 import type { RunState } from '../../src/contract/state.ts'
 import { createPrincipalWithKey } from '../../src/store/api-keys.ts'
 import type { Db } from '../../src/store/db.ts'
+import { readLogPages } from '../../src/store/events.ts'
 import { acceptFollowup, type NewFollowup } from '../../src/store/followups.ts'
 import { claimRuns, type Lease } from '../../src/store/leases.ts'
 import { insertRun, interruptRun, type NewRun } from '../../src/store/runs.ts'
@@ -103,6 +105,10 @@ export const cancel = (db: Db, run_id: string, principal_id: string) =>
   db.transaction().execute((trx) => cancelRun(trx, run_id, actorOf(principal_id)))
 export const interrupt = (db: Db, run_id: string, principal_id: string) =>
   db.transaction().execute((trx) => interruptRun(trx, run_id, actorOf(principal_id)))
+
+/** The whole log. */
+export const readWholeLog = async (db: Db, run_id: string): Promise<RunEvent[]> =>
+  (await Array.fromAsync(readLogPages(db, run_id, 0))).flat()
 
 /** What tests look at of a stored run. */
 export interface Stored {

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing_extensions import Unpack
 
+from .._lists import AsyncEnvironmentList
 from .._models import Environment, ListEnvironmentsResponse
 from .._options import RequestOptions
 from .._params import EnvironmentParams, ListEnvironmentsParams
 from .._parse import into
 from .._request import Call, segment
 from .._split import split
+from ._page import AsyncEnvironmentPage
 from ._streaming_response import raw_method, streaming_method
 from ._transport import AsyncRawTransport, AsyncStreamingTransport, AsyncTransport
 
@@ -42,8 +44,19 @@ class AsyncEnvironments:
         call = Call("GET", f"{_PATH}/{segment(environment_id)}")
         return await self._transport.send(call, into(Environment), options)
 
-    async def list(self, **params: Unpack[ListEnvironmentsParams]) -> ListEnvironmentsResponse:
-        """All environments."""
+    def list(self, **params: Unpack[ListEnvironmentsParams]) -> AsyncEnvironmentList:
+        """Environments in the order asked for, up to 1,000 a page. Iterated, it goes through all pages."""
+        fields, options = split("list", params, ListEnvironmentsParams)
+
+        async def fetch(cursor: str | None) -> AsyncEnvironmentPage:
+            call = Call("GET", _PATH, {**fields, "cursor": cursor})
+            read = into(ListEnvironmentsResponse, "environments")
+            return AsyncEnvironmentPage(await self._transport.send(call, read, options), cursor, fetch)
+
+        return AsyncEnvironmentList(lambda: fetch(fields.get("cursor")))
+
+    async def list_page(self, **params: Unpack[ListEnvironmentsParams]) -> ListEnvironmentsResponse:
+        """One page of environments as it comes. `list` goes on to the next ones."""
         fields, options = split("list", params, ListEnvironmentsParams)
         return await self._transport.send(Call("GET", _PATH, fields), into(ListEnvironmentsResponse), options)
 
@@ -55,7 +68,7 @@ class AsyncEnvironmentsWithRawResponse:
         environments = AsyncEnvironments(AsyncRawTransport(transport.settings, transport.http))
         self.create = raw_method(environments.create)
         self.retrieve = raw_method(environments.retrieve)
-        self.list = raw_method(environments.list)
+        self.list = raw_method(environments.list_page)
 
 
 class AsyncEnvironmentsWithStreamingResponse:
@@ -65,4 +78,4 @@ class AsyncEnvironmentsWithStreamingResponse:
         environments = AsyncEnvironments(AsyncStreamingTransport(transport.settings, transport.http))
         self.create = streaming_method(environments.create)
         self.retrieve = streaming_method(environments.retrieve)
-        self.list = streaming_method(environments.list)
+        self.list = streaming_method(environments.list_page)

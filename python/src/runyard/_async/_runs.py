@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from typing_extensions import Unpack
 
 from .._errors import naming_run
+from .._lists import AsyncConversationPages, AsyncRunList
 from .._models import (
     Conversation,
     InterruptResponse,
@@ -26,12 +27,11 @@ from .._output_schema import (
     model_of,
     to_json_schema,
 )
-from .._params import CreateRunParams, FollowupParams, ListEventsParams, ListRunsParams
+from .._params import ConversationParams, CreateRunParams, FollowupParams, ListEventsParams, ListRunsParams
 from .._parse import into, read_text
 from .._request import Call, run_path
-from .._run_list import AsyncRunList
 from .._split import for_waiting, split
-from ._run_page import AsyncRunPage
+from ._page import AsyncConversationPage, AsyncRunPage
 from ._stream import AsyncRunStream
 from ._streaming_response import raw_method, streaming_method
 from ._transport import AsyncRawTransport, AsyncStreamingTransport, AsyncTransport
@@ -123,15 +123,12 @@ class AsyncRuns:
         """Runs that fit all filters, the latest changed first. Iterated, it goes through all pages."""
         fields, options = split("list", params, ListRunsParams)
 
-        async def fetch(cursor: str | None) -> ListRunsResponse:
+        async def fetch(cursor: str | None) -> AsyncRunPage:
             call = Call("GET", "/agent/runs", {**fields, "cursor": cursor})
-            return await self._transport.send(call, into(ListRunsResponse, "runs", "page_info"), options)
+            read = into(ListRunsResponse, "runs", "page_info")
+            return AsyncRunPage(await self._transport.send(call, read, options), cursor, fetch)
 
-        async def first() -> AsyncRunPage:
-            cursor = fields.get("cursor")
-            return AsyncRunPage(await fetch(cursor), cursor, fetch)
-
-        return AsyncRunList(first)
+        return AsyncRunList(lambda: fetch(fields.get("cursor")))
 
     async def list_page(self, **params: Unpack[ListRunsParams]) -> ListRunsResponse:
         """One page of runs as it comes. `list` goes on to the next ones."""
@@ -179,11 +176,25 @@ class AsyncRuns:
             options,
         )
 
-    async def conversation(self, run_id: str, **options: Unpack[RequestOptions]) -> Conversation:
-        """What was said and done, step by step."""
-        return await self._transport.send(
-            Call("GET", run_path(run_id, "/conversation")), into(Conversation), options
-        )
+    def conversation(self, run_id: str, **params: Unpack[ConversationParams]) -> AsyncConversationPages:
+        """What was said and done, step by step.
+
+        The first page is all of any ordinary conversation; iterated, it goes through all pages, step by step.
+        """
+        fields, options = split("conversation", params, ConversationParams)
+
+        async def fetch(cursor: str | None) -> AsyncConversationPage:
+            call = Call("GET", run_path(run_id, "/conversation"), {**fields, "cursor": cursor})
+            read = into(Conversation, "steps")
+            return AsyncConversationPage(await self._transport.send(call, read, options), cursor, fetch)
+
+        return AsyncConversationPages(lambda: fetch(fields.get("cursor")))
+
+    async def conversation_page(self, run_id: str, **params: Unpack[ConversationParams]) -> Conversation:
+        """One page of a conversation as it comes. `conversation` goes on to the next ones."""
+        fields, options = split("conversation", params, ConversationParams)
+        call = Call("GET", run_path(run_id, "/conversation"), fields)
+        return await self._transport.send(call, into(Conversation), options)
 
     async def transcript(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
         """The whole log as JSON Lines."""
@@ -248,7 +259,7 @@ class AsyncRunsWithRawResponse:
         self.interrupt = raw_method(runs.interrupt)
         self.followup = raw_method(runs.followup)
         self.events = raw_method(runs.events)
-        self.conversation = raw_method(runs.conversation)
+        self.conversation = raw_method(runs.conversation_page)
         self.transcript = raw_method(runs.transcript)
 
 
@@ -264,5 +275,5 @@ class AsyncRunsWithStreamingResponse:
         self.interrupt = streaming_method(runs.interrupt)
         self.followup = streaming_method(runs.followup)
         self.events = streaming_method(runs.events)
-        self.conversation = streaming_method(runs.conversation)
+        self.conversation = streaming_method(runs.conversation_page)
         self.transcript = streaming_method(runs.transcript)

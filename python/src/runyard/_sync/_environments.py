@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from typing_extensions import Unpack
 
+from .._lists import EnvironmentList
 from .._models import Environment, ListEnvironmentsResponse
 from .._options import RequestOptions
 from .._params import EnvironmentParams, ListEnvironmentsParams
 from .._parse import into
 from .._request import Call, segment
 from .._split import split
+from ._page import EnvironmentPage
 from ._streaming_response import raw_method, streaming_method
 from ._transport import RawTransport, StreamingTransport, Transport
 
@@ -43,8 +45,19 @@ class Environments:
         call = Call("GET", f"{_PATH}/{segment(environment_id)}")
         return self._transport.send(call, into(Environment), options)
 
-    def list(self, **params: Unpack[ListEnvironmentsParams]) -> ListEnvironmentsResponse:
-        """All environments."""
+    def list(self, **params: Unpack[ListEnvironmentsParams]) -> EnvironmentList:
+        """Environments in the order asked for, up to 1,000 a page. Iterated, it goes through all pages."""
+        fields, options = split("list", params, ListEnvironmentsParams)
+
+        def fetch(cursor: str | None) -> EnvironmentPage:
+            call = Call("GET", _PATH, {**fields, "cursor": cursor})
+            read = into(ListEnvironmentsResponse, "environments")
+            return EnvironmentPage(self._transport.send(call, read, options), cursor, fetch)
+
+        return EnvironmentList(lambda: fetch(fields.get("cursor")))
+
+    def list_page(self, **params: Unpack[ListEnvironmentsParams]) -> ListEnvironmentsResponse:
+        """One page of environments as it comes. `list` goes on to the next ones."""
         fields, options = split("list", params, ListEnvironmentsParams)
         return self._transport.send(Call("GET", _PATH, fields), into(ListEnvironmentsResponse), options)
 
@@ -56,7 +69,7 @@ class EnvironmentsWithRawResponse:
         environments = Environments(RawTransport(transport.settings, transport.http))
         self.create = raw_method(environments.create)
         self.retrieve = raw_method(environments.retrieve)
-        self.list = raw_method(environments.list)
+        self.list = raw_method(environments.list_page)
 
 
 class EnvironmentsWithStreamingResponse:
@@ -66,4 +79,4 @@ class EnvironmentsWithStreamingResponse:
         environments = Environments(StreamingTransport(transport.settings, transport.http))
         self.create = streaming_method(environments.create)
         self.retrieve = streaming_method(environments.retrieve)
-        self.list = streaming_method(environments.list)
+        self.list = streaming_method(environments.list_page)

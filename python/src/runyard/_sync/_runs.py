@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from typing_extensions import Unpack
 
 from .._errors import naming_run
+from .._lists import ConversationPages, RunList
 from .._models import (
     Conversation,
     InterruptResponse,
@@ -27,12 +28,11 @@ from .._output_schema import (
     model_of,
     to_json_schema,
 )
-from .._params import CreateRunParams, FollowupParams, ListEventsParams, ListRunsParams
+from .._params import ConversationParams, CreateRunParams, FollowupParams, ListEventsParams, ListRunsParams
 from .._parse import into, read_text
 from .._request import Call, run_path
-from .._run_list import RunList
 from .._split import for_waiting, split
-from ._run_page import RunPage
+from ._page import ConversationPage, RunPage
 from ._stream import RunStream
 from ._streaming_response import raw_method, streaming_method
 from ._transport import RawTransport, StreamingTransport, Transport
@@ -124,15 +124,12 @@ class Runs:
         """Runs that fit all filters, the latest changed first. Iterated, it goes through all pages."""
         fields, options = split("list", params, ListRunsParams)
 
-        def fetch(cursor: str | None) -> ListRunsResponse:
+        def fetch(cursor: str | None) -> RunPage:
             call = Call("GET", "/agent/runs", {**fields, "cursor": cursor})
-            return self._transport.send(call, into(ListRunsResponse, "runs", "page_info"), options)
+            read = into(ListRunsResponse, "runs", "page_info")
+            return RunPage(self._transport.send(call, read, options), cursor, fetch)
 
-        def first() -> RunPage:
-            cursor = fields.get("cursor")
-            return RunPage(fetch(cursor), cursor, fetch)
-
-        return RunList(first)
+        return RunList(lambda: fetch(fields.get("cursor")))
 
     def list_page(self, **params: Unpack[ListRunsParams]) -> ListRunsResponse:
         """One page of runs as it comes. `list` goes on to the next ones."""
@@ -180,11 +177,25 @@ class Runs:
             options,
         )
 
-    def conversation(self, run_id: str, **options: Unpack[RequestOptions]) -> Conversation:
-        """What was said and done, step by step."""
-        return self._transport.send(
-            Call("GET", run_path(run_id, "/conversation")), into(Conversation), options
-        )
+    def conversation(self, run_id: str, **params: Unpack[ConversationParams]) -> ConversationPages:
+        """What was said and done, step by step.
+
+        The first page is all of any ordinary conversation; iterated, it goes through all pages, step by step.
+        """
+        fields, options = split("conversation", params, ConversationParams)
+
+        def fetch(cursor: str | None) -> ConversationPage:
+            call = Call("GET", run_path(run_id, "/conversation"), {**fields, "cursor": cursor})
+            read = into(Conversation, "steps")
+            return ConversationPage(self._transport.send(call, read, options), cursor, fetch)
+
+        return ConversationPages(lambda: fetch(fields.get("cursor")))
+
+    def conversation_page(self, run_id: str, **params: Unpack[ConversationParams]) -> Conversation:
+        """One page of a conversation as it comes. `conversation` goes on to the next ones."""
+        fields, options = split("conversation", params, ConversationParams)
+        call = Call("GET", run_path(run_id, "/conversation"), fields)
+        return self._transport.send(call, into(Conversation), options)
 
     def transcript(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
         """The whole log as JSON Lines."""
@@ -249,7 +260,7 @@ class RunsWithRawResponse:
         self.interrupt = raw_method(runs.interrupt)
         self.followup = raw_method(runs.followup)
         self.events = raw_method(runs.events)
-        self.conversation = raw_method(runs.conversation)
+        self.conversation = raw_method(runs.conversation_page)
         self.transcript = raw_method(runs.transcript)
 
 
@@ -265,5 +276,5 @@ class RunsWithStreamingResponse:
         self.interrupt = streaming_method(runs.interrupt)
         self.followup = streaming_method(runs.followup)
         self.events = streaming_method(runs.events)
-        self.conversation = streaming_method(runs.conversation)
+        self.conversation = streaming_method(runs.conversation_page)
         self.transcript = streaming_method(runs.transcript)

@@ -5,7 +5,7 @@ import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { findArtifact } from '../../store/artifacts.ts'
 import type { Db } from '../../store/db.ts'
-import { readEvents } from '../../store/events.ts'
+import { readLogPages } from '../../store/events.ts'
 import type { Services } from '../context.ts'
 import { serve } from '../route.ts'
 import { requireRun } from './runs.ts'
@@ -70,13 +70,8 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
 const DOWNLOAD_HEADERS = { 'content-security-policy': "sandbox; default-src 'none'" } as const
 
 async function* transcriptLines(db: Db, run_id: string): AsyncGenerator<string> {
-  for (let after = 0; ; ) {
-    const events = await readEvents(db, run_id, after, 1000)
+  for await (const events of readLogPages(db, run_id, 0))
     for (const event of events) yield `${JSON.stringify(event)}\n`
-    const last = events.at(-1)
-    if (!last) return
-    after = last.sequence
-  }
 }
 
 /** RFC 8187: what encodeURIComponent leaves beyond attr-char is encoded too. */

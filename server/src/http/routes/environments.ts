@@ -4,12 +4,13 @@ import { isEnvironmentId } from '../../contract/environment-id.ts'
 import { AppError } from '../../contract/error.ts'
 import { imageRefusal, judgeImage } from '../../contract/image.ts'
 import { findExcess } from '../../contract/limits.ts'
+import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { deriveKey, MASK, seal } from '../../sealing/sealing.ts'
 import {
-  type EnvironmentRow,
   findEnvironment,
   insertEnvironment,
+  type ListedEnvironment,
   listEnvironments,
 } from '../../store/environments.ts'
 import { randomText } from '../../store/random-text.ts'
@@ -21,8 +22,8 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   const seal_key = deriveKey(settings.secret_key, 'sealed-values')
 
   serve(app, services, ROUTES.listEnvironments, async ({ query }) => {
-    const rows = await listEnvironments(store.db, query.sort_by ?? 'last_updated')
-    return { environments: rows.map(viewEnvironment) }
+    const { environments, next_cursor } = await listEnvironments(store.db, query)
+    return { environments: environments.map(viewEnvironment), page_info: pageInfo(next_cursor) }
   })
 
   serve(app, services, ROUTES.createEnvironment, async (call) => {
@@ -55,7 +56,7 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
 const maskAll = (variables: Record<string, string>): EnvironmentConfig['variables'] =>
   Object.fromEntries(Object.keys(variables).map((name) => [name, MASK]))
 
-const viewEnvironment = (row: EnvironmentRow): Environment => ({
+const viewEnvironment = (row: ListedEnvironment): Environment => ({
   uid: row.uid,
   config: row.config,
   created_at: row.created_at.toISOString(),

@@ -3,12 +3,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { isKeyActive } from '../../store/api-keys.ts'
-import { readEvents } from '../../store/events.ts'
+import { readLog } from '../../store/events.ts'
 import type { Services } from '../context.ts'
 import { type Call, SENT, serve } from '../route.ts'
 import { followRun, formatStream } from '../sse.ts'
 import { StreamLimit } from '../stream-limit.ts'
-import { requireRun } from './runs.ts'
+import { noSuchRun, requireRun } from './runs.ts'
 
 const STREAMS_PER_KEY = 200
 
@@ -20,8 +20,9 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
     const run = await requireRun(services, call.params.run_id, call.actor)
     if (wantsStream(call.request)) return stream(call, run.run_id)
     const limit = call.query.limit ?? 200
-    const events = await readEvents(db, run.run_id, call.query.after ?? 0, limit + 1)
-    return { events: events.slice(0, limit), has_more: events.length > limit }
+    const page = await readLog(db, run.run_id, call.query.after ?? 0, limit)
+    if (!page) throw noSuchRun()
+    return { events: page.events, has_more: page.has_more }
   })
 
   function stream(call: Call<typeof ROUTES.listEvents>, run_id: string) {

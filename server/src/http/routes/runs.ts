@@ -1,19 +1,22 @@
 import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
+import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { RunSourceType } from '../../contract/run.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { withAttachments } from '../../intake/attachments.ts'
 import { resolveRun } from '../../intake/new-run.ts'
 import { buildConversation } from '../../log/conversation.ts'
+import { endOfPage } from '../../log/conversation-page.ts'
 import { deriveKey } from '../../sealing/sealing.ts'
-import { readConversationEvents } from '../../store/events.ts'
+import { readConversation } from '../../store/conversation.ts'
 import { readAnswer } from '../../store/idempotency.ts'
 import { listRuns } from '../../store/run-list.ts'
 import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
 import { cancelRun } from '../../store/transitions.ts'
 import type { Services } from '../context.ts'
+import { readConversationCursor, writeConversationCursor } from '../conversation-cursor.ts'
 import { type Call, SENT, sendOnce, serve } from '../route.ts'
 import { viewRun, viewRuns } from '../run-view.ts'
 
@@ -82,10 +85,15 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     return sent
   })
 
-  serve(app, services, ROUTES.getRunConversation, async ({ params, actor }) => {
-    const run = await requireRun(services, params.run_id, actor)
-    const events = await readConversationEvents(store.db, run.conversation_id, actor)
-    return buildConversation(run.conversation_id, events)
+  serve(app, services, ROUTES.getRunConversation, async ({ params, query, actor }) => {
+    const { conversation_id } = await requireRun(services, params.run_id, actor)
+    const place = query.cursor === undefined ? null : readConversationCursor(conversation_id, query.cursor)
+    const part = await readConversation(store.db, conversation_id, actor, place?.after)
+    const events = part.has_more ? part.events.slice(0, endOfPage(part.events)) : part.events
+    const { conversation, end } = buildConversation(conversation_id, events, part.printed, place?.begin)
+    const after = part.has_more && events.at(-1)
+    const next = after && writeConversationCursor(conversation_id, { after, begin: end })
+    return { ...conversation, page_info: pageInfo(next || null) }
   })
 
   serve(app, services, ROUTES.getTranscript, async ({ params, actor, reply }) => {
@@ -98,13 +106,15 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
 
 /** Ids are case-sensitive and of one form; another form is simply not there. */
 export function requireRunId(run_id: string): string {
-  if (!isUuid(run_id)) throw new AppError('resource_not_found', 'There is no run with this id.')
+  if (!isUuid(run_id)) throw noSuchRun()
   return run_id
 }
 
+export const noSuchRun = (): AppError => new AppError('resource_not_found', 'There is no run with this id.')
+
 export async function requireRun(services: Services, run_id: string, actor: Actor): Promise<RunRow> {
   const run = await findRun(services.store.db, requireRunId(run_id), actor)
-  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+  if (!run) throw noSuchRun()
   return run
 }
 

@@ -1,0 +1,49 @@
+import { PageList } from './page-list.ts'
+import type {
+  Conversation,
+  ConversationStep,
+  Environment,
+  ListEnvironmentsResponse,
+  ListRunsResponse,
+  RunItem,
+} from './schemas.ts'
+
+/** Runs. */
+export class RunList extends PageList<ListRunsResponse, RunItem> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<RunItem, void, undefined> {
+    for await (const page of this.pages()) yield* page.runs
+  }
+}
+
+/** Environments. */
+export class EnvironmentList extends PageList<ListEnvironmentsResponse, Environment> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Environment, void, undefined> {
+    for await (const page of this.pages()) yield* page.environments
+  }
+}
+
+/** The steps of a conversation, each whole: one that is longer than a page goes on in the next, under the same number. */
+export class ConversationPages extends PageList<Conversation, ConversationStep> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<ConversationStep, void, undefined> {
+    let open: ConversationStep | undefined
+    for await (const page of this.pages()) {
+      for (const step of page.steps) {
+        if (open?.step === step.step) open = joinSteps(open, step)
+        else {
+          if (open) yield open
+          open = step
+        }
+      }
+    }
+    if (open) yield open
+  }
+}
+
+/** Within a step no two messages in a row are of the same role and run: these are one, cut by the page's end. */
+function joinSteps({ step, messages }: ConversationStep, rest: ConversationStep): ConversationStep {
+  const [last, first] = [messages.at(-1), rest.messages[0]]
+  if (!last || !first || last.role !== first.role || last.run_id !== first.run_id)
+    return { step, messages: [...messages, ...rest.messages] }
+  const joined = { ...last, blocks: [...last.blocks, ...first.blocks] }
+  return { step, messages: [...messages.slice(0, -1), joined, ...rest.messages.slice(1)] }
+}

@@ -1,0 +1,142 @@
+"""Pages of lists."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Generic, TypeVar
+
+from .._errors import RunyardError
+from .._join_steps import StepJoin
+from .._method import AsyncMethod
+from .._models import (
+    Conversation,
+    ConversationStep,
+    Environment,
+    ListEnvironmentsResponse,
+    ListRunsResponse,
+    PageInfo,
+    RunItem,
+)
+
+_R = TypeVar("_R", ListRunsResponse, ListEnvironmentsResponse, Conversation)
+_P = TypeVar("_P")
+
+
+class AsyncPage(Generic[_R, _P]):
+    """A page, and the way to the next one."""
+
+    response: _R
+    """The page as it came."""
+
+    def __init__(self, response: _R, cursor: str | None, fetch: AsyncMethod[[str], _P]) -> None:
+        self.response = response
+        self._cursor = cursor
+        self._fetch = fetch
+
+    @property
+    def page_info(self) -> PageInfo:
+        return self.response.page_info
+
+    @property
+    def has_next_page(self) -> bool:
+        # An older service may leave out what the contract asks for.
+        page_info = getattr(self.response, "page_info", None)
+        return bool(getattr(page_info, "has_next_page", False) and self.page_info.next_cursor)
+
+    async def next_page(self) -> _P | None:
+        """The page after this one; None after the last."""
+        cursor = self.page_info.next_cursor if self.has_next_page else None
+        if cursor is None:
+            return None
+        if cursor == self._cursor:
+            raise RunyardError("The service gave the same page again.")
+        return await self._fetch(cursor)
+
+
+class AsyncRunPage(AsyncPage[ListRunsResponse, "AsyncRunPage"]):
+    """A page of runs, and the way to the next one."""
+
+    @property
+    def runs(self) -> list[RunItem]:
+        """Those of this page."""
+        return self.response.runs
+
+    async def iter_pages(self) -> AsyncIterator[AsyncRunPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncRunPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[RunItem]:
+        async for page in self.iter_pages():
+            for run in page.runs:
+                yield run
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.runs)} runs, has_next_page={self.has_next_page})"
+
+
+class AsyncEnvironmentPage(AsyncPage[ListEnvironmentsResponse, "AsyncEnvironmentPage"]):
+    """A page of environments, and the way to the next one."""
+
+    @property
+    def environments(self) -> list[Environment]:
+        """Those of this page."""
+        return self.response.environments
+
+    async def iter_pages(self) -> AsyncIterator[AsyncEnvironmentPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncEnvironmentPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[Environment]:
+        async for page in self.iter_pages():
+            for environment in page.environments:
+                yield environment
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.environments)} environments, has_next_page={self.has_next_page})"
+
+
+class AsyncConversationPage(AsyncPage[Conversation, "AsyncConversationPage"]):
+    """A page of a conversation, and the way to the next one.
+
+    Iterated, every step of every page, each whole: one that is longer than a page goes on in the next, under the same
+    number.
+    """
+
+    @property
+    def conversation_id(self) -> str:
+        return self.response.conversation_id
+
+    @property
+    def run_ids(self) -> list[str]:
+        """The runs that this page is of."""
+        return self.response.run_ids
+
+    @property
+    def steps(self) -> list[ConversationStep]:
+        """Those of this page."""
+        return self.response.steps
+
+    async def iter_pages(self) -> AsyncIterator[AsyncConversationPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncConversationPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[ConversationStep]:
+        join = StepJoin()
+        async for page in self.iter_pages():
+            for step in page.steps:
+                for whole in join.push(step):
+                    yield whole
+        for whole in join.end():
+            yield whole
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.steps)} steps, has_next_page={self.has_next_page})"

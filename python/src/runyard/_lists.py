@@ -1,0 +1,102 @@
+"""Lists: what the two trees do differently."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from typing import TYPE_CHECKING
+
+from ._async._page import AsyncConversationPage, AsyncEnvironmentPage, AsyncRunPage
+from ._sync._page import ConversationPage, EnvironmentPage, RunPage
+
+if TYPE_CHECKING:
+    from ._models import ConversationStep, Environment, RunItem
+
+
+class AsyncRunList:
+    """A list of runs that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every run of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncRunPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncRunPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[RunItem]:
+        async for run in await self._first():
+            yield run
+
+    async def iter_pages(self) -> AsyncIterator[AsyncRunPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class AsyncEnvironmentList:
+    """A list of environments that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every environment of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncEnvironmentPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncEnvironmentPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Environment]:
+        async for environment in await self._first():
+            yield environment
+
+    async def iter_pages(self) -> AsyncIterator[AsyncEnvironmentPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class AsyncConversationPages:
+    """A conversation that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every step of every page, each whole.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncConversationPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncConversationPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[ConversationStep]:
+        async for step in await self._first():
+            yield step
+
+    async def iter_pages(self) -> AsyncIterator[AsyncConversationPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class RunList(RunPage):
+    """The first page of a list of runs. Iterated, every run of every page, each page fetched when it is needed."""
+
+    def __init__(self, first: Callable[[], RunPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class EnvironmentList(EnvironmentPage):
+    """The first page of a list of environments. Iterated, every environment of every page."""
+
+    def __init__(self, first: Callable[[], EnvironmentPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class ConversationPages(ConversationPage):
+    """The first page of a conversation. Iterated, every step of every page, each whole."""
+
+    def __init__(self, first: Callable[[], ConversationPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)

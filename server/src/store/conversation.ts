@@ -1,0 +1,100 @@
+import { sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
+import { OUTPUT_BYTES } from '../contract/conversation.ts'
+import type { RunEvent } from '../contract/event.ts'
+import type { Db } from './db.ts'
+import { type EventRow, toRunEvent } from './events.ts'
+import { cutPage, isFollowed, PAGE_BYTES, type Paged } from './page.ts'
+import { type LogPart, visibleTo } from './runs.ts'
+import { json } from './storable.ts'
+
+const PAGE_ROWS = 10_000
+const START: LogPart = { run_id: '00000000-0000-0000-0000-000000000000', sequence: 0 }
+
+/** A part of a conversation. Whatever a call printed comes with its result, in whichever part it was printed. */
+export interface ConversationPart {
+  /** Run after run, oldest first. */
+  events: RunEvent[]
+  /** The `tool.output` of the results among them that have no output of their own: the end of it. */
+  printed: RunEvent[]
+  has_more: boolean
+}
+
+/**
+ * What of a conversation comes after this place, over all its runs that the caller may see: what begins within PAGE_BYTES
+ * with its output, and at least one event.
+ */
+export async function readConversation(
+  db: Db,
+  conversation_id: string,
+  actor: Actor,
+  after: LogPart = START,
+): Promise<ConversationPart> {
+  const page = cutPage(
+    // Each log by itself, so that no more of it is looked at than a page can hold. Messages are told where they are
+    // delivered.
+    sql`select * from (
+      select e.run_id, e.sequence, e.bytes from runs r cross join lateral (
+        select run_id, sequence, bytes from events
+        where run_id = r.run_id and sequence > case when r.run_id = ${after.run_id} then ${after.sequence}::int else 0 end
+          and type not in ('tool.output', 'followup.accepted')
+        order by sequence limit ${PAGE_ROWS + 1}) e
+      where r.conversation_id = ${conversation_id} and ${visibleTo(actor)} and r.run_id >= ${after.run_id}) r`,
+    { order: sql`r.run_id, r.sequence`, bytes: sql`r.bytes`, limit: PAGE_ROWS },
+  )
+  const { rows } = await sql<EventRow & Paged>`
+    select e.run_id, e.sequence, e.type, e.data, e.occurred_at, p.followed, p.bytes_before
+    from (${page}) p join events e using (run_id, sequence) order by p.place`.execute(db)
+  const events = rows.map(toRunEvent)
+  const { printed, end } = await readPrinted(db, askOutputs(events, rows))
+  return { events: events.slice(0, end), printed, has_more: end !== undefined || isFollowed(rows) }
+}
+
+/** A result whose output is to be read, and where: between its call and itself. */
+interface Asked {
+  place: number
+  run_id: string
+  tool_call_id: string
+  call: number
+  result: number
+  bytes_before: number
+}
+
+function askOutputs(events: readonly RunEvent[], rows: readonly Paged[]): Asked[] {
+  const calls = new Map<string, number>()
+  return events.flatMap((event, place): Asked[] => {
+    const { run_id, sequence, type, data } = event
+    if (type === 'tool.call') calls.set(`${run_id} ${data.tool_call_id}`, sequence)
+    if (type !== 'tool.result' || data.output !== undefined) return []
+    const { tool_call_id } = data
+    // One that was made in an earlier part may be anywhere before.
+    const call = calls.get(`${run_id} ${tool_call_id}`) ?? 0
+    const bytes_before = rows[place]?.bytes_before ?? 0
+    return [{ place, run_id, tool_call_id, call, result: sequence, bytes_before }]
+  })
+}
+
+/** `end`: the place of the first result whose output does not fit any more. */
+async function readPrinted(
+  db: Db,
+  asked: readonly Asked[],
+): Promise<{ printed: RunEvent[]; end: number | undefined }> {
+  if (asked.length === 0) return { printed: [], end: undefined }
+  const { rows } = await sql<EventRow & { next_place: number | null }>`
+    with printed as (
+      select a.place, a.bytes_before, e.run_id, e.sequence, e.bytes, coalesce(sum(octet_length(e.data->>'text')) over (
+        partition by a.place order by e.sequence desc rows between unbounded preceding and 1 preceding), 0) as later_bytes
+      from jsonb_to_recordset(${json(asked)}) a
+        (place int, run_id uuid, tool_call_id text, call int, result int, bytes_before double precision)
+      join events e on e.run_id = a.run_id and e.sequence > a.call and e.sequence < a.result
+        and e.type = 'tool.output' and e.data->>'tool_call_id' = a.tool_call_id),
+    -- The last event of a call first: it fits in any case.
+    ends as (
+      select place, run_id, sequence, lead(place) over page as next_place, bytes_before + coalesce(
+        sum(bytes) over (page rows between unbounded preceding and 1 preceding), 0) as bytes_before
+      from printed where later_bytes <= ${OUTPUT_BYTES}::int window page as (order by place, sequence desc))
+    select e.run_id, e.sequence, e.type, e.data, e.occurred_at, ends.next_place
+    from ends join events e using (run_id, sequence) where ends.bytes_before < ${PAGE_BYTES}::int
+    order by ends.place, e.sequence desc`.execute(db)
+  return { printed: rows.map(toRunEvent).reverse(), end: rows.at(-1)?.next_place ?? undefined }
+}

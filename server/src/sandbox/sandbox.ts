@@ -198,6 +198,16 @@ export interface SandboxBackend {
   thaw?(ref: SandboxRef): Promise<void>
   /** Kills all processes; keeps the workspace. */
   kill(ref: SandboxRef): Promise<void>
+  /**
+   * Nobody starts anything in the sandbox until it is attached again: kills all processes and gives back what only running
+   * ones need. Absent where that is nothing.
+   */
+  release?(ref: SandboxRef): Promise<void>
+  /**
+   * Removes what processes of this place that were killed left on this host beside their sandboxes, and nothing of living
+   * ones; how much it was. Absent where there is nothing to leave.
+   */
+  removeLeftovers?(): Promise<number>
   /** Removes the sandbox and its workspace unless a later attempt has taken it over. Idempotent. */
   destroy(ref: SandboxRef): Promise<void>
 }

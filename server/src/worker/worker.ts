@@ -111,6 +111,8 @@ class Life implements WorkerHandle {
     ]
     this.#orders.start()
     this.#claims.start()
+    // A worker that was killed may have left what it could not remove.
+    this.#reap()
   }
 
   drain(): void {

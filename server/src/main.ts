@@ -187,7 +187,7 @@ export async function startServe(
     return { base_url: `${public_url()}/api/v1`, missing: reason === null ? null : detail, stop }
   } catch (error) {
     await stop()
-    throw toOperatorError(error, store)
+    throw explainDataDir(toOperatorError(error, store), config.data_dir)
   }
 }
 
@@ -229,7 +229,7 @@ export async function startWorkerRole(
     }
   } catch (error) {
     await stop()
-    throw toOperatorError(error, store)
+    throw explainDataDir(toOperatorError(error, store), config.data_dir)
   }
 }
 

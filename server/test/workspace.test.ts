@@ -221,7 +221,7 @@ describe('a workspace', { skip }, () => {
     const spec = { run_id, attempt: 2, limits: DEFAULT_LIMITS, egress: 'open', env: {} } as const
     const { ref } = await former.create(spec)
     await sql`
-      update sandboxes set attempt = 2, host_id = ${former.place}, ref = ${JSON.stringify(ref)}::jsonb
+      update sandboxes set attempt = 2, place = ${former.place}, ref = ${JSON.stringify(ref)}::jsonb
       where run_id = ${run_id}`.execute(store.db)
     await expire(run_id)
     await reap(100)

@@ -188,10 +188,10 @@ export interface SandboxBackend {
   create(spec: SandboxSpec): Promise<Sandbox>
   /**
    * Takes over the run's existing sandbox with its workspace for a new attempt, all its processes killed; `null` when
-   * there is none here (another host, removed, never made). Refuses a sandbox of a later attempt with `null`.
+   * there is none here (another place, removed, never made). Refuses a sandbox of a later attempt with `null`.
    */
   attach(spec: SandboxSpec): Promise<Sandbox | null>
-  /** Sandboxes of this installation on this host. */
+  /** Sandboxes of this installation in this place. */
   list(): Promise<SandboxInfo[]>
   /** Both or neither, as `capabilities.pause` says. Where there is no freezing, a sandbox whose worker may be lost is killed. */
   freeze?(ref: SandboxRef): Promise<void>
@@ -204,7 +204,7 @@ export interface SandboxBackend {
    */
   release?(ref: SandboxRef): Promise<void>
   /**
-   * Removes what processes of this place that were killed left on this host beside their sandboxes, and nothing of living
+   * Removes what processes of this place that were killed left on this machine beside their sandboxes, and nothing of living
    * ones; how much it was. Absent where there is nothing to leave.
    */
   removeLeftovers?(): Promise<number>

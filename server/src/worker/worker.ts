@@ -53,7 +53,7 @@ export async function startWorker(
   await registerWorker(store.db, {
     worker_id,
     pool: settings.pool,
-    host_id: settings.host_id,
+    place: settings.place,
     slots: settings.slots,
     sandbox: base.backend.name,
     models: await options.readModels(),

@@ -327,6 +327,7 @@ export class Execution {
           .catch((error) =>
             this.#context.log.error({ err: error, ...used.ref }, 'Removing the sandbox failed.'),
           )
+      else await this.#giveBack(used)
       this.#context.warden.unwatch(used.ref)
       this.#disk_watch?.close()
     }
@@ -335,6 +336,16 @@ export class Execution {
     const counted = !this.#stopping.is('shutdown')
     const reason = counted ? (this.#handover ?? FAILED) : STOPPING
     await letGo(this.#context, this.#store, { reason, counted })
+  }
+
+  /** What fails here is done by whoever removes idle sandboxes. */
+  async #giveBack({ ref }: Sandbox): Promise<void> {
+    await this.#context.backend.release?.(ref)?.catch((error) => {
+      this.#context.log.warn(
+        { err: error, ...ref },
+        'What an idle sandbox does not need could not be given back.',
+      )
+    })
   }
 
   #openInbox(since: number): RunInbox {

@@ -175,7 +175,7 @@ async function reattach(
   if (
     earlier?.prepared &&
     earlier.ref.backend === context.backend.name &&
-    earlier.host_id === context.settings.host_id
+    earlier.place === context.settings.place
   ) {
     const started = performance.now()
     const attached = await context.backend.attach(spec)
@@ -206,8 +206,8 @@ async function record(
   prepared: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const { host_id } = context.settings
-  const row = { host_id, ref: sandbox.ref, prepared }
+  const { place } = context.settings
+  const row = { place, ref: sandbox.ref, prepared }
   const ours = await retrying(() => recordSandbox(context.store.db, lease, row), signal)
   if (!ours) throw new LeaseLost()
 }

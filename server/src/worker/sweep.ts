@@ -1,9 +1,8 @@
 import type { Store } from '../store/db.ts'
-import { removeOldKeys } from '../store/idempotency.ts'
 import { loseWorker, readBeats } from '../store/leases.ts'
 import { requeueLost } from '../store/transitions.ts'
 import type { Watch } from '../store/watch.ts'
-import { endLostSessions, removeOldWorkers } from '../store/workers.ts'
+import { endLostSessions } from '../store/workers.ts'
 import type { Logger } from './context.ts'
 
 const LOOK_MS = 500
@@ -11,7 +10,6 @@ const LOOK_MS = 500
 const GAP_MS = 1_000
 /** A worker that has not beaten for so long is declared lost. */
 export const SILENCE_MS = 6_000
-const CLEAN_MS = 10 * 60_000
 
 /**
  * Declares workers lost that stopped beating and puts their runs back in the queue. Any process may run it. A worker is
@@ -28,7 +26,6 @@ export function startSweep(
   let last_read = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   let stopped = false
-  let cleaned = now()
 
   const look = async (): Promise<void> => {
     const began = now()
@@ -49,11 +46,6 @@ export function startSweep(
     if (store.kind === 'postgres') {
       const ended = await endLostSessions(store.quick)
       if (ended > 0) log.warn({ ended }, 'Database sessions of lost workers held on to runs and were ended.')
-    }
-    if (read - cleaned > CLEAN_MS) {
-      cleaned = read
-      await removeOldKeys(store.db)
-      await removeOldWorkers(store.db)
     }
   }
   let looking: Promise<void> = Promise.resolve()

@@ -332,6 +332,16 @@ onEachDatabase('leases', (open) => {
     assert.equal(last.data.status_message.retryable, true)
   })
 
+  test('who goes on with a run that was given up gives it all its attempts again', async () => {
+    const pool = randomUUID()
+    const principal_id = await addPrincipal(db)
+    const run_id = await addRun(db, principal_id, { pool })
+    await loseTimes(run_id, pool, MAX_LOST_ATTEMPTS)
+    await follow(db, run_id, principal_id)
+    await loseTimes(run_id, pool, MAX_LOST_ATTEMPTS - 1)
+    assert.equal((await readStored(db, run_id)).state, 'QUEUED')
+  })
+
   test('a finished step shows that the run is not the poison', async () => {
     const pool = randomUUID()
     const run_id = await addRun(db, await addPrincipal(db), { pool })

@@ -28,8 +28,8 @@ const SETUP_MINUTES = 30
 export interface PrepareHooks {
   emit: (...events: NewEvent[]) => Promise<void>
   signal: AbortSignal
-  /** Aborted when the sandbox holds more than it may: no further step begins. */
-  overfull: AbortSignal
+  /** Aborted when the run is to end: it holds or has spent more than it may. No further step begins. */
+  halted: AbortSignal
   /** Called before anything runs with the values that the sandbox is given and nobody is to read in the log. */
   onValues: (values: readonly string[]) => void
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
@@ -108,7 +108,7 @@ export async function prepareSandbox(
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(context, lease, sandbox, false, hooks.signal)
   const failure = await setUp(context, lease, config, sandbox, steps, hooks)
-  if (environment && !bare && !hooks.overfull.aborted) {
+  if (environment && !bare && !hooks.halted.aborted) {
     await retrying(() => markSetup(db, environment.uid, failure !== null), hooks.signal)
   }
   if (failure) return refuse('environment_setup_failed', failure)
@@ -123,12 +123,12 @@ async function setUp(
   config: EnvironmentConfig,
   sandbox: Sandbox,
   steps: SetupSteps,
-  { signal: stopping, overfull }: PrepareHooks,
+  { signal: stopping, halted }: PrepareHooks,
 ): Promise<string | null> {
   const { limit_maxima } = context.settings
   const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
   const deadline = AbortSignal.timeout(setup_minutes * 60_000)
-  const signal = AbortSignal.any([stopping, overfull, deadline])
+  const signal = AbortSignal.any([stopping, halted, deadline])
   try {
     for (const [place, repository] of repositoriesOf(config).entries()) {
       const openExport = async (local_path: string) =>

@@ -71,7 +71,12 @@ export class CleanUp {
       await removeOldWorkers(this.#store.db)
     }
     // From the first look on, long before files are removed: what others find here is then known not to be theirs.
-    const owners = await readOwners(this.#blobs, installation_id, now)
+    const owners = await readOwners(this.#blobs, installation_id, now).catch((error) => {
+      // No note, no files of ours either; that the disk is full others say.
+      if (error instanceof BlobsFull) return null
+      throw error
+    })
+    if (!owners) return
     const due = [this.#blobs_at, owners.own.cleaned_at].every(
       (at) => at === null || isApart(at, now, BLOBS_MS),
     )

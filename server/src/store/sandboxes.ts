@@ -3,7 +3,8 @@ import type { Db } from './db.ts'
 import { held, idleTime, type Lease } from './leases.ts'
 import { json } from './storable.ts'
 
-export interface SandboxRecord {
+/** What the backend finds the sandbox by. */
+export interface StoredSandboxRef {
   backend: string
   id: string
   run_id: string
@@ -15,7 +16,7 @@ export interface SandboxRow {
   attempt: number
   worker_id: string
   place: string
-  ref: SandboxRecord
+  ref: StoredSandboxRef
   prepared: boolean
 }
 
@@ -23,7 +24,7 @@ export interface SandboxRow {
 export async function recordSandbox(
   db: Db,
   lease: Lease,
-  sandbox: { place: string; ref: SandboxRecord; prepared: boolean },
+  sandbox: { place: string; ref: StoredSandboxRef; prepared: boolean },
 ): Promise<boolean> {
   const recorded = await sql`
     insert into sandboxes as s (run_id, attempt, worker_id, place, ref, prepared)
@@ -51,8 +52,8 @@ export async function readSandbox(db: Db, run_id: string): Promise<SandboxRow | 
  * A run that ended away from its worker (cancelled after that was lost, say) never had its idle time set: it counts from
  * the run's last change.
  */
-export async function takeExpiredSandboxes(db: Db, place: string, keep: number): Promise<SandboxRecord[]> {
-  const taken = await sql<{ ref: SandboxRecord }>`
+export async function takeExpiredSandboxes(db: Db, place: string, keep: number): Promise<StoredSandboxRef[]> {
+  const taken = await sql<{ ref: StoredSandboxRef }>`
     with idle as (
       select s.run_id, s.attempt, coalesce(s.idle_until, r.updated_at + ${idleTime('r')}) as until
       from sandboxes s join runs r using (run_id)

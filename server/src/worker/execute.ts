@@ -59,10 +59,7 @@ export class Execution {
     this.#worked = lease.attempt > 1
     const writing = this.#stopping.from('shutdown')
     this.#store = new FencedStore(context.store.db, lease, { writing, owning: this.#stopping.from('lost') })
-    this.#writer = createEventWriter({
-      db: context.store.db,
-      lease,
-      signal: writing,
+    this.#writer = createEventWriter(this.#store, {
       onCommit: () => this.#touch(),
       // Lost, or over without our knowing (cancelled and queued again, say): giving it up is fenced and finds out.
       onRefused: () => this.stop('cancelled'),
@@ -135,7 +132,7 @@ export class Execution {
 
   /** Prepares the sandbox and takes turns in it. */
   async #work(run: RunRow, harness: Harness, inbox: RunInbox, budget: Budget): Promise<void> {
-    const prepared = await prepareSandbox(this.#context, this.#store.lease, run, {
+    const prepared = await prepareSandbox(this.#context, this.#store, run, {
       emit: (...events) => this.#emit(...events),
       signal: this.#stopping.from('cancelled'),
       halted: AbortSignal.any([this.#stopping.from('overfull'), budget.over]),
@@ -359,11 +356,8 @@ export class Execution {
   }
 
   #openInbox(since: number): RunInbox {
-    return createInbox({
-      db: this.#store.db,
-      lease: this.#store.lease,
+    return createInbox(this.#store, {
       since,
-      signal: this.#stopping.from('shutdown'),
       onDelivered: () => this.#touch(),
       onInterrupt: (sequence) => this.interrupt(sequence),
       onBoundary: () => {

@@ -13,11 +13,12 @@ import { openPostgres, type Store } from '../src/store/db.ts'
 import { insertEnvironment } from '../src/store/environments.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { randomText } from '../src/store/random-text.ts'
+import type { NewRun } from '../src/store/runs.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
-import { addPrincipal, addRun, follow, readStored, readWholeLog } from './support/stored.ts'
+import { addPrincipal, addRun, follow, interrupt, readStored, readWholeLog } from './support/stored.ts'
 import { ofType, printed } from './support/traces.ts'
 import { openTestWorker, type TestWorker, type TestWorkerOptions } from './support/worker.ts'
 
@@ -163,14 +164,42 @@ describe('a worker', { skip }, () => {
     assert.equal(printed(await eventsOf(run_id)), '')
   })
 
-  test('counts the setup as time of the run, and stops it when that is spent', async () => {
-    const worker = await start()
+  /** A run whose workspace takes its time. */
+  const createWithSetup = async (command: string, more: Partial<NewRun> = {}) => {
+    const { pool } = await start()
     const principal_id = await addPrincipal(store.db)
     const environment_id = randomText(22)
-    const config = { name: 'slow', setup_commands: ['sleep 600'] }
+    const config = { name: 'slow', setup_commands: [command] }
     await insertEnvironment(store.db, { uid: environment_id, creator_id: principal_id, config, sealed: null })
+    return { run_id: await addRun(store.db, principal_id, { pool, environment_id, ...more }), principal_id }
+  }
+  const inSetup = (run_id: string) =>
+    until('the setup', async () =>
+      ofType(await eventsOf(run_id), 'setup').some(({ data }) => data.phase === 'command'),
+    )
+
+  test('stops a setup that is interrupted', async () => {
+    const { run_id, principal_id } = await createWithSetup('sleep 600')
+    await inSetup(run_id)
+    await interrupt(store.db, run_id, principal_id)
+    assert.equal((await settled(run_id)).state, 'BLOCKED')
+    assert.match((await statusOf(run_id))?.message ?? '', /^Interrupted\./)
+  })
+
+  test('sets up anew for a message that interrupted the setup', async () => {
+    const { run_id, principal_id } = await createWithSetup('sleep 600', { prompt: shell('echo asked') })
+    await inSetup(run_id)
+    await sql`update environments set config = '{"name": "quick", "setup_commands": ["true"]}'`.execute(
+      store.db,
+    )
+    await follow(store.db, run_id, principal_id, { message: shell('echo instead'), on_busy: 'interrupt' })
+    const { state, lost_attempts } = await settled(run_id)
+    assert.deepEqual([state, lost_attempts, printed(await eventsOf(run_id))], ['SUCCEEDED', 0, 'instead\n'])
+  })
+
+  test('counts the setup as time of the run, and stops it when that is spent', async () => {
     const request = { budget: { max_duration_minutes: 1.5 / 60 } }
-    const run_id = await addRun(store.db, principal_id, { pool: worker.pool, environment_id, request })
+    const { run_id } = await createWithSetup('sleep 600', { request })
     assert.equal((await settled(run_id)).state, 'FAILED')
     assert.equal((await statusOf(run_id))?.error_code, 'budget_exceeded')
   })

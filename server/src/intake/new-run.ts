@@ -56,7 +56,7 @@ export async function resolveRun(
     title: request.title?.trim() || titleOf(prompt) || skill_spec || 'Untitled run',
     prompt,
     name: config.name ?? null,
-    model_id: config.model_id ?? null,
+    model_id: config.harness?.model_id ?? config.model_id ?? null,
     environment_id: config.environment_id ?? null,
     skill_spec,
     source: parent ? 'ORCHESTRATION' : source,

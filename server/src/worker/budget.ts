@@ -4,8 +4,6 @@ import type { RunRow } from '../store/runs.ts'
 
 /** What a run may spend, over all its executions. Once spent it stays so: every later turn ends before it begins. */
 export interface Budget {
-  /** Aborted when it is spent. */
-  over: AbortSignal
   /** Starts the clock of this attempt: a run's time is that from claim to end. `onSpent` is called once. */
   start(onSpent: () => void): void
   count(events: readonly NewEvent[]): void
@@ -21,12 +19,12 @@ export function createBudget(
   const left_ms = max_duration_minutes === undefined ? null : max_duration_minutes * 60_000 - run.run_time_ms
   let tokens = run.input_tokens + run.output_tokens
   let spent: string | null = null
-  const over = new AbortController()
+  let report = (): void => {}
   let timer: NodeJS.Timeout | undefined
   const spend = (what: string): void => {
     if (spent !== null) return
     spent = what
-    over.abort()
+    report()
   }
   const check = (): void => {
     if (max_tokens !== undefined && tokens > max_tokens) spend(`${max_tokens} tokens`)
@@ -35,9 +33,8 @@ export function createBudget(
   if (left_ms !== null && left_ms <= 0) spend(`${max_duration_minutes} minutes`)
 
   return {
-    over: over.signal,
     start(onSpent) {
-      over.signal.addEventListener('abort', onSpent, { once: true })
+      report = onSpent
       if (left_ms !== null && spent === null)
         timer = setTimeout(() => spend(`${max_duration_minutes} minutes`), left_ms)
     },

@@ -44,8 +44,8 @@ export class Execution {
   #disk_watch: { close(): void } | null = null
   /** How the run ends because its sandbox holds more than it may. */
   #overfull: Outcome | null = null
-  /** Another worker is to go on, though this attempt failed. */
-  #handover: string | null = null
+  /** Why another attempt is to go on, and whether this one counts as failed. */
+  #handover = { reason: FAILED, counted: true }
   /** The interrupt that waits to be acknowledged, and the last one that was. */
   #interrupt: number | null = null
   #acknowledged = -1
@@ -135,7 +135,7 @@ export class Execution {
     const prepared = await prepareSandbox(this.#context, this.#store, run, {
       emit: (...events) => this.#emit(...events),
       signal: this.#stopping.from('cancelled'),
-      halted: AbortSignal.any([this.#stopping.from('overfull'), budget.over]),
+      halted: AbortSignal.any([this.#stopping.from('overfull'), this.#stopping.turn]),
       onValues: (values) => this.#writer.masked.hide(values),
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
@@ -144,6 +144,7 @@ export class Execution {
     if ('failure' in prepared && this.#draining) return this.stop('shutdown')
     const spent = budget.spent()
     if (spent) return this.#giveUp(spent, inbox)
+    if ('failure' in prepared && this.#interrupt !== null) return this.#obeyInSetup()
     if ('failure' in prepared) return this.#giveUp(prepared.failure, inbox)
     await this.#writer.drain()
     // What was said before the agent starts is part of what it starts with.
@@ -198,6 +199,13 @@ export class Execution {
     await this.#closeCalls()
     await this.#acknowledge()
     return run.undelivered === 0 && (await this.#finish(INTERRUPTED))
+  }
+
+  /** An interrupt ended the setup. Where a message waits, the next attempt sets up anew: of this one's workspace nothing is known. */
+  async #obeyInSetup(): Promise<void> {
+    await this.#acknowledge()
+    if (await this.#finish(INTERRUPTED)) return
+    this.#handover = { reason: 'The setup was interrupted and begins anew.', counted: false }
   }
 
   /** Watches over the sandbox from here on; returns what is used in its place. */
@@ -317,7 +325,7 @@ export class Execution {
   async #leaveToOthers(): Promise<boolean> {
     const others = await this.#store.hasOtherWorker(this.#context.settings.pool)
     if (!others) return false
-    this.#handover = 'The disk of the worker is full.'
+    this.#handover = { reason: 'The disk of the worker is full.', counted: true }
     this.#onDiskFull()
     return true
   }
@@ -340,9 +348,8 @@ export class Execution {
     }
     if (lost.aborted) return
     await this.#writer.drain()
-    const counted = !this.#stopping.is('shutdown')
-    const reason = counted ? (this.#handover ?? FAILED) : STOPPING
-    await letGo(this.#context, this.#store, { reason, counted })
+    const handover = this.#stopping.is('shutdown') ? { reason: STOPPING, counted: false } : this.#handover
+    await letGo(this.#context, this.#store, handover)
   }
 
   /** What fails here is done by whoever removes idle sandboxes. */

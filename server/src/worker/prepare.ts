@@ -26,7 +26,7 @@ const SETUP_MINUTES = 30
 export interface PrepareHooks {
   emit: (...events: NewEvent[]) => Promise<void>
   signal: AbortSignal
-  /** Aborted when the run is to end: it holds or has spent more than it may. No further step begins. */
+  /** Aborted when the run is to stop: interrupted, or it holds or has spent more than it may. No further step begins. */
   halted: AbortSignal
   /** Called before anything runs with the values that the sandbox is given and nobody is to read in the log. */
   onValues: (values: readonly string[]) => void

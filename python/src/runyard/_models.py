@@ -685,6 +685,7 @@ class RunAgentRequest(WireModel):
     agent_identity_uid: str | None = None
     on_behalf_of: str | None = None
     team: bool | None = None
+    """false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there."""
     interactive: bool | None = None
     priority: int | None = None
     """Among runs of the same principal, higher first."""

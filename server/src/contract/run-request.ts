@@ -64,7 +64,10 @@ export const RunAgentRequest = z
     mode: Mode.optional(),
     agent_identity_uid: z.string().max(256).optional(),
     on_behalf_of: z.string().max(256).optional(),
-    team: z.boolean().optional(),
+    team: z.boolean().optional().meta({
+      description:
+        'false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there.',
+    }),
     interactive: z.boolean().optional(),
     priority: z
       .int()

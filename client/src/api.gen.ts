@@ -407,6 +407,7 @@ export interface components {
              * @description Base64, at most 10 MB decoded.
              */
             data: string;
+            /** @description A plain file name, at most 255 bytes of UTF-8. */
             file_name: string;
             mime_type: string;
         };

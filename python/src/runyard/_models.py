@@ -70,6 +70,7 @@ class ArtifactResponseData(WireModel):
 
 class Attachment(WireModel):
     file_name: str
+    """A plain file name, at most 255 bytes of UTF-8."""
     mime_type: str
     data: str
     """Base64, at most 10 MB decoded."""

@@ -6,6 +6,8 @@ import { RunState } from './state.ts'
 
 export const PROMPT_MAX_BYTES = 1024 ** 2
 export const ATTACHMENT_MAX_BYTES = 10 * 1024 ** 2
+/** What a file system takes: in bytes, unlike the length of a string. */
+export const FILE_NAME_MAX_BYTES = 255
 
 const prompt = z.string().refine((value) => Buffer.byteLength(value) <= PROMPT_MAX_BYTES, {
   message: 'is over 1 MiB',
@@ -36,7 +38,9 @@ export const Attachment = z
       .min(1)
       .max(255)
       .regex(/^[^/\\\p{Cc}]+$/u, 'must be a plain file name')
-      .refine((name) => name !== '.' && name !== '..', 'must be a plain file name'),
+      .refine((name) => name !== '.' && name !== '..', 'must be a plain file name')
+      .refine((name) => Buffer.byteLength(name) <= FILE_NAME_MAX_BYTES, 'is over 255 bytes')
+      .meta({ description: 'A plain file name, at most 255 bytes of UTF-8.' }),
     mime_type: z
       .string()
       .max(255)

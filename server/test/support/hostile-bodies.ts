@@ -191,6 +191,11 @@ export const HOSTILE_BODIES: HostileCase[] = [
     'attachments.0.file_name: must be a plain file name',
   ),
   create(
+    'an attachment with a name that no file system takes',
+    withFiles(file({ file_name: '漢'.repeat(86) })),
+    'attachments.0.file_name: is over 255 bytes',
+  ),
+  create(
     'an attachment that is not base64',
     withFiles(file({ data: 'a b' })),
     'attachments.0.data: must be base64',

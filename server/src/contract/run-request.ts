@@ -5,6 +5,7 @@ import { RunId, uuid } from './run-id.ts'
 import { RunState } from './state.ts'
 
 export const PROMPT_MAX_BYTES = 1024 ** 2
+export const TITLE_MAX_LENGTH = 512
 export const ATTACHMENT_MAX_BYTES = 10 * 1024 ** 2
 /** What a file system takes: in bytes, unlike the length of a string. */
 export const FILE_NAME_MAX_BYTES = 255
@@ -57,7 +58,11 @@ export const RunAgentRequest = z
     prompt: prompt.optional().meta({ description: 'At most 1 MiB. Required unless a skill is given.' }),
     skill: z.string().min(1).max(1024).optional().meta({ description: 'Wins over `config.skill_spec`.' }),
     config: AmbientAgentConfig.optional(),
-    title: z.string().max(512).optional().meta({ description: 'Default: the first line of the prompt.' }),
+    title: z
+      .string()
+      .max(TITLE_MAX_LENGTH)
+      .optional()
+      .meta({ description: 'Default: the first line of the prompt.' }),
     conversation_id: uuid('must be a conversation id').optional(),
     attachments: Attachments.optional(),
     parent_run_id: RunId.optional(),

@@ -1,10 +1,10 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
-import type { AmbientAgentConfig } from '../contract/agent-config.ts'
+import { type AmbientAgentConfig, NAME_MAX_LENGTH } from '../contract/agent-config.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
-import type { RunAgentRequest } from '../contract/run-request.ts'
+import { type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
 import { MASK, seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironment } from '../store/environments.ts'
@@ -42,7 +42,7 @@ export async function resolveRun(
   const { parent, scope } = await lookUp(services.db, request, actor)
   const { config, secrets } = maskConfig({
     ...given,
-    name: given.name ?? (skill_spec === null ? undefined : skillName(skill_spec)),
+    name: given.name ?? (skill_spec === null ? undefined : cut(skillName(skill_spec), NAME_MAX_LENGTH)),
     skill_spec: skill_spec ?? undefined,
     idle_timeout_minutes: given.idle_timeout_minutes ?? 10,
     worker_host: given.worker_host || services.default_pool,
@@ -53,7 +53,8 @@ export async function resolveRun(
     principal_id: actor.principal_id,
     scope,
     priority: request.priority ?? 0,
-    title: request.title?.trim() || titleOf(prompt) || skill_spec || 'Untitled run',
+    title:
+      request.title?.trim() || titleOf(prompt) || cut(skill_spec ?? '', TITLE_MAX_LENGTH) || 'Untitled run',
     prompt,
     name: config.name ?? null,
     model_id: config.model_id ?? null,
@@ -146,6 +147,10 @@ function skillName(spec: string): string {
   const path = spec.slice(spec.indexOf(':') + 1).replace(/\/?SKILL\.md$/i, '')
   return path.split('/').filter(Boolean).at(-1) ?? spec
 }
+
+/** A skill may be longer than what is made of it: a title and a name are indexed whole, and a page of an index is small. */
+const cut = (text: string, length: number): string =>
+  text.length > length ? text.slice(0, length).replace(/[\ud800-\udbff]$/, '') : text
 
 /** Takes the values of tool servers' `env` and `headers` out of the config; they are returned as `***` for ever after. */
 function maskConfig(config: { [K in keyof AmbientAgentConfig]: AmbientAgentConfig[K] | undefined }): {

@@ -84,6 +84,11 @@ onEachService('access', (service) => {
     assert.equal(environments.filter(({ config }) => config.name === 'again').length, 1)
     assert.doesNotMatch(JSON.stringify(environments), /hidden value/)
 
+    // The same path may be written in other ways.
+    const encoded = `/agent/runs/${run_id.replace('0', '%30')}/followups?x=1`
+    const again = await admin.call('POST', encoded, { message: 'x' }, key('again'))
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
         admin.call('POST', `/agent/runs/${run_id}/followups`, { message: 'y' }, key('together')),

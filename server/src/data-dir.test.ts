@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { lockDataDir, readSecretKey } from './data-dir.ts'
+import { explainDataDir, lockDataDir, readSecretKey } from './data-dir.ts'
+import { SandboxFault } from './sandbox/sandbox.ts'
 
 const directory = () => mkdtempSync(join(tmpdir(), 'runyard-data-dir-'))
 const MODULE = new URL('./data-dir.ts', import.meta.url).href
@@ -39,4 +40,34 @@ test('the secret key is made once, for its owner only, unless one is configured'
   assert.equal(readSecretKey(data_dir, undefined), key)
   assert.equal(statSync(join(data_dir, 'secret-key')).mode & 0o777, 0o600)
   assert.equal(readSecretKey(data_dir, 'configured'), 'configured')
+})
+
+test('the secret key is never an empty one, and nothing is left beside it', () => {
+  const data_dir = directory()
+  readSecretKey(data_dir, undefined)
+  assert.deepEqual(readdirSync(data_dir), ['secret-key'])
+  writeFileSync(join(data_dir, 'secret-key'), '')
+  assert.throws(() => readSecretKey(data_dir, undefined), /has an empty file secret-key/)
+})
+
+test('what the disk refuses is said of the data directory, and nothing else is', () => {
+  const data_dir = directory()
+  const refused = (code: string, more: object = {}) =>
+    Object.assign(new Error(code), { code, syscall: 'open', ...more })
+  const said = (error: unknown) => {
+    const explained = explainDataDir(error, data_dir)
+    return explained === error ? null : String(explained)
+  }
+  assert.match(
+    said(refused('ENOSPC', { syscall: 'write' })) ?? '',
+    new RegExp(`${data_dir} is on a full disk`),
+  )
+  const path = join(data_dir, 'blobs')
+  assert.match(said(refused('EACCES', { path })) ?? '', /cannot be written by this user/)
+  const fault = new SandboxFault('no sandbox works here', { cause: refused('EROFS', { path }) })
+  assert.match(said(fault) ?? '', /read-only/)
+  assert.equal(said(refused('ENOSPC', { path: `${data_dir}-of-another` })), null)
+  assert.equal(said(refused('ENOENT', { path: '/run/docker.sock' })), null)
+  assert.equal(said(refused('ENOENT', { syscall: 'connect', address: '/run/postgresql' })), null)
+  assert.equal(said(new Error('something else')), null)
 })

@@ -2,12 +2,18 @@ import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
+  closeSync,
   constants,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -34,7 +40,7 @@ export function prepareDataDir(data_dir: string): void {
     requireOwn(data_dir)
     accessSync(data_dir, constants.W_OK | constants.X_OK)
   } catch (error) {
-    throw explainDataDir(error, data_dir)
+    throw refusalFor(error, data_dir) ?? error
   }
 }
 
@@ -100,6 +106,8 @@ const refuse = (data_dir: string, why: string): AppError =>
   new AppError('invalid_request', `The data directory ${data_dir} ${why} (--data-dir, RUNYARD_DATA_DIR).`)
 
 const DISK_FULL = 'is on a full disk. Free some space, or choose another place'
+const NO_FILES =
+  'is on a disk that takes no more files (it has no free inodes). Remove some files, or choose another place'
 const FAULTS: Record<string, string> = {
   EEXIST: 'is a file. Choose a directory',
   ENOTDIR: 'lies below a file. Choose another place',
@@ -115,16 +123,48 @@ const FAULTS: Record<string, string> = {
   '53100': DISK_FULL,
 }
 
-/** What is wrong with the directory, where that is what the error is about. */
+/** What has nothing to do with one file of the directory but with the disk below. */
+const OF_THE_DISK = new Set(['ENOSPC', 'EDQUOT', 'EROFS', '53100'])
+
+/**
+ * What is wrong with the directory, where that is what the error or its cause is about. What names another path, or comes from
+ * another part of the system, is left as it is.
+ */
 export function explainDataDir(error: unknown, data_dir: string): unknown {
+  for (let cause = error; cause instanceof Error && !(cause instanceof AppError); cause = cause.cause) {
+    const { code, path, syscall } = cause as NodeJS.ErrnoException
+    // PGlite's files say neither; a write to an open file has no path.
+    const ours = path === undefined ? !syscall || OF_THE_DISK.has(String(code)) : isWithin(path, data_dir)
+    const refusal = ours ? refusalFor(cause, data_dir) : null
+    if (refusal) return refusal
+  }
+  return error
+}
+
+const isWithin = (path: string, data_dir: string): boolean =>
+  path === data_dir || path.startsWith(data_dir.endsWith('/') ? data_dir : `${data_dir}/`)
+
+function refusalFor(error: unknown, data_dir: string): AppError | null {
   const code = String((error as { code?: unknown } | null)?.code)
   const why = error instanceof AppError ? undefined : FAULTS[code]
-  return why ? refuse(data_dir, why) : error
+  if (!why) return null
+  return refuse(data_dir, code === 'ENOSPC' && !hasRoomForFiles(data_dir) ? NO_FILES : why)
+}
+
+/** Whether the disk of the directory, which may not be there yet, takes one more file. */
+function hasRoomForFiles(path: string): boolean {
+  try {
+    const { files, ffree } = statfsSync(path)
+    return files === 0 || ffree > 0
+  } catch {
+    return dirname(path) === path || hasRoomForFiles(dirname(path))
+  }
 }
 
 /** Holds the directory for this process alone until `release` or its death: the lock is the kernel's, not a file's age. */
 export function lockDataDir(data_dir: string): { release(): void } {
   prepareDataDir(data_dir)
+  makeLockFile(data_dir)
   // SQLite's exclusive lock is an fcntl lock: it goes with the process, however that ends.
   const lock = new DatabaseSync(join(data_dir, 'lock'))
   try {
@@ -142,6 +182,28 @@ export function lockDataDir(data_dir: string): { release(): void } {
   return { release: () => lock.close() }
 }
 
+/** SQLite would not say why it cannot. One that is there is not opened here: closing it would end the lock of this process. */
+function makeLockFile(data_dir: string): void {
+  try {
+    closeSync(openSync(join(data_dir, 'lock'), 'wx', 0o600))
+  } catch (error) {
+    if (!isThere(error)) throw refusalFor(error, data_dir) ?? error
+  }
+}
+
+const isThere = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EEXIST'
+
+/** Some file systems know no links. */
+function linkOrRename(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch (error) {
+    if (!/^(EPERM|ENOTSUP|ENOSYS)$/.test(String((error as NodeJS.ErrnoException).code))) throw error
+    renameSync(from, to)
+  }
+}
+
 /** What may be stored of the secret to tell it from another. */
 export const fingerprintOf = (secret: string): string =>
   deriveKey(secret, 'fingerprint').toString('base64url').slice(0, 16)
@@ -151,11 +213,24 @@ export function readSecretKey(data_dir: string, configured: string | undefined):
   if (configured) return configured
   prepareDataDir(data_dir)
   const file = join(data_dir, 'secret-key')
+  if (!existsSync(file)) makeSecretKey(data_dir, file)
+  const secret = readFileSync(file, 'utf8').trim()
+  if (secret) return secret
+  throw refuse(
+    data_dir,
+    'has an empty file secret-key. Put the key back into it, or remove it to get another',
+  )
+}
+
+/** Linked when it is whole, since a full disk takes files without their content. Of two processes that start at once one makes it. */
+function makeSecretKey(data_dir: string, file: string): void {
+  const draft = `${file}-${randomBytes(8).toString('hex')}`
   try {
-    // Two processes may start at once: only one makes the file, both read it.
-    writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: 0o600 })
+    writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: 0o600 })
+    linkOrRename(draft, file)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (!isThere(error)) throw refusalFor(error, data_dir) ?? error
+  } finally {
+    rmSync(draft, { force: true })
   }
-  return readFileSync(file, 'utf8').trim()
 }

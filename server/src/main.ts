@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pino, { type Logger } from 'pino'
+import { openDiskBlobs } from './blobs/disk.ts'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
 import type { Keys } from './control.ts'
@@ -24,6 +25,7 @@ import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { loseAllWorkers } from './store/workers.ts'
 import { work } from './work.ts'
+import { startCleanUp } from './worker/clean-up.ts'
 import { isBelow } from './worker/local-repository.ts'
 import { recoverRuns, startSweep } from './worker/sweep.ts'
 
@@ -111,6 +113,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     await watch.start()
     closers.unshift(() => watch.close())
     await recoverRuns(store, watch, log)
+    closers.unshift(cleanUp(config, store, log))
     const worker = await work({
       config: {
         ...config,
@@ -168,7 +171,11 @@ export async function startServe(
         if (!isUnavailable(error)) throw error
       })
     await watch.start()
-    closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, reason))
+    closers.unshift(
+      inTime(startSweep(store, watch, log)),
+      inTime(cleanUp(config, store, log)),
+      reportDatabase(store, log, reason),
+    )
     const { app, public_url } = await listen({
       config,
       store,
@@ -180,7 +187,7 @@ export async function startServe(
     return { base_url: `${public_url()}/api/v1`, missing: reason === null ? null : detail, stop }
   } catch (error) {
     await stop()
-    throw toOperatorError(error, store)
+    throw explainDataDir(toOperatorError(error, store), config.data_dir)
   }
 }
 
@@ -204,7 +211,11 @@ export async function startWorkerRole(
     const persist = persistWith(store, waiting)
     await persist(() => requireSameSecret(store.quick, secretOf(config)))
     await watch.start()
-    closers.unshift(inTime(startSweep(store, watch, log)), reportDatabase(store, log, null))
+    closers.unshift(
+      inTime(startSweep(store, watch, log)),
+      inTime(cleanUp(config, store, log)),
+      reportDatabase(store, log, null),
+    )
     const worker = await work({ config, store, watch, log, embedded: false, persist })
     closers.unshift(() => worker.stop())
     return {
@@ -218,7 +229,7 @@ export async function startWorkerRole(
     }
   } catch (error) {
     await stop()
-    throw toOperatorError(error, store)
+    throw explainDataDir(toOperatorError(error, store), config.data_dir)
   }
 }
 
@@ -277,6 +288,10 @@ async function openEmbedded({ data_dir }: Config): Promise<Store> {
   closeTree(directory)
   return store
 }
+
+/** Files that no run names go also where no more are taken, so no limits. */
+const cleanUp = ({ data_dir }: Config, store: Store, log: Logger) =>
+  startCleanUp({ store, blobs: openDiskBlobs(join(data_dir, 'blobs')), log })
 
 const secretOf = ({ data_dir, secret_key }: Config): string =>
   fingerprintOf(readSecretKey(data_dir, secret_key))

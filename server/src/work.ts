@@ -99,7 +99,7 @@ export async function work({ config, store, watch, log, embedded, persist }: Wor
     log,
     settings: {
       pool: config.pool,
-      host_id: backend.place,
+      place: backend.place,
       data_dir,
       slots: config.slots,
       grace_ms: config.grace_ms,

@@ -1,9 +1,23 @@
 /** Whose the data directory is, and who can read what is in it. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { readSecretKey } from '../src/data-dir.ts'
+import { openPostgres } from '../src/store/db.ts'
+import { migrate } from '../src/store/migrate.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { findPostgres } from './support/postgres-server.ts'
 import { apiOf, shell, spawnRunyard, startService, temporaryDirectory } from './support/service.ts'
 
 const is_root = process.getuid?.() === 0
@@ -22,14 +36,27 @@ const everythingIn = (path: string): string[] => {
   return [path, ...readdirSync(path).flatMap((name) => everythingIn(join(path, name)))]
 }
 
-/** Ends `dev` on a directory that it must refuse; what it printed. */
-async function refusalOf(data_dir: string): Promise<string> {
-  const child = spawnRunyard(['dev', '--port', '0', '--sandbox', 'bubblewrap', '--data-dir', data_dir])
+const COMMANDS = {
+  dev: ['dev', '--port', '0', '--sandbox', 'bubblewrap'],
+  migrate: ['migrate'],
+  keys: ['keys', 'create', '--name', 'ci'],
+  serve: ['serve', '--port', '0'],
+  worker: ['worker', '--sandbox', 'bubblewrap'],
+}
+
+/** Ends a command on a directory that it must refuse; what it printed. */
+async function refusalOf(
+  data_dir: string,
+  command: keyof typeof COMMANDS = 'dev',
+  env: Record<string, string> = {},
+): Promise<string> {
+  const child = spawnRunyard(COMMANDS[command], { RUNYARD_DATA_DIR: data_dir, ...env })
   const code = await new Promise((resolve) => child.once('exit', resolve))
-  assert.equal(code, 2, child.log())
-  assert.match(child.log(), /^Starting[^\n]*\nerror: The data directory [^\n]*\n$/)
-  assert.doesNotMatch(child.log(), /object Object|errno|E[A-Z]{4,}/)
-  return child.log()
+  const said = child.log()
+  assert.equal(code, 2, said)
+  assert.match(said, /^(Starting[^\n]*\n)?error: The data directory [^\n]*\n$/)
+  assert.doesNotMatch(said, /object Object|errno|E[A-Z]{4,}/)
+  return said
 }
 
 describe('the data directory', () => {
@@ -121,27 +148,60 @@ describe('the data directory', () => {
 
   const mount = (options: string[], place: string) =>
     execFileSync('mount', ['-t', 'tmpfs', ...options, 'none', place])
-  test('on a read-only file system is refused', { skip: needs_root }, async () => {
+  /** A disk of its own for as long as `use` takes. */
+  async function onDisk(options: string, use: (place: string) => Promise<void>): Promise<void> {
     const place = openPlace()
-    mount(['-o', 'ro,mode=700'], place)
-    try {
+    mount(['-o', options], place)
+    await use(place).finally(() => execFileSync('umount', ['-l', place]))
+  }
+
+  test('on a read-only file system is refused', { skip: needs_root }, () =>
+    onDisk('ro,mode=700', async (place) => {
       assert.match(await refusalOf(join(place, 'data')), /read-only/)
-      assert.match(await refusalOf(place), /read-only/)
-    } finally {
-      execFileSync('umount', [place])
-    }
-  })
+      assert.match(await refusalOf(place, 'migrate'), /read-only/)
+    }),
+  )
 
   for (const kilobytes of [0, 4_000, 20_000]) {
-    test(`on a disk with ${kilobytes} kB free is refused`, { skip: needs_root }, async () => {
-      const place = openPlace()
-      mount(['-o', `size=${kilobytes + 4}k,mode=755`], place)
-      if (kilobytes === 0) writeFileSync(join(place, 'full'), 'x')
-      try {
+    test(`on a disk with ${kilobytes} kB free is refused`, { skip: needs_root }, () =>
+      onDisk(`size=${kilobytes + 4}k,mode=755`, async (place) => {
+        if (kilobytes === 0) writeFileSync(join(place, 'full'), 'x')
         assert.match(await refusalOf(join(place, 'data')), /full disk/)
-      } finally {
-        execFileSync('umount', [place])
-      }
-    })
+      }),
+    )
   }
+
+  for (const files of [1, 2, 20]) {
+    test(`on a disk that takes ${files} files is refused`, { skip: needs_root }, () =>
+      onDisk(`nr_inodes=${files},mode=755`, async (place) => {
+        const command = files === 20 ? 'migrate' : 'dev'
+        assert.match(await refusalOf(join(place, 'data'), command), /takes no more files/)
+      }),
+    )
+  }
+
+  const needs_both =
+    needs_root || (findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'no PostgreSQL')
+  test('is named too by what works on PostgreSQL', { skip: needs_both }, async () => {
+    const database = await createDatabase()
+    const store = openPostgres({ url: database.url })
+    await migrate(store.db).finally(() => store.close())
+    const env = { DATABASE_URL: database.url, RUNYARD_ALLOW_WEAK_LIMITS: '1' }
+    const secret = { ...env, RUNYARD_SECRET_KEY: 'k'.repeat(32) }
+    await onDisk('size=4k,mode=755', async (place) => {
+      const fill = join(place, 'full')
+      writeFileSync(fill, 'x')
+      const data_dir = join(place, 'data')
+      assert.match(await refusalOf(data_dir, 'serve', env), /full disk/)
+      assert.match(await refusalOf(data_dir, 'worker', env), /full disk/)
+      // What did not fit left nothing that a later start would take for the key.
+      rmSync(fill)
+      assert(readSecretKey(data_dir, undefined).length >= 32)
+    })
+    await onDisk('nr_inodes=8,mode=755', async (place) => {
+      assert.match(await refusalOf(join(place, 'data'), 'worker', secret), /takes no more files/)
+    })
+    await database.drop()
+    await stopTestServer()
+  })
 })

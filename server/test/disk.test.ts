@@ -84,7 +84,7 @@ describe('a run that takes more of the disk than its limit', { concurrency: 2 },
 
 /** Sizes of the files that the service keeps, and what they take up. */
 function blobsOf({ data_dir }: TestService) {
-  const files = globSync('blobs/**', { cwd: data_dir }).map((name) => statSync(join(data_dir, name)))
+  const files = globSync('blobs/runs/**', { cwd: data_dir }).map((name) => statSync(join(data_dir, name)))
   const kept = files.filter((file) => file.isFile())
   return {
     sizes: kept.map(({ size }) => size),

@@ -80,7 +80,7 @@ async function register(db: Db): Promise<string> {
   await registerWorker(db, {
     worker_id,
     pool: 'default',
-    host_id: 'here',
+    place: 'here',
     slots: 1,
     sandbox: 'host',
     models: { models: [] },

@@ -10,7 +10,9 @@ import { runbook } from '../src/harness/runbook.ts'
 import type { Sandbox, SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { SandboxFault } from '../src/sandbox/sandbox.ts'
 import { openPostgres, type Store } from '../src/store/db.ts'
+import { insertEnvironment } from '../src/store/environments.ts'
 import { migrate } from '../src/store/migrate.ts'
+import { randomText } from '../src/store/random-text.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
@@ -159,6 +161,18 @@ describe('a worker', { skip }, () => {
     )
     assert.equal((await settled(run_id)).state, 'FAILED')
     assert.equal(printed(await eventsOf(run_id)), '')
+  })
+
+  test('counts the setup as time of the run, and stops it when that is spent', async () => {
+    const worker = await start()
+    const principal_id = await addPrincipal(store.db)
+    const environment_id = randomText(22)
+    const config = { name: 'slow', setup_commands: ['sleep 600'] }
+    await insertEnvironment(store.db, { uid: environment_id, creator_id: principal_id, config, sealed: null })
+    const request = { budget: { max_duration_minutes: 1.5 / 60 } }
+    const run_id = await addRun(store.db, principal_id, { pool: worker.pool, environment_id, request })
+    assert.equal((await settled(run_id)).state, 'FAILED')
+    assert.equal((await statusOf(run_id))?.error_code, 'budget_exceeded')
   })
 
   /** Leaves an artifact, and takes away what commands need before the worker looks for it. */

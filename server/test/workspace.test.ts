@@ -6,6 +6,11 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { readDiskSpace } from '../src/blobs/disk-space.ts'
+import {
+  findControlGroupParent,
+  listControlGroups,
+  nameOfControlGroup,
+} from '../src/sandbox/control-group.ts'
 import { openHost } from '../src/sandbox/host.ts'
 import { DEFAULT_LIMITS, type SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { readInstallation } from '../src/store/installation.ts'
@@ -236,7 +241,7 @@ describe('a workspace', { skip }, () => {
     const spec = { run_id, attempt: 2, limits: DEFAULT_LIMITS, egress: 'open', env: {} } as const
     const { ref } = await former.create(spec)
     await sql`
-      update sandboxes set attempt = 2, host_id = ${former.place}, ref = ${JSON.stringify(ref)}::jsonb
+      update sandboxes set attempt = 2, place = ${former.place}, ref = ${JSON.stringify(ref)}::jsonb
       where run_id = ${run_id}`.execute(store.db)
     await expire(run_id)
     await reap(100)
@@ -274,6 +279,21 @@ describe('a workspace', { skip }, () => {
     assert.equal(printed(await api.events(run_id)), 'went\n')
     await reap(100, () => Date.now() + 61_000)
     assert((await backend.list()).every(({ ref }) => !ref.run_id.startsWith(`${run_id}.`)))
+  })
+
+  test('has no control group while nobody executes its run, also when its worker was killed', async (context) => {
+    const parent = findControlGroupParent()
+    if (!parent) return context.skip('this machine has none to write to')
+    const run_id = await runShell('true')
+    const groups = () =>
+      listControlGroups(parent, 'runyard-').filter((group) => nameOfControlGroup(group).includes(run_id))
+    assert.deepEqual(groups(), [])
+    // As a worker has it that is killed now.
+    await backend.attach({ run_id, attempt: 1, limits: DEFAULT_LIMITS, egress: 'none', env: {} })
+    assert.equal(groups().length, 1)
+    await reap(100)
+    assert.deepEqual(groups(), [])
+    assert(existsSync(workspaceOf(run_id)))
   })
 
   test('is removed too when its run ended away from its worker', async () => {

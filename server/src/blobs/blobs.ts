@@ -13,6 +13,13 @@ export interface DiskSpace {
   free_percent: number
 }
 
+export interface BlobInfo {
+  key: string
+  /** When it was last changed in any way, in milliseconds since 1970. */
+  modified_at: number
+  bytes?: number
+}
+
 /**
  * Files of runs: artifacts, attachments, snapshots. Keys are made by the service: segments of `[A-Za-z0-9._-]`
  * separated by `/`, none of them `.` or `..`; anything else throws.
@@ -27,6 +34,11 @@ export interface Blobs {
   get(key: string): Promise<Readable | null>
   /** Idempotent. */
   delete(key: string): Promise<void>
+  /**
+   * Everything whose key begins with `folder` and `/`, in no order, read as it is asked for. What a put left that was cut
+   * short is among it. What comes or goes meanwhile may be missing.
+   */
+  list(folder: string): AsyncIterable<BlobInfo>
 }
 
 /** Nothing more is stored for now; the message says to people why. */

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import type { Blobs } from './blobs.ts'
 import { openDiskBlobs } from './disk.ts'
 
 const open = () => {
@@ -84,4 +94,65 @@ test('nothing is stored beyond what all blobs may take up', async () => {
   await limited.put('a', Buffer.alloc(500_000, 1))
   await assert.rejects(limited.put('b', Buffer.alloc(1, 1)), { name: 'BlobsFull' })
   assert.equal(await limited.get('b'), null)
+})
+
+const listed = async (blobs: Blobs, folder: string): Promise<string[]> =>
+  (await Array.fromAsync(blobs.list(folder))).map(({ key }) => key).sort()
+
+test('everything in a folder is listed, with its size and age, and what a killed put left', async () => {
+  const { root, blobs } = open()
+  assert.deepEqual(await listed(blobs, 'runs'), [])
+  for (const key of ['runs/a/1', 'runs/a/files/2', 'runs/b/3', 'other/4'])
+    await blobs.put(key, Buffer.from('four'))
+  writeFileSync(join(root, 'runs/b/4.0.partial'), 'half')
+  assert.deepEqual(await listed(blobs, 'runs'), [
+    'runs/a/1',
+    'runs/a/files/2',
+    'runs/b/3',
+    'runs/b/4.0.partial',
+  ])
+  for await (const { bytes, modified_at } of blobs.list('runs')) {
+    assert.equal(bytes, 4)
+    assert(Math.abs(Date.now() - modified_at) < 60_000)
+  }
+  for await (const { key } of blobs.list('runs')) await blobs.delete(key)
+  assert.deepEqual(await listed(blobs, 'runs'), [])
+})
+
+test('a listing copes with what vanishes meanwhile, and leaves alone what no key can name', async () => {
+  const { root, blobs } = open()
+  for (let n = 0; n < 100; n += 1) await blobs.put(`runs/${n}/file`, Buffer.from('x'))
+  writeFileSync(join(root, 'runs/not a key'), '')
+  symlinkSync('/etc', join(root, 'runs/link'))
+  let seen = 0
+  for await (const _ of blobs.list('runs')) {
+    seen += 1
+    for (let n = 1; n < 100; n += 1) rmSync(join(root, `runs/${n}`), { recursive: true, force: true })
+  }
+  assert(seen <= 100)
+  assert(existsSync(join(root, 'runs/not a key')))
+})
+
+test('empty folders go with a listing, also while files are put into them', async () => {
+  const { root, blobs } = open()
+  mkdirSync(join(root, 'runs/a/artifacts'), { recursive: true })
+  mkdirSync(join(root, 'runs/b'), { recursive: true })
+  writeFileSync(join(root, 'runs/b/not a key'), '')
+  assert.deepEqual(await listed(blobs, 'runs'), [])
+  assert.deepEqual(readdirSync(join(root, 'runs')), ['b'])
+
+  let putting = true
+  const list = async () => {
+    while (putting) await listed(blobs, 'runs')
+  }
+  const listing = Promise.all([list(), list()])
+  try {
+    for (let n = 0; n < 100; n += 1) {
+      await blobs.put('runs/c/attachments/file', Buffer.from('x'))
+      await blobs.delete('runs/c/attachments/file')
+    }
+  } finally {
+    putting = false
+    await listing
+  }
 })

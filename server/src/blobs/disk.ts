@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { type Blobs, BlobsFull } from './blobs.ts'
 import { readDiskSpace } from './disk-space.ts'
+import { walkFiles } from './file-walk.ts'
 import { writeSparse } from './sparse-file.ts'
 
 const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,200}$/
@@ -48,7 +49,6 @@ export function openDiskBlobs(
       const partial = `${path}.${randomUUID()}.partial`
       try {
         await requireRoom()
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
         const size = await writeSynced(partial, data)
         await rename(partial, path)
         held.bytes += size
@@ -65,19 +65,27 @@ export function openDiskBlobs(
         const file = await open(pathOf(key), 'r')
         return file.createReadStream()
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+        if (isMissing(error)) return null
         throw error
       }
     },
     async delete(key) {
       await rm(pathOf(key), { force: true })
     },
+    async *list(folder) {
+      const path = pathOf(folder)
+      for await (const { name, ...info } of walkFiles(path, (segment) => SEGMENT.test(segment)))
+        yield { key: `${folder}/${name}`, ...info }
+    },
   }
 }
 
+/** A walk may remove an empty folder at any time, this one too. */
+const MAKE_TRIES = 10
+
 /** Synced before it is renamed: a power cut leaves the old file or the new one, never half of one. */
 async function writeSynced(path: string, data: Readable | Uint8Array): Promise<number> {
-  const file = await open(path, 'wx', 0o600)
+  const file = await makeFile(path)
   try {
     const size = await writeSparse(file, data instanceof Readable ? data : [data])
     await file.datasync()
@@ -87,10 +95,24 @@ async function writeSynced(path: string, data: Readable | Uint8Array): Promise<n
   }
 }
 
+async function makeFile(path: string): Promise<FileHandle> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      return await open(path, 'wx', 0o600)
+    } catch (error) {
+      if (!isMissing(error) || tries === MAKE_TRIES) throw error
+    }
+  }
+}
+
 async function countBytes(root: string): Promise<number> {
   const { stdout } = await promisify(execFile)('du', ['-s', '-x', '-k', '--', root])
   return Number.parseInt(stdout, 10) * 1024
 }
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
 const isFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')

@@ -4,6 +4,8 @@ import { type OpenMessage, readLog, readOpenMessages } from '../store/events.ts'
 import type { Watch } from '../store/watch.ts'
 
 const PAGE = 500
+/** What a stream may hold for a reader that does not read. */
+const PAGE_BYTES = 256 * 1024
 const KEEP_ALIVE_MS = 15_000
 const RECHECK_MS = 30_000
 
@@ -43,7 +45,7 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
         if (!(await options.isAllowed())) return
       }
       wake.clear()
-      const page = await readLog(db, options.run_id, cursor, PAGE)
+      const page = await readLog(db, options.run_id, cursor, PAGE, PAGE_BYTES)
       if (!page) return
       for (const event of page.events) {
         forget(event, sent)

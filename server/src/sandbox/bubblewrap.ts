@@ -1,5 +1,5 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { chmod, chown, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type BubblewrapCommand, makeArguments, makeLaunch, makeScript } from './bubblewrap-command.ts'
@@ -13,9 +13,13 @@ import {
   joinFiles,
   killControlGroup,
   limitsHold,
+  listControlGroups,
   makeControlGroup,
   membersOf,
+  nameOfControlGroup,
+  planControlGroup,
   removeControlGroup,
+  removeOldProbes,
   thawControlGroup,
 } from './control-group.ts'
 import { measureDisk } from './disk-usage.ts'
@@ -88,8 +92,8 @@ class Bubblewrap implements SandboxBackend {
   readonly #records: SandboxRecords<Details>
   readonly #installation_id: string
   readonly #groups: ControlGroupParent | null = findControlGroupParent()
-  /** Tells sandboxes of different data directories apart in names of control groups. */
-  readonly #tag: string
+  /** What names of this place's control groups begin with; two containers may see their directories at one path. */
+  readonly #prefix: string
 
   constructor(
     host: BubblewrapHost,
@@ -102,7 +106,8 @@ class Bubblewrap implements SandboxBackend {
     this.#records = records
     this.storage = records.root
     this.#installation_id = installation_id
-    this.#tag = createHash('sha256').update(records.root).digest('hex').slice(0, 12)
+    const tag = createHash('sha256').update(`${place} ${records.root}`).digest('hex').slice(0, 12)
+    this.#prefix = `runyard-${tag}-`
     const limits = limitsHold(this.#groups) ? 'hard' : 'weak'
     this.capabilities = {
       isolation: 'namespace',
@@ -239,6 +244,31 @@ class Bubblewrap implements SandboxBackend {
     if (record) await this.#killProcesses(record)
   }
 
+  async release(ref: SandboxRef): Promise<void> {
+    const record = await this.#current(ref)
+    if (!record) return
+    await this.#killProcesses(record)
+    if (record.details.group) removeControlGroup(record.details.group)
+  }
+
+  async removeLeftovers(): Promise<number> {
+    if (!this.#groups) return 0
+    removeOldProbes(this.#groups)
+    // Listed first, records read second: a group is named by its record before it is made.
+    const found = listControlGroups(this.#groups, this.#prefix)
+    const named = new Set(
+      (await this.#records.list())
+        .flatMap(({ details }) => [...details.former_groups, ...(details.group ? [details.group] : [])])
+        .map(nameOfControlGroup),
+    )
+    const left = found.filter((group) => !named.has(nameOfControlGroup(group)))
+    for (const group of left) {
+      await killControlGroup(group)
+      removeControlGroup(group)
+    }
+    return left.length
+  }
+
   async destroy(ref: SandboxRef): Promise<void> {
     const record = await this.#records.update(ref.id, (current) =>
       current.attempt > ref.attempt ? null : { ...current, removed: true },
@@ -255,8 +285,7 @@ class Bubblewrap implements SandboxBackend {
    * what the owner before left running.
    */
   async #takeOver(id: string, spec: SandboxSpec): Promise<SandboxRecord<Details> | null> {
-    const name = `runyard-${this.#tag}-${id}-${spec.attempt}`
-    const group = this.#groups && makeControlGroup(this.#groups, name, spec.limits)
+    const group = this.#groups && planControlGroup(this.#groups, `${this.#prefix}${id}-${spec.attempt}`)
     const owned = await this.#records.update(id, (current) => {
       if (current.removed || current.attempt > spec.attempt) return null
       const { details } = current
@@ -264,10 +293,16 @@ class Bubblewrap implements SandboxBackend {
       const former_groups = [...details.former_groups, ...former]
       return { ...current, attempt: spec.attempt, details: { ...details, group, former_groups } }
     })
-    if (owned) {
-      this.#firstProcesses(owned.id).open()
-      await this.#killProcesses(owned)
-    } else if (group) removeControlGroup(group)
+    if (!owned) return null
+    // Made when the record names it: what no record names is nobody's, and is removed.
+    if (group) makeControlGroup(group, spec.limits)
+    if (existsSync(this.#records.successorFile(owned))) {
+      // Taken or removed meanwhile, perhaps before there was a group to remove.
+      if (group) removeControlGroup(group)
+      return null
+    }
+    this.#firstProcesses(owned.id).open()
+    await this.#killProcesses(owned)
     return owned
   }
 

@@ -107,6 +107,6 @@ async function openInstalled(
   } catch (error) {
     if (!(error instanceof SandboxFault)) throw error
     const setup = bubblewrapSetup(process.getuid?.() === 0)
-    throw new SandboxFault(`no sandbox works here: ${error.message}${besides}. ${setup}`)
+    throw new SandboxFault(`no sandbox works here: ${error.message}${besides}. ${setup}`, { cause: error })
   }
 }

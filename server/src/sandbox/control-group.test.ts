@@ -7,8 +7,10 @@ import {
   joinFiles,
   killControlGroup,
   listControlGroupParents,
+  listControlGroups,
   makeControlGroup,
   membersOf,
+  planControlGroup,
   removeControlGroup,
   thawControlGroup,
 } from './control-group.ts'
@@ -18,7 +20,9 @@ import { DEFAULT_LIMITS } from './sandbox.ts'
 for (const parent of listControlGroupParents()) {
   const kind = parent.version === 1 ? 'version 1' : `version 2, ${parent.hard ? 'with' : 'without'} limits`
   test(`joins, freezes, thaws and kills a tree (${kind})`, async () => {
-    const group = makeControlGroup(parent, `runyard-test-${process.pid}`, DEFAULT_LIMITS)
+    const group = planControlGroup(parent, `runyard-test-${process.pid}`)
+    makeControlGroup(group, DEFAULT_LIMITS)
+    assert.deepEqual(listControlGroups(parent, `runyard-test-${process.pid}`), [group])
     const join = joinFiles(group).map((file) => `echo 0 > ${file}`)
     const script = [...join, 'echo joined', '(setsid sleep 1000 &)', 'while :; do :; done'].join('\n')
     const child = spawn('/bin/sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import type { SandboxLimits } from './sandbox.ts'
 
 const MOUNT = '/sys/fs/cgroup'
 const KILL_LIMIT_MS = 1000
 const V1_CONTROLLERS = ['memory', 'pids', 'freezer', 'cpu'] as const
 const CPU_PERIOD_US = 100_000
+const PROBE = 'runyard-probe-'
+/** A trial takes milliseconds; what is left of an older one is of a killed process. */
+const PROBE_AGE_MS = 60_000
 
 /**
  * The control group of one sandbox, as plain data: any process that may write there can freeze and kill by it.
@@ -35,12 +38,30 @@ export function limitsHold(group: ControlGroup | null): boolean {
   return group !== null && (group.version === 1 || group.hard)
 }
 
-export function makeControlGroup(
-  parent: ControlGroupParent,
-  name: string,
-  limits: SandboxLimits,
-): ControlGroup {
-  const group = mapPaths(parent, (path) => join(path, name))
+/** What a group of this name is; nothing is made. */
+export const planControlGroup = (parent: ControlGroupParent, name: string): ControlGroup =>
+  mapPaths(parent, (path) => join(path, name))
+
+/** The groups whose names begin so, those of which only a part is there included. */
+export function listControlGroups(parent: ControlGroupParent, prefix: string): ControlGroup[] {
+  const names = pathsOf(parent).flatMap((path) => unlessGone(() => readdirSync(path), []))
+  return [...new Set(names)]
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => planControlGroup(parent, name))
+}
+
+export const nameOfControlGroup = (group: ControlGroup): string =>
+  basename(group.version === 2 ? group.unified : group.freezer)
+
+/** Removes what processes left that were killed while they tried whether groups can be made. */
+export function removeOldProbes(parent: ControlGroupParent): void {
+  for (const path of listControlGroups(parent, PROBE).flatMap(pathsOf)) {
+    const made_at = unlessGone(() => statSync(path).mtimeMs, Number.POSITIVE_INFINITY)
+    if (Date.now() - made_at > PROBE_AGE_MS) removeDirectory(path)
+  }
+}
+
+export function makeControlGroup(group: ControlGroup, limits: SandboxLimits): void {
   for (const path of pathsOf(group)) mkdirSync(path, { recursive: true })
   if (group.version === 1) {
     write(group.memory, 'memory.limit_in_bytes', limits.memory_bytes)
@@ -54,7 +75,6 @@ export function makeControlGroup(
     write(group.unified, 'pids.max', limits.pids)
     writeIfPresent(group.unified, 'cpu.max', `${Math.round(limits.cpus * CPU_PERIOD_US)} ${CPU_PERIOD_US}`)
   }
-  return group
 }
 
 /**
@@ -71,13 +91,13 @@ export async function freezeControlGroup(group: ControlGroup): Promise<void> {
       ? [join(group.freezer, 'freezer.state'), 'FROZEN']
       : [join(group.unified, 'cgroup.freeze'), '1']
   if (!existsSync(file)) return
-  writeFileSync(file, value)
+  unlessGone(() => writeFileSync(file, value), undefined)
   // Both versions freeze as the tasks get there; the caller relies on nothing running any more.
   const frozen =
     group.version === 1
       ? () => readFileSync(file, 'utf8').trim() === 'FROZEN'
       : () => readFileSync(join(group.unified, 'cgroup.events'), 'utf8').includes('frozen 1')
-  await until(frozen)
+  await until(() => unlessGone(frozen, true))
 }
 
 export function thawControlGroup(group: ControlGroup): void {
@@ -88,7 +108,7 @@ export function thawControlGroup(group: ControlGroup): void {
 /** Kills every process in the group, frozen or not, and returns when none is left. */
 export async function killControlGroup(group: ControlGroup): Promise<void> {
   if (group.version === 2 && existsSync(join(group.unified, 'cgroup.kill'))) {
-    write(group.unified, 'cgroup.kill', 1)
+    unlessGone(() => write(group.unified, 'cgroup.kill', 1), undefined)
   } else {
     // Frozen first: a fork bomb must not outrun the loop. The signals arrive when the group thaws.
     await freezeControlGroup(group)
@@ -106,13 +126,15 @@ export async function killControlGroup(group: ControlGroup): Promise<void> {
 
 /** Removes an empty group. Idempotent. */
 export function removeControlGroup(group: ControlGroup): void {
-  for (const path of pathsOf(group)) if (existsSync(path)) rmdirSync(path)
+  for (const path of pathsOf(group)) removeDirectory(path)
 }
+
+const removeDirectory = (path: string): void => unlessGone(() => rmdirSync(path), undefined)
 
 export function membersOf(group: ControlGroup): number[] {
   const file = join(group.version === 1 ? group.freezer : group.unified, 'cgroup.procs')
-  if (!existsSync(file)) return []
-  return readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number)
+  const listed = unlessGone(() => readFileSync(file, 'utf8'), '')
+  return listed.split('\n').filter(Boolean).map(Number)
 }
 
 function findV1(): ControlGroupParent | null {
@@ -141,19 +163,18 @@ function findV2(hard: boolean): ControlGroupParent[] {
 
 /** Whether a group can be made below `parent`, with limits if it claims them, and removed again. */
 function probe(parent: ControlGroupParent): boolean {
-  const name = `runyard-probe-${randomUUID()}`
+  const group = planControlGroup(parent, `${PROBE}${randomUUID()}`)
   try {
     if (parent.version === 2 && parent.hard) {
       const enabled = readFileSync(join(parent.unified, 'cgroup.subtree_control'), 'utf8')
       if (!enabled.includes('memory') || !enabled.includes('pids'))
         write(parent.unified, 'cgroup.subtree_control', '+memory +pids')
     }
-    removeControlGroup(
-      makeControlGroup(parent, name, { memory_bytes: 1 << 28, pids: 16, cpus: 1, disk_bytes: 0 }),
-    )
+    makeControlGroup(group, { memory_bytes: 1 << 28, pids: 16, cpus: 1, disk_bytes: 0 })
+    removeControlGroup(group)
     return true
   } catch {
-    for (const path of pathsOf(mapPaths(parent, (path) => join(path, name)))) {
+    for (const path of pathsOf(group)) {
       try {
         rmdirSync(path)
       } catch {
@@ -195,7 +216,18 @@ function write(path: string, file: string, value: string | number): void {
 }
 
 function writeIfPresent(path: string, file: string, value: string | number): void {
-  if (existsSync(join(path, file))) write(path, file, value)
+  if (existsSync(join(path, file))) unlessGone(() => write(path, file, value), undefined)
+}
+
+/** Another process may remove a dead group at any time; then there is nothing left to do. */
+function unlessGone<T>(work: () => T, gone: T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENODEV'))
+      return gone
+    throw error
+  }
 }
 
 async function until(reached: () => boolean): Promise<void> {

@@ -61,7 +61,7 @@ class Host implements SandboxBackend {
   readonly storage: string
   readonly #records: SandboxRecords<Details>
   readonly #installation_id: string
-  readonly #place: string
+  readonly #tag: string
   readonly #shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
 
   constructor(records: SandboxRecords<Details>, place: string, installation_id: string) {
@@ -69,7 +69,7 @@ class Host implements SandboxBackend {
     this.#records = records
     this.storage = records.root
     this.#installation_id = installation_id
-    this.#place = createHash('sha256').update(records.root).digest('hex').slice(0, 12)
+    this.#tag = createHash('sha256').update(records.root).digest('hex').slice(0, 12)
   }
 
   async create(spec: SandboxSpec): Promise<Sandbox> {
@@ -233,7 +233,7 @@ class Host implements SandboxBackend {
 
   /** Unique on this host. */
   #nameOf(id: string): string {
-    return `${this.#place}-${id}`
+    return `${this.#tag}-${id}`
   }
 
   #refOf({ id, run_id, attempt }: SandboxRecord<Details>): SandboxRef {

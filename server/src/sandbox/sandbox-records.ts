@@ -3,7 +3,7 @@ import { chmod, link, mkdir, readdir, readFile, rm, truncate, writeFile } from '
 import { join } from 'node:path'
 import { removeTrees } from './tree-removal.ts'
 
-/** What is known of one sandbox kept in a directory of this host. */
+/** What is known of one sandbox kept in a directory of this place. */
 export interface SandboxRecord<Details> {
   id: string
   run_id: string
@@ -17,7 +17,7 @@ export interface SandboxRecord<Details> {
 }
 
 /**
- * The sandboxes of one installation on this host, one directory each. Ownership is a chain of files `0001.json`,
+ * The sandboxes of one place, one directory each. Ownership is a chain of files `0001.json`,
  * `0002.json`, … of which the last counts. Each is linked into place complete and only if it is not there yet, so of
  * two processes that read the same state one wins and the other reads again: a compare-and-set that outlives both.
  */

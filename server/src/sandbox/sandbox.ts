@@ -188,16 +188,26 @@ export interface SandboxBackend {
   create(spec: SandboxSpec): Promise<Sandbox>
   /**
    * Takes over the run's existing sandbox with its workspace for a new attempt, all its processes killed; `null` when
-   * there is none here (another host, removed, never made). Refuses a sandbox of a later attempt with `null`.
+   * there is none here (another place, removed, never made). Refuses a sandbox of a later attempt with `null`.
    */
   attach(spec: SandboxSpec): Promise<Sandbox | null>
-  /** Sandboxes of this installation on this host. */
+  /** Sandboxes of this installation in this place. */
   list(): Promise<SandboxInfo[]>
   /** Both or neither, as `capabilities.pause` says. Where there is no freezing, a sandbox whose worker may be lost is killed. */
   freeze?(ref: SandboxRef): Promise<void>
   thaw?(ref: SandboxRef): Promise<void>
   /** Kills all processes; keeps the workspace. */
   kill(ref: SandboxRef): Promise<void>
+  /**
+   * Nobody starts anything in the sandbox until it is attached again: kills all processes and gives back what only running
+   * ones need. Absent where that is nothing.
+   */
+  release?(ref: SandboxRef): Promise<void>
+  /**
+   * Removes what processes of this place that were killed left on this machine beside their sandboxes, and nothing of living
+   * ones; how much it was. Absent where there is nothing to leave.
+   */
+  removeLeftovers?(): Promise<number>
   /** Removes the sandbox and its workspace unless a later attempt has taken it over. Idempotent. */
   destroy(ref: SandboxRef): Promise<void>
 }

@@ -5,9 +5,9 @@
 -- that one is stopping or its disk is full.
 create or replace function claim(p_pool text, p_worker uuid, p_n int)
 returns table (claimed_run uuid, claimed_attempt int) language plpgsql volatile as $$
-declare p_host text;
+declare p_place text;
 begin
-  select host_id into p_host from workers where worker_id = p_worker and not (lost or draining) for share;
+  select place into p_place from workers where worker_id = p_worker and not (lost or draining) for share;
   if not found then return; end if;
   perform 1 from gate where id = 1 for update;
   return query
@@ -33,7 +33,7 @@ begin
       where r.state = 'QUEUED' and r.worker_id is null and r.pool = p_pool and r.principal_id = o.principal_id
         and not exists (
           select 1 from sandboxes s join workers w on w.worker_id = s.worker_id and not (w.lost or w.draining or w.disk_full)
-          where s.run_id = r.run_id and s.worker_id <> p_worker and s.host_id <> p_host
+          where s.run_id = r.run_id and s.worker_id <> p_worker and s.place <> p_place
             and r.updated_at > clock_timestamp() - interval '2 seconds')
       order by r.priority desc, r.run_id limit o.room) q
     order by o.n + q.rn, q.priority desc, q.run_id limit p_n),

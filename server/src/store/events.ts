@@ -116,17 +116,23 @@ type LogPageRow = Omit<LogPage, 'events' | 'has_more'> & (EventRow | { [K in key
 const isEvent = (row: LogPageRow): row is LogPageRow & EventRow => row.sequence !== null
 
 /**
- * The events after `after`, oldest first: at most `limit`, and no more than begin within PAGE_BYTES, so that one event
+ * The events after `after`, oldest first: at most `limit`, and no more than begin within `max_bytes`, so that one event
  * always fits. One statement, so one snapshot. `null`: there is no such run.
  */
-export async function readLog(db: Db, run_id: string, after: number, limit: number): Promise<LogPage | null> {
+export async function readLog(
+  db: Db,
+  run_id: string,
+  after: number,
+  limit: number,
+  max_bytes = PAGE_BYTES,
+): Promise<LogPage | null> {
   const found = await sql<LogPageRow>`
     select r.last_sequence, r.worker_id is null and r.state in (${among(TERMINAL_STATES)}) as settled, e.*
     from runs r left join lateral (
       select run_id, sequence, type, data, occurred_at from (
         select *, sum(bytes) over (order by sequence) - bytes as bytes_before from events
         where run_id = ${run_id} and sequence > ${after}::bigint order by sequence limit ${limit}) page
-      where bytes_before < ${PAGE_BYTES}::int) e on true
+      where bytes_before < ${max_bytes}::int) e on true
     where r.run_id = ${run_id} order by e.sequence`.execute(db)
   const [first] = found.rows
   if (!first) return null

@@ -175,7 +175,7 @@ onEachDatabase('leases', (open) => {
       assert.equal(await deliverFollowups(db, lease), 'lost')
       assert.equal(await acknowledgeInterrupt(db, lease, interrupt_sequence ?? -1), false)
       assert.equal(await insertArtifact(db, lease, artifact), false)
-      assert.equal(await recordSandbox(db, lease, { host_id: 'h', ref, prepared: true }), false)
+      assert.equal(await recordSandbox(db, lease, { place: 'a-place', ref, prepared: true }), false)
       assert.equal(await finishRun(db, lease, { state: 'SUCCEEDED' }), 'lost')
       assert.equal(await requeueRun(db, lease, 'Because.', true), false)
       assert.deepEqual(await releaseRun(db, lease), { released: false, claimable_in: null })
@@ -332,6 +332,16 @@ onEachDatabase('leases', (open) => {
     assert.equal(last.data.status_message.retryable, true)
   })
 
+  test('who goes on with a run that was given up gives it all its attempts again', async () => {
+    const pool = randomUUID()
+    const principal_id = await addPrincipal(db)
+    const run_id = await addRun(db, principal_id, { pool })
+    await loseTimes(run_id, pool, MAX_LOST_ATTEMPTS)
+    await follow(db, run_id, principal_id)
+    await loseTimes(run_id, pool, MAX_LOST_ATTEMPTS - 1)
+    assert.equal((await readStored(db, run_id)).state, 'QUEUED')
+  })
+
   test('a finished step shows that the run is not the poison', async () => {
     const pool = randomUUID()
     const run_id = await addRun(db, await addPrincipal(db), { pool })
@@ -356,11 +366,11 @@ onEachDatabase('leases', (open) => {
   test('a follow-up is left to the worker that still has the sandbox, while that lives', async () => {
     const held = await holdRun(db)
     const ref = { backend: 'host', id: 'x', run_id: held.run_id, attempt: 1 }
-    await recordSandbox(db, held, { host_id: 'a-host', ref, prepared: true })
+    await recordSandbox(db, held, { place: 'a-place', ref, prepared: true })
     await finishRun(db, held, { state: 'SUCCEEDED' })
     await releaseRun(db, held)
     await follow(db, held.run_id, held.principal_id)
-    const far = await addWorker(db, { pool: held.pool, host_id: 'another-host' })
+    const far = await addWorker(db, { pool: held.pool, place: 'another-place' })
     assert.deepEqual(await claimRuns(db, far, 1), [])
     await lose(held.worker_id)
     assert.equal((await claimRuns(db, far, 1)).length, 1)
@@ -369,8 +379,8 @@ onEachDatabase('leases', (open) => {
   test('a follow-up waits for no worker that is stopping', async () => {
     const held = await holdRun(db)
     const ref = { backend: 'host', id: 'x', run_id: held.run_id, attempt: 1 }
-    await recordSandbox(db, held, { host_id: 'a-host', ref, prepared: true })
-    const far = await addWorker(db, { pool: held.pool, host_id: 'another-host' })
+    await recordSandbox(db, held, { place: 'a-place', ref, prepared: true })
+    const far = await addWorker(db, { pool: held.pool, place: 'another-place' })
     await drainWorker(db, held.worker_id)
     await requeueRun(db, held, 'The worker is stopping.', false)
     assert.deepEqual(await claimRuns(db, held, 1), [])

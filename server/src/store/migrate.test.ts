@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { sql } from 'kysely'
-import { createDatabase, onEachDatabase, stopTestServer } from '../../test/support/databases.ts'
+import { createDatabase, stopTestServer } from '../../test/support/databases.ts'
 import { findPostgres } from '../../test/support/postgres-server.ts'
-import { addPrincipal, addRun } from '../../test/support/stored.ts'
 import { AppError } from '../contract/error.ts'
-import { openPglite, openPostgres, type Store } from './db.ts'
+import { type Db, openPglite, openPostgres, type Store } from './db.ts'
 import { readLog } from './events.ts'
-import { migrate, pendingMigrations, SCHEMA_VERSION } from './migrate.ts'
+import { MIGRATION_NAMES, migrate, pendingMigrations, SCHEMA_VERSION } from './migrate.ts'
+import { readRuns } from './runs.ts'
+import { json } from './storable.ts'
 
 const isNewer = (error: unknown): boolean =>
   error instanceof AppError && error.code === 'operation_not_supported' && /9999_later/.test(error.detail)
@@ -29,24 +31,42 @@ async function assertMigrates(store: Store): Promise<void> {
   assert.deepEqual((await installation()).rows, rows)
 }
 
-onEachDatabase('an upgrade', (open) => {
-  test('measures the events that are there', async () => {
-    const { db } = await open()
-    for (const statement of [
-      'alter table events drop column bytes',
-      `delete from migrations where name = '0005_sizes'`,
-    ])
-      await sql.raw(statement).execute(db)
-    const run_id = await addRun(db, await addPrincipal(db), { prompt: 'é'.repeat(1000) })
-    assert.deepEqual(await migrate(db), ['0005_sizes'])
-    const { rows } = await sql`
-      select bytes, octet_length(data::text) as measured from events where run_id = ${run_id}`.execute(db)
-    assert.equal(rows.length, 2)
-    for (const row of rows as Array<{ bytes: number; measured: number }>)
-      assert.equal(row.bytes, row.measured)
-    assert((await readLog(db, run_id, 0, 10))?.events.length === 2)
-  })
-})
+/** Rows as every version could have written them. */
+async function addOldRun(db: Db): Promise<string> {
+  const [principal_id, run_id] = [randomUUID(), randomUUID()]
+  for (const statement of [
+    sql`insert into principals (principal_id, type, display_name) values (${principal_id}, 'user', 'someone')`,
+    sql`insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, source,
+        config, request, metadata, conversation_id, root_run_id)
+      values (${run_id}, 'SUCCEEDED', 'default', ${principal_id}, ${principal_id}, 'Team', 0, 1, 'A run', 'Do it.', 'API',
+        '{}', '{}', '{}', ${run_id}, ${run_id})`,
+    sql`insert into events (run_id, sequence, type, data)
+      values (${run_id}, 1, 'message.user', ${json({ message_id: 'm', text: 'é'.repeat(1000) })})`,
+  ])
+    await statement.execute(db)
+  return run_id
+}
+
+async function assertUpgrades(open: () => Promise<Store>): Promise<void> {
+  for (const [place, version] of MIGRATION_NAMES.slice(0, -1).entries()) {
+    const store = await open()
+    const { db } = store
+    assert.equal((await migrate(db, version)).at(-1), version)
+    const run_id = await addOldRun(db)
+    assert.deepEqual(await migrate(db), MIGRATION_NAMES.slice(place + 1))
+    assert.equal((await readRuns(db, [run_id]))[0]?.prompt, 'Do it.', version)
+    assert.deepEqual((await readLog(db, run_id, 0, 10))?.events[0]?.data, {
+      message_id: 'm',
+      text: 'é'.repeat(1000),
+    })
+    const { rows } = await sql<{ right: boolean }>`
+      select bytes = octet_length(data::text) as right from events where run_id = ${run_id}`.execute(db)
+    assert.deepEqual(rows, [{ right: true }])
+    await store.close()
+  }
+}
+
+test('upgrades from every earlier version on PGlite', () => assertUpgrades(() => openPglite()))
 
 test('migrates PGlite once, and refuses a newer database', async () => {
   const store = await openPglite()
@@ -62,6 +82,16 @@ describe('migrate on PostgreSQL', { skip }, () => {
     const store = openPostgres({ url: database.url })
     await assertMigrates(store).finally(() => store.close())
     await database.drop()
+  })
+
+  test('upgrades from every earlier version', async () => {
+    const databases: Array<Awaited<ReturnType<typeof createDatabase>>> = []
+    await assertUpgrades(async () => {
+      const database = await createDatabase()
+      databases.push(database)
+      return openPostgres({ url: database.url })
+    })
+    for (const database of databases) await database.drop()
   })
 
   test('processes that start at once migrate once', async () => {

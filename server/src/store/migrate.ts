@@ -28,10 +28,14 @@ function splitStatements(text: string): string[] {
   return text.split(/;\s*\n\s*\n/).filter((statement) => /^(?!--).+/m.test(statement))
 }
 
-export const SCHEMA_VERSION = Object.keys(MIGRATIONS).length
+export const MIGRATION_NAMES: readonly string[] = Object.keys(MIGRATIONS)
+export const SCHEMA_VERSION = MIGRATION_NAMES.length
 
-/** Brings the database up to date; safe when several processes start at once (Kysely takes an advisory lock). */
-export async function migrate(db: Db): Promise<string[]> {
+/**
+ * Brings the database up to date, or up to the migration `last`; safe when several processes start at once (Kysely takes
+ * an advisory lock). Returns the names of those that ran.
+ */
+export async function migrate(db: Db, last = MIGRATION_NAMES.at(-1)): Promise<string[]> {
   await refuseNewer(db)
   const migrator = new Migrator({
     db,
@@ -39,12 +43,12 @@ export async function migrate(db: Db): Promise<string[]> {
     migrationTableName: 'migrations',
     migrationLockTableName: 'migrations_lock',
   })
-  const { error, results } = await migrator.migrateToLatest()
+  const { error, results } = await migrator.migrateTo(last ?? '')
   if (error) throw error
   return (results ?? []).filter((result) => result.status === 'Success').map((result) => result.migrationName)
 }
 
-/** `current`, or how many migrations are missing. Throws when the database is newer than this code. */
+/** How many migrations are missing. Throws when the database is newer than this code. */
 export async function pendingMigrations(db: Db): Promise<number> {
   const applied = await appliedMigrations(db)
   await refuseNewer(db)

@@ -3,7 +3,8 @@ import type { Db } from './db.ts'
 import { held, idleTime, type Lease } from './leases.ts'
 import { json } from './storable.ts'
 
-export interface SandboxRecord {
+/** What the backend finds the sandbox by. */
+export interface StoredSandboxRef {
   backend: string
   id: string
   run_id: string
@@ -14,8 +15,8 @@ export interface SandboxRow {
   run_id: string
   attempt: number
   worker_id: string
-  host_id: string
-  ref: SandboxRecord
+  place: string
+  ref: StoredSandboxRef
   prepared: boolean
 }
 
@@ -23,14 +24,14 @@ export interface SandboxRow {
 export async function recordSandbox(
   db: Db,
   lease: Lease,
-  sandbox: { host_id: string; ref: SandboxRecord; prepared: boolean },
+  sandbox: { place: string; ref: StoredSandboxRef; prepared: boolean },
 ): Promise<boolean> {
   const recorded = await sql`
-    insert into sandboxes as s (run_id, attempt, worker_id, host_id, ref, prepared)
-    select run_id, attempt, worker_id, ${sandbox.host_id}, ${json(sandbox.ref)}, ${sandbox.prepared}
+    insert into sandboxes as s (run_id, attempt, worker_id, place, ref, prepared)
+    select run_id, attempt, worker_id, ${sandbox.place}, ${json(sandbox.ref)}, ${sandbox.prepared}
     from runs where ${held(lease)}
     on conflict (run_id) do update set attempt = excluded.attempt, worker_id = excluded.worker_id,
-      host_id = excluded.host_id, ref = excluded.ref, prepared = excluded.prepared, idle_until = null,
+      place = excluded.place, ref = excluded.ref, prepared = excluded.prepared, idle_until = null,
       attachments_written = case when s.ref->>'id' = excluded.ref->>'id' then s.attachments_written else '{}' end
       where s.attempt <= excluded.attempt
     returning 1`.execute(db)
@@ -39,27 +40,27 @@ export async function recordSandbox(
 
 export async function readSandbox(db: Db, run_id: string): Promise<SandboxRow | null> {
   const found = await sql<SandboxRow>`
-    select run_id, attempt, worker_id, host_id, ref, prepared from sandboxes where run_id = ${run_id}`.execute(
+    select run_id, attempt, worker_id, place, ref, prepared from sandboxes where run_id = ${run_id}`.execute(
     db,
   )
   return found.rows[0] ?? null
 }
 
 /**
- * Sandboxes of this host that nobody needs: idle for too long or, beyond `keep`, the least recently used. Rows are
+ * Sandboxes of this place that nobody needs: idle for too long or, beyond `keep`, the least recently used. Rows are
  * removed here, in one statement with the choice, unless a worker holds the run; the caller then destroys what they name.
  * A run that ended away from its worker (cancelled after that was lost, say) never had its idle time set: it counts from
  * the run's last change.
  */
-export async function takeExpiredSandboxes(db: Db, host_id: string, keep: number): Promise<SandboxRecord[]> {
-  const taken = await sql<{ ref: SandboxRecord }>`
+export async function takeExpiredSandboxes(db: Db, place: string, keep: number): Promise<StoredSandboxRef[]> {
+  const taken = await sql<{ ref: StoredSandboxRef }>`
     with idle as (
       select s.run_id, s.attempt, coalesce(s.idle_until, r.updated_at + ${idleTime('r')}) as until
       from sandboxes s join runs r using (run_id)
-      where s.host_id = ${host_id} and r.worker_id is null and r.state <> 'QUEUED'),
-    placed as (select *, row_number() over (order by until desc) as place from idle)
-    delete from sandboxes s using placed p
-    where s.run_id = p.run_id and s.attempt = p.attempt and (p.until < clock_timestamp() or p.place > ${keep})
+      where s.place = ${place} and r.worker_id is null and r.state <> 'QUEUED'),
+    ranked as (select *, row_number() over (order by until desc) as rank from idle)
+    delete from sandboxes s using ranked p
+    where s.run_id = p.run_id and s.attempt = p.attempt and (p.until < clock_timestamp() or p.rank > ${keep})
     returning s.ref`.execute(db)
   return taken.rows.map((row) => row.ref)
 }
@@ -78,7 +79,7 @@ export async function readSandboxOwners(
   run_ids: readonly string[],
 ): Promise<Map<string, SandboxOwner>> {
   const found = await sql<SandboxOwner & { run_id: string }>`
-    select r.run_id, s.attempt as recorded, s.host_id as place, case when r.worker_id is not null then r.attempt end as held
+    select r.run_id, s.attempt as recorded, s.place, case when r.worker_id is not null then r.attempt end as held
     from runs r left join sandboxes s using (run_id) where r.run_id = any(${[...run_ids]}::uuid[])`.execute(
     db,
   )

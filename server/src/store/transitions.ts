@@ -251,7 +251,7 @@ export async function reopenRun(trx: Db, run_id: string): Promise<boolean> {
     which: sql`where r.run_id = ${run_id}`,
     from: RESTING_STATES,
     to: sql`'QUEUED'`,
-    set: sql`, execution = c.execution + 1`,
+    set: sql`, execution = c.execution + 1, lost_attempts = 0`,
   })
   return changed.length > 0
 }

@@ -6,7 +6,8 @@ import { json } from './storable.ts'
 export interface WorkerRegistration {
   worker_id: string
   pool: string
-  host_id: string
+  /** Where the sandboxes of its backend can be reached; several workers may have one place. */
+  place: string
   /** Runs it executes at once. */
   slots: number
   /** Name of its sandbox backend. */
@@ -16,8 +17,8 @@ export interface WorkerRegistration {
 
 export async function registerWorker(db: Db, worker: WorkerRegistration): Promise<void> {
   await sql`
-    insert into workers (worker_id, pool, host_id, slots, sandbox, models)
-    values (${worker.worker_id}, ${worker.pool}, ${worker.host_id}, ${worker.slots}, ${worker.sandbox},
+    insert into workers (worker_id, pool, place, slots, sandbox, models)
+    values (${worker.worker_id}, ${worker.pool}, ${worker.place}, ${worker.slots}, ${worker.sandbox},
       ${json(worker.models)})`.execute(db)
 }
 

@@ -4,7 +4,9 @@ import type { RunRow } from '../store/runs.ts'
 
 /** What a run may spend, over all its executions. Once spent it stays so: every later turn ends before it begins. */
 export interface Budget {
-  /** Starts the clock of this execution; `onSpent` is called once, when the budget is spent. */
+  /** Aborted when it is spent. */
+  over: AbortSignal
+  /** Starts the clock of this attempt: a run's time is that from claim to end. `onSpent` is called once. */
   start(onSpent: () => void): void
   count(events: readonly NewEvent[]): void
   /** How the run ends; `null` while there is something left. */
@@ -19,12 +21,12 @@ export function createBudget(
   const left_ms = max_duration_minutes === undefined ? null : max_duration_minutes * 60_000 - run.run_time_ms
   let tokens = run.input_tokens + run.output_tokens
   let spent: string | null = null
-  let report = (): void => {}
+  const over = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const spend = (what: string): void => {
     if (spent !== null) return
     spent = what
-    report()
+    over.abort()
   }
   const check = (): void => {
     if (max_tokens !== undefined && tokens > max_tokens) spend(`${max_tokens} tokens`)
@@ -33,8 +35,9 @@ export function createBudget(
   if (left_ms !== null && left_ms <= 0) spend(`${max_duration_minutes} minutes`)
 
   return {
+    over: over.signal,
     start(onSpent) {
-      report = onSpent
+      over.signal.addEventListener('abort', onSpent, { once: true })
       if (left_ms !== null && spent === null)
         timer = setTimeout(() => spend(`${max_duration_minutes} minutes`), left_ms)
     },

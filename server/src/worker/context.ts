@@ -50,7 +50,7 @@ export interface WorkerContext {
 export interface WorkerSettings {
   pool: string
   /** Where the sandboxes of its backend can be reached. */
-  host_id: string
+  place: string
   slots: number
   /** How long runs may take to a step boundary when the worker stops. */
   grace_ms: number

@@ -1,8 +1,7 @@
 import type { NewEvent } from '../contract/event.ts'
-import type { Db } from '../store/db.ts'
-import { appendEvents, type OpenMessage, writeOpenMessages } from '../store/events.ts'
-import type { Lease } from '../store/leases.ts'
-import { LeaseLost, retrying } from './lease-lost.ts'
+import type { OpenMessage } from '../store/events.ts'
+import type { FencedStore } from './fenced-store.ts'
+import { LeaseLost } from './lease-lost.ts'
 import { MaskedEvents } from './masked-events.ts'
 import { createOutputLimit } from './output-limit.ts'
 
@@ -23,15 +22,14 @@ export interface EventWriter {
  * Groups what is emitted while a write is under way into the next one: an idle run's event is written at once, a busy
  * run's in large batches. One write at a time keeps the order.
  */
-export function createEventWriter(options: {
-  db: Db
-  lease: Lease
-  signal: AbortSignal
-  onCommit: () => void
-  /** The run does not take this attempt's events any more. */
-  onRefused: () => void
-}): EventWriter {
-  const { db, lease, signal } = options
+export function createEventWriter(
+  store: FencedStore,
+  options: {
+    onCommit: () => void
+    /** The run does not take this attempt's events any more. */
+    onRefused: () => void
+  },
+): EventWriter {
   let queue: NewEvent[] = []
   let writing: Promise<void> | null = null
   let batch = 0
@@ -46,8 +44,7 @@ export function createEventWriter(options: {
     queue = []
     writing = null
     batch += 1
-    const number = batch
-    const kept = await retrying(() => appendEvents(db, lease, number, events), signal)
+    const kept = await store.appendEvents(batch, events)
     if (!kept) {
       lost = true
       options.onRefused()
@@ -69,9 +66,8 @@ export function createEventWriter(options: {
       message_id,
       text: masked.open(text),
     }))
-    if (messages.length === 0 || lost || signal.aborted) return
-    // Worth nothing later, so never tried again.
-    const written = await writeOpenMessages(db, lease, messages).catch(() => false)
+    if (messages.length === 0 || lost || store.writing.aborted) return
+    const written = await store.writeOpenMessages(messages).catch(() => false)
     if (written) options.onCommit()
   }
 

@@ -59,10 +59,7 @@ export class Execution {
     this.#worked = lease.attempt > 1
     const writing = this.#stopping.from('shutdown')
     this.#store = new FencedStore(context.store.db, lease, { writing, owning: this.#stopping.from('lost') })
-    this.#writer = createEventWriter({
-      db: context.store.db,
-      lease,
-      signal: writing,
+    this.#writer = createEventWriter(this.#store, {
       onCommit: () => this.#touch(),
       // Lost, or over without our knowing (cancelled and queued again, say): giving it up is fenced and finds out.
       onRefused: () => this.stop('cancelled'),
@@ -125,31 +122,41 @@ export class Execution {
     if (!harness) return this.#giveUp(notInstalled(name, this.#context), inbox)
     const spent = budget.spent()
     if (spent) return this.#giveUp(spent, inbox)
-    const prepared = await prepareSandbox(this.#context, this.#store.lease, run, {
+    budget.start(() => this.#stopping.stop('budget'))
+    try {
+      await this.#work(run, harness, inbox, budget)
+    } finally {
+      budget.close()
+    }
+  }
+
+  /** Prepares the sandbox and takes turns in it. */
+  async #work(run: RunRow, harness: Harness, inbox: RunInbox, budget: Budget): Promise<void> {
+    const prepared = await prepareSandbox(this.#context, this.#store, run, {
       emit: (...events) => this.#emit(...events),
       signal: this.#stopping.from('cancelled'),
-      overfull: this.#stopping.from('overfull'),
+      halted: AbortSignal.any([this.#stopping.from('overfull'), budget.over]),
       onValues: (values) => this.#writer.masked.hide(values),
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
     if (this.#overfull) return this.#endOverfull(inbox)
     // What setting up does beside the sandbox dies of the signal as well.
     if ('failure' in prepared && this.#draining) return this.stop('shutdown')
+    const spent = budget.spent()
+    if (spent) return this.#giveUp(spent, inbox)
     if ('failure' in prepared) return this.#giveUp(prepared.failure, inbox)
     await this.#writer.drain()
     // What was said before the agent starts is part of what it starts with.
     if (run.undelivered > 0) await this.#deliver(inbox)
     const model_id = await harness.resolveModel?.(run.config)
     const { image } = prepared
-    await this.#store.start({ harness: name, ...(model_id && { model_id }), ...(image && { image }) })
+    await this.#store.start({ harness: harness.name, ...(model_id && { model_id }), ...(image && { image }) })
     this.#touch()
-    budget.start(() => this.#stopping.stop('budget'))
     const session = await this.#openSession(run, prepared, harness, budget)
     try {
       await this.#takeTurns(prepared.sandbox, session, inbox, budget)
       if (this.#overfull && !this.#finished && !this.#stopping.is('cancelled')) await this.#endOverfull(inbox)
     } finally {
-      budget.close()
       await session.close().catch((error) => this.#warn(error, 'Closing a session failed.'))
     }
   }
@@ -327,6 +334,7 @@ export class Execution {
           .catch((error) =>
             this.#context.log.error({ err: error, ...used.ref }, 'Removing the sandbox failed.'),
           )
+      else await this.#giveBack(used)
       this.#context.warden.unwatch(used.ref)
       this.#disk_watch?.close()
     }
@@ -337,12 +345,19 @@ export class Execution {
     await letGo(this.#context, this.#store, { reason, counted })
   }
 
+  /** What fails here is done by whoever removes idle sandboxes. */
+  async #giveBack({ ref }: Sandbox): Promise<void> {
+    await this.#context.backend.release?.(ref)?.catch((error) => {
+      this.#context.log.warn(
+        { err: error, ...ref },
+        'What an idle sandbox does not need could not be given back.',
+      )
+    })
+  }
+
   #openInbox(since: number): RunInbox {
-    return createInbox({
-      db: this.#store.db,
-      lease: this.#store.lease,
+    return createInbox(this.#store, {
       since,
-      signal: this.#stopping.from('shutdown'),
       onDelivered: () => this.#touch(),
       onInterrupt: (sequence) => this.interrupt(sequence),
       onBoundary: () => {

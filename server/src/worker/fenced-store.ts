@@ -1,12 +1,28 @@
-import type { RunEvent } from '../contract/event.ts'
+import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { ResolvedRun } from '../contract/run.ts'
+import type { UserMessage } from '../harness/harness.ts'
 import { type ArtifactRow, insertArtifact, readArtifactHashes } from '../store/artifacts.ts'
-import { readKeptBytes } from '../store/attachments.ts'
+import {
+  type AwaitedAttachment,
+  markAttachmentWritten,
+  readAwaitedAttachments,
+  readKeptBytes,
+} from '../store/attachments.ts'
 import type { Db } from '../store/db.ts'
-import { readHistory, readOwnHistory } from '../store/events.ts'
+import { type EnvironmentRow, findEnvironment, markSetup } from '../store/environments.ts'
+import {
+  appendEvents,
+  type OpenMessage,
+  readHistory,
+  readLogPages,
+  readOwnHistory,
+  writeOpenMessages,
+} from '../store/events.ts'
+import { deliverFollowups } from '../store/followups.ts'
 import { writeHarnessState } from '../store/harness-state.ts'
 import { acknowledgeInterrupt, type Lease, releaseRun } from '../store/leases.ts'
 import { type RunRow, readRuns } from '../store/runs.ts'
+import { readSandbox, recordSandbox, type SandboxRow } from '../store/sandboxes.ts'
 import { type Ending, finishRun, requeueRun, startRun } from '../store/transitions.ts'
 import { hasOtherWorker } from '../store/workers.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
@@ -17,75 +33,135 @@ import { LeaseLost, retrying } from './lease-lost.ts'
  * up with `owning`.
  */
 export class FencedStore {
-  readonly db: Db
+  readonly #db: Db
   readonly lease: Lease
   readonly writing: AbortSignal
   readonly #owning: AbortSignal
 
   constructor(db: Db, lease: Lease, signals: { writing: AbortSignal; owning: AbortSignal }) {
-    this.db = db
+    this.#db = db
     this.lease = lease
     this.writing = signals.writing
     this.#owning = signals.owning
   }
 
   async readRun(): Promise<RunRow | undefined> {
-    const [run] = await this.#write(() => readRuns(this.db, [this.lease.run_id]))
+    const [run] = await this.#write(() => readRuns(this.#db, [this.lease.run_id]))
     return run
   }
 
   /** What the conversation held when the run was created. */
   readContext({ context }: RunRow): Promise<RunEvent[]> {
-    return this.#write(() => readHistory(this.db, context))
+    return this.#write(() => readHistory(this.#db, context))
   }
 
   /** The run's own log. */
   readHistory(): Promise<RunEvent[]> {
-    return this.#write(() => readOwnHistory(this.db, this.lease.run_id))
+    return this.#write(() => readOwnHistory(this.#db, this.lease.run_id))
   }
 
   async start(resolved: ResolvedRun): Promise<void> {
-    await this.#owned(() => startRun(this.db, this.lease, resolved))
+    await this.#owned(() => startRun(this.#db, this.lease, resolved))
   }
 
   /** False: a follow-up came meanwhile, which is to be delivered first. */
   async finish(ending: Ending): Promise<boolean> {
-    const result = await this.#write(() => finishRun(this.db, this.lease, ending))
+    const result = await this.#write(() => finishRun(this.#db, this.lease, ending))
     if (result === 'lost') throw new LeaseLost()
     return result === 'finished'
   }
 
   async acknowledgeInterrupt(sequence: number): Promise<void> {
-    await this.#owned(() => acknowledgeInterrupt(this.db, this.lease, sequence))
+    await this.#owned(() => acknowledgeInterrupt(this.#db, this.lease, sequence))
   }
 
   async writeHarnessState(state: Record<string, unknown>): Promise<void> {
-    await this.#owned(() => writeHarnessState(this.db, this.lease, state))
+    await this.#owned(() => writeHarnessState(this.#db, this.lease, state))
+  }
+
+  /** False: the run does not take this attempt's events any more. */
+  appendEvents(batch: number, events: NewEvent[]): Promise<boolean> {
+    return this.#write(() => appendEvents(this.#db, this.lease, batch, events))
+  }
+
+  /** Worth nothing later, so never tried again. */
+  writeOpenMessages(messages: OpenMessage[]): Promise<boolean> {
+    return writeOpenMessages(this.#db, this.lease, messages)
+  }
+
+  /**
+   * Puts the messages that wait into the log and returns them, or the interrupt that comes first. What a statement delivered
+   * whose answer was not heard is in the log after `since`, so it is read from there.
+   */
+  deliverFollowups(since: number): Promise<{ messages: UserMessage[]; interrupt: number | null }> {
+    let tries = 0
+    return this.#write(async () => {
+      tries += 1
+      const delivery = await deliverFollowups(this.#db, this.lease)
+      if (delivery === 'lost') throw new LeaseLost()
+      const interrupt = 'interrupt' in delivery ? delivery.interrupt : null
+      if (tries > 1) return { messages: await this.#readDelivered(since), interrupt }
+      return { messages: 'messages' in delivery ? delivery.messages : [], interrupt }
+    })
+  }
+
+  async #readDelivered(since: number): Promise<UserMessage[]> {
+    const messages: UserMessage[] = []
+    for await (const events of readLogPages(this.#db, this.lease.run_id, since))
+      messages.push(...events.filter((event) => event.type === 'message.user'))
+    return messages
+  }
+
+  /** Attachments that the workspace does not hold yet. */
+  readAwaitedAttachments(): Promise<AwaitedAttachment[]> {
+    return this.#write(() => readAwaitedAttachments(this.#db, this.lease.run_id))
+  }
+
+  markAttachmentWritten(attachment_id: string): Promise<void> {
+    return this.#write(() => markAttachmentWritten(this.#db, this.lease, attachment_id))
+  }
+
+  findEnvironment(uid: string): Promise<EnvironmentRow | null> {
+    return this.#write(() => findEnvironment(this.#db, uid))
+  }
+
+  /** Whether the environment could be set up when it was last tried. */
+  markSetup(uid: string, failed: boolean): Promise<void> {
+    return this.#write(() => markSetup(this.#db, uid, failed))
+  }
+
+  /** The sandbox that an attempt before used, wherever it is. */
+  readSandbox(): Promise<SandboxRow | null> {
+    return this.#write(() => readSandbox(this.#db, this.lease.run_id))
+  }
+
+  async recordSandbox(sandbox: Pick<SandboxRow, 'place' | 'ref' | 'prepared'>): Promise<void> {
+    await this.#owned(() => recordSandbox(this.#db, this.lease, sandbox))
   }
 
   release(): Promise<{ released: boolean; claimable_in: string | null }> {
-    return retrying(() => releaseRun(this.db, this.lease), this.#owning)
+    return retrying(() => releaseRun(this.#db, this.lease), this.#owning)
   }
 
   requeue(reason: string, counted: boolean): Promise<boolean> {
-    return retrying(() => requeueRun(this.db, this.lease, reason, counted), this.#owning)
+    return retrying(() => requeueRun(this.#db, this.lease, reason, counted), this.#owning)
   }
 
   readArtifactHashes(): Promise<Map<string, string>> {
-    return this.#write(() => readArtifactHashes(this.db, this.lease.run_id))
+    return this.#write(() => readArtifactHashes(this.#db, this.lease.run_id))
   }
 
   readKeptBytes(): Promise<number> {
-    return this.#write(() => readKeptBytes(this.db, this.lease.run_id))
+    return this.#write(() => readKeptBytes(this.#db, this.lease.run_id))
   }
 
   async insertArtifact(artifact: Omit<ArtifactRow, 'created_at' | 'run_id'>): Promise<void> {
-    await this.#owned(() => insertArtifact(this.db, this.lease, artifact))
+    await this.#owned(() => insertArtifact(this.#db, this.lease, artifact))
   }
 
   /** Whether another worker of the pool could do what this one cannot. */
   hasOtherWorker(pool: string): Promise<boolean> {
-    return this.#write(() => hasOtherWorker(this.db, { worker_id: this.lease.worker_id, pool }))
+    return this.#write(() => hasOtherWorker(this.#db, { worker_id: this.lease.worker_id, pool }))
   }
 
   #write<T>(work: () => Promise<T>): Promise<T> {

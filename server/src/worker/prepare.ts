@@ -12,12 +12,10 @@ import {
   type SandboxSpec,
 } from '../sandbox/sandbox.ts'
 import { unseal } from '../sealing/sealing.ts'
-import { findEnvironment, markSetup } from '../store/environments.ts'
-import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
-import { readSandbox, recordSandbox } from '../store/sandboxes.ts'
 import type { WorkerContext } from './context.ts'
-import { LeaseLost, retrying } from './lease-lost.ts'
+import type { FencedStore } from './fenced-store.ts'
+import { LeaseLost } from './lease-lost.ts'
 import { openLocalRepository } from './local-repository.ts'
 import { directoryOf, fetchRepository, repositoriesOf } from './repository.ts'
 import { exportId, exportRepository } from './repository-export.ts'
@@ -28,8 +26,8 @@ const SETUP_MINUTES = 30
 export interface PrepareHooks {
   emit: (...events: NewEvent[]) => Promise<void>
   signal: AbortSignal
-  /** Aborted when the sandbox holds more than it may: no further step begins. */
-  overfull: AbortSignal
+  /** Aborted when the run is to end: it holds or has spent more than it may. No further step begins. */
+  halted: AbortSignal
   /** Called before anything runs with the values that the sandbox is given and nobody is to read in the log. */
   onValues: (values: readonly string[]) => void
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
@@ -47,15 +45,13 @@ export type Prepared =
  */
 export async function prepareSandbox(
   context: WorkerContext,
-  lease: Lease,
+  store: FencedStore,
   run: RunRow,
   hooks: PrepareHooks,
 ): Promise<Prepared> {
-  const { db } = context.store
+  const { lease } = store
   const { environment_id } = run
-  const environment = environment_id
-    ? await retrying(() => findEnvironment(db, environment_id), hooks.signal)
-    : null
+  const environment = environment_id ? await store.findEnvironment(environment_id) : null
   if (environment_id && !environment) {
     return refuse('resource_not_found', `The environment ${environment_id} does not exist any more.`)
   }
@@ -93,7 +89,7 @@ export async function prepareSandbox(
 
   let sandbox: Sandbox
   try {
-    const kept = await reattach(context, lease, run, spec, hooks, steps)
+    const kept = await reattach(context, store, run, spec, hooks, steps)
     if (kept) return { sandbox: kept, cwd, values: variables, ...used }
     sandbox = await steps.run('sandbox', context.backend.name, async () =>
       hooks.onSandbox(await context.backend.create(spec), spec.limits),
@@ -101,34 +97,36 @@ export async function prepareSandbox(
   } catch (error) {
     if (!(error instanceof SandboxImageError)) throw error
     context.log.warn({ err: error, ...lease }, 'The image of the environment cannot be used.')
-    if (environment) await retrying(() => markSetup(db, environment.uid, true), hooks.signal)
+    if (environment) await store.markSetup(environment.uid, true)
     return refuse('environment_setup_failed', `The image ${config.docker_image} ${error.message}.`)
   }
+  const record = ({ ref }: Sandbox, prepared: boolean) =>
+    store.recordSandbox({ place: context.settings.place, ref, prepared })
   const bare = repositories.length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
-  if (!bare) await record(context, lease, sandbox, false, hooks.signal)
-  const failure = await setUp(context, lease, config, sandbox, steps, hooks)
-  if (environment && !bare && !hooks.overfull.aborted) {
-    await retrying(() => markSetup(db, environment.uid, failure !== null), hooks.signal)
+  if (!bare) await record(sandbox, false)
+  const failure = await setUp(context, store, config, sandbox, steps, hooks)
+  if (environment && !bare && !hooks.halted.aborted) {
+    await store.markSetup(environment.uid, failure !== null)
   }
   if (failure) return refuse('environment_setup_failed', failure)
-  await record(context, lease, sandbox, true, hooks.signal)
+  await record(sandbox, true)
   return { sandbox, cwd, values: variables, ...used }
 }
 
 /** Repositories, then commands, each in order. Returns what the first failing one has to say. */
 async function setUp(
   context: WorkerContext,
-  lease: Lease,
+  { lease }: FencedStore,
   config: EnvironmentConfig,
   sandbox: Sandbox,
   steps: SetupSteps,
-  { signal: stopping, overfull }: PrepareHooks,
+  { signal: stopping, halted }: PrepareHooks,
 ): Promise<string | null> {
   const { limit_maxima } = context.settings
   const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
   const deadline = AbortSignal.timeout(setup_minutes * 60_000)
-  const signal = AbortSignal.any([stopping, overfull, deadline])
+  const signal = AbortSignal.any([stopping, halted, deadline])
   try {
     for (const [place, repository] of repositoriesOf(config).entries()) {
       const openExport = async (local_path: string) =>
@@ -164,24 +162,24 @@ const AGENT_ENV: Record<string, string> = {
 
 async function reattach(
   context: WorkerContext,
-  lease: Lease,
+  store: FencedStore,
   run: RunRow,
   spec: SandboxSpec,
   hooks: PrepareHooks,
   steps: SetupSteps,
 ): Promise<Sandbox | null> {
-  if (lease.attempt === 1) return null
-  const earlier = await retrying(() => readSandbox(context.store.db, lease.run_id), hooks.signal)
+  if (store.lease.attempt === 1) return null
+  const earlier = await store.readSandbox()
   if (
     earlier?.prepared &&
     earlier.ref.backend === context.backend.name &&
-    earlier.host_id === context.settings.host_id
+    earlier.place === context.settings.place
   ) {
     const started = performance.now()
     const attached = await context.backend.attach(spec)
     if (attached) {
       const sandbox = hooks.onSandbox(attached, spec.limits)
-      await record(context, lease, sandbox, true, hooks.signal)
+      await store.recordSandbox({ place: context.settings.place, ref: sandbox.ref, prepared: true })
       await steps.tell('restore', 'the workspace of the attempt before, as it was left', started)
       return sandbox
     }
@@ -197,19 +195,6 @@ async function reattach(
     )
   }
   return null
-}
-
-async function record(
-  context: WorkerContext,
-  lease: Lease,
-  sandbox: Sandbox,
-  prepared: boolean,
-  signal: AbortSignal,
-): Promise<void> {
-  const { host_id } = context.settings
-  const row = { host_id, ref: sandbox.ref, prepared }
-  const ours = await retrying(() => recordSandbox(context.store.db, lease, row), signal)
-  if (!ours) throw new LeaseLost()
 }
 
 /**

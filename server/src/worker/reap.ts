@@ -31,11 +31,16 @@ export async function reapSandboxes(
     }
     if (keep === 0 || (await disk.hasRoom())) break
   }
-  for (const backend of backends) await removeOrphans(context, backend, destroy, now)
+  for (const backend of backends) {
+    await removeOrphans(context, backend, destroy, now)
+    const leftovers = (await backend.removeLeftovers?.()) ?? 0
+    if (leftovers > 0) log.info({ sandbox: backend.name, leftovers }, 'What killed workers left was removed.')
+  }
 }
 
+/** Of what stays, only what an attempt executes may have processes: the worker of another may have been killed. */
 async function removeOrphans(
-  { store }: Pick<WorkerContext, 'store'>,
+  { store, log }: Pick<WorkerContext, 'store' | 'log'>,
   backend: SandboxBackend,
   destroy: (backend: SandboxBackend, ref: SandboxRef) => Promise<void>,
   now: () => number,
@@ -57,6 +62,10 @@ async function removeOrphans(
     const needed = exports
       ? held === ref.attempt
       : (recorded === ref.attempt && place === backend.place) || held !== null
+    if (needed && !exports && held !== ref.attempt)
+      await backend.release?.(ref)?.catch((error) => {
+        log.warn({ err: error, ...ref }, 'Stopping an idle sandbox failed; trying again.')
+      })
     if (!needed && now() - created_at > SETTLED_MS) await destroy(backend, ref)
   }
 }

@@ -17,10 +17,6 @@ export class Stopping {
   #turn = new AbortController()
   readonly #signals = new Map<StopCause, AbortController>()
 
-  get cause(): StopCause | null {
-    return this.#cause
-  }
-
   /** False when something as grave was known before. */
   stop(cause: StopCause): boolean {
     if (this.#cause !== null && gravity(cause) <= gravity(this.#cause)) return false
@@ -31,14 +27,11 @@ export class Stopping {
     return true
   }
 
-  /** True unless the execution itself is to stop. */
-  beginTurn(): boolean {
-    if (this.is('overfull')) return false
-    if (this.#cause !== null) {
-      this.#cause = null
-      this.#turn = new AbortController()
-    }
-    return true
+  /** Forgets what ended the last turn, unless the execution itself is to stop. */
+  beginTurn(): void {
+    if (this.#cause === null || this.is('overfull')) return
+    this.#cause = null
+    this.#turn = new AbortController()
   }
 
   /** Whether there is this cause or a graver one. */

@@ -1,22 +1,22 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Store } from '../store/db.ts'
-import { removeOldKeys } from '../store/idempotency.ts'
 import { loseWorker, readBeats } from '../store/leases.ts'
 import { requeueLost } from '../store/transitions.ts'
 import type { Watch } from '../store/watch.ts'
-import { endLostSessions, removeOldWorkers } from '../store/workers.ts'
+import { endLostSessions } from '../store/workers.ts'
 import type { Logger } from './context.ts'
 
 const LOOK_MS = 500
-/** Longer than this between two reads, and what was seen before says nothing. */
+/** Longer than this without a look, or for one, and what was seen before says nothing. */
 const GAP_MS = 1_000
 /** A worker that has not beaten for so long is declared lost. */
 export const SILENCE_MS = 6_000
-const CLEAN_MS = 10 * 60_000
 
 /**
  * Declares workers lost that stopped beating and puts their runs back in the queue. Any process may run it. A worker is
- * judged only by this sweeper's own successful reads, at most a second apart, over six seconds of its own clock: no
- * database clock, and after an outage or a stall of this process no judgement from old memory.
+ * judged only by this sweeper's own successful looks, each within a second of the one before and done within a second,
+ * over six seconds of its own clock: no database clock, and after an outage or a stall of this process no judgement from
+ * old memory. Putting back may take longer, so it holds up no look.
  */
 export function startSweep(
   store: Store,
@@ -26,52 +26,51 @@ export function startSweep(
 ): () => Promise<void> {
   const seen = new Map<string, { beat: number; since: number }>()
   let last_read = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
-  let stopped = false
-  let cleaned = now()
 
   const look = async (): Promise<void> => {
     const began = now()
     const beats = await readBeats(store.quick)
     const read = now()
-    if (read - last_read > GAP_MS) seen.clear()
+    if (began - last_read > GAP_MS || read - began > GAP_MS) seen.clear()
     last_read = read
     const alive = new Set(beats.map((worker) => worker.worker_id))
     for (const id of seen.keys()) if (!alive.has(id)) seen.delete(id)
+    let lost = false
     for (const { worker_id, beat } of beats) {
       const before = seen.get(worker_id)
       if (before?.beat !== beat) seen.set(worker_id, { beat, since: read })
       else if (began - before.since >= SILENCE_MS && (await loseWorker(store.quick, worker_id, beat))) {
         log.warn({ worker_id }, 'A worker stopped beating and was declared lost.')
+        lost = true
       }
     }
+    if (lost) recover().catch(() => {})
+  }
+  const recover = async (): Promise<void> => {
     await recoverRuns(store, watch, log)
-    if (store.kind === 'postgres') {
-      const ended = await endLostSessions(store.quick)
-      if (ended > 0) log.warn({ ended }, 'Database sessions of lost workers held on to runs and were ended.')
-    }
-    if (read - cleaned > CLEAN_MS) {
-      cleaned = read
-      await removeOldKeys(store.db)
-      await removeOldWorkers(store.db)
-    }
+    if (store.kind !== 'postgres') return
+    const ended = await endLostSessions(store.quick)
+    if (ended > 0) log.warn({ ended }, 'Database sessions of lost workers held on to runs and were ended.')
   }
-  let looking: Promise<void> = Promise.resolve()
-  const loop = (): void => {
-    looking = look()
-      .catch(() => {
-        // The database is away: nobody is judged.
-      })
-      .then(() => {
-        if (!stopped) timer = setTimeout(loop, LOOK_MS)
-        timer?.unref()
-      })
-  }
-  loop()
+  const stops = [repeat(look), repeat(recover)]
   return async () => {
-    stopped = true
-    clearTimeout(timer)
-    await looking
+    await Promise.all(stops.map((stop) => stop()))
+  }
+}
+
+/** Again and again until the function it returns is called. Where it fails the database is away, and nothing is done. */
+function repeat(work: () => Promise<void>): () => Promise<void> {
+  const stopping = new AbortController()
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await work().catch(() => {})
+      await wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+    }
+  }
+  const ended = loop()
+  return () => {
+    stopping.abort()
+    return ended
   }
 }
 

@@ -53,7 +53,7 @@ export async function startWorker(
   await registerWorker(store.db, {
     worker_id,
     pool: settings.pool,
-    host_id: settings.host_id,
+    place: settings.place,
     slots: settings.slots,
     sandbox: base.backend.name,
     models: await options.readModels(),
@@ -111,6 +111,8 @@ class Life implements WorkerHandle {
     ]
     this.#orders.start()
     this.#claims.start()
+    // A worker that was killed may have left what it could not remove.
+    this.#reap()
   }
 
   drain(): void {

@@ -2,10 +2,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Blobs } from '../blobs/blobs.ts'
 import { AppError } from '../contract/error.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { markAttachmentWritten, readAwaitedAttachments } from '../store/attachments.ts'
-import type { Db } from '../store/db.ts'
-import type { Lease } from '../store/leases.ts'
-import { retrying } from './lease-lost.ts'
+import type { FencedStore } from './fenced-store.ts'
 
 /**
  * Writes the run's attachments that the workspace does not hold yet. Each is written once into a workspace: from then on it
@@ -13,13 +10,10 @@ import { retrying } from './lease-lost.ts'
  * must not go on without it.
  */
 export async function writeAttachments(
-  { db, blobs, lease, sandbox }: { db: Db; blobs: Blobs; lease: Lease; sandbox: Sandbox },
-  signal: AbortSignal,
+  store: FencedStore,
+  { blobs, sandbox }: { blobs: Blobs; sandbox: Sandbox },
 ): Promise<void> {
-  for (const { attachment_id, file_name, blob_key, path } of await retrying(
-    () => readAwaitedAttachments(db, lease.run_id),
-    signal,
-  )) {
+  for (const { attachment_id, file_name, blob_key, path } of await store.readAwaitedAttachments()) {
     const data = await blobs.get(blob_key)
     if (!data) {
       throw new AppError(
@@ -28,6 +22,6 @@ export async function writeAttachments(
       )
     }
     await sandbox.writeFile(`/workspace/${path}`, await buffer(data))
-    await retrying(() => markAttachmentWritten(db, lease, attachment_id), signal)
+    await store.markAttachmentWritten(attachment_id)
   }
 }

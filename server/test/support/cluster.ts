@@ -33,7 +33,7 @@ export interface Cluster {
   api: ReturnType<typeof apiOf>
   /** One more API, listening when it resolves. */
   serve(env?: Record<string, string>): Promise<ServeRole>
-  /** One more worker of this pool, at work when it resolves. All share one data directory, so one host. */
+  /** One more worker of this pool, at work when it resolves. All share one data directory, so one place. */
   worker(pool: string, env?: Record<string, string>): Promise<WorkerRole>
   stop(): Promise<void>
 }

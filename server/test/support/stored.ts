@@ -69,7 +69,7 @@ export async function addWorker(
   await registerWorker(db, {
     worker_id,
     pool,
-    host_id: 'a-host',
+    place: 'a-place',
     slots: 8,
     sandbox: 'host',
     models,

@@ -70,7 +70,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
       log: logger,
       settings: {
         pool,
-        host_id: data_dir,
+        place: data_dir,
         slots: 4,
         grace_ms: 0,
         max_idle: 4,

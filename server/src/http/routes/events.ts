@@ -11,6 +11,8 @@ import { StreamLimit } from '../stream-limit.ts'
 import { noSuchRun, requireRun } from './runs.ts'
 
 const STREAMS_PER_KEY = 200
+/** Between two bytes on their way: a stream says something every 15 s, so nothing for so long means that nobody reads. */
+const STALLED_MS = 30_000
 
 export function serveEvents(app: FastifyInstance, services: Services): void {
   const { db } = services.store
@@ -47,7 +49,7 @@ export const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 } as const
 
-/** The event stream as bytes; it ends with the run, the reader or the service. */
+/** The event stream as bytes; it ends with the run, the reader or the service, and where nobody reads it. */
 export function openStream(
   services: Services,
   request: FastifyRequest,
@@ -63,6 +65,8 @@ export function openStream(
     highWaterMark: 64 * 1024,
   })
   const { socket } = request.raw
+  // The server destroys a connection that times out, and sets another time when it is kept.
+  socket.setTimeout(STALLED_MS)
   const end = () => ended.abort()
   socket.once('close', end)
   body.once('close', () => {

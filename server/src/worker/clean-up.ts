@@ -1,0 +1,161 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type BlobInfo, type Blobs, BlobsFull } from '../blobs/blobs.ts'
+import { readNamedBlobs } from '../store/blob-keys.ts'
+import type { Store } from '../store/db.ts'
+import { removeOldKeys } from '../store/idempotency.ts'
+import { readInstallation } from '../store/installation.ts'
+import { removeOldWorkers } from '../store/workers.ts'
+import { type OwnerNote, readOwners, writeNote } from './blob-owners.ts'
+import type { Logger } from './context.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const LOOK_MS = MINUTE_MS
+const ROWS_MS = 10 * MINUTE_MS
+const BLOBS_MS = HOUR_MS
+/** Where blobs of runs are. */
+const FOLDER = 'runs'
+/** A blob is put before its row is written, which takes seconds while the database answers. */
+const AGE_MS = 24 * HOUR_MS
+/**
+ * The database must have answered for so long. After an outage, however long, a worker that still has its lease writes the
+ * rows that it could not write within seconds, and one that has not is refused.
+ */
+const SETTLED_MS = 10 * MINUTE_MS
+/** So long between two answers, and the database or this process was away meanwhile. */
+const GAP_MS = 3 * MINUTE_MS
+const ASKED_AT_ONCE = 500
+
+export interface CleanUpOptions {
+  store: Store
+  blobs: Blobs
+  log: Logger
+  now?: () => number
+}
+
+/**
+ * Removes what nobody asks for any more: old idempotency keys, rows of old workers, and blobs that no row names, because
+ * their process was killed or lost its lease before it wrote one. Any process may run it, several may at once.
+ */
+export class CleanUp {
+  readonly #store: Store
+  readonly #blobs: Blobs
+  readonly #log: Logger
+  readonly #now: () => number
+  #stopped = false
+  #answered_at = Number.NEGATIVE_INFINITY
+  #answering_since = 0
+  #rows_at = Number.NEGATIVE_INFINITY
+  #blobs_at: number | null = null
+  #told_of_others = false
+
+  constructor({ store, blobs, log, now = Date.now }: CleanUpOptions) {
+    this.#store = store
+    this.#blobs = blobs
+    this.#log = log
+    this.#now = now
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** Does what is due; call it every minute. */
+  async look(): Promise<void> {
+    const installation_id = await this.#readInstallation()
+    if (installation_id === null) return
+    const now = this.#now()
+    if (isApart(this.#rows_at, now, ROWS_MS)) {
+      this.#rows_at = now
+      await removeOldKeys(this.#store.db)
+      await removeOldWorkers(this.#store.db)
+    }
+    // From the first look on, long before files are removed: what others find here is then known not to be theirs.
+    const owners = await readOwners(this.#blobs, installation_id, now).catch((error) => {
+      // No note, no files of ours either; that the disk is full others say.
+      if (error instanceof BlobsFull) return null
+      throw error
+    })
+    if (!owners) return
+    const due = [this.#blobs_at, owners.own.cleaned_at].every(
+      (at) => at === null || isApart(at, now, BLOBS_MS),
+    )
+    if (!due || now - this.#answering_since < SETTLED_MS) return
+    if (owners.others.length > 0) return this.#tellOfOthers(owners.others)
+    this.#blobs_at = now
+    await this.#cleanBlobs(installation_id, owners.own, now)
+  }
+
+  /** `null` while the database does not answer. */
+  async #readInstallation(): Promise<string | null> {
+    const installation_id = await readInstallation(this.#store.quick).catch(() => null)
+    const now = this.#now()
+    if (isApart(this.#answered_at, now, GAP_MS)) this.#answering_since = now
+    this.#answered_at = installation_id === null ? Number.NEGATIVE_INFINITY : now
+    return installation_id
+  }
+
+  async #cleanBlobs(installation_id: string, own: OwnerNote, now: number): Promise<void> {
+    await writeNote(this.#blobs, installation_id, { ...own, cleaned_at: now }).catch((error) => {
+      // The note only spares others the work, and a full disk needs it most.
+      if (!(error instanceof BlobsFull)) throw error
+    })
+    const removed = { files: 0, bytes: 0 }
+    const remove = async (found: readonly BlobInfo[]): Promise<void> => {
+      const named = await readNamedBlobs(
+        this.#store.db,
+        found.map(({ key }) => key),
+      )
+      for (const { key, bytes = 0 } of found) {
+        if (named.has(key) || this.#stopped) continue
+        await this.#blobs.delete(key)
+        removed.files += 1
+        removed.bytes += bytes
+      }
+    }
+    let old: BlobInfo[] = []
+    for await (const blob of this.#blobs.list(FOLDER)) {
+      if (this.#stopped) return
+      // By the time at which the database was known to answer, however long this takes.
+      if (blob.modified_at >= own.since && now - blob.modified_at >= AGE_MS) old.push(blob)
+      if (old.length < ASKED_AT_ONCE) continue
+      await remove(old)
+      old = []
+    }
+    await remove(old)
+    if (removed.files > 0) this.#log.info(removed, 'Files that no run names were removed.')
+  }
+
+  #tellOfOthers(others: readonly string[]): void {
+    if (this.#told_of_others) return
+    this.#told_of_others = true
+    this.#log.warn(
+      { others },
+      'Another installation keeps files in the same data directory, so files that no run names are not removed. Give each a directory of its own; where the other one is gone for good, remove its note (blobs/owners in the data directory).',
+    )
+  }
+}
+
+/** A clock that was set back counts too. */
+const isApart = (before: number, now: number, milliseconds: number): boolean =>
+  Math.abs(now - before) >= milliseconds
+
+/** Cleans up until the function it returns is called. */
+export function startCleanUp(options: CleanUpOptions): () => Promise<void> {
+  const cleanUp = new CleanUp(options)
+  const stopping = new AbortController()
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await cleanUp.look().catch((error) => {
+        options.log.warn({ err: error }, 'Cleaning up failed; trying again.')
+      })
+      await wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+    }
+  }
+  const ended = loop()
+  return async () => {
+    cleanUp.stop()
+    stopping.abort()
+    await ended
+  }
+}

@@ -407,6 +407,7 @@ export interface components {
              * @description Base64, at most 10 MB decoded.
              */
             data: string;
+            /** @description A plain file name, at most 255 bytes of UTF-8. */
             file_name: string;
             mime_type: string;
         };
@@ -832,6 +833,7 @@ export interface components {
             prompt?: string;
             /** @description Wins over `config.skill_spec`. */
             skill?: string;
+            /** @description false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there. */
             team?: boolean;
             /** @description Default: the first line of the prompt. */
             title?: string;

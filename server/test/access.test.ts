@@ -84,6 +84,11 @@ onEachService('access', (service) => {
     assert.equal(environments.filter(({ config }) => config.name === 'again').length, 1)
     assert.doesNotMatch(JSON.stringify(environments), /hidden value/)
 
+    // The same path may be written in other ways.
+    const encoded = `/agent/runs/${run_id.replace('0', '%30')}/followups?x=1`
+    const again = await admin.call('POST', encoded, { message: 'x' }, key('again'))
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
         admin.call('POST', `/agent/runs/${run_id}/followups`, { message: 'y' }, key('together')),
@@ -213,6 +218,28 @@ onEachService('access', (service) => {
     const told = await admin.json<Conversation>('GET', `/agent/runs/${open}/conversation`)
     assert.deepEqual(told.run_ids, [open])
     assert.doesNotMatch(JSON.stringify(told), /Hidden/)
+  })
+
+  test('what follows a personal run is personal, said or not', async () => {
+    const { admin, other } = service()
+    const conversation_id = await other.create({ prompt: 'Private words.', team: false, ...IDLE })
+    const next = await other.create({ prompt: 'Thanks.', conversation_id, ...IDLE })
+    assert.equal((await other.get(next)).scope.type, 'User')
+    assert.equal((await admin.call('GET', `/agent/runs/${next}/conversation`)).status, 404)
+    assert.equal((await admin.call('POST', `/agent/runs/${next}/followups`, { message: 'x' })).status, 404)
+    // Wherever in the conversation the personal run stands; one of somebody else is not told of.
+    const open = await admin.create({ prompt: 'Open words.', ...IDLE })
+    await other.create({ prompt: 'Private words.', team: false, conversation_id: open, ...IDLE })
+    const after = await other.create({ prompt: 'x', conversation_id: open, ...IDLE })
+    assert.equal((await other.get(after)).scope.type, 'User')
+    const shared = await admin.create({ prompt: 'x', conversation_id: open, team: true, ...IDLE })
+    assert.equal((await other.get(shared)).scope.type, 'Team')
+
+    for (const place of [{ conversation_id }, { conversation_id: open }, { parent_run_id: next }]) {
+      const refused = await other.call('POST', '/agent/runs', { prompt: 'x', team: true, ...place, ...IDLE })
+      assert.equal(refused.status, 400)
+      assert.match(((await refused.json()) as { detail: string }).detail, /^team: .* personal/)
+    }
   })
 
   test('the transcript is behind a link that works without a key', async () => {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Conversation } from '../src/contract/conversation.ts'
 import type { RunEvent } from '../src/contract/event.ts'
-import type { RunItem } from '../src/contract/run.ts'
+import type { ListRunsResponse, RunItem } from '../src/contract/run.ts'
 import { NOBODY, onEachService, SLOTS } from './support/each-service.ts'
 import { eventOf, readMessages, readToEnd } from './support/event-stream.ts'
 import { shell } from './support/service.ts'
@@ -15,6 +15,26 @@ const SSE = { accept: 'text/event-stream' }
 onEachService('runs', (service) => {
   const stream = (run_id: string, query = '', headers: Record<string, string> = {}) =>
     service().admin.call('GET', `/agent/runs/${run_id}/events${query}`, undefined, { ...SSE, ...headers })
+
+  test('the longest skill there may be, in characters that do not compress', async () => {
+    const { admin } = service()
+    const random = (first: number, count: number, length: number) =>
+      Array.from({ length }, () => String.fromCodePoint(first + Math.floor(Math.random() * count))).join('')
+    for (const skill of [random(0x4e00, 20_000, 1024), `x${random(0x20000, 40_000, 511)}x`]) {
+      const run_id = await admin.create({ skill, config: { worker_host: NOBODY } })
+      const run = await admin.get(run_id)
+      assert.equal(run.agent_skill?.full_path, skill)
+      assert(skill.startsWith(run.title) && run.title.isWellFormed() && run.title.length >= 511)
+      const { name = '' } = run.agent_config
+      assert(skill.startsWith(name) && name.isWellFormed() && name.length >= 255)
+      const query = new URLSearchParams({ name, sort_by: 'title', skill })
+      const { runs } = await admin.json<ListRunsResponse>('GET', `/agent/runs?${query}`)
+      assert.deepEqual(
+        runs.map((found) => found.run_id),
+        [run_id],
+      )
+    }
+  })
 
   test('a run and its log, by pages and by streams cut at every place', async () => {
     const { admin } = service()

@@ -100,6 +100,26 @@ describe('a workspace', { skip }, () => {
     )
   })
 
+  test('holds two attachments of one name that is as long as a name may be', async () => {
+    const { api } = cluster
+    const names = [
+      [`${'漢'.repeat(84)}.md`, `${'漢'.repeat(83)}-2.md`],
+      [`x.${'é'.repeat(126)}a`, `x.${'é'.repeat(125)}-2`],
+    ]
+    for (const [first = '', second = ''] of names) {
+      const attachments = [attachment(first, 'first\n')]
+      const run_id = await api.create({ prompt: shell('cat attachments/*'), attachments })
+      await api.ended(run_id)
+      await followUp(run_id, {
+        message: shell(`cat attachments/${second}; ls attachments | wc -l`),
+        attachments: [attachment(first, 'second\n')],
+      })
+      const run = await api.ended(run_id)
+      assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+      assert.equal(printed(await api.events(run_id)), 'first\nsecond\n2\n')
+    }
+  })
+
   test('does not begin without an attachment that its agent was told of', async () => {
     const { api, data_dir } = cluster
     const pool = 'late'

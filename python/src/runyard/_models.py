@@ -70,6 +70,7 @@ class ArtifactResponseData(WireModel):
 
 class Attachment(WireModel):
     file_name: str
+    """A plain file name, at most 255 bytes of UTF-8."""
     mime_type: str
     data: str
     """Base64, at most 10 MB decoded."""
@@ -685,6 +686,7 @@ class RunAgentRequest(WireModel):
     agent_identity_uid: str | None = None
     on_behalf_of: str | None = None
     team: bool | None = None
+    """false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there."""
     interactive: bool | None = None
     priority: int | None = None
     """Among runs of the same principal, higher first."""

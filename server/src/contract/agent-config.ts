@@ -47,9 +47,11 @@ export const HarnessConfig = z
   })
   .meta({ id: 'HarnessConfig' })
 
+export const NAME_MAX_LENGTH = 256
+
 export const AmbientAgentConfig = z
   .object({
-    name: text(256).optional().meta({ description: 'Label for grouping and filtering.' }),
+    name: text(NAME_MAX_LENGTH).optional().meta({ description: 'Label for grouping and filtering.' }),
     model_id: text(256).optional().meta({ description: '`provider/model`, as listed by GET /agent/models.' }),
     base_prompt: text(1_048_576)
       .optional()

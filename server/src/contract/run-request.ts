@@ -5,7 +5,10 @@ import { RunId, uuid } from './run-id.ts'
 import { RunState } from './state.ts'
 
 export const PROMPT_MAX_BYTES = 1024 ** 2
+export const TITLE_MAX_LENGTH = 512
 export const ATTACHMENT_MAX_BYTES = 10 * 1024 ** 2
+/** What a file system takes: in bytes, unlike the length of a string. */
+export const FILE_NAME_MAX_BYTES = 255
 
 const prompt = z.string().refine((value) => Buffer.byteLength(value) <= PROMPT_MAX_BYTES, {
   message: 'is over 1 MiB',
@@ -36,7 +39,9 @@ export const Attachment = z
       .min(1)
       .max(255)
       .regex(/^[^/\\\p{Cc}]+$/u, 'must be a plain file name')
-      .refine((name) => name !== '.' && name !== '..', 'must be a plain file name'),
+      .refine((name) => name !== '.' && name !== '..', 'must be a plain file name')
+      .refine((name) => Buffer.byteLength(name) <= FILE_NAME_MAX_BYTES, 'is over 255 bytes')
+      .meta({ description: 'A plain file name, at most 255 bytes of UTF-8.' }),
     mime_type: z
       .string()
       .max(255)
@@ -53,7 +58,11 @@ export const RunAgentRequest = z
     prompt: prompt.optional().meta({ description: 'At most 1 MiB. Required unless a skill is given.' }),
     skill: z.string().min(1).max(1024).optional().meta({ description: 'Wins over `config.skill_spec`.' }),
     config: AmbientAgentConfig.optional(),
-    title: z.string().max(512).optional().meta({ description: 'Default: the first line of the prompt.' }),
+    title: z
+      .string()
+      .max(TITLE_MAX_LENGTH)
+      .optional()
+      .meta({ description: 'Default: the first line of the prompt.' }),
     conversation_id: uuid('must be a conversation id').optional(),
     attachments: Attachments.optional(),
     parent_run_id: RunId.optional(),
@@ -64,7 +73,10 @@ export const RunAgentRequest = z
     mode: Mode.optional(),
     agent_identity_uid: z.string().max(256).optional(),
     on_behalf_of: z.string().max(256).optional(),
-    team: z.boolean().optional(),
+    team: z.boolean().optional().meta({
+      description:
+        'false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there.',
+    }),
     interactive: z.boolean().optional(),
     priority: z
       .int()

@@ -1,17 +1,16 @@
 import { AppError } from '../contract/error.ts'
-
-const MAX_DEPTH = 64
+import { MAX_DEPTH, requireSmall, tooDeep } from './body-size.ts'
 
 const refuse = (detail: string): AppError => new AppError('invalid_request', detail)
 
-/** Parses a JSON body strictly: UTF-8, at most 64 levels, and nothing the database cannot keep. */
+/** Parses a JSON body strictly: UTF-8, of few parts, at most 64 levels, and nothing the database cannot keep. */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
+  requireSmall(bytes)
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (error) {
-    if (error instanceof RangeError) throw refuse('The body is nested too deeply: at most 64 levels.')
     throw refuse(
       error instanceof SyntaxError ? 'The body is not valid JSON.' : 'The body is not valid UTF-8.',
     )
@@ -24,7 +23,7 @@ export function parseJson(bytes: Buffer): unknown {
 export function checkValue(value: unknown, what: string, depth = 0): void {
   if (typeof value === 'string') checkText(value)
   if (typeof value !== 'object' || value === null) return
-  if (depth >= MAX_DEPTH) throw refuse(`${what} is nested too deeply: at most ${MAX_DEPTH} levels.`)
+  if (depth >= MAX_DEPTH) throw tooDeep(what)
   if (Array.isArray(value)) {
     for (const item of value) checkValue(item, what, depth + 1)
     return

@@ -4,7 +4,7 @@ import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { RouteDefinition } from '../contract/routes.ts'
 import type { Db } from '../store/db.ts'
-import { type Answer, hashBody, type IdempotencyKey, once } from '../store/idempotency.ts'
+import { type Answer, hashBody, type IdempotencyKey, once, readAnswer } from '../store/idempotency.ts'
 import { requireWriter } from './auth.ts'
 import type { Services } from './context.ts'
 import { invalid } from './problem.ts'
@@ -54,12 +54,13 @@ export function serve<const R extends RouteDefinition>(
     },
     handler: async (request, reply) => {
       if (!request.actor) throw new Error('The route was reached without authentication.')
+      const params = parse(definition.params, request.params) as Record<string, string> | undefined
       const call = {
-        params: parse(definition.params, request.params),
+        params,
         query: parse(definition.query, request.query),
         body: parseBody(definition, request),
         actor: request.actor,
-        idempotency: idempotencyOf(request, request.actor),
+        idempotency: idempotencyOf(definition, params, request, request.actor),
         request,
         reply,
       } as Call<R>
@@ -89,6 +90,16 @@ export async function sendOnce<R extends RouteDefinition>(
   return SENT
 }
 
+/** The first answer to a call that is repeated, marked so; for work before `sendOnce` that must not be done or refused again. */
+export async function readEarlier(
+  db: Db,
+  call: Pick<Call<RouteDefinition>, 'idempotency' | 'reply'>,
+): Promise<Answer | null> {
+  const earlier = call.idempotency ? await readAnswer(db, call.idempotency) : null
+  if (earlier) call.reply.header('idempotent-replayed', 'true')
+  return earlier
+}
+
 function parse(schema: z.ZodType | undefined, value: unknown): unknown {
   if (!schema) return undefined
   const parsed = schema.safeParse(value)
@@ -109,7 +120,12 @@ function parseBody(definition: RouteDefinition, request: FastifyRequest): unknow
   return parse(definition.body, body)
 }
 
-function idempotencyOf(request: FastifyRequest, actor: Actor): IdempotencyKey | null {
+function idempotencyOf(
+  { method, path }: RouteDefinition,
+  params: Record<string, string> | undefined,
+  request: FastifyRequest,
+  actor: Actor,
+): IdempotencyKey | null {
   const key = request.headers['idempotency-key']
   if (request.method !== 'POST' || key === undefined) return null
   if (typeof key !== 'string' || key.length < 1 || key.length > 255) {
@@ -117,7 +133,8 @@ function idempotencyOf(request: FastifyRequest, actor: Actor): IdempotencyKey | 
   }
   return {
     principal_id: actor.principal_id,
-    route: `${request.method} ${request.url.split('?', 1)[0]}`,
+    // Not as it was sent: one path may be percent-encoded in many ways.
+    route: `${method} ${API_PREFIX}${path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params?.[name] ?? ''))}`,
     key,
     body_hash: hashBody(request.raw_body ?? Buffer.alloc(0)),
   }

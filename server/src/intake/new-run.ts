@@ -1,14 +1,14 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
-import type { AmbientAgentConfig } from '../contract/agent-config.ts'
+import { type AmbientAgentConfig, NAME_MAX_LENGTH } from '../contract/agent-config.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
-import type { RunAgentRequest } from '../contract/run-request.ts'
+import { type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
 import { MASK, seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironment } from '../store/environments.ts'
-import { findConversationRun, findRun, type NewRun, type RunRow } from '../store/runs.ts'
+import { findConversation, findRun, type NewRun, type RunRow } from '../store/runs.ts'
 import { storeAttachments } from './attachments.ts'
 import { requireAvailable } from './unavailable.ts'
 
@@ -39,10 +39,10 @@ export async function resolveRun(
     throw new AppError('feature_not_available', detail)
   }
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
-  const parent = await lookUp(services.db, request, actor)
+  const { parent, scope } = await lookUp(services.db, request, actor)
   const { config, secrets } = maskConfig({
     ...given,
-    name: given.name ?? (skill_spec === null ? undefined : skillName(skill_spec)),
+    name: given.name ?? (skill_spec === null ? undefined : cut(skillName(skill_spec), NAME_MAX_LENGTH)),
     skill_spec: skill_spec ?? undefined,
     idle_timeout_minutes: given.idle_timeout_minutes ?? 10,
     worker_host: given.worker_host || services.default_pool,
@@ -51,9 +51,10 @@ export async function resolveRun(
     run_id,
     pool: config.worker_host ?? services.default_pool,
     principal_id: actor.principal_id,
-    scope: request.team === false || parent?.scope === 'User' ? 'User' : 'Team',
+    scope,
     priority: request.priority ?? 0,
-    title: request.title?.trim() || titleOf(prompt) || skill_spec || 'Untitled run',
+    title:
+      request.title?.trim() || titleOf(prompt) || cut(skill_spec ?? '', TITLE_MAX_LENGTH) || 'Untitled run',
     prompt,
     name: config.name ?? null,
     model_id: config.harness?.model_id ?? config.model_id ?? null,
@@ -70,15 +71,41 @@ export async function resolveRun(
   }
 }
 
-/** Checks what the request names; returns the parent run, when it names one. */
-async function lookUp(db: Db, request: RunAgentRequest, actor: Actor): Promise<RunRow | null> {
-  const { config, conversation_id, parent_run_id } = request
+/** Checks what the request names; returns the parent run, when it names one, and who may see the run. */
+async function lookUp(
+  db: Db,
+  request: RunAgentRequest,
+  actor: Actor,
+): Promise<{ parent: RunRow | null; scope: NewRun['scope'] }> {
+  const { config, conversation_id } = request
   if (config?.environment_id && !(await findEnvironment(db, config.environment_id))) {
     throw new AppError('invalid_request', 'config.environment_id: there is no environment with this id.')
   }
-  if (conversation_id && !(await findConversationRun(db, conversation_id, actor))) {
+  const conversation = conversation_id ? await findConversation(db, conversation_id, actor) : null
+  if (conversation_id && !conversation) {
     throw new AppError('resource_not_found', 'conversation_id: there is no conversation with this id.')
   }
+  const parent = await lookUpParent(db, request, actor)
+  if (request.team) {
+    if (conversation?.personal) {
+      const detail =
+        'team: the conversation holds a personal run of yours, so this run is personal too; leave team out.'
+      throw new AppError('invalid_request', detail)
+    }
+    if (parent?.scope === 'User') {
+      const detail = 'team: the parent run is personal, so this run is personal too; leave team out.'
+      throw new AppError('invalid_request', detail)
+    }
+  }
+  const personal = request.team === false || conversation?.personal || parent?.scope === 'User'
+  return { parent, scope: personal ? 'User' : 'Team' }
+}
+
+async function lookUpParent(
+  db: Db,
+  { parent_run_id }: RunAgentRequest,
+  actor: Actor,
+): Promise<RunRow | null> {
   if (!parent_run_id) return null
   const parent = await findRun(db, parent_run_id, actor)
   if (!parent) throw new AppError('resource_not_found', 'parent_run_id: there is no run with this id.')
@@ -120,6 +147,10 @@ function skillName(spec: string): string {
   const path = spec.slice(spec.indexOf(':') + 1).replace(/\/?SKILL\.md$/i, '')
   return path.split('/').filter(Boolean).at(-1) ?? spec
 }
+
+/** A skill may be longer than what is made of it: a title and a name are indexed whole, and a page of an index is small. */
+const cut = (text: string, length: number): string =>
+  text.length > length ? text.slice(0, length).replace(/[\ud800-\udbff]$/, '') : text
 
 /** Takes the values of tool servers' `env` and `headers` out of the config; they are returned as `***` for ever after. */
 function maskConfig(config: { [K in keyof AmbientAgentConfig]: AmbientAgentConfig[K] | undefined }): {

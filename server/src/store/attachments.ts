@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { FILE_NAME_MAX_BYTES } from '../contract/run-request.ts'
 import type { Db } from './db.ts'
 import type { Lease } from './leases.ts'
 import { json } from './storable.ts'
@@ -40,11 +41,19 @@ export async function insertAttachments(
 
 /** `attachments/report.pdf`, and `attachments/report-2.pdf` for another of that name. */
 function freePath(file_name: string, taken: ReadonlySet<string>): string {
-  const [, stem = file_name, ending = ''] = /^(.+?)(\.[^.]*)?$/.exec(file_name) ?? []
+  // A long ending is none: it would leave no room for a stem.
+  const [, stem = file_name, ending = ''] = /^(.+?)(\.[^.]{0,32})?$/.exec(file_name) ?? []
   for (let n = 1; ; n += 1) {
-    const path = `attachments/${n === 1 ? file_name : `${stem}-${n}${ending}`}`
-    if (!taken.has(path)) return path
+    const place = n === 1 ? file_name : cutStem(stem, `-${n}${ending}`)
+    if (!taken.has(`attachments/${place}`)) return `attachments/${place}`
   }
+}
+
+/** The stem's beginning, in whole characters, that makes a file name together with what follows. */
+function cutStem(stem: string, rest: string): string {
+  const begin = Buffer.from(stem).subarray(0, FILE_NAME_MAX_BYTES - Buffer.byteLength(rest))
+  // Decoded as a part of a stream, the bytes of a character without its end are kept back.
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(begin, { stream: true }) + rest
 }
 
 export interface AwaitedAttachment {

@@ -61,11 +61,13 @@ onEachDatabase('conversation', (open) => {
     const first = await addRun(db, owner)
     const second = await addRun(db, stranger, { conversation_id: first, scope: 'User' })
     const third = await addRun(db, owner, { conversation_id: first })
+    // A run that was asked for before its conversation became personal is personal all the same.
+    const late = await addRun(db, stranger, { conversation_id: first, scope: 'Team' })
     const runsOf = async (principal_id: string) => {
       const { events } = await readConversation(db, first, actorOf(principal_id))
       return [...new Set(events.map((event) => event.run_id))]
     }
-    assert.deepEqual(await runsOf(stranger), [first, second, third])
+    assert.deepEqual(await runsOf(stranger), [first, second, third, late])
     assert.deepEqual(await runsOf(owner), [first, third])
   })
 

@@ -146,7 +146,7 @@ export async function insertRun(
       insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
         model_id, environment_id, skill_spec, source, config, sealed, request, metadata, conversation_id, context,
         parent_run_id, root_run_id, ancestor_run_ids)
-      select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.principal_id}::uuid, ${run.scope},
+      select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.principal_id}::uuid, ${scopeOf(run)},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
         ${run.skill_spec}, ${run.source}, ${json(run.config)}, ${run.sealed}::bytea,
         ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
@@ -173,6 +173,13 @@ export async function insertRun(
   return { response: earlier.body as RunAgentResponse, replayed: true }
 }
 
+/** Asked again with the context, since a personal run may have come into the conversation after the request was looked at. */
+const scopeOf = (run: NewRun): RawBuilder<unknown> =>
+  run.scope === 'User' || run.conversation_id === run.run_id
+    ? sql`${run.scope}::text`
+    : sql`case when exists (select 1 from runs r where r.conversation_id = ${run.conversation_id}
+        and r.scope = 'User' and ${visibleTo(run)}) then 'User' else ${run.scope}::text end`
+
 /** What the conversation holds now, of what the principal may see. A run that begins one has none. */
 const contextOf = (run: NewRun): RawBuilder<unknown> =>
   run.conversation_id === run.run_id
@@ -189,16 +196,17 @@ export async function findRun(db: Db, run_id: string, actor: Actor): Promise<Run
   return found.rows[0] ?? null
 }
 
-/** The newest run of a conversation that the caller may see. */
-export async function findConversationRun(
+/** What the caller may see of a conversation: whether a run of it is personal. `null` when that is nothing. */
+export async function findConversation(
   db: Db,
   conversation_id: string,
   actor: Actor,
-): Promise<RunRow | null> {
-  const found = await sql<RunRow>`
-    ${selectRuns} where r.conversation_id = ${conversation_id} and ${visibleTo(actor)}
-    order by r.run_id desc limit 1`.execute(db)
-  return found.rows[0] ?? null
+): Promise<{ personal: boolean } | null> {
+  const found = await sql<{ personal: boolean | null }>`
+    select bool_or(r.scope = 'User') as personal from runs r
+    where r.conversation_id = ${conversation_id} and ${visibleTo(actor)}`.execute(db)
+  const personal = found.rows[0]?.personal ?? null
+  return personal === null ? null : { personal }
 }
 
 /** Whole runs for their worker, whoever may see them. */

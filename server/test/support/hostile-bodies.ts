@@ -122,6 +122,18 @@ export const HOSTILE_BODIES: HostileCase[] = [
     'The body is over 2 MiB and has no attachments.',
     tooLarge,
   ),
+  create(
+    'over 2 MiB beside attachments',
+    `{"prompt":"x","attachments":[],"padding":[${'[],'.repeat(MIB)}[]]}`,
+    'The body is over 2 MiB, even without the data of attachments.',
+    tooLarge,
+  ),
+  create(
+    'more fields than anybody has',
+    { prompt: 'x', extra: keys(60_000) },
+    'The body has too many fields and items.',
+    tooLarge,
+  ),
   create('over 64 MiB announced', undefined, 'The body is too large.', {
     ...tooLarge,
     headers: [
@@ -177,6 +189,11 @@ export const HOSTILE_BODIES: HostileCase[] = [
     'an attachment called ..',
     withFiles(file({ file_name: '..' })),
     'attachments.0.file_name: must be a plain file name',
+  ),
+  create(
+    'an attachment with a name that no file system takes',
+    withFiles(file({ file_name: '漢'.repeat(86) })),
+    'attachments.0.file_name: is over 255 bytes',
   ),
   create(
     'an attachment that is not base64',

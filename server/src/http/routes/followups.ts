@@ -5,7 +5,7 @@ import { requireAvailable } from '../../intake/unavailable.ts'
 import { type Db, transact } from '../../store/db.ts'
 import { acceptFollowup } from '../../store/followups.ts'
 import type { Services } from '../context.ts'
-import { sendOnce, serve } from '../route.ts'
+import { readEarlier, sendOnce, serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
 export function serveFollowups(app: FastifyInstance, services: Services): void {
@@ -14,6 +14,9 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.submitFollowup, async (call) => {
     const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [] } = call.body
     const { run_id } = await requireRun(services, call.params.run_id, call.actor)
+    // A repeated message must not be refused for want of room that its own attachments take.
+    const earlier = await readEarlier(store.db, call)
+    if (earlier) return earlier.body
     requireAvailable(call.body)
     const stored = await storeAttachments(files, run_id, attachments)
     let pool: string | null = null

@@ -11,13 +11,12 @@ import { buildConversation } from '../../log/conversation.ts'
 import { endOfPage } from '../../log/conversation-page.ts'
 import { deriveKey } from '../../sealing/sealing.ts'
 import { readConversation } from '../../store/conversation.ts'
-import { readAnswer } from '../../store/idempotency.ts'
 import { listRuns } from '../../store/run-list.ts'
 import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
 import { cancelRun } from '../../store/transitions.ts'
 import type { Services } from '../context.ts'
 import { readConversationCursor, writeConversationCursor } from '../conversation-cursor.ts'
-import { type Call, SENT, sendOnce, serve } from '../route.ts'
+import { type Call, readEarlier, SENT, sendOnce, serve } from '../route.ts'
 import { viewRun, viewRuns } from '../run-view.ts'
 
 export function serveRuns(app: FastifyInstance, services: Services): void {
@@ -28,11 +27,8 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
 
   const create = async (call: Call<typeof ROUTES.createRun> | Call<typeof ROUTES.runAgent>) => {
     // A repeated create must not look up, store or refuse anything again.
-    const earlier = call.idempotency ? await readAnswer(store.db, call.idempotency) : null
-    if (earlier) {
-      call.reply.header('idempotent-replayed', 'true')
-      return earlier.body
-    }
+    const earlier = await readEarlier(store.db, call)
+    if (earlier) return earlier.body
     const run = await resolveRun(
       {
         db: store.db,

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { type ModelServerOptions, openModelServer, type Script } from '../../test/support/model-server.ts'
 import { openTestSandbox } from '../../test/support/sandbox.ts'
 import { LeaseLost, TestTurn, type TestTurnOptions } from '../../test/support/turn.ts'
-import type { RunEvent } from '../contract/event.ts'
+import type { NewEvent, RunEvent } from '../contract/event.ts'
 import { closeContext, OTHER_RUN } from '../log/context.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
@@ -349,6 +349,27 @@ test('after a lost worker the call that may have run is reported, those behind i
     requests[0]?.messages.map((message) => message.role),
     ['system', 'user', 'assistant', 'tool', 'tool', 'user'],
   )
+})
+
+test('after a lost worker a call that is not stored as it was made is never executed', async () => {
+  const history: RunEvent[] = []
+  const add = (event: NewEvent) =>
+    history.push({ sequence: history.length + 1, run_id: 'run-1', occurred_at: '', ...event } as RunEvent)
+  const call = (tool_call_id: string, command: string, masked?: true) =>
+    add({
+      type: 'tool.call',
+      data: { tool_call_id, name: 'bash', input: { command }, ...(masked && { masked }) },
+    })
+  add({ type: 'message.user', data: { message_id: 'u', text: 'Begin.' } })
+  call('a', 'sleep 60')
+  call('b', 'touch masked-ran; rm -rf ***/cache', true)
+  call('c', 'echo exact')
+  const { turn, requests } = await play({ script: [{ text: 'ok' }], history, prompt: 'And?' })
+  const told = turn.data('tool.result').map((result) => result.output)
+  assert.match(told[1] ?? '', /^interrupted: .*before this call was started.*hidden/)
+  assert.equal(told[2], 'exact')
+  assert.equal(await sandbox.stat('/workspace/masked-ran'), null)
+  assert.equal(requests[0]?.messages.at(-3)?.content, told[1])
 })
 
 test('what other runs of the conversation left open is told and not acted on', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { storableText } from '../contract/storable-text.ts'
-import { closeInterrupted, WORKER_LOST } from '../log/interruption.ts'
+import { closeInterrupted, MARK, WORKER_LOST } from '../log/interruption.ts'
 import { readProgress, takeBack } from '../log/progress.ts'
 import { type Harness, type Outcome, type Turn, turnOf } from './harness.ts'
 import { writeInstructions } from './instructions.ts'
@@ -22,7 +22,8 @@ export interface LoopOptions {
 }
 
 const BROKEN_STREAM_RETRIES = 3
-const NOT_STARTED = 'interrupted: the turn was stopped before this call was started'
+const NOT_STARTED = `${MARK}the turn was stopped before this call was started`
+const HIDDEN = `${MARK}the worker was lost before this call was started, and parts of it are hidden by now, as ***. Call it again if it is still to be done, with the real text in their place.`
 const STOPPED: Outcome = { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
 
 /**
@@ -169,9 +170,10 @@ class LoopTurn {
 
   /** One after the other: that, and nothing else, tells a later worker which calls cannot have started. */
   async #execute(calls: ReadonlyArray<EventData<'tool.call'>>): Promise<void> {
-    for (const { tool_call_id, name, input } of calls) {
-      if (this.#turn.signal.aborted) {
-        await this.#record({ type: 'tool.result', data: closeInterrupted(tool_call_id, NOT_STARTED) })
+    for (const { tool_call_id, name, input, masked } of calls) {
+      if (this.#turn.signal.aborted || masked) {
+        const reason = this.#turn.signal.aborted ? NOT_STARTED : HIDDEN
+        await this.#record({ type: 'tool.result', data: closeInterrupted(tool_call_id, reason) })
         continue
       }
       const started = performance.now()

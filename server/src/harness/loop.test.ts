@@ -101,6 +101,23 @@ test('base_prompt and the working directory are part of the instructions', async
   assert.match(String(system?.content), /\/workspace.*Answer in French\.$/s)
 })
 
+test('what *** stands for is said where values are hidden, and titles are masked before they are cut', async () => {
+  const token = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a'
+  const command = `true; true; true; true; true; true; true; true; curl https://x:${token}@example.org`
+  const script: Script = [{ calls: [bash(`: ${command}`)] }, { text: 'ok' }]
+  const plain = await play({ script })
+  assert.doesNotMatch(String(plain.requests[0]?.messages[0]?.content), /\*\*\*/)
+  const { turn, requests } = await play({
+    script,
+    prepare: (turn) => {
+      turn.values.TOKEN = token
+      turn.mask = (text) => text.replaceAll(token, '***')
+    },
+  })
+  assert.match(String(requests[0]?.messages[0]?.content), /\*\*\*.*\$NAME/)
+  assert.match(turn.data('tool.call')[0]?.title ?? '', /x:\*\*\*@/)
+})
+
 test('several calls of one step are executed in order and answered together', async () => {
   const { turn, requests } = await play({
     script: [{ calls: [bash('echo 1 > n'), bash('cat n')] }, { text: 'ok' }],

@@ -93,7 +93,7 @@ class LoopTurn {
     }
     return {
       resolved,
-      instructions: writeInstructions(this.#turn.run),
+      instructions: writeInstructions(this.#turn),
       tools: describeTools(this.#turn.tools),
       max_retries: this.#options.max_retries,
       ...(reasoning && { reasoning }),
@@ -162,7 +162,7 @@ class LoopTurn {
       const given = call.tool_call_id
       for (let n = 2; taken.has(call.tool_call_id); n += 1) call.tool_call_id = `${given}-${n}`
       taken.add(call.tool_call_id)
-      const title = this.#turn.tools.get(call.name)?.title(call.input)
+      const title = this.#turn.tools.get(call.name)?.title(call.input, this.#turn.mask)
       if (title !== undefined) call.title = storableText(title)
     }
     return calls

@@ -129,7 +129,7 @@ export class Execution {
       emit: (...events) => this.#emit(...events),
       signal: this.#stopping.from('cancelled'),
       overfull: this.#stopping.from('overfull'),
-      onValues: (values) => this.#writer.masked.hide(values),
+      masked: this.#writer.masked,
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
     if (this.#overfull) return this.#endOverfull(inbox)
@@ -167,6 +167,7 @@ export class Execution {
       sandbox,
       tools: this.#context.tools,
       values,
+      mask: (text) => this.#writer.masked.text(text),
       state: {
         read: () => kept,
         write: async (state) => {

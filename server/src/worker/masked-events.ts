@@ -57,6 +57,15 @@ export class MaskedEvents {
     }
   }
 
+  text(text: string): string {
+    return this.#mask.text(text)
+  }
+
+  /** For a text of which only a part is kept. */
+  stream(): ReturnType<Mask['stream']> {
+    return this.#mask.stream()
+  }
+
   /** A text that goes on, without what may be the beginning of a value. */
   open(text: string): string {
     return this.#mask.stream().push(text)

@@ -17,6 +17,7 @@ import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
 import { readSandbox, recordSandbox } from '../store/sandboxes.ts'
 import type { WorkerContext } from './context.ts'
+import type { EventWriter } from './event-writer.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
 import { openLocalRepository } from './local-repository.ts'
 import { directoryOf, fetchRepository, repositoriesOf } from './repository.ts'
@@ -30,8 +31,8 @@ export interface PrepareHooks {
   signal: AbortSignal
   /** Aborted when the sandbox holds more than it may: no further step begins. */
   overfull: AbortSignal
-  /** Called before anything runs with the values that the sandbox is given and nobody is to read in the log. */
-  onValues: (values: readonly string[]) => void
+  /** Told, before anything runs, the values that the sandbox is given and nobody is to read in the log. */
+  masked: EventWriter['masked']
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
   onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
@@ -64,7 +65,7 @@ export async function prepareSandbox(
     environment?.sealed && context.settings.seal_key
       ? unseal(context.settings.seal_key, environment.uid, environment.sealed)
       : {}
-  hooks.onValues(Object.values(variables))
+  hooks.masked.hide(Object.values(variables))
   const egress = egressOf(config, context)
   if (egress === 'open' && context.settings.egress !== 'open' && context.backend.name !== 'host') {
     return refuse(

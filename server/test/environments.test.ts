@@ -302,6 +302,20 @@ describe('an environment', { concurrency: 4 }, () => {
     for (let at = 0; at + 8 <= TOKEN.length; at += 1) assert(!told.includes(TOKEN.slice(at, at + 8)), told)
   })
 
+  test('keeps a value out of the names of artifacts', async () => {
+    const TOKEN = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a'
+    const { run } = await runIn(
+      { variables: { TOKEN } },
+      'mkdir -p "artifacts/d-$TOKEN"; echo hi > "artifacts/d-$TOKEN/report-$TOKEN.txt"',
+    )
+    const stored = JSON.stringify([run, await api.events(run.run_id)])
+    assert(!stored.includes(TOKEN), stored)
+    assert.match(
+      stored,
+      /"filename":"report-\*{3}\.txt","filepath":"d-\*{3}\/report-\*{3}\.txt","mime_type":"text\/plain"/,
+    )
+  })
+
   test('changes no word of the service by a variable that has its value', async () => {
     const words = ['SUCCEEDED', 'finished', 'environment_setup_failed']
     const variables = Object.fromEntries(words.map((word, index) => [`V${index}`, word]))

@@ -118,6 +118,17 @@ test('what *** stands for is said where values are hidden, and titles are masked
   assert.match(turn.data('tool.call')[0]?.title ?? '', /x:\*\*\*@/)
 })
 
+test('an id that a hidden value stands in is replaced, for the call and its result', async () => {
+  const { turn, requests } = await play({
+    script: [{ calls: [{ ...bash('true'), id: 'call_hunter2-hunter2' }] }, { text: 'ok' }],
+    prepare: (turn) => {
+      turn.mask = (text) => text.replaceAll('hunter2-hunter2', '***')
+    },
+  })
+  assert(!JSON.stringify([turn.log, requests[1]]).includes('hunter2'))
+  assert.equal(turn.data('tool.result')[0]?.tool_call_id, turn.data('tool.call')[0]?.tool_call_id)
+})
+
 test('several calls of one step are executed in order and answered together', async () => {
   const { turn, requests } = await play({
     script: [{ calls: [bash('echo 1 > n'), bash('cat n')] }, { text: 'ok' }],

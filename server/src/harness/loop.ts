@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { EventData, NewEvent } from '../contract/event.ts'
@@ -159,7 +160,10 @@ class LoopTurn {
     )
     const calls = events.flatMap((event) => (event.type === 'tool.call' ? [event.data] : []))
     for (const call of calls) {
-      const given = call.tool_call_id
+      // Ids are kept as they are; one that a value stands in is replaced by one of ours.
+      const given =
+        this.#turn.mask(call.tool_call_id) === call.tool_call_id ? call.tool_call_id : randomUUID()
+      call.tool_call_id = given
       for (let n = 2; taken.has(call.tool_call_id); n += 1) call.tool_call_id = `${given}-${n}`
       taken.add(call.tool_call_id)
       const title = this.#turn.tools.get(call.name)?.title(call.input, this.#turn.mask)

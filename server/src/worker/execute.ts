@@ -234,6 +234,7 @@ export class Execution {
     const signal = this.#stopping.from('overfull')
     const kept = await keepArtifacts(this.#context, this.#store, sandbox, {
       emit: (...events) => this.#emit(...events),
+      masked: this.#writer.masked,
       signal,
       mayRetry: () => !signal.aborted && !this.#draining,
     })

@@ -15,6 +15,25 @@ const call = (input: Record<string, unknown>, tool_call_id = 'call-1'): NewEvent
   data: { tool_call_id, name: 'bash', input },
 })
 
+test('keys are masked as well, but for those that a provider is given back', () => {
+  const [stored] = masked({
+    type: 'tool.call',
+    data: {
+      tool_call_id: 'call-1',
+      name: 'bash',
+      input: { [SECRET]: 1 },
+      provider_metadata: { [SECRET]: { signature: SECRET } },
+    },
+  })
+  assert.deepEqual(stored?.data, {
+    tool_call_id: 'call-1',
+    name: 'bash',
+    input: { '***': 1 },
+    provider_metadata: { [SECRET]: { signature: '***' } },
+    masked: true,
+  })
+})
+
 test('a call says so when it is not stored as it was made', () => {
   const plain = call({ command: 'ls', deep: [{ a: 1 }] })
   assert.deepEqual(masked(plain), [plain])

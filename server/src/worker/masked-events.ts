@@ -75,7 +75,10 @@ export class MaskedEvents {
     return Object.fromEntries(
       Object.entries(data).map(([name, value]) => [
         name,
-        OWN_WORDS.has(name) ? value : this.#mask.json<unknown>(value),
+        OWN_WORDS.has(name)
+          ? value
+          : // Its keys are names of providers, who are given it back.
+            this.#mask.json<unknown>(value, name === 'provider_metadata' ? 'kept' : 'masked'),
       ]),
     ) as T
   }

@@ -1029,6 +1029,11 @@ export interface components {
             input: {
                 [key: string]: unknown;
             };
+            /**
+             * @description The name or the input held values that stand here as `***`: this is not what was called.
+             * @constant
+             */
+            masked?: true;
             name: string;
             provider_metadata?: {
                 [key: string]: unknown;

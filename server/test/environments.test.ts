@@ -293,6 +293,29 @@ describe('an environment', { concurrency: 4 }, () => {
       assert(!stored.includes(form.slice(0, -2)), form)
   })
 
+  test('keeps a value out of the end of what a setup command printed, wherever that is cut', async () => {
+    const TOKEN = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a'
+    const setup_commands = ['for i in $(seq 700); do echo "$TOKEN"; done; exit 3']
+    const { run, setup } = await runIn({ variables: { TOKEN }, setup_commands })
+    const told = JSON.stringify([run.status_message, setup])
+    assert.match(told, /\*\*\*\\n\*\*\*/)
+    for (let at = 0; at + 8 <= TOKEN.length; at += 1) assert(!told.includes(TOKEN.slice(at, at + 8)), told)
+  })
+
+  test('keeps a value out of the names of artifacts', async () => {
+    const TOKEN = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a'
+    const { run } = await runIn(
+      { variables: { TOKEN } },
+      'mkdir -p "artifacts/d-$TOKEN"; echo hi > "artifacts/d-$TOKEN/report-$TOKEN.txt"',
+    )
+    const stored = JSON.stringify([run, await api.events(run.run_id)])
+    assert(!stored.includes(TOKEN), stored)
+    assert.match(
+      stored,
+      /"filename":"report-\*{3}\.txt","filepath":"d-\*{3}\/report-\*{3}\.txt","mime_type":"text\/plain"/,
+    )
+  })
+
   test('changes no word of the service by a variable that has its value', async () => {
     const words = ['SUCCEEDED', 'finished', 'environment_setup_failed']
     const variables = Object.fromEntries(words.map((word, index) => [`V${index}`, word]))

@@ -413,6 +413,8 @@ class ToolCallEventData(WireModel):
     input: dict[str, Any]
     title: str | None = None
     """A short line for people."""
+    masked: Literal[True] | None = None
+    """The name or the input held values that stand here as `***`: this is not what was called."""
     provider_metadata: dict[str, Any] | None = None
 
 

@@ -49,6 +49,9 @@ export const EVENT_DATA = {
     name: z.string(),
     input: z.record(z.string(), z.unknown()),
     title: z.string().optional().meta({ description: 'A short line for people.' }),
+    masked: z.literal(true).optional().meta({
+      description: 'The name or the input held values that stand here as `***`: this is not what was called.',
+    }),
     provider_metadata: z.record(z.string(), z.unknown()).optional(),
   }),
   'tool.output': z.object({ tool_call_id: id, stream: z.enum(['stdout', 'stderr']), text: z.string() }),

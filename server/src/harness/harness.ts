@@ -2,6 +2,7 @@ import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { MaskText } from './cut-text.ts'
 
 /** How a turn ended. Expected ends are data; a harness throws only for faults of the service. */
 export interface Outcome {
@@ -52,7 +53,7 @@ export interface Tool {
   /** A JSON Schema. */
   readonly input_schema: Record<string, unknown>
   /** A short line for people; absent when the input is not valid. */
-  title(input: unknown): string | undefined
+  title(input: unknown, mask: MaskText): string | undefined
   /** Everything the model can do wrong is an error outcome it can learn from; throws only on faults. */
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>
 }
@@ -62,7 +63,7 @@ export interface ToolContext {
   tool_call_id: string
 }
 
-/** How a call ended. `output` is what the model is told, within the limits of `clip`. */
+/** How a call ended. `output` is what the model is told, short enough for it. */
 export interface ToolOutcome {
   output: string
   is_error: boolean
@@ -91,6 +92,8 @@ export interface Execution extends Emitter {
   tools: ReadonlyMap<string, Tool>
   /** Secrets and variables in clear, by name: for what the harness starts, never for the log. */
   values: Readonly<Record<string, string>>
+  /** Hides those values as the log does. What is cut for the log is masked first, since the log finds whole values alone. */
+  mask: MaskText
   /** Text of the skill that the run was started with: the base of its prompt. */
   skill?: string
   state: HarnessState
@@ -117,13 +120,14 @@ export interface TurnRequest {
 export type Turn = Omit<Execution, 'signal'> & TurnRequest
 
 export const turnOf = (execution: Execution, { history, inbox, signal }: TurnRequest): Turn => {
-  const { run, context, sandbox, tools, values, skill, state } = execution
+  const { run, context, sandbox, tools, values, mask, skill, state } = execution
   return {
     run,
     context,
     sandbox,
     tools,
     values,
+    mask,
     ...(skill === undefined ? {} : { skill }),
     state,
     emit: (...events) => execution.emit(...events),

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { type ModelServerOptions, openModelServer, type Script } from '../../test/support/model-server.ts'
 import { openTestSandbox } from '../../test/support/sandbox.ts'
 import { LeaseLost, TestTurn, type TestTurnOptions } from '../../test/support/turn.ts'
-import type { RunEvent } from '../contract/event.ts'
+import type { NewEvent, RunEvent } from '../contract/event.ts'
 import { closeContext, OTHER_RUN } from '../log/context.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
@@ -99,6 +99,34 @@ test('base_prompt and the working directory are part of the instructions', async
   const [system] = requests[0]?.messages ?? []
   assert.equal(system?.role, 'system')
   assert.match(String(system?.content), /\/workspace.*Answer in French\.$/s)
+})
+
+test('what *** stands for is said where values are hidden, and titles are masked before they are cut', async () => {
+  const token = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a'
+  const command = `true; true; true; true; true; true; true; true; curl https://x:${token}@example.org`
+  const script: Script = [{ calls: [bash(`: ${command}`)] }, { text: 'ok' }]
+  const plain = await play({ script })
+  assert.doesNotMatch(String(plain.requests[0]?.messages[0]?.content), /\*\*\*/)
+  const { turn, requests } = await play({
+    script,
+    prepare: (turn) => {
+      turn.values.TOKEN = token
+      turn.mask = (text) => text.replaceAll(token, '***')
+    },
+  })
+  assert.match(String(requests[0]?.messages[0]?.content), /\*\*\*.*\$NAME/)
+  assert.match(turn.data('tool.call')[0]?.title ?? '', /x:\*\*\*@/)
+})
+
+test('an id that a hidden value stands in is replaced, for the call and its result', async () => {
+  const { turn, requests } = await play({
+    script: [{ calls: [{ ...bash('true'), id: 'call_hunter2-hunter2' }] }, { text: 'ok' }],
+    prepare: (turn) => {
+      turn.mask = (text) => text.replaceAll('hunter2-hunter2', '***')
+    },
+  })
+  assert(!JSON.stringify([turn.log, requests[1]]).includes('hunter2'))
+  assert.equal(turn.data('tool.result')[0]?.tool_call_id, turn.data('tool.call')[0]?.tool_call_id)
 })
 
 test('several calls of one step are executed in order and answered together', async () => {
@@ -349,6 +377,27 @@ test('after a lost worker the call that may have run is reported, those behind i
     requests[0]?.messages.map((message) => message.role),
     ['system', 'user', 'assistant', 'tool', 'tool', 'user'],
   )
+})
+
+test('after a lost worker a call that is not stored as it was made is never executed', async () => {
+  const history: RunEvent[] = []
+  const add = (event: NewEvent) =>
+    history.push({ sequence: history.length + 1, run_id: 'run-1', occurred_at: '', ...event } as RunEvent)
+  const call = (tool_call_id: string, command: string, masked?: true) =>
+    add({
+      type: 'tool.call',
+      data: { tool_call_id, name: 'bash', input: { command }, ...(masked && { masked }) },
+    })
+  add({ type: 'message.user', data: { message_id: 'u', text: 'Begin.' } })
+  call('a', 'sleep 60')
+  call('b', 'touch masked-ran; rm -rf ***/cache', true)
+  call('c', 'echo exact')
+  const { turn, requests } = await play({ script: [{ text: 'ok' }], history, prompt: 'And?' })
+  const told = turn.data('tool.result').map((result) => result.output)
+  assert.match(told[1] ?? '', /^interrupted: .*before this call was started.*hidden/)
+  assert.equal(told[2], 'exact')
+  assert.equal(await sandbox.stat('/workspace/masked-ran'), null)
+  assert.equal(requests[0]?.messages.at(-3)?.content, told[1])
 })
 
 test('what other runs of the conversation left open is told and not acted on', async () => {

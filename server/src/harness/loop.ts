@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { storableText } from '../contract/storable-text.ts'
-import { closeInterrupted, WORKER_LOST } from '../log/interruption.ts'
+import { closeInterrupted, MARK, WORKER_LOST } from '../log/interruption.ts'
 import { readProgress, takeBack } from '../log/progress.ts'
 import { type Harness, type Outcome, type Turn, turnOf } from './harness.ts'
 import { writeInstructions } from './instructions.ts'
@@ -22,7 +23,8 @@ export interface LoopOptions {
 }
 
 const BROKEN_STREAM_RETRIES = 3
-const NOT_STARTED = 'interrupted: the turn was stopped before this call was started'
+const NOT_STARTED = `${MARK}the turn was stopped before this call was started`
+const HIDDEN = `${MARK}the worker was lost before this call was started, and parts of it are hidden by now, as ***. Call it again if it is still to be done, with the real text in their place.`
 const STOPPED: Outcome = { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
 
 /**
@@ -92,7 +94,7 @@ class LoopTurn {
     }
     return {
       resolved,
-      instructions: writeInstructions(this.#turn.run),
+      instructions: writeInstructions(this.#turn),
       tools: describeTools(this.#turn.tools),
       max_retries: this.#options.max_retries,
       ...(reasoning && { reasoning }),
@@ -158,10 +160,13 @@ class LoopTurn {
     )
     const calls = events.flatMap((event) => (event.type === 'tool.call' ? [event.data] : []))
     for (const call of calls) {
-      const given = call.tool_call_id
+      // Ids are kept as they are; one that a value stands in is replaced by one of ours.
+      const given =
+        this.#turn.mask(call.tool_call_id) === call.tool_call_id ? call.tool_call_id : randomUUID()
+      call.tool_call_id = given
       for (let n = 2; taken.has(call.tool_call_id); n += 1) call.tool_call_id = `${given}-${n}`
       taken.add(call.tool_call_id)
-      const title = this.#turn.tools.get(call.name)?.title(call.input)
+      const title = this.#turn.tools.get(call.name)?.title(call.input, this.#turn.mask)
       if (title !== undefined) call.title = storableText(title)
     }
     return calls
@@ -169,9 +174,10 @@ class LoopTurn {
 
   /** One after the other: that, and nothing else, tells a later worker which calls cannot have started. */
   async #execute(calls: ReadonlyArray<EventData<'tool.call'>>): Promise<void> {
-    for (const { tool_call_id, name, input } of calls) {
-      if (this.#turn.signal.aborted) {
-        await this.#record({ type: 'tool.result', data: closeInterrupted(tool_call_id, NOT_STARTED) })
+    for (const { tool_call_id, name, input, masked } of calls) {
+      if (this.#turn.signal.aborted || masked) {
+        const reason = this.#turn.signal.aborted ? NOT_STARTED : HIDDEN
+        await this.#record({ type: 'tool.result', data: closeInterrupted(tool_call_id, reason) })
         continue
       }
       const started = performance.now()

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseRunbook } from './runbook-steps.ts'
+import { parseRunbook as parse } from './runbook-steps.ts'
+
+const parseRunbook = (message: string) => parse(message, (text) => text)
 
 const fence = (info: string, body = 'true') => `\`\`\`${info}\n${body}\n\`\`\``
 const stepsOf = (markdown: string) =>

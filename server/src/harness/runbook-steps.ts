@@ -1,3 +1,4 @@
+import { type MaskText, shorten } from './cut-text.ts'
 import { type FencedBlock, findFencedBlocks } from './fenced-blocks.ts'
 
 export interface Step {
@@ -40,7 +41,7 @@ const MAX_COMMAND_BYTES = 100_000
 const KNOWN_OPTIONS = 'title="…", timeout=5m, continue-on-error, on-lost=fail'
 
 /** Reads a message's fenced `sh`, `shell` and `bash` blocks, also those inside lists and quotes, as steps. */
-export function parseRunbook(message: string): Runbook {
+export function parseRunbook(message: string, mask: MaskText): Runbook {
   const text = message.replaceAll(/\r\n?/g, '\n')
   const found = findFencedBlocks(text, LANGUAGES)
   if ('refused' in found) return { parts: [], problem: found.refused }
@@ -56,7 +57,7 @@ export function parseRunbook(message: string): Runbook {
     addText(text.slice(end, block.start))
     end = block.end
     number += 1
-    const read = readStep(number, block)
+    const read = readStep(number, block, mask)
     if ('problem' in read) problems.push(read.problem)
     else parts.push({ type: 'step', step: read.step })
   }
@@ -67,10 +68,11 @@ export function parseRunbook(message: string): Runbook {
 function readStep(
   number: number,
   { language, options, content: command }: FencedBlock,
+  mask: MaskText,
 ): { step: Step } | { problem: string } {
   const step: Step = {
     number,
-    title: firstLine(command),
+    title: shorten(command.trim().split('\n', 1)[0] ?? '', mask),
     shell: SHELLS.get(language) ?? 'sh',
     command,
     timeout: '10m',
@@ -85,18 +87,20 @@ function readStep(
   for (const [option, name = '', quoted, bare] of options.matchAll(/([^\s=]+)(?:=(?:"([^"]*)"|(\S*)))?/g)) {
     const value = quoted ?? bare
     if (name === 'title' && value) {
-      step.title = shorten(value)
+      step.title = shorten(value, mask)
     } else if (name === 'timeout') {
       const timeout_ms = readTimeout(value ?? '')
       if (timeout_ms === null)
-        return refuse(`"${shorten(option)}" must be a number of s, m or h up to 24h, such as timeout=5m`)
+        return refuse(
+          `"${shorten(option, mask)}" must be a number of s, m or h up to 24h, such as timeout=5m`,
+        )
       Object.assign(step, { timeout: value, timeout_ms })
     } else if (option === 'continue-on-error') {
       step.continue_on_error = true
     } else if (option === 'on-lost=fail') {
       step.on_lost = 'fail'
     } else {
-      return refuse(`"${shorten(option)}" is not an option; there are ${KNOWN_OPTIONS}`)
+      return refuse(`"${shorten(option, mask)}" is not an option; there are ${KNOWN_OPTIONS}`)
     }
   }
   return { step }
@@ -107,6 +111,3 @@ function readTimeout(text: string): number | null {
   const milliseconds = Number(amount) * (UNITS.get(unit) ?? Number.NaN)
   return milliseconds > 0 && milliseconds <= MAX_TIMEOUT_MS ? milliseconds : null
 }
-
-const firstLine = (command: string): string => shorten(command.trim().split('\n', 1)[0] ?? '')
-const shorten = (line: string): string => (line.length <= 80 ? line : `${line.slice(0, 79).toWellFormed()}…`)

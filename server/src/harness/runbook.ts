@@ -38,7 +38,7 @@ async function runTurn(turn: Turn): Promise<Outcome> {
     if (message === undefined) break
     // Reading a message may take some tenths of a second: what else happens here gets its turn between two.
     await nextTurn()
-    const book = parseRunbook(message.text)
+    const book = parseRunbook(message.text, turn.mask)
     const progress = await runMessage(turn, message, book, takeFollowups)
     if (progress.type === 'stopped') break
     if (progress.type === 'failed') failure ??= progress.outcome

@@ -1,72 +1,108 @@
+import { Beginnings } from './beginnings.ts'
+import { MAX_NEEDLE, MIN_NEEDLE, Needles, reverse } from './needles.ts'
 import { MASK } from './sealing.ts'
+import { unwrap } from './unwrap.ts'
+import { encodedForms, plainForms } from './value-forms.ts'
 
-/** Shorter values are settings such as `1` and `test`: masking those would make a log unreadable and hide nothing. */
-export const MIN_MASKED_LENGTH = 8
+/** Of a value that a gap cuts, shorter pieces stay: they are parts of ordinary words, and tell next to nothing. */
+const MIN_PIECE = 4
+/** Characters behind a gap of which a piece of a value can be the beginning, line ends included. */
+const EDGE = 2 * MAX_NEEDLE
 
-/** Longer values are looked for in parts of this length, so that no text costs more than others. */
-const PART = 128
+/** A text that comes in pieces. What may be the beginning of a value is kept back until the next piece or `end`. */
+export interface MaskedStream {
+  push(piece: string): string
+  /** Something is left out here. What may be a piece of a value at either side is masked. */
+  gap(): string
+  end(): string
+}
 
 /**
- * Replaces secret values by `***`, also where they stand in base64, in hexadecimal, URL-encoded or inside JSON. What was
- * changed on purpose (reversed, say) is not found. Takes time that grows with the text, whatever the values are.
+ * Replaces secret values by `***`, also as programs quote, escape and encode them (`value-forms.ts`). What was changed on
+ * purpose (reversed, say) is not found. Takes time that grows with the text, whatever the values are.
  */
 export class Mask {
-  /** What to look for, sorted. */
-  readonly #needles: string[]
-  /** By needle, the longest other one that it begins with; -1: none. */
-  readonly #shorter: number[]
-  /** How they begin: most places of a text are passed over by this alone. */
-  readonly #beginnings: Set<string>
+  readonly #plain: Needles
+  readonly #encoded: Needles
+  readonly #beginnings: Beginnings
+  /** Made when there is a gap, which is seldom. */
+  #backwards: { plain: Needles; encoded: Needles } | null = null
 
   constructor(values: readonly string[] = []) {
-    const parts = [...new Set(values)].flatMap(formsOf).flatMap(partsOf)
-    this.#needles = [...new Set(parts)].sort()
-    this.#shorter = findShorter(this.#needles)
-    this.#beginnings = new Set(this.#needles.map((needle) => needle.slice(0, MIN_MASKED_LENGTH)))
+    const hidden = [...new Set(values)].filter((value) => value.length >= MIN_NEEDLE)
+    this.#plain = new Needles(hidden.flatMap(plainForms))
+    this.#encoded = new Needles(hidden.flatMap(encodedForms))
+    this.#beginnings = new Beginnings(
+      [...this.#plain.beginnings(), ...this.#encoded.beginnings()],
+      MIN_NEEDLE,
+    )
   }
 
   text(text: string): string {
     return this.#replace(text, false).text
   }
 
-  /** The value with all its strings masked; its keys stay. */
-  json<T>(value: T): T {
-    return this.#needles.length === 0 ? value : (this.#json(value) as T)
+  /** The value with all its strings masked; the keys of its objects, too, unless they are to be kept. */
+  json<T>(value: T, keys: 'masked' | 'kept' = 'masked'): T {
+    return this.#beginnings.size === 0 ? value : (this.#json(value, keys) as T)
   }
 
-  /** A text that comes in pieces. What may be the beginning of a value is kept back until the next piece or `end`. */
-  stream(): { push(piece: string): string; end(): string } {
+  stream(): MaskedStream {
     let kept = ''
-    const push = (piece: string, more: boolean): string => {
-      const { text, rest } = this.#replace(kept + piece, more)
+    let behind_gap = false
+    const take = (more: boolean): string => {
+      const piece = behind_gap ? this.#pieceAt(kept) : 0
+      behind_gap = false
+      const { text, rest } = this.#replace(kept.slice(piece), more)
       kept = rest
-      return text
+      return (piece > 0 ? MASK : '') + text
     }
-    return { push: (piece) => push(piece, true), end: () => push('', false) }
+    return {
+      push(piece) {
+        kept += piece
+        return behind_gap && kept.length < EDGE ? '' : take(true)
+      },
+      gap() {
+        const told = take(true)
+        const piece = kept.length < MIN_PIECE ? kept : MASK
+        kept = ''
+        behind_gap = true
+        return told + piece
+      },
+      end: () => take(false),
+    }
   }
 
-  #json(value: unknown): unknown {
+  #json(value: unknown, keys: 'masked' | 'kept'): unknown {
     if (typeof value === 'string') return this.text(value)
-    if (Array.isArray(value)) return value.map((item) => this.#json(item))
+    if (Array.isArray(value)) return value.map((item) => this.#json(item, keys))
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#json(item)]))
+    const entries = new Map<string, unknown>()
+    for (const [key, item] of Object.entries(value)) {
+      let name = keys === 'masked' ? this.text(key) : key
+      // Two that look the same now stay two.
+      while (entries.has(name)) name += '*'
+      entries.set(name, this.#json(item, keys))
+    }
+    return Object.fromEntries(entries)
   }
 
   /** `rest`: the end of the text that more text may make a value of. */
   #replace(text: string, more: boolean): { text: string; rest: string } {
+    if (this.#beginnings.size === 0) return { text, rest: '' }
     const masked: string[] = []
     let done = 0
     const cut = (at: number) => masked.join('') + text.slice(done, at)
-    if (this.#needles.length === 0) return { text, rest: '' }
+    let newline = text.indexOf('\n')
     for (let at = 0; at < text.length; ) {
-      const here = text.slice(at, at + MIN_MASKED_LENGTH)
-      const short = here.length < MIN_MASKED_LENGTH
-      if (short ? !more : !this.#beginnings.has(here)) {
+      if (newline >= 0 && newline < at) newline = text.indexOf('\n', at)
+      const wraps = newline >= 0 && newline < at + MIN_NEEDLE
+      if (!this.#mayBegin(text, at, wraps, more)) {
         at += 1
         continue
       }
       if (more && this.#isBeginning(text, at)) return { text: cut(at), rest: text.slice(at) }
-      const length = short ? 0 : this.#lengthAt(text, at)
+      const length = this.#lengthAt(text, at)
       if (length > 0) {
         masked.push(text.slice(done, at), MASK)
         done = at + length
@@ -76,80 +112,42 @@ export class Mask {
     return { text: cut(text.length), rest: '' }
   }
 
+  #mayBegin(text: string, at: number, wraps: boolean, more: boolean): boolean {
+    if (more && at + MIN_NEEDLE > text.length) return true
+    if (this.#beginnings.standAt(text, at)) return true
+    if (!wraps) return false
+    const { chars, end } = unwrap(text, at, MIN_NEEDLE)
+    return chars.length < MIN_NEEDLE ? more && end === text.length : this.#beginnings.standAt(chars, 0)
+  }
+
   /** Whether the rest of the text from here is the beginning of something longer. */
   #isBeginning(text: string, at: number): boolean {
-    if (text.length - at >= 2 * PART) return false
-    const rest = text.slice(at)
-    const needle = this.#needles[this.#firstFrom(rest)]
-    // What is equal to the rest comes first; what is longer follows it.
-    if (needle === rest) return this.#needles[this.#firstFrom(rest) + 1]?.startsWith(rest) ?? false
-    return needle?.startsWith(rest) ?? false
+    if (text.length - at > EDGE) return false
+    if (this.#plain.hasLonger(text.slice(at))) return true
+    const { chars, end } = unwrap(text, at, MAX_NEEDLE)
+    return chars !== '' && end === text.length && this.#encoded.hasLonger(chars)
   }
 
   /** Of what stands here, the longest that is to be masked; 0: nothing. */
   #lengthAt(text: string, at: number): number {
-    const here = text.slice(at, at + 2 * PART)
-    const after = this.#firstFrom(here)
-    let place = this.#needles[after] === here ? after : after - 1
-    // Whatever sorts between a beginning of the text and the text begins with that beginning, too.
-    while (place >= 0 && !here.startsWith(this.#needles[place] ?? '')) place = this.#shorter[place] ?? -1
-    return place < 0 ? 0 : (this.#needles[place]?.length ?? 0)
+    const plain = this.#plain.longestIn(text.slice(at, at + MAX_NEEDLE))
+    const encoded = this.#encoded.longestIn(unwrap(text, at, MAX_NEEDLE).chars)
+    return encoded === 0 ? plain : Math.max(plain, unwrap(text, at, encoded).end - at)
   }
 
-  /** The place of the first that does not sort before `text`. */
-  #firstFrom(text: string): number {
-    let low = 0
-    let high = this.#needles.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#needles[middle] ?? '') < text) low = middle + 1
-      else high = middle
+  /** The length of the longest end of a value that the text begins with; 0: none. */
+  #pieceAt(text: string): number {
+    this.#backwards ??= { plain: this.#plain.reversed(), encoded: this.#encoded.reversed() }
+    const { plain, encoded } = this.#backwards
+    const isEnd = (needles: Needles, end: string) =>
+      end.length >= MIN_PIECE &&
+      (needles.hasLonger(reverse(end)) || needles.longestIn(reverse(end)) === end.length)
+    const line = /^\r?\n/.exec(text)?.[0].length ?? 0
+    for (let length = Math.min(text.length, MAX_NEEDLE); length >= MIN_PIECE; length -= 1) {
+      if (isEnd(plain, text.slice(0, length))) return length
+      const { chars, end } = unwrap(text, line, length)
+      if (chars.length === length && isEnd(encoded, chars)) return end
     }
-    return low
+    return 0
   }
-}
-
-function findShorter(needles: readonly string[]): number[] {
-  const shorter: number[] = []
-  for (const [place, needle] of needles.entries()) {
-    let before = place - 1
-    while (before >= 0 && !needle.startsWith(needles[before] ?? '')) before = shorter[before] ?? -1
-    shorter.push(before)
-  }
-  return shorter
-}
-
-/** None is longer than twice a part, or too short to be looked for. */
-function partsOf(needle: string): string[] {
-  const parts: string[] = []
-  for (let at = 0; at < needle.length; ) {
-    const left = needle.length - at
-    const length = left < PART + MIN_MASKED_LENGTH ? left : PART
-    parts.push(needle.slice(at, at + length))
-    at += length
-  }
-  return parts.filter((part) => part.length >= MIN_MASKED_LENGTH)
-}
-
-/** A value as programs print it. */
-function formsOf(value: string): string[] {
-  if (value.length < MIN_MASKED_LENGTH) return []
-  const bytes = Buffer.from(value)
-  const base64 = [0, 1, 2].map((offset) => inBase64(bytes, offset))
-  return [
-    value,
-    value.trim(),
-    encodeURIComponent(value.toWellFormed()),
-    new URLSearchParams([['', value]]).toString().slice(1),
-    JSON.stringify(value).slice(1, -1),
-    bytes.toString('hex'),
-    ...base64,
-    ...base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
-  ]
-}
-
-/** The bytes inside a longer base64 text that has so many bytes before them: without the characters that they share. */
-function inBase64(bytes: Buffer, offset: number): string {
-  const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64')
-  return text.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
 }

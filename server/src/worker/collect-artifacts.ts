@@ -6,6 +6,7 @@ import { BlobsFull } from '../blobs/blobs.ts'
 import type { NewEvent } from '../contract/event.ts'
 import { type Sandbox, SandboxFault, SandboxFileError } from '../sandbox/sandbox.ts'
 import type { WorkerContext } from './context.ts'
+import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 
 /** Below the workspace. */
@@ -39,6 +40,8 @@ const MIME_TYPES: Record<string, string> = {
 }
 
 interface CollectOptions {
+  /** Names of files are the agent's words, too. */
+  masked: Pick<EventWriter['masked'], 'text'>
   emit: (...events: NewEvent[]) => Promise<void>
   signal: AbortSignal
 }
@@ -73,7 +76,7 @@ async function collectArtifacts(
   context: WorkerContext,
   store: FencedStore,
   sandbox: Sandbox,
-  { emit, signal }: CollectOptions,
+  { emit, signal, masked }: CollectOptions,
 ): Promise<void> {
   const { log, settings } = context
   // Most turns leave nothing, and a command costs more than all else the end of a turn does.
@@ -87,11 +90,19 @@ async function collectArtifacts(
   for (const name of names.slice(0, MAX_FILES)) {
     if (signal.aborted) return
     try {
-      room -= await keep(context, store, sandbox, { name, known, room })
+      room -= await keep(context, store, sandbox, {
+        name,
+        filepath: masked.text(relative(name)),
+        known,
+        room,
+      })
     } catch (error) {
       if (error instanceof BlobsFull) full = error
       else if (!(error instanceof SandboxFileError)) throw error
-      log.warn({ ...store.lease, filepath: relative(name), err: error }, 'An artifact was not kept.')
+      log.warn(
+        { ...store.lease, filepath: masked.text(relative(name)), err: error },
+        'An artifact was not kept.',
+      )
       // Gone or changed by now: a process of the agent can still be at work.
       if (error instanceof SandboxFileError && error.code !== 'EFBIG') continue
       left_out.push(`${relative(name)}: ${full?.message ?? tooLarge(room, settings.max_run_files_bytes)}`)
@@ -106,10 +117,10 @@ async function keep(
   { blobs, watch }: WorkerContext,
   store: FencedStore,
   sandbox: Sandbox,
-  file: { name: string; known: ReadonlyMap<string, string>; room: number },
+  file: { name: string; filepath: string; known: ReadonlyMap<string, string>; room: number },
 ): Promise<number> {
   const { run_id } = store.lease
-  const filepath = relative(file.name)
+  const { filepath } = file
   const artifact_uid = uuidv7()
   const blob_key = `runs/${run_id}/artifacts/${artifact_uid}`
   const hash = createHash('sha256')
@@ -134,7 +145,7 @@ async function keep(
     throw new SandboxFileError('EFBIG', `EFBIG: ${file.name}`)
   }
   const filename = filepath.split('/').at(-1) ?? filepath
-  const mime_type = MIME_TYPES[filename.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/octet-stream'
+  const mime_type = MIME_TYPES[file.name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/octet-stream'
   const artifact_type = /^image\/(png|jpeg|webp)$/.test(mime_type) ? 'SCREENSHOT' : 'FILE'
   const artifact = {
     artifact_uid,

@@ -10,7 +10,7 @@ const DELTA_MS = 100
 
 export interface EventWriter {
   /** Takes the execution's secret values out of what is written from here on, and of how the run ends. */
-  masked: Pick<MaskedEvents, 'hide' | 'outcome'>
+  masked: Pick<MaskedEvents, 'hide' | 'outcome' | 'text' | 'stream'>
   /** Resolves when the events are committed, in the order of the calls; rejects with `LeaseLost`. */
   emit(...events: NewEvent[]): Promise<void>
   delta(message_id: string, text: string): void
@@ -77,7 +77,7 @@ export function createEventWriter(
       if (lost) return Promise.reject(new LeaseLost())
       if (events.length === 0) return Promise.resolve()
       for (const event of events) if (event.type === 'message.assistant') open.delete(event.data.message_id)
-      queue.push(...events.flatMap(limit).flatMap((event) => masked.events(event)))
+      queue.push(...events.flatMap((event) => masked.events(event)).flatMap(limit))
       writing ??= inTurn(write)
       const written = writing
       // Callers may leave output unawaited; the loss reaches them at their next await.
@@ -91,7 +91,7 @@ export function createEventWriter(
     async drain() {
       clearTimeout(delta_timer)
       delta_timer = undefined
-      const rest = lost ? [] : masked.end()
+      const rest = lost ? [] : masked.end().flatMap(limit)
       if (rest.length > 0) {
         queue.push(...rest)
         writing ??= inTurn(write)

@@ -136,7 +136,7 @@ export class Execution {
       emit: (...events) => this.#emit(...events),
       signal: this.#stopping.from('cancelled'),
       halted: AbortSignal.any([this.#stopping.from('overfull'), this.#stopping.turn]),
-      onValues: (values) => this.#writer.masked.hide(values),
+      masked: this.#writer.masked,
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
     if (this.#overfull) return this.#endOverfull(inbox)
@@ -175,6 +175,7 @@ export class Execution {
       sandbox,
       tools: this.#context.tools,
       values,
+      mask: (text) => this.#writer.masked.text(text),
       state: {
         read: () => kept,
         write: async (state) => {
@@ -248,6 +249,7 @@ export class Execution {
     const signal = this.#stopping.from('overfull')
     const kept = await keepArtifacts(this.#context, this.#store, sandbox, {
       emit: (...events) => this.#emit(...events),
+      masked: this.#writer.masked,
       signal,
       mayRetry: () => !signal.aborted && !this.#draining,
     })

@@ -1,4 +1,5 @@
-import type { NewEvent } from '../contract/event.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { EventData, NewEvent } from '../contract/event.ts'
 import type { Outcome } from '../harness/harness.ts'
 import { Mask } from '../sealing/mask.ts'
 
@@ -32,6 +33,8 @@ export class MaskedEvents {
   events(event: NewEvent): NewEvent[] {
     if (event.type === 'tool.output') return this.#output(event.data)
     const masked = { ...event, data: this.#fields(event.data) } as NewEvent
+    if (event.type === 'tool.call' && masked.type === 'tool.call' && !isSameCall(event.data, masked.data))
+      masked.data.masked = true
     return event.type === 'tool.result' ? [...this.end(event.data.tool_call_id), masked] : [masked]
   }
 
@@ -54,6 +57,15 @@ export class MaskedEvents {
     }
   }
 
+  text(text: string): string {
+    return this.#mask.text(text)
+  }
+
+  /** For a text of which only a part is kept. */
+  stream(): ReturnType<Mask['stream']> {
+    return this.#mask.stream()
+  }
+
   /** A text that goes on, without what may be the beginning of a value. */
   open(text: string): string {
     return this.#mask.stream().push(text)
@@ -63,7 +75,10 @@ export class MaskedEvents {
     return Object.fromEntries(
       Object.entries(data).map(([name, value]) => [
         name,
-        OWN_WORDS.has(name) ? value : this.#mask.json<unknown>(value),
+        OWN_WORDS.has(name)
+          ? value
+          : // Its keys are names of providers, who are given it back.
+            this.#mask.json<unknown>(value, name === 'provider_metadata' ? 'kept' : 'masked'),
       ]),
     ) as T
   }
@@ -75,6 +90,10 @@ export class MaskedEvents {
     return outputOf(data, open.stream.push(data.text))
   }
 }
+
+/** What is stored in another way than it was called must never be executed from there. */
+const isSameCall = (call: EventData<'tool.call'>, stored: EventData<'tool.call'>): boolean =>
+  call.name === stored.name && isDeepStrictEqual(call.input, stored.input)
 
 type OutputData = Extract<NewEvent, { type: 'tool.output' }>['data']
 

@@ -14,6 +14,7 @@ import {
 import { unseal } from '../sealing/sealing.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { WorkerContext } from './context.ts'
+import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { openLocalRepository } from './local-repository.ts'
@@ -28,8 +29,8 @@ export interface PrepareHooks {
   signal: AbortSignal
   /** Aborted when the run is to stop: interrupted, or it holds or has spent more than it may. No further step begins. */
   halted: AbortSignal
-  /** Called before anything runs with the values that the sandbox is given and nobody is to read in the log. */
-  onValues: (values: readonly string[]) => void
+  /** Told, before anything runs, the values that the sandbox is given and nobody is to read in the log. */
+  masked: EventWriter['masked']
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
   onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
@@ -60,7 +61,7 @@ export async function prepareSandbox(
     environment?.sealed && context.settings.seal_key
       ? unseal(context.settings.seal_key, environment.uid, environment.sealed)
       : {}
-  hooks.onValues(Object.values(variables))
+  hooks.masked.hide(Object.values(variables))
   const egress = egressOf(config, context)
   if (egress === 'open' && context.settings.egress !== 'open' && context.backend.name !== 'host') {
     return refuse(

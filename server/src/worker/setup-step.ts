@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import type { ExecExit, ExecOptions, Sandbox } from '../sandbox/sandbox.ts'
+import type { EventWriter } from './event-writer.ts'
 
 type Phase = EventData<'setup'>['phase']
 
@@ -22,7 +23,10 @@ export interface SetupSteps {
 }
 
 /** Tells each step as `setup` events: started, then finished or failed with its duration. */
-export function createSetupSteps(hooks: { emit: (...events: NewEvent[]) => Promise<void> }): SetupSteps {
+export function createSetupSteps(hooks: {
+  emit: (...events: NewEvent[]) => Promise<void>
+  masked: Pick<EventWriter['masked'], 'stream'>
+}): SetupSteps {
   const emit = (data: EventData<'setup'>) => hooks.emit({ type: 'setup', data })
   const since = (started: number) => Math.round(performance.now() - started)
 
@@ -40,7 +44,7 @@ export function createSetupSteps(hooks: { emit: (...events: NewEvent[]) => Promi
       const told = emit({ phase, name: shown, status: 'started' })
       told.catch(() => {})
       const handle = sandbox.exec(options)
-      const output = await tailOf(handle.output)
+      const output = await tailOf(handle.output, hooks.masked.stream())
       const exit = await handle.exit
       await told
       const failed = exit.code !== 0
@@ -76,13 +80,17 @@ function howItEnded(exit: ExecExit): string {
   return exit.code === null ? `was killed by ${exit.signal}` : `ended with exit code ${exit.code}`
 }
 
-async function tailOf(output: AsyncIterable<{ data: Uint8Array }>): Promise<string> {
+/** Masked before it is cut: the end of a value is not known for one. */
+async function tailOf(
+  output: AsyncIterable<{ data: Uint8Array }>,
+  masked: ReturnType<EventWriter['masked']['stream']>,
+): Promise<string> {
   const decoder = new StringDecoder('utf8')
   let tail = ''
   for await (const chunk of output) {
-    tail += decoder.write(Buffer.from(chunk.data))
+    tail += masked.push(decoder.write(Buffer.from(chunk.data)))
     // Not after each chunk: one may be a single byte.
     if (tail.length > 2 * TAIL) tail = tail.slice(-TAIL)
   }
-  return (tail + decoder.end()).slice(-TAIL).trim().toWellFormed()
+  return (tail + masked.push(decoder.end()) + masked.end()).slice(-TAIL).trim().toWellFormed()
 }

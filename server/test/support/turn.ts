@@ -36,7 +36,8 @@ export class TestTurn implements Turn, Execution {
   readonly history: readonly RunEvent[]
   readonly sandbox: Sandbox
   readonly tools = TOOLS
-  readonly values = {}
+  readonly values: Record<string, string> = {}
+  mask = (text: string) => text
   readonly state: HarnessState
   readonly deltas: Array<{ message_id: string; text: string }> = []
   /** The whole log: the history and everything emitted since. */

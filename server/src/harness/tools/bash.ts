@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { TURN_STOPPED } from '../../log/interruption.ts'
 import { runCommand } from '../command.ts'
-import { clip, defineTool } from './tool.ts'
+import { clip } from '../cut-text.ts'
+import { defineTool } from './tool.ts'
 
 const MAX_OUTPUT_CHARACTERS = 30_000
 const DEFAULT_TIMEOUT_SECONDS = 120
@@ -27,7 +28,7 @@ export const bash = defineTool({
     const end = await runCommand(turn, tool_call_id, { command, timeout_ms: timeout_seconds * 1000 })
     const { code: exit_code, truncated_bytes } = end
     const figures = { exit_code, truncated_bytes }
-    const printed = clip(end.text.trimEnd(), MAX_OUTPUT_CHARACTERS)
+    const printed = clip(end.text.trimEnd(), MAX_OUTPUT_CHARACTERS, turn.mask)
     if (end.aborted) return { ...figures, is_error: true, output: `${TURN_STOPPED}\n${printed}`.trimEnd() }
     const lines = [printed || '(no output)']
     if (truncated_bytes > 0)

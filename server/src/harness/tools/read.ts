@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cutLine } from '../cut-text.ts'
 import { readTextFile } from './text-file.ts'
 import { defineTool, failure } from './tool.ts'
 
@@ -27,7 +28,7 @@ export const read = defineTool({
     const shown: string[] = []
     let size = 0
     for (const line of lines.slice(offset - 1, offset - 1 + limit)) {
-      const numbered = `${offset + shown.length}\t${cut(line)}`
+      const numbered = `${offset + shown.length}\t${cutLine(line, MAX_LINE_CHARACTERS, turn.mask)}`
       size += numbered.length + 1
       if (size > MAX_CHARACTERS) break
       shown.push(numbered)
@@ -38,8 +39,3 @@ export const read = defineTool({
     return { output: shown.join('\n'), is_error: false }
   },
 })
-
-const cut = (line: string) =>
-  line.length <= MAX_LINE_CHARACTERS
-    ? line
-    : `${line.slice(0, MAX_LINE_CHARACTERS).toWellFormed()}[… ${line.length - MAX_LINE_CHARACTERS} more characters]`

@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import { z } from 'zod'
 import { SandboxFileError } from '../../sandbox/sandbox.ts'
+import { shorten } from '../cut-text.ts'
 import type { Tool, ToolContext, ToolOutcome, Turn } from '../harness.ts'
 
 interface ToolDefinition<Input> {
@@ -22,9 +23,9 @@ export function defineTool<Input>({
     name,
     description,
     input_schema: z.toJSONSchema(schema, { io: 'input' }),
-    title(input) {
+    title(input, mask) {
       const parsed = schema.safeParse(input)
-      return parsed.success ? shorten(title(parsed.data)) : undefined
+      return parsed.success ? shorten(title(parsed.data), mask) : undefined
     },
     async run(input, context) {
       const parsed = schema.safeParse(input)
@@ -44,14 +45,3 @@ export const failure = (output: string): ToolOutcome => ({ output, is_error: tru
 
 /** Relative paths start where commands do. */
 export const resolvePath = (turn: Turn, path: string): string => posix.resolve(turn.run.cwd, path)
-
-/** Keeps the first and the last half of a text that is too long, and says how much is missing in between. */
-export function clip(text: string, max: number): string {
-  if (text.length <= max) return text
-  const half = Math.floor(max / 2)
-  const head = text.slice(0, half).toWellFormed()
-  const tail = text.slice(-half).toWellFormed()
-  return `${head}\n[… ${text.length - 2 * half} characters left out …]\n${tail}`
-}
-
-const shorten = (title: string) => (title.length <= 80 ? title : `${title.slice(0, 79).toWellFormed()}…`)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openTestSandbox } from '../../../test/support/sandbox.ts'
 import { TestTurn } from '../../../test/support/turn.ts'
-import { clip } from './tool.ts'
 import { TOOLS } from './toolset.ts'
 
 const sandbox = await openTestSandbox()
@@ -117,9 +116,4 @@ test('a file operation the sandbox refuses is told to the model', async () => {
 
 test('the schemas tell the model which fields there are and which it may leave out', () => {
   assert.deepEqual(TOOLS.get('bash')?.input_schema.required, ['command'])
-})
-
-test('clip keeps both ends and never leaves half a character', () => {
-  assert.equal(clip('abc', 3), 'abc')
-  assert.match(clip('😀'.repeat(10), 9), /^😀😀\ufffd?\n\[… 12 characters left out …\]\n\ufffd?😀😀$/u)
 })

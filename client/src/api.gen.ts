@@ -1056,6 +1056,11 @@ export interface components {
             type: "tool.output";
         };
         ToolOutputEventData: {
+            /**
+             * @description What was printed before this is left out: it was too much.
+             * @constant
+             */
+            after_gap?: true;
             /** @enum {string} */
             stream: "stdout" | "stderr";
             text: string;

@@ -302,6 +302,21 @@ describe('an environment', { concurrency: 4 }, () => {
     for (let at = 0; at + 8 <= TOKEN.length; at += 1) assert(!told.includes(TOKEN.slice(at, at + 8)), told)
   })
 
+  test('keeps a value out of an output whose middle is dropped, wherever that begins and ends', async () => {
+    const TOKEN = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a'
+    const commands = [1, 8, 15, 22, 29, 36].map(
+      (before) => `printf %${before}s .; for i in 1 2; do yes "$TOKEN" | head -n 20000 >&$i; done`,
+    )
+    const { run } = await runIn({ variables: { TOKEN } }, commands.join('\n```\n```sh\n'))
+    assert.equal(run.state, 'SUCCEEDED')
+    const events = await api.events(run.run_id)
+    const outputs = ofType(events, 'tool.output')
+    assert(outputs.some(({ data }) => data.after_gap))
+    const told = printed(events)
+    for (let at = 0; at + 4 <= TOKEN.length; at += 1)
+      assert(!told.includes(TOKEN.slice(at, at + 4)), TOKEN.slice(at))
+  })
+
   test('keeps a value out of the names of artifacts', async () => {
     const TOKEN = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a'
     const { run } = await runIn(

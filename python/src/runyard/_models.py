@@ -422,6 +422,8 @@ class ToolOutputEventData(WireModel):
     tool_call_id: str
     stream: Literal["stdout", "stderr"] | str
     text: str
+    after_gap: Literal[True] | None = None
+    """What was printed before this is left out: it was too much."""
 
 
 class ToolResultEventData(WireModel):

@@ -54,7 +54,14 @@ export const EVENT_DATA = {
     }),
     provider_metadata: z.record(z.string(), z.unknown()).optional(),
   }),
-  'tool.output': z.object({ tool_call_id: id, stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  'tool.output': z.object({
+    tool_call_id: id,
+    stream: z.enum(['stdout', 'stderr']),
+    text: z.string(),
+    after_gap: z.literal(true).optional().meta({
+      description: 'What was printed before this is left out: it was too much.',
+    }),
+  }),
   'tool.result': z.object({
     tool_call_id: id,
     is_error: z.boolean(),

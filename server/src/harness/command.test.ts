@@ -27,3 +27,17 @@ test('a command that changes its stream with every byte makes few events, each s
   assert.equal(end.text, output.map(({ text }) => text).join(''))
   assert.ok(batches.every((events) => events.length <= 32))
 })
+
+test('where the middle of an output is dropped, no half character stays', async () => {
+  for (const before of ['', '.']) {
+    const turn = new TestTurn({ sandbox })
+    const command = `printf '${before}'; yes 'é€😀é' | head -n 200000`
+    const { text, truncated_bytes } = await runCommand(turn, 'call-1', { command, timeout_ms: 120_000 })
+    assert(truncated_bytes > 0 && !text.includes('\ufffd'))
+    const output = turn.data('tool.output')
+    assert.deepEqual(
+      [...new Set(output.filter((event) => event.after_gap).map((event) => event.stream))].sort(),
+      ['stderr', 'stdout'],
+    )
+  }
+})

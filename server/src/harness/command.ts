@@ -57,7 +57,7 @@ class OutputWriter {
   readonly #tool_call_id: string
   // Each stream has its own decoder: a character may be cut by a chunk's end and the other stream may come between.
   readonly #decoders = { stdout: newDecoder(), stderr: newDecoder() }
-  #pending: Array<{ stream: ExecChunk['stream']; text: string }> = []
+  #pending: Array<{ stream: ExecChunk['stream']; text: string; after_gap?: true }> = []
   #pendingBytes = 0
   #timer: NodeJS.Timeout | undefined
   readonly #sent: Array<Promise<void>> = []
@@ -73,11 +73,24 @@ class OutputWriter {
     return this.#failure.signal
   }
 
-  write({ stream, data }: ExecChunk): void {
+  write({ stream, data, after_gap }: ExecChunk): void {
+    if (after_gap) {
+      this.#goOn(stream, data)
+      return
+    }
     for (let start = 0; start < data.length; start += FLUSH_AT_BYTES) {
       const slice = data.subarray(start, start + FLUSH_AT_BYTES)
       this.#add(stream, this.#decoders[stream].decode(slice, { stream: true }), slice.length)
     }
+  }
+
+  /** Of the characters that the gap cut nothing is told: a value would not be known behind half a character. */
+  #goOn(stream: ExecChunk['stream'], data: Uint8Array): void {
+    this.#decoders[stream] = newDecoder()
+    this.#flush()
+    this.#pending.push({ stream, text: '', after_gap: true })
+    const start = data.findIndex((byte) => (byte & 0xc0) !== 0x80)
+    this.write({ stream, data: start > 0 && start < 4 ? data.subarray(start) : data })
   }
 
   /** Sends what is left and waits until all of it is stored. */

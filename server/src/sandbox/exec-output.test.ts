@@ -5,7 +5,7 @@ import { ExecOutput } from './exec-output.ts'
 async function read(output: ExecOutput): Promise<string> {
   let text = ''
   for await (const { stream, data } of output)
-    text += `${stream === 'stdout' ? '' : '!'}${Buffer.from(data).toString()}`
+    text += `${stream === 'stdout' || data.length === 0 ? '' : '!'}${Buffer.from(data).toString()}`
   return text
 }
 
@@ -25,6 +25,30 @@ test('beyond the limit the first and the last half stay, in order and by stream'
   output.end()
   assert.equal(await read(output), 'abcde!opqrs')
   assert.equal(output.truncated_bytes, 9)
+})
+
+test('the first chunk of each stream behind the gap says so, and none where nothing is dropped', async () => {
+  const gaps = async (bytes: number) => {
+    const output = new ExecOutput(bytes)
+    for (const stream of ['stdout', 'stdout', 'stderr', 'stdout', 'stderr'] as const)
+      output.push(stream, Buffer.from('abc'))
+    output.end()
+    const told: string[] = []
+    for await (const { stream, data, after_gap } of output)
+      told.push(`${stream} ${Buffer.from(data)}${after_gap ? ' after gap' : ''}`)
+    return told
+  }
+  assert.deepEqual(await gaps(14), [
+    'stdout abc',
+    'stdout abc',
+    'stderr a',
+    'stderr c after gap',
+    'stdout abc after gap',
+    'stderr ab',
+    'stderr c',
+  ])
+  assert.deepEqual((await gaps(2)).slice(1), ['stderr c after gap', 'stdout  after gap'])
+  assert(!(await gaps(15)).join().includes('gap'))
 })
 
 test('a limit of nothing drops everything and still counts it', async () => {

@@ -17,6 +17,8 @@ const CHUNKS_A_TURN = 256
 export class ExecOutput implements AsyncIterable<ExecChunk> {
   /** Bytes dropped so far; final once the output has ended. */
   truncated_bytes = 0
+  /** Streams that have been told that their middle is dropped. */
+  readonly #told = new Set<ExecChunk['stream']>()
   /** Called when the reader has caught up after `push` returned false. */
   onDrain: () => void = () => {}
   #head_left: number
@@ -57,7 +59,7 @@ export class ExecOutput implements AsyncIterable<ExecChunk> {
     try {
       for (let in_a_row = 1; ; in_a_row += 1) {
         const was_full = this.#queued_bytes >= HIGH_WATER_BYTES
-        const chunk = this.#next ?? (this.#ended ? this.#tail.shift() : null)
+        const chunk = this.#next ?? (this.#ended ? this.#behindGap() : null)
         this.#next = this.#queue.shift()
         if (chunk) {
           if (was_full && this.#queued_bytes < HIGH_WATER_BYTES) this.onDrain()
@@ -74,6 +76,16 @@ export class ExecOutput implements AsyncIterable<ExecChunk> {
       this.#tail.clear()
       this.onDrain()
     }
+  }
+
+  /** The next chunk of the tail. A stream that has none there is told of its gap by an empty one. */
+  #behindGap(): ExecChunk | null {
+    const chunk = this.#tail.shift()
+    if (this.truncated_bytes === 0) return chunk
+    const stream = chunk?.stream ?? (['stdout', 'stderr'] as const).find((each) => !this.#told.has(each))
+    if (stream === undefined || this.#told.has(stream)) return chunk
+    this.#told.add(stream)
+    return { stream, data: chunk?.data ?? new Uint8Array(), after_gap: true }
   }
 
   get #queued_bytes(): number {

@@ -85,6 +85,8 @@ export interface ExecOptions {
 export interface ExecChunk {
   stream: 'stdout' | 'stderr'
   data: Uint8Array
+  /** The first chunk of a stream behind the dropped middle: it does not follow the one before. Empty where nothing follows. */
+  after_gap?: true
 }
 
 export interface ExecExit {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import type { Outcome } from '../harness/harness.ts'
-import { Mask } from '../sealing/mask.ts'
+import { Mask, type MaskedStream } from '../sealing/mask.ts'
 
 /** What the service itself says in an event: ids and words of the contract, which a value may happen to be as well. */
 const OWN_WORDS = new Set([
@@ -23,7 +23,7 @@ const OWN_WORDS = new Set([
  */
 export class MaskedEvents {
   #mask = new Mask()
-  readonly #streams = new Map<string, { data: OutputData; stream: ReturnType<Mask['stream']> }>()
+  readonly #streams = new Map<string, OpenOutput>()
 
   /** Call it before anything that knows the values can run. */
   hide(values: readonly string[]): void {
@@ -40,10 +40,10 @@ export class MaskedEvents {
 
   /** What waits for a next piece that does not come; of one call or of all. */
   end(tool_call_id?: string): NewEvent[] {
-    return [...this.#streams].flatMap(([key, { data, stream }]) => {
-      if (tool_call_id !== undefined && data.tool_call_id !== tool_call_id) return []
+    return [...this.#streams].flatMap(([key, open]) => {
+      if (tool_call_id !== undefined && open.about.tool_call_id !== tool_call_id) return []
       this.#streams.delete(key)
-      return outputOf(data, stream.end())
+      return tell(open, open.stream.end())
     })
   }
 
@@ -62,7 +62,7 @@ export class MaskedEvents {
   }
 
   /** For a text of which only a part is kept. */
-  stream(): ReturnType<Mask['stream']> {
+  stream(): MaskedStream {
     return this.#mask.stream()
   }
 
@@ -83,11 +83,13 @@ export class MaskedEvents {
     ) as T
   }
 
-  #output(data: OutputData): NewEvent[] {
-    const key = `${data.stream} ${data.tool_call_id}`
-    const open = this.#streams.get(key) ?? { data, stream: this.#mask.stream() }
+  #output({ text, ...about }: OutputData): NewEvent[] {
+    const key = `${about.stream} ${about.tool_call_id}`
+    const open = this.#streams.get(key) ?? { about, stream: this.#mask.stream() }
     this.#streams.set(key, open)
-    return outputOf(data, open.stream.push(data.text))
+    const before = about.after_gap ? tell(open, open.stream.gap()) : []
+    if (about.after_gap) open.about = about
+    return [...before, ...tell(open, open.stream.push(text))]
   }
 }
 
@@ -97,5 +99,16 @@ const isSameCall = (call: EventData<'tool.call'>, stored: EventData<'tool.call'>
 
 type OutputData = Extract<NewEvent, { type: 'tool.output' }>['data']
 
-const outputOf = (data: OutputData, text: string): NewEvent[] =>
-  text === '' ? [] : [{ type: 'tool.output', data: { ...data, text } }]
+/** `about`: what the next event of its output says besides the text. */
+interface OpenOutput {
+  about: Omit<OutputData, 'text'>
+  stream: MaskedStream
+}
+
+function tell(open: OpenOutput, text: string): NewEvent[] {
+  if (text === '') return []
+  const { about } = open
+  const { after_gap, ...rest } = about
+  open.about = rest
+  return [{ type: 'tool.output', data: { ...about, text } }]
+}

@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import type { ExecExit, ExecOptions, Sandbox } from '../sandbox/sandbox.ts'
+import type { MaskedStream } from '../sealing/mask.ts'
 import type { EventWriter } from './event-writer.ts'
 
 type Phase = EventData<'setup'>['phase']
@@ -81,10 +82,7 @@ function howItEnded(exit: ExecExit): string {
 }
 
 /** Masked before it is cut: the end of a value is not known for one. */
-async function tailOf(
-  output: AsyncIterable<{ data: Uint8Array }>,
-  masked: ReturnType<EventWriter['masked']['stream']>,
-): Promise<string> {
+async function tailOf(output: AsyncIterable<{ data: Uint8Array }>, masked: MaskedStream): Promise<string> {
   const decoder = new StringDecoder('utf8')
   let tail = ''
   for await (const chunk of output) {

@@ -45,7 +45,7 @@ export const ERRORS = {
     status: 403,
     title: 'Budget exceeded',
     retryable: false,
-    help: 'The run reached the cost, token, time or disk budget it was given. Raise the budget and send a follow-up to continue.',
+    help: 'The run reached the cost, token, time or disk budget it was given. Tokens and time stay spent, so a follow-up ends the same way: to go on, create a run with the same conversation_id and a larger budget. Where it was disk, use less of it, or an environment with a larger limits.disk_mb.',
   },
   insufficient_credits: {
     status: 403,

@@ -70,6 +70,45 @@ test('text is streamed, stored once complete, and ends the turn', async () => {
   )
 })
 
+test('what a provider counts is kept as whole numbers that can be added up', async () => {
+  const most = Number.MAX_SAFE_INTEGER
+  for (const [told, kept] of [
+    [3e9, 3e9],
+    [1.5, 2],
+    [-5, 0],
+    [1e21, most],
+  ] as const) {
+    const usage = { prompt_tokens: told, completion_tokens: told, cached_tokens: told }
+    const { turn, outcome } = await play({ script: [{ text: 'Hello', usage }] })
+    assert.deepEqual(outcome, { state: 'SUCCEEDED' })
+    const [data] = turn.data('usage')
+    assert.deepEqual([data?.input_tokens, data?.output_tokens, data?.cached_input_tokens], [kept, kept, kept])
+    assert(Number.isSafeInteger(data?.total_tokens) && (data?.total_tokens ?? -1) >= 0)
+  }
+})
+
+test('arguments that are nested without end are no arguments', async () => {
+  const nest = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  const call = (levels: number) => ({
+    name: 'bash',
+    arguments: `{"command":"echo ran","x":${nest(levels)}}`,
+  })
+  const { turn, outcome, requests } = await play({
+    script: [{ calls: [call(63), call(64), call(20_000)] }, { text: 'Sorry.' }],
+  })
+  assert.deepEqual(outcome, { state: 'SUCCEEDED' })
+  const malformed = 'Nested more than 64 levels deep.'
+  assert.deepEqual(
+    turn.data('tool.call').map(({ input }) => input.malformed),
+    [undefined, malformed, malformed],
+  )
+  assert.deepEqual(
+    turn.data('tool.result').map(({ is_error }) => is_error),
+    [false, true, true],
+  )
+  assert.equal(requests[1]?.messages.at(-3)?.content, 'ran')
+})
+
 test('a call is stored before it runs, streams its output, and its result goes back to the model', async () => {
   const { turn, requests } = await play({
     script: [{ text: 'Looking.', calls: [bash('echo out; exit 3')] }, { text: 'Done.' }],

@@ -48,6 +48,7 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
       stopWhen: isStepCount(1),
       maxRetries: max_retries,
       abortSignal: turn.signal,
+      experimental_transform: refuseDeepInputs,
       // Failures also come as parts of the stream; without this the SDK prints them.
       onError() {},
     })
@@ -114,10 +115,8 @@ class StepContent {
       const { type, message_id } = block
       const data = { message_id, text: storableText(block.text) }
       if (type === 'message.assistant') return data.text === '' ? [] : [{ type, data }]
-      const provider_metadata = isRecord(block.metadata) ? storableRecord(block.metadata) : undefined
-      return data.text === '' && !provider_metadata
-        ? []
-        : [{ type, data: { ...data, ...(provider_metadata && { provider_metadata }) } }]
+      const metadata = metadataOf(block.metadata)
+      return data.text === '' && !metadata.provider_metadata ? [] : [{ type, data: { ...data, ...metadata } }]
     })
   }
 
@@ -164,7 +163,7 @@ function callOf(part: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): 
     tool_call_id: storableText(toolCallId),
     name: storableText(toolName),
     input: asInput(part.input),
-    ...(isRecord(providerMetadata) && { provider_metadata: storableRecord(providerMetadata) }),
+    ...metadataOf(providerMetadata),
   }
 }
 
@@ -172,9 +171,35 @@ function callOf(part: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): 
 const asInput = (input: unknown) =>
   isRecord(input) ? storableRecord(input) : { malformed: storableJson(input) }
 
+const MAX_DEPTH = 64
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1)))
+
+/** In the stream, since the SDK goes down into them too: into all that reads them, and a stack ends somewhere. */
+const refuseDeepInputs = () =>
+  new TransformStream<TextStreamPart<ToolSet>, TextStreamPart<ToolSet>>({
+    transform(part, controller) {
+      const deep = part.type === 'tool-call' && isDeeper(part.input, MAX_DEPTH)
+      controller.enqueue(deep ? { ...part, input: `Nested more than ${MAX_DEPTH} levels deep.` } : part)
+    },
+  })
+
+function metadataOf(metadata: unknown): { provider_metadata?: Record<string, unknown> } {
+  return isRecord(metadata) && !isDeeper(metadata, MAX_DEPTH)
+    ? { provider_metadata: storableRecord(metadata) }
+    : {}
+}
+
+/** What a provider counted may be anything; what is kept of it is added up, and told as JSON. */
+const asCount = (told: number): number =>
+  Number.isNaN(told) ? 0 : Math.min(Math.max(0, Math.round(told)), Number.MAX_SAFE_INTEGER)
+
 function usageEvent(model_id: string, usage: LanguageModelUsage): NewEvent {
-  const input_tokens = usage.inputTokens ?? 0
-  const output_tokens = usage.outputTokens ?? 0
+  const input_tokens = asCount(usage.inputTokens ?? 0)
+  const output_tokens = asCount(usage.outputTokens ?? 0)
   const cached_input_tokens = usage.inputTokenDetails.cacheReadTokens
   return {
     type: 'usage',
@@ -182,8 +207,8 @@ function usageEvent(model_id: string, usage: LanguageModelUsage): NewEvent {
       model_id,
       input_tokens,
       output_tokens,
-      total_tokens: usage.totalTokens ?? input_tokens + output_tokens,
-      ...(cached_input_tokens !== undefined && { cached_input_tokens }),
+      total_tokens: asCount(usage.totalTokens ?? input_tokens + output_tokens),
+      ...(cached_input_tokens !== undefined && { cached_input_tokens: asCount(cached_input_tokens) }),
     },
   }
 }

@@ -56,13 +56,10 @@ describe('a JSON body', () => {
       `[${fill(`"${'a'.repeat(8 * 1024)}",`)}1]`,
       JSON.stringify({ extra: Array(100_000).fill(0) }),
     ]) {
-      const begun = performance.now()
       assert.throws(
         () => parse(parts),
         (error) => isTooLarge(error) || /too deep/.test(String(error)),
       )
-      const seconds = (performance.now() - begun) / 1000
-      assert(seconds < 5, `${parts.slice(0, 20)} took ${seconds} s.`)
     }
   })
 

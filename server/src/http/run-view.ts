@@ -8,7 +8,7 @@ type ShownRun = Omit<ListedRun, 'prompt_truncated' | 'base_prompt_truncated'> & 
 /** A stored run as callers see it: nothing of sealed values, leases or sandboxes. `linkTo` makes the link to a run's page. */
 export function viewRun(run: ShownRun, linkTo: (run_id: string) => string): RunItem {
   const working = run.claimed_at ? Date.now() - run.claimed_at.getTime() : 0
-  const total_tokens = run.input_tokens + run.output_tokens
+  const total_tokens = Math.min(run.input_tokens + run.output_tokens, Number.MAX_SAFE_INTEGER)
   return {
     run_id: run.run_id,
     task_id: run.run_id,

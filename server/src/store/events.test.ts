@@ -3,12 +3,22 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
-import { cancel, follow, holdRun, interrupt, readStored, readWholeLog } from '../../test/support/stored.ts'
+import {
+  actorOf,
+  cancel,
+  follow,
+  holdRun,
+  interrupt,
+  readStored,
+  readWholeLog,
+} from '../../test/support/stored.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { Db } from './db.ts'
 import { appendEvents, readLog, readOpenMessages, writeOpenMessages } from './events.ts'
 import { deliverFollowups } from './followups.ts'
 import { claimRuns, type Lease, releaseRun } from './leases.ts'
+import { listRuns } from './run-list.ts'
+import { findRun } from './runs.ts'
 import { finishRun, startRun } from './transitions.ts'
 
 const output = (text: string): NewEvent => ({
@@ -66,6 +76,36 @@ onEachDatabase('events', (open) => {
     assert(lease)
     assert.equal(await appendEvents(db, lease, 1, [output('second')]), true)
     assert.deepEqual(textsOf(await assertNoGaps(held.run_id)), ['first', 'second'])
+  })
+
+  test('usage adds up to whatever it is told to be, as far as numbers go', async () => {
+    const held = await startWork()
+    const most = Number.MAX_SAFE_INTEGER
+    const use = (batch: number, ...tokens: number[]) =>
+      appendEvents(
+        db,
+        held,
+        batch,
+        tokens.map((count) => ({
+          type: 'usage',
+          data: { model_id: 'm', input_tokens: count, output_tokens: count, total_tokens: count },
+        })),
+      )
+    const total = async () => {
+      const actor = actorOf(held.principal_id)
+      const whole = await findRun(db, held.run_id, actor)
+      const { runs } = await listRuns(db, { creator: held.principal_id }, actor)
+      for (const run of [whole, runs[0]]) assert.deepEqual(run?.output_tokens, whole?.input_tokens)
+      return whole?.input_tokens
+    }
+    assert(await use(1, 3e9))
+    assert.equal(await total(), 3e9)
+    assert(await use(2, 2e9, 2e9))
+    assert.equal(await total(), 7e9)
+    assert(await use(3, most, most, most))
+    assert.equal(await total(), most)
+    assert(await use(4, most))
+    assert.equal(await total(), most)
   })
 
   test('usage shows in the run and moves updated_at; output does neither', async () => {

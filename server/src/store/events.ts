@@ -10,6 +10,8 @@ import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 const MAX_SEQUENCE = 2 ** 31 - 1
+/** Greater sums are not told exactly, in JavaScript as in JSON. */
+const MOST = sql.lit(Number.MAX_SAFE_INTEGER)
 
 export const toRunEvent = ({ sequence, run_id, type, occurred_at, data }: EventRow): RunEvent =>
   ({ sequence, run_id, type, occurred_at: occurred_at.toISOString(), data }) as RunEvent
@@ -51,8 +53,8 @@ export async function appendEvents(
         ${stepped ? sql`, lost_attempts = 0` : sql``}
         ${
           usage.length
-            ? sql`, input_tokens = input_tokens + ${sum((u) => u.input_tokens)}::int,
-                output_tokens = output_tokens + ${sum((u) => u.output_tokens)}::int,
+            ? sql`, input_tokens = least(input_tokens + ${sum((u) => u.input_tokens)}::bigint, ${MOST}),
+                output_tokens = least(output_tokens + ${sum((u) => u.output_tokens)}::bigint, ${MOST}),
                 inference_cost_usd = inference_cost_usd + ${sum((u) => u.inference_cost_usd ?? 0)}::double precision`
             : sql``
         }

@@ -68,6 +68,27 @@ async function assertUpgrades(open: () => Promise<Store>): Promise<void> {
 
 test('upgrades from every earlier version on PGlite', () => assertUpgrades(() => openPglite()))
 
+test('an upgrade gives attachments that no file system takes a name that it does', async () => {
+  const store = await openPglite()
+  const { db } = store
+  await migrate(db, '0006_storage')
+  const run_id = await addOldRun(db)
+  const names = ['漢'.repeat(85), '漢'.repeat(86)]
+  const ids = names.map(() => randomUUID())
+  for (const [place, name] of names.entries())
+    await sql`insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key, path)
+      values (${ids[place]}, ${run_id}, ${name}, 'text/plain', 1, 'x', ${`attachments/${name}`})`.execute(db)
+  await migrate(db)
+  const { rows } = await sql<{
+    path: string
+  }>`select path from attachments order by path <> ${`attachments/${names[0]}`}`.execute(db)
+  assert.deepEqual(
+    rows.map(({ path }) => path),
+    [`attachments/${names[0]}`, `attachments/${ids[1]}`],
+  )
+  await store.close()
+})
+
 test('migrates PGlite once, and refuses a newer database', async () => {
   const store = await openPglite()
   await assertMigrates(store).finally(() => store.close())

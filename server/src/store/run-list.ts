@@ -36,8 +36,6 @@ const LISTED = [
   'root_run_id',
   'status_message',
   'result',
-  'input_tokens',
-  'output_tokens',
   'inference_cost_usd',
   'created_at',
   'updated_at',
@@ -50,7 +48,15 @@ const LISTED = [
 export interface ListedRun
   extends Pick<
     RunRow,
-    (typeof LISTED)[number] | 'prompt' | 'config' | 'run_time_ms' | 'creator' | 'executor' | 'artifacts'
+    | (typeof LISTED)[number]
+    | 'prompt'
+    | 'config'
+    | 'input_tokens'
+    | 'output_tokens'
+    | 'run_time_ms'
+    | 'creator'
+    | 'executor'
+    | 'artifacts'
   > {
   prompt_truncated: boolean
   /** Of `config`. */

@@ -106,9 +106,16 @@ const person = (alias: string): RawBuilder<unknown> =>
 const instant = (column: RawBuilder<unknown>): RawBuilder<string> =>
   sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
+/** Columns that a driver would read as texts; what is counted never exceeds what a double holds. */
+const WIDE_NUMBERS = sql.join(
+  ['input_tokens', 'output_tokens', 'run_time_ms'].map(
+    (column) => sql`${sql.ref(`r.${column}`)}::double precision as ${sql.ref(column)}`,
+  ),
+)
+
 /** `select … from runs r …` with the names of people and the artifacts; a `where` on `r` follows. */
 export const selectOfRuns = (columns: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  select ${columns}, r.run_time_ms::double precision as run_time_ms, ${person('c')} as creator, ${person('e')} as executor,
+  select ${columns}, ${WIDE_NUMBERS}, ${person('c')} as creator, ${person('e')} as executor,
     coalesce((select jsonb_agg(jsonb_build_object('artifact_type', a.artifact_type,
       'created_at', ${instant(sql`a.created_at`)}, 'data', jsonb_build_object(
         'artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,

@@ -39,7 +39,8 @@ export function createBudget(
         timer = setTimeout(() => spend(`${max_duration_minutes} minutes`), left_ms)
     },
     count(events) {
-      for (const event of events) if (event.type === 'usage') tokens += event.data.total_tokens
+      for (const { type, data } of events)
+        if (type === 'usage') tokens += data.input_tokens + data.output_tokens
       check()
     },
     spent: () =>

@@ -128,7 +128,8 @@ export interface Stored {
 export async function readStored(db: Db, run_id: string): Promise<Stored> {
   const found = await sql<Stored>`
     select state, worker_id, attempt, execution, lost_attempts, undelivered, interrupt_sequence,
-      run_time_ms::double precision as run_time_ms, last_sequence, input_tokens, updated_at
+      run_time_ms::double precision as run_time_ms, last_sequence,
+      input_tokens::double precision as input_tokens, updated_at
     from runs where run_id = ${run_id}`.execute(db)
   const [row] = found.rows
   if (!row) throw new Error('There is no such run.')

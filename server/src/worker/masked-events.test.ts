@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NewEvent } from '../contract/event.ts'
+import { closeInterrupted, WORKER_LOST } from '../log/interruption.ts'
 import { MaskedEvents } from './masked-events.ts'
 
 const SECRET = 'hunter2-hunter2'
+const WORD = 'interrupted'
 
 function masked(...events: NewEvent[]): NewEvent[] {
   const mask = new MaskedEvents()
-  mask.hide([SECRET])
+  mask.hide([SECRET, WORD])
   return [...events.flatMap((event) => mask.events(event)), ...mask.end()]
 }
 const call = (input: Record<string, unknown>, tool_call_id = 'call-1'): NewEvent => ({
@@ -42,5 +44,12 @@ test('a call says so when it is not stored as it was made', () => {
       type: 'tool.call',
       data: { tool_call_id: 'call-1', name: 'bash', input: { command: 'rm -rf ***/cache' }, masked: true },
     },
+  ])
+})
+
+test('a result that is marked as interrupted stays so, whatever values there are', () => {
+  const data = closeInterrupted('call-1', `${WORKER_LOST} (${WORD})`)
+  assert.deepEqual(masked({ type: 'tool.result', data }), [
+    { type: 'tool.result', data: { ...data, output: `${WORKER_LOST} (***)` } },
   ])
 })

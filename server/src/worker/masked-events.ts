@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import type { Outcome } from '../harness/harness.ts'
+import { MARK } from '../log/interruption.ts'
 import { Mask, type MaskedStream } from '../sealing/mask.ts'
 
 /** What the service itself says in an event: ids and words of the contract, which a value may happen to be as well. */
@@ -35,7 +36,11 @@ export class MaskedEvents {
     const masked = { ...event, data: this.#fields(event.data) } as NewEvent
     if (event.type === 'tool.call' && masked.type === 'tool.call' && !isSameCall(event.data, masked.data))
       masked.data.masked = true
-    return event.type === 'tool.result' ? [...this.end(event.data.tool_call_id), masked] : [masked]
+    if (event.type !== 'tool.result' || masked.type !== 'tool.result') return [masked]
+    const { tool_call_id, output } = event.data
+    // By this mark it is known that nobody knows how the call ended.
+    if (output?.startsWith(MARK)) masked.data.output = MARK + this.#mask.text(output.slice(MARK.length))
+    return [...this.end(tool_call_id), masked]
   }
 
   /** What waits for a next piece that does not come; of one call or of all. */

@@ -76,7 +76,7 @@ export class Home {
   }
 }
 
-/** Resolves with what the child has printed once it matches; rejects when the child ends before. */
+/** Resolves with what the child has printed from now on once it matches; rejects when the child ends before. */
 export function printedBy(
   child: ChildProcess,
   pattern: RegExp,

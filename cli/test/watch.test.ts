@@ -57,8 +57,10 @@ test('on a terminal the person is asked, answers, and sees the run to its end', 
   const run_id = await startRun('echo started; sleep 600')
   const watching = home.spawnOnTerminal(['follow', run_id])
   await printedBy(watching, /echo started/)
+  // The person may be asked before the command that interrupts has ended.
+  const asked = printedBy(watching, /Your answer/)
   await home.run(['interrupt', run_id])
-  await printedBy(watching, /Your answer/)
+  await asked
   watching.stdin?.write('```sh\recho answered\r```\r\r')
   const { code, stdout } = await watching.ended
   assert.match(stdout, /│ answered[\s\S]*✓ Succeeded/)

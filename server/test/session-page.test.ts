@@ -122,10 +122,16 @@ describe('the session page', { skip }, () => {
       const [page_is_open, words_were_seen] = [Promise.withResolvers(), Promise.withResolvers()]
       const pace = (chunk: number) => (chunk < chunks.length ? page_is_open : words_were_seen).promise
       await using model = await openModelServer([{ text: chunks, pace }])
-      const env = { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: model.url }
+      const env = { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: model.url, RUNYARD_SLOTS: '1' }
       const other = await startService({ env })
       try {
         const with_model = apiOf(other)
+        // The page is opened before its run begins.
+        const before = await with_model.create({
+          prompt: shell('sleep 600'),
+          config: { harness: { type: 'runbook' } },
+        })
+        await with_model.until(before, ({ state }) => state === 'INPROGRESS')
         const run_id = await with_model.create({
           prompt: 'Speak.',
           config: { model_id: 'openai/scripted' },
@@ -133,6 +139,8 @@ describe('the session page', { skip }, () => {
         const page = await context.newPage()
         await page.goto((await with_model.get(run_id)).session_link)
         await page.locator('#log .asked', { hasText: 'Speak.' }).waitFor()
+        assert.equal(await page.locator('#fact-agent').textContent(), 'openai/scripted')
+        await with_model.call('POST', `/agent/runs/${before}/cancel`)
         page_is_open.resolve(null)
         await page.locator('#drafts .said', { hasText: 'Some words' }).waitFor()
         assert.equal(await page.locator('#log .said').count(), 0)
@@ -141,7 +149,7 @@ describe('the session page', { skip }, () => {
         assert.equal(await page.locator('#drafts > *').count(), 0)
         assert.equal(await page.locator('#log .said').textContent(), text.replace(/\*\*|`/g, ''))
         assert.equal(await page.locator('#fact-tokens').textContent(), '15')
-        assert.equal(await page.locator('#fact-agent').textContent(), 'oz · openai/scripted')
+        await page.locator('#fact-agent', { hasText: 'oz · openai/scripted' }).waitFor({ state: 'attached' })
       } finally {
         await other.stop()
       }

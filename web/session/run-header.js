@@ -60,6 +60,11 @@ export class RunHeader {
     return this.#state
   }
 
+  /** @param {Run['resolved']} resolved */
+  resolve(resolved) {
+    this.#run.resolved = resolved
+  }
+
   /** @param {RunEvent} event */
   apply({ type, data, occurred_at }) {
     if (type === 'run.state') this.#changeState(data.state, Date.parse(occurred_at))

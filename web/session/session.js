@@ -51,6 +51,7 @@ async function main() {
   const scroll = keepAtEnd(!['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED'].includes(run.state))
   const opened_at = Date.now() - clock_ahead_ms
   let has_news = false
+  let lacks_agent = !run.resolved
   const tick = () => {
     const now = Date.now() - clock_ahead_ms
     header.tick(now)
@@ -61,6 +62,10 @@ async function main() {
     const news = conversation.settle()
     header.settle()
     showActivity(before, conversation.running_tool)
+    if (lacks_agent && !['QUEUED', 'CLAIMED'].includes(header.state)) {
+      lacks_agent = false
+      learnAgent(header)
+    }
     if (news) byId('announcer').textContent = news
     tick()
     if (has_news) scroll.addNews()
@@ -99,6 +104,15 @@ async function main() {
       return false
     },
   })
+}
+
+/**
+ * What the run is executed with is known once it has started. Without an answer the page goes on as it is.
+ * @param {RunHeader} header
+ */
+async function learnAgent(header) {
+  const answer = await fetch(`${base}/run`, { cache: 'no-store' }).catch(() => null)
+  if (answer?.ok) header.resolve((await answer.json()).resolved)
 }
 
 /**

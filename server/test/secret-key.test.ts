@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { openPostgres } from '../src/store/db.ts'
 import { migrate } from '../src/store/migrate.ts'
+import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { spawnRunyard, startService, temporaryDirectory } from './support/service.ts'
@@ -13,8 +14,16 @@ const OTHER = { RUNYARD_SECRET_KEY: 'other'.repeat(16) }
 /** Starts a role that must refuse its key. */
 async function assertRefused(args: readonly string[], env: Record<string, string>): Promise<void> {
   const child = spawnRunyard(args, env)
-  const code = await new Promise((resolve) => child.once('exit', resolve))
-  assert.equal(code, 2, child.log())
+  let said = ''
+  child.stdout?.on('data', (chunk) => {
+    said += chunk
+  })
+  await until(`runyard ${args[0]} to refuse its key`, () => {
+    // A role that takes it goes on for ever.
+    assert.doesNotMatch(said + child.log(), /is running|Listening on|Working for/)
+    return child.exitCode !== null
+  })
+  assert.equal(child.exitCode, 2, child.log())
   assert.match(child.log(), /error: RUNYARD_SECRET_KEY is another one than this installation was set up with/)
 }
 

@@ -276,6 +276,12 @@ export const HOSTILE_BODIES: HostileCase[] = [
     { message: 'x', on_busy: 'panic' },
     'on_busy: Invalid option: expected one of "enqueue"|"interrupt"|"reject"',
   ),
+  followup(
+    'a plan without doing it',
+    { message: 'x', mode: 'plan' },
+    'This version does not offer mode: plan.',
+    unavailable,
+  ),
   followup('a message over 1 MiB', { message: 'x'.repeat(MIB + 1) }, 'message: is over 1 MiB', tooLarge),
   post('/agent/runs/{run}/cancel')(
     'an array to cancel',

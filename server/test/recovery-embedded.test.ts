@@ -1,8 +1,12 @@
 /** `runyard dev` killed without warning: runs go on, nothing is left behind, nothing is done twice. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { until } from './support/cluster.ts'
+import { removeSandbox } from './support/docker-images.ts'
+import { TEST_IMAGE } from './support/sandbox-backends.ts'
 import {
   apiOf,
   shell,
@@ -12,6 +16,8 @@ import {
   temporaryDirectory,
 } from './support/service.ts'
 import { assertWhole, findProcesses, findWarden, ofType, printed, workersOf } from './support/traces.ts'
+
+const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
 
 const started = new Set<TestService>()
 const start = async (options: Parameters<typeof startService>[0] = {}): Promise<TestService> => {
@@ -76,23 +82,30 @@ describe('the embedded service', { concurrency: 2 }, () => {
     assert.equal((await apiOf(third).get(run_id)).state, 'SUCCEEDED')
   })
 
-  const is_root = process.getuid?.() === 0
-  test('finds its workspaces though the machine is called something else', {
-    skip: is_root ? false : 'only root can rename a machine',
-  }, async () => {
-    const data_dir = temporaryDirectory('data')
-    const first = await start({ data_dir })
-    const run_id = await apiOf(first).create({ prompt: shell('echo kept > file') })
-    await apiOf(first).ended(run_id)
-    await first.stop()
+  const unnamed = process.getuid?.() === 0 ? false : 'only root can rename a machine'
+  const undocked = spawnSync(script, { stdio: 'ignore' }).status === 0 ? false : 'no Docker engine answers'
+  for (const sandbox of ['bubblewrap', 'host', 'docker'])
+    test(`finds its workspaces in ${sandbox} though the machine is called something else`, {
+      skip: unnamed || (sandbox === 'docker' && undocked),
+    }, async (context) => {
+      const options = {
+        data_dir: temporaryDirectory('data'),
+        sandbox,
+        ...(sandbox === 'docker' ? { env: { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } } : {}),
+      }
+      const first = await start(options)
+      const run_id = await apiOf(first).create({ prompt: shell('echo kept > file') })
+      if (sandbox === 'docker') context.after(() => removeSandbox(run_id))
+      await apiOf(first).ended(run_id, 120)
+      await first.stop()
 
-    const rename = 'hostname renamed-by-a-test && exec "$0" "$@"'
-    const second = await start({ data_dir, prefix: ['unshare', '--uts', 'sh', '-c', rename] })
-    const api = apiOf(second)
-    await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('cat file') })
-    await api.ended(run_id)
-    assert.equal(printed(await api.events(run_id)), 'kept\n')
-  })
+      const rename = 'hostname renamed-by-a-test && exec "$0" "$@"'
+      const second = await start({ ...options, prefix: ['unshare', '--uts', 'sh', '-c', rename] })
+      const api = apiOf(second)
+      await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('cat file') })
+      await api.ended(run_id, 120)
+      assert.equal(printed(await api.events(run_id)), 'kept\n')
+    })
 
   test('takes its runs back when the warden dies, and works on with a new one', async () => {
     const service = await start()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { copyFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { openPostgres } from '../src/store/db.ts'
@@ -42,6 +42,23 @@ describe('a disk that fills', { skip }, () => {
     rmSync(ballast)
     assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
     assert.match(service.log(), /The disk has room again/)
+  })
+
+  test('ends no run where that would make no room', async () => {
+    const run_id = await api.create({ prompt: shell('until [ -e go ]; do sleep 0.2; done; echo went') })
+    await api.until(run_id, ({ state }) => state === 'INPROGRESS')
+    const ballast = join(data_dir, 'ballast')
+    writeFileSync(ballast, Buffer.alloc(free() - 25 * MiB))
+    await until('the guard to have decided', async () => {
+      const decided = /not by what the runs of this worker hold/.test(service.log())
+      return decided || (await api.get(run_id)).state !== 'INPROGRESS'
+    })
+    rmSync(ballast)
+    // Not there any more where the run was ended for nothing.
+    const workspace = join(data_dir, 'sandboxes/bubblewrap', `${run_id}-1`, 'workspace')
+    assert(existsSync(workspace), (await api.get(run_id)).status_message?.message)
+    writeFileSync(join(workspace, 'go'), '')
+    assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
   })
 
   test('is freed by ending the run that holds most of it; the others go on', async () => {

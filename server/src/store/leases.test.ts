@@ -31,7 +31,7 @@ import {
 } from './leases.ts'
 import { recordSandbox } from './sandboxes.ts'
 import { finishRun, MAX_LOST_ATTEMPTS, requeueLost, requeueRun, startRun } from './transitions.ts'
-import { drainWorker, loseAllWorkers, retireWorker } from './workers.ts'
+import { drainWorker, hasOtherWorker, loseAllWorkers, markDisk, retireWorker } from './workers.ts'
 
 const SAID: NewEvent = { type: 'message.assistant', data: { message_id: 'm', text: 'Done.' } }
 const STEP: NewEvent = { type: 'tool.result', data: { tool_call_id: 't', is_error: false, exit_code: 0 } }
@@ -384,6 +384,18 @@ onEachDatabase('leases', (open) => {
     await drainWorker(db, held.worker_id)
     await requeueRun(db, held, 'The worker is stopping.', false)
     assert.deepEqual(await claimRuns(db, held, 1), [])
+    assert.equal((await claimRuns(db, far, 1)).length, 1)
+  })
+
+  test('a worker whose disk is full is waited for by no run, and is nobody to leave one to', async () => {
+    const held = await holdRun(db)
+    const ref = { backend: 'host', id: 'x', run_id: held.run_id, attempt: 1 }
+    await recordSandbox(db, held, { place: 'a-place', ref, prepared: true })
+    const far = await addWorker(db, { pool: held.pool, place: 'another-place' })
+    assert.equal(await hasOtherWorker(db, far), true)
+    await markDisk(db, held.worker_id, true)
+    assert.equal(await hasOtherWorker(db, far), false)
+    await requeueRun(db, held, 'The disk of the worker is full.', true)
     assert.equal((await claimRuns(db, far, 1)).length, 1)
   })
 

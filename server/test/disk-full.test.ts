@@ -68,7 +68,7 @@ describe('a disk that fills', { skip }, () => {
     const greedy = await api.create({
       prompt: shell('while head -c 4M /dev/zero >> big; do sleep 0.05; done; sleep 600'),
     })
-    const { state, status_message } = await api.ended(greedy, 120)
+    const { state, status_message } = await api.ended(greedy)
     assert.deepEqual([state, status_message?.error_code], ['ERROR', 'resource_unavailable'])
     assert.match(
       status_message?.message ?? '',
@@ -117,7 +117,7 @@ describe('a worker whose disk is full', { skip: noCluster }, () => {
     await until('the step', async () => (await api.get(run_id)).state === 'INPROGRESS')
     const other = await cluster.worker('default')
     writeFileSync(join(small, 'sandboxes/bubblewrap', `${run_id}-1`, 'workspace/go'), '')
-    const run = await api.ended(run_id, 60)
+    const run = await api.ended(run_id)
     const events = await api.events(run_id)
     assert.deepEqual([run.state, run.attempt, printed(events)], ['SUCCEEDED', 2, 'done\n'])
     assert.deepEqual(workersOf(events), [full.worker_id(), other.worker_id()])

@@ -52,14 +52,14 @@ describe('a run that takes more of the disk than its limit', { concurrency: 2 },
     ]
     const runs = await Promise.all(places.map((command) => create(`${command}; sleep 600`)))
     for (const run_id of runs) {
-      const { state, status_message } = await api.ended(run_id, 60)
+      const { state, status_message } = await api.ended(run_id)
       assert.deepEqual([state, status_message?.error_code], ['FAILED', 'budget_exceeded'])
     }
   })
 
   test('is ended by a flood of empty files', async () => {
     const flood = `perl -e 'for $d (1 .. 100) { mkdir "f$d"; for (1 .. 1000) { open my $f, ">", "f$d/$_" } }'; sleep 600`
-    const { state, status_message } = await api.ended(await create(flood), 120)
+    const { state, status_message } = await api.ended(await create(flood))
     assert.equal(state, 'FAILED')
     assert.match(status_message?.message ?? '', /keeps \d+ files; at its disk limit it may keep 65536/)
   })

@@ -35,7 +35,7 @@ describe('an environment', { concurrency: 4 }, () => {
       ...config,
     })
     const run_id = await api.create({ prompt: shell(command), config: { environment_id: uid } })
-    const run = await api.ended(run_id, 120)
+    const run = await api.ended(run_id)
     const events = await api.events(run_id)
     assertWhole(events)
     const environment = await api.json<{ setup_failed: boolean }>('GET', `/agent/environments/${uid}`)

@@ -44,7 +44,7 @@ describe('interrupts', { skip }, () => {
     const body = { message: shell('echo instead'), on_busy: 'interrupt' }
     const { outcome } = await api.json<{ outcome: string }>('POST', `/agent/runs/${run_id}/followups`, body)
     assert.equal(outcome, 'live_session')
-    const run = await api.until(run_id, ({ state }) => state === 'SUCCEEDED' || state === 'BLOCKED', 60)
+    const run = await api.until(run_id, ({ state }) => state === 'SUCCEEDED' || state === 'BLOCKED')
     const events = await api.events(run_id)
     assert.equal(run.state, 'SUCCEEDED', `run ${index}`)
     assert.equal(printed(events), 'instead\n')
@@ -75,7 +75,7 @@ describe('interrupts', { skip }, () => {
       const ended = holder.end(signal)
       holder.signal('SIGCONT')
       await ended
-      const run = await api.until(run_id, ({ state }) => state === 'BLOCKED' || state === 'SUCCEEDED', 60)
+      const run = await api.until(run_id, ({ state }) => state === 'BLOCKED' || state === 'SUCCEEDED')
       assert.equal(run.state, 'BLOCKED')
       assert.match(run.status_message?.message ?? '', /^Interrupted\./)
       const events = await api.events(run_id)
@@ -86,7 +86,7 @@ describe('interrupts', { skip }, () => {
       assert.doesNotMatch(printed(events), /two/)
       // What comes next is the next message, and not what was interrupted.
       await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('echo next') })
-      assert.equal((await api.ended(run_id, 60)).state, 'SUCCEEDED')
+      assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
       assert.match(printed(await api.events(run_id)), /^one\nnext\n$/)
     })
   }

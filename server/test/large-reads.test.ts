@@ -24,7 +24,7 @@ onEachService('what is large', (service) => {
   test('a log of 10 MB is read whole in pages, by the stream and as a transcript', async () => {
     const { admin, base_url, keys } = service()
     const run_id = await admin.create({ prompt: Array(10).fill(shell(MEGABYTE)).join('\n') })
-    await admin.ended(run_id, 120)
+    await admin.ended(run_id)
     const events: RunEvent[] = []
     for (let pages = 1, more = true; more; pages += 1) {
       const after = events.at(-1)?.sequence ?? 0
@@ -86,7 +86,7 @@ onEachService('what is large', (service) => {
     const { admin } = service()
     const commands = Array.from({ length: 80 }, (_, i) => shell(`echo ${i}; ${LINES}`))
     const run_id = await admin.create({ prompt: commands.join('\n') })
-    const { conversation_id } = await admin.ended(run_id, 120)
+    const { conversation_id } = await admin.ended(run_id)
     const config = { worker_host: NOBODY }
     const second = await admin.create({ prompt: 'And then?', conversation_id, config })
     const path = `/agent/runs/${run_id}/conversation`

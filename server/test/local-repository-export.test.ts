@@ -88,7 +88,7 @@ describe('the export of a local repository', () => {
     assert.equal(exportsIn(data_dir).length > 0, true)
     const again = await startService({ data_dir, env: { RUNYARD_LOCAL_REPOS: place } })
     const api = apiOf({ ...again, api_key: again.api_key })
-    const run = await api.ended(run_id, 120)
+    const run = await api.ended(run_id)
     assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2], run.status_message?.message)
     assert.equal(printed(await api.events(run_id)), `${LARGE}\n`)
     assert.deepEqual(exportsIn(data_dir), [])

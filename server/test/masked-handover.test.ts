@@ -55,7 +55,7 @@ describe('a run with masked values', { skip, concurrency: 2 }, () => {
     await until('the first command', async () => printed(await cluster.api.events(run_id)) === 'made\n')
     const [holder] = workersOf(await cluster.api.events(run_id))
     await workers.find((worker) => worker.worker_id() === holder)?.end(signal)
-    const run = await cluster.api.ended(run_id, 60)
+    const run = await cluster.api.ended(run_id)
     const events = await cluster.api.events(run_id)
     assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2], JSON.stringify(run.status_message))
     assertWhole(events)

@@ -60,7 +60,7 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
   }
 
   async function assertTakenOver(run_id: string, other: WorkerRole): Promise<void> {
-    const run = await cluster.api.ended(run_id, 60)
+    const run = await cluster.api.ended(run_id)
     const events = await cluster.api.events(run_id)
     assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2])
     assertWhole(events)
@@ -93,7 +93,7 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     assert(holder && other && first_life)
 
     const goOn = await stop(holder)
-    const run = await cluster.api.ended(run_id, 60).catch((error) => {
+    const run = await cluster.api.ended(run_id).catch((error) => {
       goOn()
       throw error
     })

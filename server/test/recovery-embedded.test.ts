@@ -96,14 +96,14 @@ describe('the embedded service', { concurrency: 2 }, () => {
       const first = await start(options)
       const run_id = await apiOf(first).create({ prompt: shell('echo kept > file') })
       if (sandbox === 'docker') context.after(() => removeSandbox(run_id))
-      await apiOf(first).ended(run_id, 120)
+      await apiOf(first).ended(run_id)
       await first.stop()
 
       const rename = 'hostname renamed-by-a-test && exec "$0" "$@"'
       const second = await start({ ...options, prefix: ['unshare', '--uts', 'sh', '-c', rename] })
       const api = apiOf(second)
       await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('cat file') })
-      await api.ended(run_id, 120)
+      await api.ended(run_id)
       assert.equal(printed(await api.events(run_id)), 'kept\n')
     })
 

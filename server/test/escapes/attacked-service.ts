@@ -143,6 +143,6 @@ async function makeVictim({ owner }: AttackedService): Promise<Victim> {
   const [artifact] = artifacts.flatMap(({ data }) => ('artifact_uid' in data ? [data.artifact_uid] : []))
   if (!artifact) throw new Error('could not run: the owner’s run has no artifact')
   const busy = await owner.create({ prompt: `Keep ${canary}.\n${shell('sleep 600')}`, team: false })
-  await owner.until(busy, (run) => run.state === 'INPROGRESS', 60)
+  await owner.until(busy, (run) => run.state === 'INPROGRESS')
   return { canary, run_id, conversation_id, uid: creator.uid, artifact_uid: artifact, busy }
 }

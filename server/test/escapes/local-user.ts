@@ -234,7 +234,7 @@ async function busyRun(context: Context) {
     config: { environment_id: uid },
   })
   context.after(() => service.owner.call('POST', `/agent/runs/${run_id}/cancel`))
-  await service.owner.until(run_id, (run) => run.state === 'INPROGRESS', 60)
+  await service.owner.until(run_id, (run) => run.state === 'INPROGRESS')
   const words: Array<[name: string, word: string]> = [
     ['prompt', context.canary],
     ['variable', variable],

@@ -64,7 +64,7 @@ async function overDisk(context: Context, command: string): Promise<Verdict> {
     prompt: shell(`${command}; sleep 30; echo survived`),
     config: { environment_id: uid },
   })
-  const run = await attacker.ended(run_id, 90)
+  const run = await attacker.ended(run_id)
   const survived = printed(await attacker.events(run_id)).includes('survived')
   const size = () => {
     const sandboxes = join(data_dir, 'sandboxes')

@@ -134,7 +134,7 @@ export function apiOf(service: { base_url: string; api_key: string }) {
     return JSON.parse(text) as T
   }
   const get = (run_id: string) => json<RunItem>('GET', `/agent/runs/${run_id}`)
-  const until = async (run_id: string, done: (run: RunItem) => boolean, seconds = 30): Promise<RunItem> => {
+  const until = async (run_id: string, done: (run: RunItem) => boolean, seconds = 150): Promise<RunItem> => {
     for (const deadline = Date.now() + seconds * 1000; ; ) {
       const run = await get(run_id)
       if (done(run)) return run

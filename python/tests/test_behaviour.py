@@ -30,7 +30,7 @@ from matching import differs
 import runyard
 from runyard import AsyncRunyard, Runyard
 
-DEADLINE = 120 if LONG else 30
+DEADLINE = 120
 
 Outcome = tuple[Any, "Exception | None"]
 

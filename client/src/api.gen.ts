@@ -180,6 +180,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/runs/{run_id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the changes of a run
+         * @description How its repositories differ from the commits they were cloned at: staged, unstaged, untracked and committed, but not what git ignores. Compared after each turn; the newest by default.
+         */
+        get: operations["getRunDiff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/runs/{run_id}/events": {
         parameters: {
             query?: never;
@@ -305,6 +325,15 @@ export interface components {
         ArtifactCreatedEventData: {
             artifact_type: string;
             artifact_uid: string;
+            /** @description Of a `DIFF`. */
+            diff?: {
+                /** @description Lines. */
+                additions: number;
+                deletions: number;
+                files_changed: number;
+                /** @description Messages that the agent had been given by then, the prompt included. */
+                turn: number;
+            };
             filename: string;
             filepath: string;
             mime_type: string;
@@ -364,6 +393,30 @@ export interface components {
                 size_bytes: number;
             };
         } | {
+            /**
+             * @description The changes as a patch, after a turn.
+             * @constant
+             */
+            artifact_type: "DIFF";
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            data: {
+                /** @description Lines. */
+                additions: number;
+                artifact_uid: string;
+                deletions: number;
+                filename: string;
+                filepath: string;
+                files_changed: number;
+                mime_type: string;
+                size_bytes: number;
+                /** @description Messages that the agent had been given by then, the prompt included. */
+                turn: number;
+            };
+        } | {
             /** @constant */
             artifact_type: "EXTERNAL_REFERENCE";
             /**
@@ -379,7 +432,7 @@ export interface components {
         };
         ArtifactResponse: {
             /** @enum {string} */
-            artifact_type: "FILE" | "SCREENSHOT";
+            artifact_type: "FILE" | "SCREENSHOT" | "DIFF";
             artifact_uid: string;
             /**
              * Format: date-time
@@ -446,6 +499,30 @@ export interface components {
             execution: number;
             pool: string;
             worker_id: string;
+        };
+        ChangedFile: {
+            /** @description Lines; 0 for binary files. */
+            additions: number;
+            /** @constant */
+            binary?: true;
+            deletions: number;
+            /**
+             * @description The patch does not hold it; `notes` say why.
+             * @constant
+             */
+            omitted?: true;
+            /** @description In the repository; with several repositories, the folder of the file’s comes first. */
+            path: string;
+            /** @description What a renamed file was called. */
+            previous_path?: string;
+            /** @enum {string} */
+            status: "added" | "modified" | "deleted" | "renamed";
+        };
+        ComparedRepository: {
+            /** @description What it was cloned at; null: it had no commit. */
+            base_commit: string | null;
+            /** @description Folder below /workspace. */
+            directory: string;
         };
         Conversation: {
             conversation_id: string;
@@ -795,6 +872,10 @@ export interface components {
         };
         /** @description What the run is executed with, once it has started: where the request left it open, too. */
         ResolvedRun: {
+            /** @description What each repository was cloned at, by its folder; null: it had no commit. */
+            commits?: {
+                [key: string]: string | null;
+            };
             /** @description The agent. */
             harness: string;
             /** @description The container image, where there is one. */
@@ -856,6 +937,22 @@ export interface components {
             /** @enum {string} */
             type: "user" | "service_account";
             uid: string;
+        };
+        /** @description How the repositories of a run differ from the commits they were cloned at. */
+        RunDiff: {
+            additions: number;
+            deletions: number;
+            /** @description At most 1,000; the counts are of all. */
+            files: components["schemas"]["ChangedFile"][];
+            files_changed: number;
+            /** @description What is missing, and why: sentences for people. */
+            notes: string[];
+            /** @description For `git apply --binary`; with several repositories paths begin with their folders. Absent where nothing was kept. */
+            patch?: components["schemas"]["ArtifactResponse"];
+            repositories: components["schemas"]["ComparedRepository"][];
+            run_id: string;
+            /** @description Messages that the agent had been given by then, the prompt included. 0: nothing was kept, since no turn has changed anything. */
+            turn: number;
         };
         /** @description An immutable entry in the log of a run. */
         RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ErrorEvent"];
@@ -1559,7 +1656,7 @@ export interface operations {
         parameters: {
             query?: {
                 ancestor_run_id?: string;
-                artifact_type?: "PLAN" | "PULL_REQUEST" | "SCREENSHOT" | "FILE" | "EXTERNAL_REFERENCE";
+                artifact_type?: "PLAN" | "PULL_REQUEST" | "SCREENSHOT" | "FILE" | "DIFF" | "EXTERNAL_REFERENCE";
                 created_after?: string;
                 created_before?: string;
                 creator?: string;
@@ -1914,6 +2011,77 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRunDiff: {
+        parameters: {
+            query?: {
+                /** @description As it was when the agent had been given so many messages, the prompt included. */
+                turn?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDiff"];
                 };
             };
             /** @description `invalid_request` */

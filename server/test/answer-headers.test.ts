@@ -32,6 +32,7 @@ const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   interruptRun: { path: '/agent/runs/{busy}/interrupt', body: {} },
   listEvents: { path: '/agent/runs/{run}/events' },
   getRunConversation: { path: '/agent/runs/{run}/conversation' },
+  getRunDiff: { path: '/agent/runs/{run}/diff' },
   getTranscript: { path: '/agent/runs/{run}/transcript' },
   getArtifact: { path: '/agent/artifacts/{artifact}' },
   listModels: {},

@@ -224,7 +224,7 @@ describe('a worker', { skip }, () => {
     let heal = () => {}
     const worker = await start({
       harnesses: [wrecking(() => renameSync(filter, `${filter}.away`))],
-      onLog: (message) => /artifacts/i.test(message) && heal(),
+      onLog: (message) => /what the turn made/.test(message) && heal(),
     })
     filter = join(worker.data_dir, 'sandboxes/bubblewrap/common/seccomp.bpf')
     heal = () => {

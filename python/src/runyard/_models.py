@@ -16,13 +16,29 @@ class AmbientAgentConfigHarnessAuthSecrets(WireModel):
     codex_auth_secret_name: str | None = None
 
 
-class ArtifactCreatedEventData(WireModel):
+class ArtifactCreatedEventDataDiff(WireModel):
+    """Of a `DIFF`."""
+
+    turn: int
+    """Messages that the agent had been given by then, the prompt included."""
+    files_changed: int
+    additions: int
+    """Lines."""
+    deletions: int
+
+
+class ArtifactItemDiffData(WireModel):
     artifact_uid: str
-    artifact_type: str
     filename: str
     filepath: str
     mime_type: str
     size_bytes: int
+    turn: int
+    """Messages that the agent had been given by then, the prompt included."""
+    files_changed: int
+    additions: int
+    """Lines."""
+    deletions: int
 
 
 class ArtifactItemExternalReferenceData(WireModel):
@@ -86,6 +102,27 @@ class AttemptStartedEventData(WireModel):
     execution: int
     worker_id: str
     pool: str
+
+
+class ChangedFile(WireModel):
+    path: str
+    """In the repository; with several repositories, the folder of the file’s comes first."""
+    previous_path: str | None = None
+    """What a renamed file was called."""
+    status: Literal["added", "modified", "deleted", "renamed"] | str
+    additions: int
+    """Lines; 0 for binary files."""
+    deletions: int
+    binary: Literal[True] | None = None
+    omitted: Literal[True] | None = None
+    """The patch does not hold it; `notes` say why."""
+
+
+class ComparedRepository(WireModel):
+    directory: str
+    """Folder below /workspace."""
+    base_commit: str | None
+    """What it was cloned at; null: it had no commit."""
 
 
 class ConversationStepMessageBlockAction(WireModel):
@@ -304,6 +341,8 @@ class ResolvedRun(WireModel):
     """`provider/model`; absent where no model is asked."""
     image: str | None = None
     """The container image, where there is one."""
+    commits: dict[str, str | None] | None = None
+    """What each repository was cloned at, by its folder; null: it had no commit."""
 
 
 class RunAgentRequestBudget(WireModel):
@@ -499,14 +538,22 @@ class AmbientAgentConfig(WireModel):
     harness_auth_secrets: AmbientAgentConfigHarnessAuthSecrets | None = None
 
 
-class ArtifactCreatedEvent(WireModel):
-    sequence: int
-    """Place in the log: from 1, without gaps."""
-    run_id: str
-    type: Literal["artifact.created"]
-    occurred_at: datetime
+class ArtifactCreatedEventData(WireModel):
+    artifact_uid: str
+    artifact_type: str
+    filename: str
+    filepath: str
+    mime_type: str
+    size_bytes: int
+    diff: ArtifactCreatedEventDataDiff | None = None
+
+
+class ArtifactItemDiff(WireModel):
+    artifact_type: Literal["DIFF"]
+    """The changes as a patch, after a turn."""
+    created_at: datetime
     """RFC 3339, UTC, milliseconds."""
-    data: ArtifactCreatedEventData
+    data: ArtifactItemDiffData
 
 
 class ArtifactItemExternalReference(WireModel):
@@ -546,7 +593,7 @@ class ArtifactItemScreenshot(WireModel):
 
 class ArtifactResponse(WireModel):
     artifact_uid: str
-    artifact_type: Literal["FILE", "SCREENSHOT"] | str
+    artifact_type: Literal["FILE", "SCREENSHOT", "DIFF"] | str
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ArtifactResponseData
@@ -708,6 +755,23 @@ class RunAgentResponse(WireModel):
     """No free slot was known; the run is queued all the same."""
 
 
+class RunDiff(WireModel):
+    """How the repositories of a run differ from the commits they were cloned at."""
+
+    repositories: list[ComparedRepository]
+    files: list[ChangedFile]
+    """At most 1,000; the counts are of all."""
+    files_changed: int
+    additions: int
+    deletions: int
+    notes: list[str]
+    """What is missing, and why: sentences for people."""
+    run_id: str
+    turn: int
+    """Messages that the agent had been given by then, the prompt included. 0: nothing was kept, since no turn has changed anything."""
+    patch: ArtifactResponse | None = None
+
+
 class RunStateEventData(WireModel):
     state: RunState
     previous_state: RunState | None = None
@@ -784,6 +848,16 @@ class WebhookEvent(WireModel):
     data: WebhookEventData
 
 
+class ArtifactCreatedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["artifact.created"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactCreatedEventData
+
+
 ArtifactItem = TypeAliasType(
     "ArtifactItem",
     Annotated[
@@ -791,6 +865,7 @@ ArtifactItem = TypeAliasType(
         | ArtifactItemPullRequest
         | ArtifactItemScreenshot
         | ArtifactItemFile
+        | ArtifactItemDiff
         | ArtifactItemExternalReference
         | UnknownArtifactItem,
         Field(union_mode="left_to_right"),

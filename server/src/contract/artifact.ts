@@ -3,6 +3,14 @@ import { Timestamp } from './timestamp.ts'
 
 const created_at = Timestamp
 
+/** What is said of a `DIFF` wherever it is named. */
+export const diffSummary = {
+  turn: z.int().meta({ description: 'Messages that the agent had been given by then, the prompt included.' }),
+  files_changed: z.int(),
+  additions: z.int().meta({ description: 'Lines.' }),
+  deletions: z.int(),
+}
+
 export const ArtifactItem = z
   .discriminatedUnion('artifact_type', [
     z.object({
@@ -36,6 +44,18 @@ export const ArtifactItem = z
       }),
     }),
     z.object({
+      artifact_type: z.literal('DIFF').meta({ description: 'The changes as a patch, after a turn.' }),
+      created_at,
+      data: z.object({
+        artifact_uid: z.string(),
+        filename: z.string(),
+        filepath: z.string(),
+        mime_type: z.string(),
+        size_bytes: z.int(),
+        ...diffSummary,
+      }),
+    }),
+    z.object({
       artifact_type: z.literal('EXTERNAL_REFERENCE'),
       created_at,
       data: z.object({ reference_type: z.string(), url: z.string(), title: z.string().optional() }),
@@ -44,10 +64,13 @@ export const ArtifactItem = z
   .meta({ id: 'ArtifactItem' })
 export type ArtifactItem = z.infer<typeof ArtifactItem>
 
+/** Kinds whose bytes are kept here. */
+export type KeptArtifactType = ArtifactResponse['artifact_type']
+
 export const ArtifactResponse = z
   .object({
     artifact_uid: z.string(),
-    artifact_type: z.enum(['FILE', 'SCREENSHOT']),
+    artifact_type: z.enum(['FILE', 'SCREENSHOT', 'DIFF']),
     created_at,
     data: z.object({
       content_type: z.string(),
@@ -60,3 +83,4 @@ export const ArtifactResponse = z
     }),
   })
   .meta({ id: 'ArtifactResponse' })
+export type ArtifactResponse = z.infer<typeof ArtifactResponse>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { diffSummary } from './artifact.ts'
 import { ErrorCode } from './error.ts'
 import { RunState, RunStatusMessage } from './state.ts'
 import { Timestamp } from './timestamp.ts'
@@ -88,6 +89,7 @@ export const EVENT_DATA = {
     filepath: z.string(),
     mime_type: z.string(),
     size_bytes: z.int(),
+    diff: z.object(diffSummary).optional().meta({ description: 'Of a `DIFF`.' }),
   }),
   usage: z.object({
     model_id: z.string(),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ArtifactResponse } from './artifact.ts'
 import { Conversation, ConversationQuery } from './conversation.ts'
+import { RunDiff } from './diff.ts'
 import {
   Environment,
   EnvironmentConfig,
@@ -165,6 +166,23 @@ export const ROUTES = {
     status: 200,
     response: Conversation,
     pages: 'steps',
+    errors: ['invalid_request', ...reading],
+  }),
+  getRunDiff: define({
+    method: 'GET',
+    path: '/agent/runs/{run_id}/diff',
+    summary: 'Get the changes of a run',
+    description:
+      'How its repositories differ from the commits they were cloned at: staged, unstaged, untracked and committed, but not what git ignores. Compared after each turn; the newest by default.',
+    tag: 'Runs',
+    params: RunParams,
+    query: z.object({
+      turn: wholeNumber(1, 1_000_000).optional().meta({
+        description: 'As it was when the agent had been given so many messages, the prompt included.',
+      }),
+    }),
+    status: 200,
+    response: RunDiff,
     errors: ['invalid_request', ...reading],
   }),
   getTranscript: define({

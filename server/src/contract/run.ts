@@ -61,6 +61,9 @@ export const ResolvedRun = z
       .optional()
       .meta({ description: '`provider/model`; absent where no model is asked.' }),
     image: z.string().optional().meta({ description: 'The container image, where there is one.' }),
+    commits: z.record(z.string(), z.string().nullable()).optional().meta({
+      description: 'What each repository was cloned at, by its folder; null: it had no commit.',
+    }),
   })
   .meta({
     id: 'ResolvedRun',
@@ -185,7 +188,9 @@ export const ListRunsQuery = z.object({
   skill_spec: z.string().max(1024).optional(),
   schedule_id: z.string().max(256).optional(),
   ancestor_run_id: RunId.optional(),
-  artifact_type: z.enum(['PLAN', 'PULL_REQUEST', 'SCREENSHOT', 'FILE', 'EXTERNAL_REFERENCE']).optional(),
+  artifact_type: z
+    .enum(['PLAN', 'PULL_REQUEST', 'SCREENSHOT', 'FILE', 'DIFF', 'EXTERNAL_REFERENCE'])
+    .optional(),
   metadata: z
     .record(MetadataKey, MetadataValue)
     .refine((value) => Object.keys(value).length <= 5, 'at most 5 metadata filters')

@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
+import type { KeptArtifactType } from '../contract/artifact.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
@@ -8,7 +9,7 @@ import { json } from './storable.ts'
 export interface ArtifactRow {
   artifact_uid: string
   run_id: string
-  artifact_type: 'FILE' | 'SCREENSHOT'
+  artifact_type: KeptArtifactType
   filename: string
   filepath: string
   mime_type: string
@@ -18,14 +19,20 @@ export interface ArtifactRow {
   created_at: Date
 }
 
-/** Stores an artifact and its event in one fenced statement, once however often it is said; false when the lease is lost. */
+export type NewArtifact = Omit<ArtifactRow, 'created_at' | 'run_id'>
+
+/**
+ * Stores an artifact and its event in one fenced statement, once however often it is said; false when the lease is lost.
+ * `also`: what its event says beside, and an insert that reads the run's id from `owned`.
+ */
 export async function insertArtifact(
   db: Db,
   lease: Lease,
-  artifact: Omit<ArtifactRow, 'created_at' | 'run_id'>,
+  artifact: NewArtifact,
+  also?: { event: Record<string, unknown>; insert: RawBuilder<unknown> },
 ): Promise<boolean> {
   const { artifact_uid, artifact_type, filename, filepath, mime_type, size_bytes } = artifact
-  const event = { artifact_uid, artifact_type, filename, filepath, mime_type, size_bytes }
+  const event = { artifact_uid, artifact_type, filename, filepath, mime_type, size_bytes, ...also?.event }
   const inserted = await sql`
     with owned as (
       update runs set last_sequence = last_sequence + 1, updated_at = next_update(updated_at)
@@ -34,6 +41,7 @@ export async function insertArtifact(
     logged as (
       insert into events (run_id, sequence, type, data)
       select run_id, last_sequence, 'artifact.created', ${json(event)} from owned)
+    ${also ? sql`, also as (${also.insert})` : sql``}
     insert into artifacts (artifact_uid, run_id, artifact_type, filename, filepath, mime_type, size_bytes, sha256, blob_key)
     select ${artifact_uid}::uuid, run_id, ${artifact_type}, ${filename}, ${filepath}, ${mime_type}, ${size_bytes}::int,
       ${artifact.sha256}, ${artifact.blob_key} from owned returning 1`.execute(db)
@@ -43,7 +51,8 @@ export async function insertArtifact(
 /** The newest artifact of each path, so that a file that did not change is not kept twice. */
 export async function readArtifactHashes(db: Db, run_id: string): Promise<Map<string, string>> {
   const found = await sql<{ filepath: string; sha256: string }>`
-    select distinct on (filepath) filepath, sha256 from artifacts where run_id = ${run_id}
+    select distinct on (filepath) filepath, sha256 from artifacts
+    where run_id = ${run_id} and artifact_type <> 'DIFF'
     order by filepath, artifact_uid desc`.execute(db)
   return new Map(found.rows.map((row) => [row.filepath, row.sha256]))
 }

@@ -175,7 +175,10 @@ onEachDatabase('leases', (open) => {
       assert.equal(await deliverFollowups(db, lease), 'lost')
       assert.equal(await acknowledgeInterrupt(db, lease, interrupt_sequence ?? -1), false)
       assert.equal(await insertArtifact(db, lease, artifact), false)
-      assert.equal(await recordSandbox(db, lease, { place: 'a-place', ref, prepared: true }), false)
+      assert.equal(
+        await recordSandbox(db, lease, { place: 'a-place', ref, prepared: true, commits: {} }),
+        false,
+      )
       assert.equal(await finishRun(db, lease, { state: 'SUCCEEDED' }), 'lost')
       assert.equal(await requeueRun(db, lease, 'Because.', true), false)
       assert.deepEqual(await releaseRun(db, lease), { released: false, claimable_in: null })
@@ -366,7 +369,7 @@ onEachDatabase('leases', (open) => {
   test('a follow-up is left to the worker that still has the sandbox, while that lives', async () => {
     const held = await holdRun(db)
     const ref = { backend: 'host', id: 'x', run_id: held.run_id, attempt: 1 }
-    await recordSandbox(db, held, { place: 'a-place', ref, prepared: true })
+    await recordSandbox(db, held, { place: 'a-place', ref, prepared: true, commits: {} })
     await finishRun(db, held, { state: 'SUCCEEDED' })
     await releaseRun(db, held)
     await follow(db, held.run_id, held.principal_id)
@@ -379,7 +382,7 @@ onEachDatabase('leases', (open) => {
   test('a follow-up waits for no worker that is stopping', async () => {
     const held = await holdRun(db)
     const ref = { backend: 'host', id: 'x', run_id: held.run_id, attempt: 1 }
-    await recordSandbox(db, held, { place: 'a-place', ref, prepared: true })
+    await recordSandbox(db, held, { place: 'a-place', ref, prepared: true, commits: {} })
     const far = await addWorker(db, { pool: held.pool, place: 'another-place' })
     await drainWorker(db, held.worker_id)
     await requeueRun(db, held, 'The worker is stopping.', false)
@@ -390,7 +393,7 @@ onEachDatabase('leases', (open) => {
   test('a worker whose disk is full is waited for by no run, and is nobody to leave one to', async () => {
     const held = await holdRun(db)
     const ref = { backend: 'host', id: 'x', run_id: held.run_id, attempt: 1 }
-    await recordSandbox(db, held, { place: 'a-place', ref, prepared: true })
+    await recordSandbox(db, held, { place: 'a-place', ref, prepared: true, commits: {} })
     const far = await addWorker(db, { pool: held.pool, place: 'another-place' })
     assert.equal(await hasOtherWorker(db, far), true)
     await markDisk(db, held.worker_id, true)

@@ -119,7 +119,10 @@ export const selectOfRuns = (columns: RawBuilder<unknown>): RawBuilder<unknown> 
     coalesce((select jsonb_agg(jsonb_build_object('artifact_type', a.artifact_type,
       'created_at', ${instant(sql`a.created_at`)}, 'data', jsonb_build_object(
         'artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
-        'mime_type', a.mime_type, 'size_bytes', a.size_bytes)) order by a.artifact_uid)
+        'mime_type', a.mime_type, 'size_bytes', a.size_bytes)
+        || coalesce((select jsonb_build_object('turn', d.turn, 'files_changed', d.files_changed,
+          'additions', d.additions, 'deletions', d.deletions) from diffs d where d.artifact_uid = a.artifact_uid), '{}'))
+        order by a.artifact_uid)
       from artifacts a where a.run_id = r.run_id), '[]') as artifacts
   from runs r join principals c on c.principal_id = r.creator_id join principals e on e.principal_id = r.principal_id`
 

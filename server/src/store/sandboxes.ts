@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { ResolvedRun } from '../contract/run.ts'
 import type { Db } from './db.ts'
 import { held, idleTime, type Lease } from './leases.ts'
 import { json } from './storable.ts'
@@ -11,6 +12,9 @@ export interface StoredSandboxRef {
   attempt: number
 }
 
+/** What each repository was cloned at, by its folder; null: it had no commit. */
+export type Commits = NonNullable<ResolvedRun['commits']>
+
 export interface SandboxRow {
   run_id: string
   attempt: number
@@ -18,20 +22,21 @@ export interface SandboxRow {
   place: string
   ref: StoredSandboxRef
   prepared: boolean
+  commits: Commits
 }
 
 /** Records which sandbox the attempt uses; fenced. */
 export async function recordSandbox(
   db: Db,
   lease: Lease,
-  sandbox: { place: string; ref: StoredSandboxRef; prepared: boolean },
+  sandbox: Omit<SandboxRow, 'run_id' | 'attempt' | 'worker_id'>,
 ): Promise<boolean> {
   const recorded = await sql`
-    insert into sandboxes as s (run_id, attempt, worker_id, place, ref, prepared)
-    select run_id, attempt, worker_id, ${sandbox.place}, ${json(sandbox.ref)}, ${sandbox.prepared}
+    insert into sandboxes as s (run_id, attempt, worker_id, place, ref, prepared, commits)
+    select run_id, attempt, worker_id, ${sandbox.place}, ${json(sandbox.ref)}, ${sandbox.prepared}, ${json(sandbox.commits)}
     from runs where ${held(lease)}
     on conflict (run_id) do update set attempt = excluded.attempt, worker_id = excluded.worker_id,
-      place = excluded.place, ref = excluded.ref, prepared = excluded.prepared, idle_until = null,
+      place = excluded.place, ref = excluded.ref, prepared = excluded.prepared, commits = excluded.commits, idle_until = null,
       attachments_written = case when s.ref->>'id' = excluded.ref->>'id' then s.attachments_written else '{}' end
       where s.attempt <= excluded.attempt
     returning 1`.execute(db)
@@ -40,7 +45,7 @@ export async function recordSandbox(
 
 export async function readSandbox(db: Db, run_id: string): Promise<SandboxRow | null> {
   const found = await sql<SandboxRow>`
-    select run_id, attempt, worker_id, place, ref, prepared from sandboxes where run_id = ${run_id}`.execute(
+    select run_id, attempt, worker_id, place, ref, prepared, commits from sandboxes where run_id = ${run_id}`.execute(
     db,
   )
   return found.rows[0] ?? null

@@ -8,6 +8,7 @@ import { type Sandbox, SandboxFault, SandboxFileError } from '../sandbox/sandbox
 import type { WorkerContext } from './context.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
+import { readPrinted } from './printed.ts'
 
 /** Below the workspace. */
 const DIRECTORY = 'artifacts'
@@ -49,30 +50,9 @@ interface CollectOptions {
 /**
  * Keeps what the agent left in `/workspace/artifacts`: regular files, at most 100 a turn of at most 100 MB, read inside
  * the sandbox, as long as the run keeps no more than its share. A file that did not change since it was last kept is not
- * kept again. What is left out fails nothing: an `error` event names it. A sandbox that fails meanwhile is tried once more,
- * without what still runs in it. False: what the run made cannot be had. Where `mayRetry` says that the run is not to end
- * by it, the `SandboxFault` is thrown.
+ * kept again. What is left out fails nothing: an `error` event names it. Throws `SandboxFault`.
  */
-export async function keepArtifacts(
-  context: WorkerContext,
-  store: FencedStore,
-  sandbox: Sandbox,
-  options: CollectOptions & { mayRetry: () => boolean },
-): Promise<boolean> {
-  for (let tries = 1; tries <= 2; tries += 1) {
-    try {
-      await collectArtifacts(context, store, sandbox, options)
-      return true
-    } catch (error) {
-      if (!(error instanceof SandboxFault) || !options.mayRetry()) throw error
-      context.log.warn({ err: error, ...store.lease }, 'Collecting the artifacts failed.')
-      if (tries === 1) await sandbox.killAll().catch(() => {})
-    }
-  }
-  return false
-}
-
-async function collectArtifacts(
+export async function collectArtifacts(
   context: WorkerContext,
   store: FencedStore,
   sandbox: Sandbox,
@@ -183,18 +163,17 @@ function describe(left_out: readonly string[], full: boolean): NewEvent {
 
 /** Their paths below the workspace; of a flood of files only so many as can be told. */
 async function findFiles(sandbox: Sandbox): Promise<string[]> {
-  const { output, exit } = sandbox.exec({
-    command: `[ ! -d ${DIRECTORY} ] || find ${DIRECTORY} -maxdepth ${MAX_DEPTH} -type f -print0 | head -c ${FIND_BYTES}`,
-    timeout_ms: FIND_MS,
-  })
-  exit.catch(() => {})
-  const printed: Uint8Array[] = []
-  for await (const { stream, data } of output) if (stream === 'stdout') printed.push(data)
+  const { exit, stdout } = await readPrinted(
+    sandbox.exec({
+      command: `[ ! -d ${DIRECTORY} ] || find ${DIRECTORY} -maxdepth ${MAX_DEPTH} -type f -print0 | head -c ${FIND_BYTES}`,
+      timeout_ms: FIND_MS,
+    }),
+  )
   // What failed to run has printed nothing, which looks like an empty folder.
-  const { code, signal, timed_out } = await exit
+  const { code, signal, timed_out } = exit
   if (code !== 0)
     throw new SandboxFault(`Looking for artifacts ended with ${timed_out ? 'a timeout' : (code ?? signal)}.`)
-  const names = Buffer.concat(printed).toString().split('\0').slice(0, -1)
+  const names = stdout.toString().split('\0').slice(0, -1)
   // Names that no log line or header should have to carry are the agent's to change.
   return names.filter((name) => !/[\p{Cc}\ufffd]/u.test(name)).sort()
 }

@@ -7,15 +7,15 @@ import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '.
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
 import { type Budget, createBudget } from './budget.ts'
-import { keepArtifacts } from './collect-artifacts.ts'
 import type { WorkerContext } from './context.ts'
 import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
 import { createEventWriter, type EventWriter } from './event-writer.ts'
 import { FencedStore } from './fenced-store.ts'
 import { createInbox, type RunInbox } from './inbox.ts'
+import { keepWork } from './keep-work.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
-import { prepareSandbox } from './prepare.ts'
+import { prepareSandbox, type Workspace } from './prepare.ts'
 import { judgeDeaths } from './sandbox-deaths.ts'
 import { Stopping, type StopReason } from './stopping.ts'
 import { takeTurn } from './turn.ts'
@@ -36,7 +36,7 @@ export class Execution {
   readonly #stopping = new Stopping()
   readonly #writer: EventWriter
   #draining = false
-  /** Something was done in the sandbox since its artifacts were collected. */
+  /** Something was done in the sandbox since its work was kept. */
   #worked: boolean
   #inbox: RunInbox | null = null
   #finished = false
@@ -150,12 +150,17 @@ export class Execution {
     // What was said before the agent starts is part of what it starts with.
     if (run.undelivered > 0) await this.#deliver(inbox)
     const model_id = await harness.resolveModel?.(run.config)
-    const { image } = prepared
-    await this.#store.start({ harness: harness.name, ...(model_id && { model_id }), ...(image && { image }) })
+    const { image, commits } = prepared
+    await this.#store.start({
+      harness: harness.name,
+      ...(model_id && { model_id }),
+      ...(image && { image }),
+      ...(Object.keys(commits).length > 0 && { commits }),
+    })
     this.#touch()
     const session = await this.#openSession(run, prepared, harness, budget)
     try {
-      await this.#takeTurns(prepared.sandbox, session, inbox, budget)
+      await this.#takeTurns(prepared, session, inbox, budget)
       if (this.#overfull && !this.#finished && !this.#stopping.is('cancelled')) await this.#endOverfull(inbox)
     } finally {
       await session.close().catch((error) => this.#warn(error, 'Closing a session failed.'))
@@ -164,7 +169,7 @@ export class Execution {
 
   async #openSession(
     run: RunRow,
-    { sandbox, cwd, values }: { sandbox: Sandbox; cwd: string; values: Record<string, string> },
+    { sandbox, cwd, values }: Workspace,
     harness: Harness,
     budget: Budget,
   ): Promise<Session> {
@@ -222,7 +227,7 @@ export class Execution {
   }
 
   /** Turn after turn until the run has ended: a follow-up that arrives as one ends makes another. */
-  async #takeTurns(sandbox: Sandbox, session: Session, inbox: RunInbox, budget: Budget): Promise<void> {
+  async #takeTurns(made: Workspace, session: Session, inbox: RunInbox, budget: Budget): Promise<void> {
     this.#inbox = inbox
     while (!this.#stopping.is('overfull')) {
       const history = await this.#store.readHistory()
@@ -235,7 +240,7 @@ export class Execution {
       const interrupted = this.#interrupt !== null
       if (interrupted) await this.#acknowledge()
       const ending = budget.spent() ?? (interrupted || outcome === null ? INTERRUPTED : outcome)
-      const failure = this.#worked ? await this.#collect(sandbox, ending) : null
+      const failure = this.#worked ? await this.#keep(made, ending) : null
       this.#worked = false
       if (await this.#finish(failure ?? ending)) return
       await this.#deliver(inbox)
@@ -245,9 +250,10 @@ export class Execution {
   }
 
   /** Keeps what a turn made; returns how the run ends instead, where that cannot be had. */
-  async #collect(sandbox: Sandbox, ending: Outcome): Promise<Outcome | null> {
+  async #keep({ sandbox, commits }: Workspace, ending: Outcome): Promise<Outcome | null> {
     const signal = this.#stopping.from('overfull')
-    const kept = await keepArtifacts(this.#context, this.#store, sandbox, {
+    const kept = await keepWork(this.#context, this.#store, sandbox, {
+      commits,
       emit: (...events) => this.#emit(...events),
       masked: this.#writer.masked,
       signal,

@@ -1,7 +1,7 @@
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { ResolvedRun } from '../contract/run.ts'
 import type { UserMessage } from '../harness/harness.ts'
-import { type ArtifactRow, insertArtifact, readArtifactHashes } from '../store/artifacts.ts'
+import { insertArtifact, type NewArtifact, readArtifactHashes } from '../store/artifacts.ts'
 import {
   type AwaitedAttachment,
   markAttachmentWritten,
@@ -9,6 +9,7 @@ import {
   readKeptBytes,
 } from '../store/attachments.ts'
 import type { Db } from '../store/db.ts'
+import { findDiff, insertDiff, type NewDiff, readTurn } from '../store/diffs.ts'
 import { type EnvironmentRow, findEnvironment, markSetup } from '../store/environments.ts'
 import {
   appendEvents,
@@ -135,7 +136,7 @@ export class FencedStore {
     return this.#write(() => readSandbox(this.#db, this.lease.run_id))
   }
 
-  async recordSandbox(sandbox: Pick<SandboxRow, 'place' | 'ref' | 'prepared'>): Promise<void> {
+  async recordSandbox(sandbox: Omit<SandboxRow, 'run_id' | 'attempt' | 'worker_id'>): Promise<void> {
     await this.#owned(() => recordSandbox(this.#db, this.lease, sandbox))
   }
 
@@ -155,8 +156,21 @@ export class FencedStore {
     return this.#write(() => readKeptBytes(this.#db, this.lease.run_id))
   }
 
-  async insertArtifact(artifact: Omit<ArtifactRow, 'created_at' | 'run_id'>): Promise<void> {
+  async insertArtifact(artifact: NewArtifact): Promise<void> {
     await this.#owned(() => insertArtifact(this.#db, this.lease, artifact))
+  }
+
+  /** The newest diff that is kept. */
+  findDiff(): Promise<(NewDiff & { sha256: string }) | null> {
+    return this.#write(() => findDiff(this.#db, this.lease.run_id))
+  }
+
+  readTurn(): Promise<number> {
+    return this.#write(() => readTurn(this.#db, this.lease.run_id))
+  }
+
+  async insertDiff(patch: NewArtifact, diff: NewDiff): Promise<void> {
+    await this.#owned(() => insertDiff(this.#db, this.lease, patch, diff))
   }
 
   /** Whether another worker of the pool could do what this one cannot. */

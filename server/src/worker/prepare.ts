@@ -13,6 +13,8 @@ import {
 } from '../sandbox/sandbox.ts'
 import { unseal } from '../sealing/sealing.ts'
 import type { RunRow } from '../store/runs.ts'
+import type { Commits } from '../store/sandboxes.ts'
+import { readCommits } from './commits.ts'
 import type { WorkerContext } from './context.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
@@ -35,10 +37,18 @@ export interface PrepareHooks {
   onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
 
-/** `values`: what the environment gives in clear. */
-export type Prepared =
-  | { sandbox: Sandbox; cwd: string; values: Record<string, string>; image?: string }
-  | { failure: Outcome }
+export interface Workspace {
+  sandbox: Sandbox
+  /** Where the agent starts. */
+  cwd: string
+  /** What the environment gives in clear. */
+  values: Record<string, string>
+  commits: Commits
+  /** What the sandbox is made of, where there are images. */
+  image?: string
+}
+
+export type Prepared = Workspace | { failure: Outcome }
 
 /**
  * A sandbox with the run's workspace: the one of the attempt before when it is still here and was prepared to its end,
@@ -91,7 +101,7 @@ export async function prepareSandbox(
   let sandbox: Sandbox
   try {
     const kept = await reattach(context, store, run, spec, hooks, steps)
-    if (kept) return { sandbox: kept, cwd, values: variables, ...used }
+    if (kept) return { ...kept, cwd, values: variables, ...used }
     sandbox = await steps.run('sandbox', context.backend.name, async () =>
       hooks.onSandbox(await context.backend.create(spec), spec.limits),
     )
@@ -101,21 +111,20 @@ export async function prepareSandbox(
     if (environment) await store.markSetup(environment.uid, true)
     return refuse('environment_setup_failed', `The image ${config.docker_image} ${error.message}.`)
   }
-  const record = ({ ref }: Sandbox, prepared: boolean) =>
-    store.recordSandbox({ place: context.settings.place, ref, prepared })
+  const record = ({ ref }: Sandbox, prepared: boolean, commits: Commits = {}) =>
+    store.recordSandbox({ place: context.settings.place, ref, prepared, commits })
   const bare = repositories.length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(sandbox, false)
-  const failure = await setUp(context, store, config, sandbox, steps, hooks)
-  if (environment && !bare && !hooks.halted.aborted) {
-    await store.markSetup(environment.uid, failure !== null)
-  }
-  if (failure) return refuse('environment_setup_failed', failure)
-  await record(sandbox, true)
-  return { sandbox, cwd, values: variables, ...used }
+  const made = await setUp(context, store, config, sandbox, steps, hooks)
+  const failed = 'failure' in made
+  if (environment && !bare && !hooks.halted.aborted) await store.markSetup(environment.uid, failed)
+  if (failed) return refuse('environment_setup_failed', made.failure)
+  await record(sandbox, true, made.commits)
+  return { sandbox, cwd, values: variables, ...made, ...used }
 }
 
-/** Repositories, then commands, each in order. Returns what the first failing one has to say. */
+/** Repositories, then commands, each in order. `failure`: what the first failing one has to say. */
 async function setUp(
   context: WorkerContext,
   { lease }: FencedStore,
@@ -123,7 +132,7 @@ async function setUp(
   sandbox: Sandbox,
   steps: SetupSteps,
   { signal: stopping, halted }: PrepareHooks,
-): Promise<string | null> {
+): Promise<{ commits: Commits } | { failure: string }> {
   const { limit_maxima } = context.settings
   const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
   const deadline = AbortSignal.timeout(setup_minutes * 60_000)
@@ -139,14 +148,18 @@ async function setUp(
         })
       await fetchRepository({ repository, sandbox, steps, signal, openExport })
     }
+    // Before a command of anybody's could move them.
+    const commits = await readCommits(sandbox, repositoriesOf(config).map(directoryOf), signal)
     for (const command of config.setup_commands ?? []) {
       await steps.exec('command', sandbox, { command, env: { CI: 'true' }, signal })
     }
-    return null
+    return { commits }
   } catch (error) {
     if (stopping.aborted) throw new LeaseLost()
     if (!(error instanceof SetupFailed)) throw error
-    return deadline.aborted ? `${error.message} The setup took longer than its limit.` : error.message
+    return {
+      failure: deadline.aborted ? `${error.message} The setup took longer than its limit.` : error.message,
+    }
   }
 }
 
@@ -168,7 +181,7 @@ async function reattach(
   spec: SandboxSpec,
   hooks: PrepareHooks,
   steps: SetupSteps,
-): Promise<Sandbox | null> {
+): Promise<{ sandbox: Sandbox; commits: Commits } | null> {
   if (store.lease.attempt === 1) return null
   const earlier = await store.readSandbox()
   if (
@@ -180,9 +193,10 @@ async function reattach(
     const attached = await context.backend.attach(spec)
     if (attached) {
       const sandbox = hooks.onSandbox(attached, spec.limits)
-      await store.recordSandbox({ place: context.settings.place, ref: sandbox.ref, prepared: true })
+      const { commits } = earlier
+      await store.recordSandbox({ place: context.settings.place, ref: sandbox.ref, prepared: true, commits })
       await steps.tell('restore', 'the workspace of the attempt before, as it was left', started)
-      return sandbox
+      return { sandbox, commits }
     }
   }
   // Half-made workspaces are of no use to anyone.

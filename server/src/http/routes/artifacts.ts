@@ -5,7 +5,9 @@ import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { findArtifact } from '../../store/artifacts.ts'
 import type { Db } from '../../store/db.ts'
+import { findDiff } from '../../store/diffs.ts'
 import { readLogPages } from '../../store/events.ts'
+import { viewArtifact, viewDiff } from '../artifact-view.ts'
 import type { Services } from '../context.ts'
 import { serve } from '../route.ts'
 import { requireRun } from './runs.ts'
@@ -14,27 +16,19 @@ const INLINE = ['image/png', 'image/jpeg', 'image/webp']
 const NOT_FOUND = 'There is no artifact with this id.'
 
 export function serveArtifacts(app: FastifyInstance, services: Services): void {
-  const { store, blobs, links, settings } = services
+  const { store, blobs, links } = services
 
   serve(app, services, ROUTES.getArtifact, async ({ params, actor }) => {
     if (!isUuid(params.artifact_uid)) throw new AppError('resource_not_found', NOT_FOUND)
     const artifact = await findArtifact(store.db, params.artifact_uid, actor)
     if (!artifact) throw new AppError('resource_not_found', NOT_FOUND)
-    const { path, expires_at } = links.sign(`/downloads/artifacts/${artifact.artifact_uid}`, actor)
-    return {
-      artifact_uid: artifact.artifact_uid,
-      artifact_type: artifact.artifact_type,
-      created_at: artifact.created_at.toISOString(),
-      data: {
-        content_type: artifact.mime_type,
-        download_url: settings.public_url + path,
-        expires_at: expires_at.toISOString(),
-        filename: artifact.filename,
-        filepath: artifact.filepath,
-        size_bytes: artifact.size_bytes,
-        sha256: artifact.sha256,
-      },
-    }
+    return viewArtifact(services, artifact, actor)
+  })
+
+  serve(app, services, ROUTES.getRunDiff, async ({ params, query, actor }) => {
+    const { run_id } = await requireRun(services, params.run_id, actor)
+    const diff = await findDiff(store.db, run_id, query.turn)
+    return viewDiff(run_id, diff, (patch) => viewArtifact(services, patch, actor))
   })
 
   app.get<{ Params: { uid: string } }>('/downloads/artifacts/:uid', async (request, reply) => {

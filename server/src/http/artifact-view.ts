@@ -1,0 +1,46 @@
+import type { Actor } from '../contract/actor.ts'
+import type { ArtifactResponse } from '../contract/artifact.ts'
+import type { RunDiff } from '../contract/diff.ts'
+import type { ArtifactRow } from '../store/artifacts.ts'
+import type { NewDiff } from '../store/diffs.ts'
+import type { Services } from './context.ts'
+
+/** An artifact as callers see it, with a link to its bytes. */
+export function viewArtifact(
+  { links, settings }: Services,
+  artifact: ArtifactRow,
+  actor: Actor,
+): ArtifactResponse {
+  const { path, expires_at } = links.sign(`/downloads/artifacts/${artifact.artifact_uid}`, actor)
+  return {
+    artifact_uid: artifact.artifact_uid,
+    artifact_type: artifact.artifact_type,
+    created_at: artifact.created_at.toISOString(),
+    data: {
+      content_type: artifact.mime_type,
+      download_url: settings.public_url + path,
+      expires_at: expires_at.toISOString(),
+      filename: artifact.filename,
+      filepath: artifact.filepath,
+      size_bytes: artifact.size_bytes,
+      sha256: artifact.sha256,
+    },
+  }
+}
+
+/** A diff with its patch; one of nothing where none was kept. */
+export const viewDiff = (
+  run_id: string,
+  diff: (NewDiff & ArtifactRow) | null,
+  viewPatch: (patch: ArtifactRow) => ArtifactResponse,
+): RunDiff => ({
+  run_id,
+  turn: diff?.turn ?? 0,
+  repositories: diff?.repositories ?? [],
+  files: diff?.files ?? [],
+  files_changed: diff?.files_changed ?? 0,
+  additions: diff?.additions ?? 0,
+  deletions: diff?.deletions ?? 0,
+  notes: diff?.notes ?? [],
+  ...(diff ? { patch: viewPatch(diff) } : {}),
+})

@@ -1,0 +1,98 @@
+import type { ChangedFile, Changes } from '../contract/diff.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Commits } from '../store/sandboxes.ts'
+import { compareRepository } from './compare-repository.ts'
+import type { Room } from './diff-reader.ts'
+import type { EventWriter } from './event-writer.ts'
+
+type Masked = Pick<EventWriter['masked'], 'text'>
+
+const MiB = 1024 ** 2
+const PATCH_BYTES = 32 * MiB
+const FILE_BYTES = 10 * MiB
+/** Files that are listed, and characters of their paths; the counts are of all. */
+const LISTED = 1_000
+const LISTED_CHARACTERS = 256 * 1024
+/** Names in a note. */
+const SHOWN = 10
+
+/** What differs in all repositories of a workspace, compared one after the other. */
+export class Comparison {
+  readonly #commits: Commits
+  readonly #room: Room
+  readonly #masked: Masked
+  readonly #files: ChangedFile[] = []
+  readonly #notes: string[] = []
+
+  /** `bytes`: what a patch may take up beside the limits for every patch. Names of files are masked. */
+  constructor(commits: Commits, bytes: number, masked: Masked) {
+    this.#commits = commits
+    this.#room = { file_bytes: FILE_BYTES, bytes: Math.min(PATCH_BYTES, bytes) }
+    this.#masked = masked
+  }
+
+  /** Yields the patch. What is said of it is whole when this has ended. Throws `SandboxFault`. */
+  async *compare(
+    sandbox: Sandbox,
+    signal: AbortSignal,
+    onProblem: (directory: string, said: string) => void,
+  ): AsyncGenerator<Buffer> {
+    const several = Object.keys(this.#commits).length > 1
+    for (const [directory, base_commit] of Object.entries(this.#commits)) {
+      if (signal.aborted) return
+      const prefix = several ? `${directory}/` : ''
+      const room = this.#room
+      const { reader, problem, said } = yield* compareRepository(sandbox, {
+        ...{ directory, base_commit, prefix, room, signal },
+      })
+      for (const file of reader.files) this.#files.push(file)
+      if (problem) {
+        onProblem(directory, said)
+        this.#notes.push(`The changes in ${directory} are not all here: ${problem}.`)
+      }
+      if (reader.unreadable)
+        this.#notes.push(`Some new files in ${directory} are not in the patch: git cannot add them.`)
+      if (reader.embedded.length > 0)
+        this.#notes.push(
+          `Git repositories inside ${directory} are not in the patch: ${list(reader.embedded)}.`,
+        )
+    }
+  }
+
+  notes(): string[] {
+    const omitted = this.#files.filter((file) => file.omitted).map(({ path }) => path)
+    const left_out = `Too large for the patch, or not readable: ${list(omitted)}. It holds up to ${FILE_BYTES / MiB} MiB of a file and ${PATCH_BYTES / MiB} MiB in all, within what the run may keep.`
+    return [...this.#notes, ...(omitted.length > 0 ? [left_out] : [])].map((note) => this.#masked.text(note))
+  }
+
+  changes(): Changes {
+    const sum = (key: 'additions' | 'deletions') => this.#files.reduce((all, file) => all + file[key], 0)
+    return {
+      repositories: Object.entries(this.#commits).map(([directory, base_commit]) => ({
+        directory,
+        base_commit,
+      })),
+      files: this.#listed(),
+      files_changed: this.#files.length,
+      additions: sum('additions'),
+      deletions: sum('deletions'),
+      notes: this.notes(),
+    }
+  }
+
+  #listed(): ChangedFile[] {
+    let room = LISTED_CHARACTERS
+    const listed = this.#files.slice(0, LISTED).filter(({ path, previous_path = '' }) => {
+      room -= path.length + previous_path.length
+      return room >= 0
+    })
+    return listed.map((file) => ({
+      ...file,
+      path: this.#masked.text(file.path),
+      ...(file.previous_path === undefined ? {} : { previous_path: this.#masked.text(file.previous_path) }),
+    }))
+  }
+}
+
+const list = (names: readonly string[]): string =>
+  names.slice(0, SHOWN).join(', ') + (names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '')

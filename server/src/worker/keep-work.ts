@@ -1,0 +1,39 @@
+import type { NewEvent } from '../contract/event.ts'
+import { type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
+import type { Commits } from '../store/sandboxes.ts'
+import { collectArtifacts } from './collect-artifacts.ts'
+import type { WorkerContext } from './context.ts'
+import type { EventWriter } from './event-writer.ts'
+import type { FencedStore } from './fenced-store.ts'
+import { keepChanges } from './keep-changes.ts'
+
+/**
+ * Keeps what a turn made: files of `/workspace/artifacts`, and the changes of the repositories. A sandbox that fails
+ * meanwhile is tried once more, without what still runs in it. False: what the run made cannot be had. Where `mayRetry` says
+ * that the run is not to end by it, the `SandboxFault` is thrown.
+ */
+export async function keepWork(
+  context: WorkerContext,
+  store: FencedStore,
+  sandbox: Sandbox,
+  options: {
+    masked: Pick<EventWriter['masked'], 'text'>
+    emit: (...events: NewEvent[]) => Promise<void>
+    signal: AbortSignal
+    commits: Commits
+    mayRetry: () => boolean
+  },
+): Promise<boolean> {
+  for (let tries = 1; tries <= 2; tries += 1) {
+    try {
+      await collectArtifacts(context, store, sandbox, options)
+      await keepChanges(context, store, sandbox, options)
+      return true
+    } catch (error) {
+      if (!(error instanceof SandboxFault) || !options.mayRetry()) throw error
+      context.log.warn({ err: error, ...store.lease }, 'Keeping what the turn made failed.')
+      if (tries === 1) await sandbox.killAll().catch(() => {})
+    }
+  }
+  return false
+}

@@ -14,6 +14,7 @@ import { checkLimits } from './prepare.ts'
 import { requestAnd, requestJson } from './request.ts'
 import {
   type ConversationParams,
+  type DiffParams,
   type InterruptResponse,
   isTerminal,
   type ListEventsParams,
@@ -21,6 +22,7 @@ import {
   type ListRunsParams,
   type RunAgentRequest,
   type RunAgentResponse,
+  type RunDiff,
   type RunFollowupRequest,
   type RunFollowupResponse,
   type RunItem,
@@ -144,6 +146,16 @@ export class Runs {
   conversation(run_id: string, params: ConversationParams = {}, options?: RequestOptions): ConversationPages {
     const path = runPath(run_id, 'conversation')
     return new ConversationPages(this.#transport, { path, query: params }, options)
+  }
+
+  /**
+   * How the repositories of the run differ from the commits they were cloned at, after its newest turn or an earlier one. Its
+   * `patch` is an artifact: `await (await artifacts.download(diff.patch.artifact_uid)).text()` is what `git apply --binary`
+   * takes.
+   */
+  diff(run_id: string, params: DiffParams = {}, options?: RequestOptions): APIPromise<RunDiff> {
+    const call = { method: 'GET', path: runPath(run_id, 'diff'), query: params } as const
+    return requestJson(this.#transport, call, options)
   }
 
   /** The whole log as JSON Lines. */

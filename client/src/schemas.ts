@@ -14,6 +14,8 @@ export type AmbientAgentConfig = Schemas['AmbientAgentConfig']
 export type ArtifactItem = Schemas['ArtifactItem']
 export type ArtifactResponse = Schemas['ArtifactResponse']
 export type Attachment = Schemas['Attachment']
+export type ChangedFile = Schemas['ChangedFile']
+export type ComparedRepository = Schemas['ComparedRepository']
 export type Conversation = Schemas['Conversation']
 export type ConversationStep = Schemas['ConversationStep']
 export type Environment = Schemas['Environment']
@@ -38,6 +40,7 @@ export type ResolvedRun = Schemas['ResolvedRun']
 export type RunAgentRequest = Sendable<Schemas['RunAgentRequest']>
 export type RunAgentResponse = Schemas['RunAgentResponse']
 export type RunCreatorInfo = Schemas['RunCreatorInfo']
+export type RunDiff = Schemas['RunDiff']
 export type RunEvent = Schemas['RunEvent']
 export type RunFollowupRequest = Sendable<Schemas['RunFollowupRequest']>
 export type RunFollowupResponse = Schemas['RunFollowupResponse']
@@ -64,6 +67,8 @@ export type ListEnvironmentsParams = Sendable<
 export type ConversationParams = Sendable<
   NonNullable<operations['getRunConversation']['parameters']['query']>
 >
+
+export type DiffParams = Sendable<NonNullable<operations['getRunDiff']['parameters']['query']>>
 
 /** Assistant text on its way: streamed, never stored. The whole text follows as a `message.assistant` event. */
 export interface MessageDeltaEvent {

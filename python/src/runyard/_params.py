@@ -144,7 +144,7 @@ class ListRunsParams(RequestOptions, total=False):
     skill_spec: str | None
     schedule_id: str | None
     ancestor_run_id: str | None
-    artifact_type: Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "EXTERNAL_REFERENCE"] | None
+    artifact_type: Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "DIFF", "EXTERNAL_REFERENCE"] | None
     metadata: Mapping[str, str] | None
     q: str | None
     """Part of the title, prompt or skill."""
@@ -163,6 +163,13 @@ class ConversationParams(RequestOptions, total=False):
 
     cursor: str | None
     """`next_cursor` of the page before."""
+
+
+class DiffParams(RequestOptions, total=False):
+    """Which diff of a run."""
+
+    turn: int | None
+    """As it was when the agent had been given so many messages, the prompt included; default: the newest."""
 
 
 class ListEnvironmentsParams(RequestOptions, total=False):

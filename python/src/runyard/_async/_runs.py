@@ -15,6 +15,7 @@ from .._models import (
     ListEventsResponse,
     ListRunsResponse,
     RunAgentResponse,
+    RunDiff,
     RunFollowupResponse,
     RunItem,
 )
@@ -27,7 +28,14 @@ from .._output_schema import (
     model_of,
     to_json_schema,
 )
-from .._params import ConversationParams, CreateRunParams, FollowupParams, ListEventsParams, ListRunsParams
+from .._params import (
+    ConversationParams,
+    CreateRunParams,
+    DiffParams,
+    FollowupParams,
+    ListEventsParams,
+    ListRunsParams,
+)
 from .._parse import into, read_text
 from .._request import Call, run_path
 from .._split import for_waiting, split
@@ -196,6 +204,16 @@ class AsyncRuns:
         call = Call("GET", run_path(run_id, "/conversation"), fields)
         return await self._transport.send(call, into(Conversation), options)
 
+    async def diff(self, run_id: str, **params: Unpack[DiffParams]) -> RunDiff:
+        """How the repositories of the run differ from the commits they were cloned at.
+
+        After its newest turn, or an earlier one. Its `patch` is an artifact:
+        `artifacts.download(diff.patch.artifact_uid)` is what `git apply --binary` takes.
+        """
+        fields, options = split("diff", params, DiffParams)
+        call = Call("GET", run_path(run_id, "/diff"), fields)
+        return await self._transport.send(call, into(RunDiff), options)
+
     async def transcript(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
         """The whole log as JSON Lines."""
         call = Call("GET", run_path(run_id, "/transcript"), accept="*/*")
@@ -260,6 +278,7 @@ class AsyncRunsWithRawResponse:
         self.followup = raw_method(runs.followup)
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
+        self.diff = raw_method(runs.diff)
         self.transcript = raw_method(runs.transcript)
 
 
@@ -276,4 +295,5 @@ class AsyncRunsWithStreamingResponse:
         self.followup = streaming_method(runs.followup)
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)
+        self.diff = streaming_method(runs.diff)
         self.transcript = streaming_method(runs.transcript)

@@ -16,6 +16,7 @@ from .._models import (
     ListEventsResponse,
     ListRunsResponse,
     RunAgentResponse,
+    RunDiff,
     RunFollowupResponse,
     RunItem,
 )
@@ -28,7 +29,14 @@ from .._output_schema import (
     model_of,
     to_json_schema,
 )
-from .._params import ConversationParams, CreateRunParams, FollowupParams, ListEventsParams, ListRunsParams
+from .._params import (
+    ConversationParams,
+    CreateRunParams,
+    DiffParams,
+    FollowupParams,
+    ListEventsParams,
+    ListRunsParams,
+)
 from .._parse import into, read_text
 from .._request import Call, run_path
 from .._split import for_waiting, split
@@ -197,6 +205,16 @@ class Runs:
         call = Call("GET", run_path(run_id, "/conversation"), fields)
         return self._transport.send(call, into(Conversation), options)
 
+    def diff(self, run_id: str, **params: Unpack[DiffParams]) -> RunDiff:
+        """How the repositories of the run differ from the commits they were cloned at.
+
+        After its newest turn, or an earlier one. Its `patch` is an artifact:
+        `artifacts.download(diff.patch.artifact_uid)` is what `git apply --binary` takes.
+        """
+        fields, options = split("diff", params, DiffParams)
+        call = Call("GET", run_path(run_id, "/diff"), fields)
+        return self._transport.send(call, into(RunDiff), options)
+
     def transcript(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
         """The whole log as JSON Lines."""
         call = Call("GET", run_path(run_id, "/transcript"), accept="*/*")
@@ -261,6 +279,7 @@ class RunsWithRawResponse:
         self.followup = raw_method(runs.followup)
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
+        self.diff = raw_method(runs.diff)
         self.transcript = raw_method(runs.transcript)
 
 
@@ -277,4 +296,5 @@ class RunsWithStreamingResponse:
         self.followup = streaming_method(runs.followup)
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)
+        self.diff = streaming_method(runs.diff)
         self.transcript = streaming_method(runs.transcript)

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { ArtifactResponse } from '@runyard/client'
@@ -32,10 +31,53 @@ function shorten(name: string): string {
  * not what it should be leaves no file, and the one that `force` replaces as it was.
  */
 export async function download(
-  { data }: ArtifactResponse,
+  artifact: ArtifactResponse,
   file: string,
   options: { force: boolean; output: Output },
 ): Promise<void> {
+  if (file === '-') {
+    await print(await openArtifact(artifact), options.output)
+    return
+  }
+  // Beside its place, so that it gets there in one step.
+  const target = options.force ? join(dirname(file), `.${randomUUID()}.part`) : file
+  const handle = await openNew(target)
+  try {
+    await pipeline(await openArtifact(artifact), handle.createWriteStream())
+    if (target !== file) await rename(target, file)
+  } catch (error) {
+    // Nobody else's: it was made just now.
+    await rm(target, { force: true })
+    throw error
+  } finally {
+    await handle.close()
+  }
+}
+
+async function openNew(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'wx')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code !== 'EEXIST') throw error
+    throw usageFailure(`${file} exists already.`, '--force replaces it, --file names another')
+  }
+}
+
+/** The artifact in memory: all of it, and what it should be. */
+export async function readArtifact(artifact: ArtifactResponse): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of await openArtifact(artifact)) {
+    bytes += chunk.length
+    if (bytes > artifact.data.size_bytes) throw differs('more came than there is')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Its bytes as they come; throws at their end where they are not what they should be. */
+async function openArtifact({ data }: ArtifactResponse): Promise<AsyncGenerator<Uint8Array>> {
   const body = await openDownload(data.download_url)
   const digest = createHash('sha256')
   const chunks = async function* () {
@@ -43,29 +85,15 @@ export async function download(
       digest.update(chunk)
       yield chunk
     }
+    if (digest.digest('hex') !== data.sha256) throw differs('the checksum differs')
   }
-  const check = (): void => {
-    if (digest.digest('hex') === data.sha256) return
-    throw new CommandFailure('What arrived is not what the artifact was: the checksum differs.', {
-      hint: 'try again; the artifact may have been cut off on its way',
-    })
-  }
-  if (file === '-') {
-    await print(chunks, options.output)
-    check()
-    return
-  }
-  // Beside its place, so that it gets there in one step.
-  const target = options.force ? join(dirname(file), `.${randomUUID()}.part`) : file
-  await refuseExisting(file, () => pipeline(chunks, createWriteStream(target, { flags: 'wx' })), target)
-  try {
-    check()
-    if (target !== file) await rename(target, file)
-  } catch (error) {
-    await rm(target, { force: true })
-    throw error
-  }
+  return chunks()
 }
+
+const differs = (how: string): CommandFailure =>
+  new CommandFailure(`What arrived is not what the artifact was: ${how}.`, {
+    hint: 'try again; the artifact may have been cut off on its way',
+  })
 
 async function openDownload(url: string): Promise<ReadableStream<Uint8Array>> {
   const failed = (why: string, cause?: unknown): CommandFailure =>
@@ -79,25 +107,12 @@ async function openDownload(url: string): Promise<ReadableStream<Uint8Array>> {
 }
 
 /** A terminal would act on what is in the file. */
-async function print(chunks: () => AsyncGenerator<Uint8Array>, output: Output): Promise<void> {
+async function print(chunks: AsyncGenerator<Uint8Array>, output: Output): Promise<void> {
   if (!output.terminal || output.raw) {
     await pipeline(chunks, process.stdout, { end: false })
     return
   }
   const decoder = new TextDecoder()
   const cleaner = new TextCleaner()
-  for await (const chunk of chunks()) output.write(cleaner.push(decoder.decode(chunk, { stream: true })))
-}
-
-async function refuseExisting(file: string, write: () => Promise<void>, target: string): Promise<void> {
-  try {
-    await write()
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EEXIST')
-      throw usageFailure(`${file} exists already.`, '--force replaces it, --file names another')
-    // Nobody else's: it was made just now.
-    await rm(target, { force: true })
-    throw error
-  }
+  for await (const chunk of chunks) output.write(cleaner.push(decoder.decode(chunk, { stream: true })))
 }

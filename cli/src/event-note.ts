@@ -1,7 +1,7 @@
 import type { RunEvent } from '@runyard/client'
 import { oneLine } from './one-line.ts'
 import type { Output } from './output.ts'
-import { formatSize } from './run-text.ts'
+import { formatSize, summariseChanges } from './run-text.ts'
 
 /** An event that is one line to a reader; empty when it is none, as the kinds of newer servers are. */
 export function noteOf(event: RunEvent, { colors }: Output): string {
@@ -11,7 +11,8 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
     case 'interrupted':
       return colors.yellow(`■ Interrupted${event.data.by ? ` by ${oneLine(event.data.by)}` : ''}`)
     case 'artifact.created': {
-      const { artifact_uid, filepath, size_bytes } = event.data
+      const { artifact_uid, filepath, size_bytes, diff } = event.data
+      if (diff) return `${colors.cyan('±')} ${oneLine(summariseChanges(diff))}`
       return `${colors.cyan('+')} ${oneLine(filepath)}  ${colors.dim(oneLine(`${formatSize(size_bytes)}  ${artifact_uid}`))}`
     }
     case 'error':

@@ -1,6 +1,7 @@
 import { VERSION } from '@runyard/client'
 import { Command, CommanderError } from 'commander'
 import { addArtifactCommands } from './commands/artifacts.ts'
+import { addChangeCommands } from './commands/changes.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addEnvironmentCommands } from './commands/environments.ts'
 import { addKeyCommands } from './commands/keys.ts'
@@ -55,6 +56,7 @@ export function createProgram(): Command {
   addRunCommand(program)
   addListCommand(program)
   addRunsCommands(program)
+  addChangeCommands(program)
   program.commandsGroup('What runs use and make:')
   addEnvironmentCommands(program)
   addModelCommands(program)

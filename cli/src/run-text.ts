@@ -41,6 +41,10 @@ export function describeEnd(run: RunItem, output: Output): string {
   if (run.status_message) lines.push(`  ${hang(run.status_message.message, 2, output.columns())}`)
   if (run.result !== undefined) lines.push(indent(JSON.stringify(run.result, null, 2)))
   lines.push(colors.dim(`  ${oneLine(run.session_link)}`))
+  if (hasChanges(run)) {
+    const words = `runyard diff ${oneLine(run.run_id)} shows the changes, runyard apply takes them over`
+    lines.push(colors.dim(`  ${hang(words, 2, output.columns())}`))
+  }
   return lines.join('\n')
 }
 
@@ -88,6 +92,8 @@ export function describeArtifact(item: RunItem['artifacts'][number]): string {
   switch (item.artifact_type) {
     case 'FILE':
       return `${item.data.artifact_uid}  ${item.data.filepath} (${formatSize(item.data.size_bytes)})`
+    case 'DIFF':
+      return `± ${summariseChanges(item.data)} (turn ${item.data.turn})`
     case 'SCREENSHOT':
       return `${item.data.artifact_uid}  screenshot ${item.data.description ?? ''}`.trimEnd()
     case 'PULL_REQUEST':
@@ -100,6 +106,22 @@ export function describeArtifact(item: RunItem['artifacts'][number]): string {
       return 'an artifact this version does not know'
   }
 }
+
+/** How much a diff changes. */
+export interface ChangeCounts {
+  files_changed: number
+  additions: number
+  deletions: number
+}
+
+/** `3 files changed, +10 -2` */
+export function summariseChanges({ files_changed, additions, deletions }: ChangeCounts): string {
+  return `${files_changed} ${files_changed === 1 ? 'file' : 'files'} changed, +${additions} -${deletions}`
+}
+
+/** Whether the newest diff of a run holds anything. */
+export const hasChanges = ({ artifacts }: RunItem): boolean =>
+  artifacts.reduce((has, item) => (item.artifact_type === 'DIFF' ? item.data.files_changed > 0 : has), false)
 
 export function formatSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`

@@ -19,6 +19,19 @@ export function truncate(text: string, limit: number): string {
   return ellipsed ? `${near.slice(0, index)}${ELLIPSIS}` : near.slice(0, index)
 }
 
+/** The text, or an ellipsis and its end, in at most this many columns: what tells paths apart. */
+export function truncateStart(text: string, limit: number): string {
+  if (widthOf(text) <= limit) return text
+  const kept: string[] = []
+  let width = widthOf(ELLIPSIS)
+  for (const character of [...text.slice(-Math.max(1, limit) * CHARACTERS_A_COLUMN)].reverse()) {
+    width += widthOf(character)
+    if (width > limit) break
+    kept.push(character)
+  }
+  return ELLIPSIS + kept.reverse().join('')
+}
+
 export interface Column {
   heading: string
   /** Gives way when the table is wider than the terminal; at most one. */

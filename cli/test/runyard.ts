@@ -22,8 +22,8 @@ export class Home {
   readonly #children = new Set<ChildProcess>()
 
   /** Starts `runyard` in this directory; in a pipe, not on a terminal. */
-  spawn(args: string[], environment: NodeJS.ProcessEnv = {}): Child {
-    return this.#start([process.execPath, BINARY, ...args], environment)
+  spawn(args: string[], environment: NodeJS.ProcessEnv = {}, directory?: string): Child {
+    return this.#start([process.execPath, BINARY, ...args], environment, directory)
   }
 
   /** The same on a terminal of 60 columns, whose both outputs are the standard output here. */
@@ -37,10 +37,10 @@ export class Home {
     })
   }
 
-  #start([command = '', ...args]: string[], environment: NodeJS.ProcessEnv): Child {
+  #start([command = '', ...args]: string[], environment: NodeJS.ProcessEnv, directory?: string): Child {
     const { PATH, TMPDIR } = process.env
     const child = spawn(command, args, {
-      cwd: this.directory,
+      cwd: directory ?? this.directory,
       env: { PATH, ...(TMPDIR ? { TMPDIR } : {}), HOME: this.directory, ...environment },
       stdio: 'pipe',
     })
@@ -59,9 +59,12 @@ export class Home {
     return Object.assign(child, { ended })
   }
 
-  /** Runs `runyard` to its end. */
-  run(args: string[], options: { input?: string; environment?: NodeJS.ProcessEnv } = {}): Promise<Ended> {
-    const child = this.spawn(args, options.environment)
+  /** Runs `runyard` to its end, in another directory maybe. */
+  run(
+    args: string[],
+    options: { input?: string; environment?: NodeJS.ProcessEnv; directory?: string } = {},
+  ): Promise<Ended> {
+    const child = this.spawn(args, options.environment, options.directory)
     child.stdin?.end(options.input ?? '')
     return child.ended
   }

@@ -54,7 +54,7 @@ export function addListCommand(program: Command): void {
     .option('--schedule <id>', 'from this schedule')
     .option('--ancestor <run-id>', 'below this run')
     .option('--location <location>', 'LOCAL or REMOTE')
-    .option('--artifact <type>', 'with such an artifact: FILE, SCREENSHOT, PULL_REQUEST, …')
+    .option('--artifact <type>', 'with such an artifact: FILE, DIFF, SCREENSHOT, PULL_REQUEST, …')
     .option('--metadata <key=value>', 'with this label; repeat for more', pair)
     .option('--created-after <time>', 'RFC 3339, a date, or an age such as 2h', moment)
     .option('--created-before <time>', '', moment)

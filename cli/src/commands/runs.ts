@@ -4,7 +4,7 @@ import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { repeated, wholeNumber } from '../option-values.ts'
 import { readMessage } from '../read-input.ts'
-import { describeRun } from '../run-text.ts'
+import { describeRun, hasChanges } from '../run-text.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { watchRun } from '../watch-run.ts'
 
@@ -36,8 +36,9 @@ export function addRunsCommands(program: Command): void {
   ).action(async (run_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
     const run = await client.runs.retrieve(run_id)
-    if (output.format === 'text') output.line(describeRun(run, output))
-    else output.json(run)
+    if (output.format !== 'text') return output.json(run)
+    output.line(describeRun(run, output))
+    if (hasChanges(run)) output.note(output.colors.dim(`See the changes: runyard diff ${run.run_id}`))
   })
 
   addClientOptions(

@@ -1,7 +1,7 @@
 /**
  * `npm run demo`: the whole path of one run in under a minute, offline. Starts everything embedded, brings this project's
- * own repository into a sandbox, runs a real job in it, steers it with a follow-up, and stops. The steps are the commands
- * that anyone would type. With a model provider in the environment, the same job goes to that model.
+ * own repository into a sandbox, runs a real job in it, steers it with a follow-up, takes its changes over into a second
+ * checkout, and stops. The steps are the commands that anyone would type. With a model provider in the environment, the same job goes to that model.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -28,11 +28,20 @@ const started = performance.now()
 let service: ChildProcess | undefined
 process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 
+function show(what: string, command: string): void {
+  console.log(`${what && `\n${bold(what)}\n`}${dim(`$ ${command}`)}`)
+}
+
 /** Shows a command as a person would type it, runs it, and ends the demo when it fails. */
-async function step(what: string, args: string[], env: NodeJS.ProcessEnv, quiet = false): Promise<string> {
-  console.log(`\n${bold(what)}\n${dim(`$ npx runyard ${args.join(' ')}`)}`)
+async function step(
+  what: string,
+  args: string[],
+  env: NodeJS.ProcessEnv,
+  { quiet = false, cwd = root } = {},
+): Promise<string> {
+  show(what, `npx runyard ${args.join(' ')}`)
   const child = spawn(process.execPath, [bin, ...args], {
-    cwd: root,
+    cwd,
     env,
     stdio: ['inherit', quiet ? 'pipe' : 'inherit', 'inherit'],
   })
@@ -92,7 +101,7 @@ const environment = JSON.parse(
     'An environment: this project’s own repository',
     ['env', 'create', 'this-repository', '--repo', '.', '-o', 'json'],
     env,
-    true,
+    { quiet: true },
   ),
 ) as { uid: string }
 console.log(`${green('✓')} environment ${environment.uid}`)
@@ -122,6 +131,35 @@ await step(
   env,
 )
 await step('The run, as anyone can read it', ['get', run_id], env)
+
+const { repositories } = JSON.parse(await capture(['diff', run_id, '-o', 'json'])) as {
+  repositories: Array<{ base_commit: string }>
+}
+await step('What it changed', ['diff', run_id, '--stat'], env)
+// A second checkout, so that the one of the person who runs this stays as it is.
+const checkout = join(data_dir, 'checkout')
+const commit = repositories[0]?.base_commit ?? 'HEAD'
+show('Taking it over, into a second checkout of this repository', `git clone . ${checkout}`)
+await runGit(['clone', '--quiet', '--no-checkout', root, checkout])
+await runGit(['-C', checkout, 'checkout', '--quiet', '--detach', commit])
+const failing = testExample()
+await step('', ['apply', run_id], env, { cwd: checkout })
+const passing = testExample()
+console.log(
+  `\nThe tests of examples/broken-sum there ${failing ? 'passed' : 'failed'} before and ${passing ? 'pass' : 'fail'} now.`,
+)
+if (failing || !passing) await end('The example was to be broken before, and whole now.')
+
+/** Whether the tests of the example pass in the second checkout. */
+function testExample(): boolean {
+  const cwd = join(checkout, 'examples/broken-sum')
+  return spawnSync(process.execPath, ['--test'], { cwd }).status === 0
+}
+
+async function runGit(args: string[]): Promise<void> {
+  const { status, stderr } = spawnSync('git', args, { encoding: 'utf8' })
+  if (status !== 0) await end(stderr)
+}
 
 async function capture(args: string[]): Promise<string> {
   const child = spawnSync(process.execPath, [bin, ...args], { cwd: root, env, encoding: 'utf8' })

@@ -22,6 +22,7 @@ test('the demo leaves nothing behind for the commands of the person who runs it'
   const exited = new Promise((resolve) => child.once('close', resolve))
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exited])
   assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, /failed before and pass now\.\n/)
   assert.match(stdout, /✓ Done in /)
   assert.deepEqual(
     readdirSync(home).filter((name) => name !== '.cache'),

@@ -139,7 +139,7 @@ await step('What it changed', ['diff', run_id, '--stat'], env)
 // A second checkout, so that the one of the person who runs this stays as it is.
 const checkout = join(data_dir, 'checkout')
 const commit = repositories[0]?.base_commit ?? 'HEAD'
-show('Taking it over, into a second checkout of this repository', `git clone . ${checkout}`)
+show('Taking it over, into a second checkout of this repository', `git clone . ${checkout} && cd ${checkout}`)
 await runGit(['clone', '--quiet', '--no-checkout', root, checkout])
 await runGit(['-C', checkout, 'checkout', '--quiet', '--detach', commit])
 const failing = testExample()

@@ -7,6 +7,7 @@ import { truncate, truncateStart, widthOf } from './table.ts'
 /** Columns of all `+` and `-` of a line where nothing limits them, as git has it. */
 const LONGEST_BAR = 40
 const SHORTEST_BAR = 6
+const OMITTED = 'not in the patch'
 const MARKS: Partial<Record<string, string>> = { added: ' (new)', deleted: ' (deleted)' }
 
 /** What changed; `files` may be the first of more. */
@@ -31,16 +32,16 @@ export function formatStat(
     columns === undefined
       ? bar_now
       : Math.max(Math.min(bar_now, SHORTEST_BAR), Math.min(bar_now, columns - frame - widest))
-  const for_name = columns === undefined ? widest : Math.min(widest, Math.max(12, columns - frame - bar))
+  const right = Math.max(digits + ' '.length + bar, files.some(({ omitted }) => omitted) ? OMITTED.length : 0)
+  const for_name = columns === undefined ? widest : Math.min(widest, Math.max(12, columns - 4 - right))
 
   const lines = files.map((file, at) => {
     const { name, mark } = names[at] ?? { name: '', mark: '' }
     const shown = truncateStart(name, for_name - mark.length) + mark
     const padded = shown + ' '.repeat(Math.max(0, for_name - widthOf(shown)))
     if (file.omitted) {
-      const words = 'not in the patch'
-      const room = columns === undefined ? words.length : columns - for_name - 4
-      return ` ${padded} | ${colors.yellow(truncate(words, room))}`
+      const room = columns === undefined ? OMITTED.length : columns - for_name - 4
+      return ` ${padded} | ${colors.yellow(truncate(OMITTED, room))}`
     }
     if (file.binary) return ` ${padded} | ${'Bin'.padStart(digits)}`
     const [plus, minus] = scale(file, most, bar)

@@ -74,6 +74,7 @@ export class Checkout {
       const merged = await git([...APPLY, `-p${strip}`, '--cached', '--3way'], patch)
       const conflicts = await this.listConflicts(environment)
       if (merged.code !== 0 && conflicts.length === 0) {
+        if (/--cached and --3way cannot be used together/.test(merged.stderr)) throw tooOld()
         if (await this.#isApplied(patch, strip)) return { outcome: 'applied already' }
         // Where it does not try to merge, git says more plainly what is wrong.
         const plain = await git([...APPLY, `-p${strip}`, '--cached', '--check'], patch)
@@ -193,6 +194,11 @@ export class Checkout {
     return result.stdout
   }
 }
+
+const tooOld = (): CommandFailure =>
+  new CommandFailure('This git is too old: 2.32 is needed.', {
+    hint: 'update git, or apply the patch yourself: `runyard diff RUN_ID | git apply --3way`',
+  })
 
 const STATUS: Partial<Record<string, ChangedFile['status']>> = { A: 'added', D: 'deleted', R: 'renamed' }
 

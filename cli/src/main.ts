@@ -16,7 +16,7 @@ import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
 const EXIT_CODES = `
 Exit codes:
   0  the run succeeded, or the command did what it was asked
-  1  the run failed, or the server refused
+  1  the run failed, the server refused, or changes do not apply cleanly
   2  the command was used wrongly
   3  the run was cancelled
   4  the server cannot be reached

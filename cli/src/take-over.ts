@@ -31,6 +31,8 @@ interface TakenOver {
   notes: string[]
 }
 
+const COMMIT = /^[0-9a-f]{40,64}$/
+
 type Outcome = TakenOver['outcome']
 type Changing = Extract<Plan, { files: unknown }>
 
@@ -131,11 +133,12 @@ class TakeOver {
   async #refused({ reason, is_in_the_way }: Extract<Plan, { reason: string }>): Promise<CommandFailure> {
     const { repositories } = this.#diff
     const base = repositories.find(({ directory }) => directory === this.#repository)?.base_commit
-    const is_elsewhere = base && !(await this.#checkout.hasCommit(base))
+    // The server's words, which are to be no option of git's.
+    const is_elsewhere = base && COMMIT.test(base) && !(await this.#checkout.hasCommit(base))
     const hint = is_in_the_way
       ? 'the changes are about these files, too: commit them or put them away first'
       : is_elsewhere
-        ? `this checkout does not have the commit that the run began with, ${oneLine(base.slice(0, 12))}: fetch it, or change to the right checkout`
+        ? `this checkout does not have the commit that the run began with, ${base.slice(0, 12)}: fetch it, or change to the right checkout`
         : 'check that this is the right checkout; `runyard diff` shows the changes'
     return new CommandFailure(`The changes do not apply here: ${reason}. Nothing was done.`, { hint })
   }

@@ -66,7 +66,7 @@ test('bars are scaled to the terminal, keep both signs, and names give way last'
   )
   for (const line of cut) assert.ok(widthOf(line) <= 60, line)
   assert.match(cut[0] ?? '', /^ ….*deep\/the-file\.ts +\| 7000 \+{3}-{3}$/)
-  assert.match(cut[1] ?? '', /^ …漢+\.txt \(new\) \| +4 \+-$/)
+  assert.match(cut[1] ?? '', /^ …漢+\.txt \(new\) +\| +4 \+-$/)
   assert.ok(stat([file(path, 1)])[0]?.includes(path), 'in a pipe nothing is cut')
 })
 

@@ -17,7 +17,7 @@ seq 1 30 > text.txt
 printf '\000\001\002' > binary.bin
 seq 1 20 > 'old name.txt'
 echo gone > gone.txt
-printf 'caf\351\n' > latin.txt
+printf 'caf\351 \033[5mblinks\n' > latin.txt
 printf 'one\r\ntwo\r\n' > crlf.txt
 echo 'echo hello' > script.sh
 echo quoted > 'with "quotes" and spaces.txt'
@@ -39,6 +39,7 @@ mkdir -p deep/er
 echo fresh > deep/er/fresh.txt
 printf 'x\033]0;title\007\033[31mred\033[0m\n' > escapes.txt
 echo name > "$(printf 'n\033[2Jame\033]0;title\007.txt')"
+echo latin > "$(printf 'l\351.txt')"
 : > empty.txt`
 
 let app: Repository
@@ -72,7 +73,7 @@ after(() => home.remove(), LIMIT)
 test('the patch in a pipe is exact: git makes the same tree of it', LIMIT, async () => {
   const { stdout } = await home.run(['diff', run_id, '-o', 'json'])
   const diff = JSON.parse(stdout) as RunDiff
-  assert.deepEqual([diff.turn, diff.files_changed, diff.notes], [1, 14, []])
+  assert.deepEqual([diff.turn, diff.files_changed, diff.notes], [1, 15, []])
   const checkout = cloneApp()
   const runyard = [process.execPath, new URL('../bin/runyard.js', import.meta.url).pathname]
   execFileSync('sh', ['-c', '"$@" | git apply --index', 'sh', ...runyard, 'diff', run_id], {
@@ -109,7 +110,7 @@ test('--stat has a line for each file that fits the terminal, and one for all', 
   assert.match(stdout, /^ gone\.txt \(deleted\) +\| +1 -$/m)
   assert.match(stdout, /^ deep\/er\/fresh\.txt \(new\) +\| +1 \+$/m)
   assert.match(stdout, /^ new line\.txt +\| +1 \+$/m)
-  assert.match(stdout, /\n 14 files changed, 10 insertions\(\+\), 4 deletions\(-\)\n$/)
+  assert.match(stdout, /\n 15 files changed, 11 insertions\(\+\), 4 deletions\(-\)\n$/)
   const shown = await onTerminal('diff', run_id, '--stat')
   assert.match(shown, /2 ␛\[32m\+␛\[39m␛\[31m-␛\[39m\n/)
   const plain = shown.replace(/␛\[(32|31|39)m/g, '')
@@ -120,10 +121,10 @@ test('--stat has a line for each file that fits the terminal, and one for all', 
 
 test('where a run is shown, its changes are counted and the command for them is named', LIMIT, async () => {
   const followed = await home.run(['follow', run_id])
-  assert.match(followed.stdout, /\n± 14 files changed, \+10 -4\n/)
+  assert.match(followed.stdout, /\n± 15 files changed, \+11 -4\n/)
   assert.match(followed.stdout, new RegExp(`\n  runyard diff ${run_id} shows the changes`))
   const shown = await home.run(['get', run_id])
-  assert.match(shown.stdout, /\nartifacts\n {2}± 14 files changed, \+10 -4 \(turn 1\)\n/)
+  assert.match(shown.stdout, /\nartifacts\n {2}± 15 files changed, \+11 -4 \(turn 1\)\n/)
   assert.equal(shown.stderr, `See the changes: runyard diff ${run_id}\n`)
 })
 
@@ -136,7 +137,7 @@ test('apply takes everything over and stages it; a second time it says so', LIMI
   assert.equal(checkout.tree(), right_tree)
   assert.equal(checkout.git('diff'), '')
   assert.match(stdout, /^ text\.txt +\| +2 \+-$/m)
-  assert.match(stdout, /\n 14 files changed, 10 insertions\(\+\), 4 deletions\(-\)\n✓ Applied and staged in /)
+  assert.match(stdout, /\n 15 files changed, 11 insertions\(\+\), 4 deletions\(-\)\n✓ Applied and staged in /)
   assert.match(stderr, /^To undo: git reset --hard\n$/)
 
   const again = await home.run(['apply', run_id], below)
@@ -155,7 +156,7 @@ test('apply takes everything over and stages it; a second time it says so', LIMI
   const json = JSON.parse((await home.run(['apply', run_id, '-o', 'json'], below)).stdout)
   assert.deepEqual(
     [json.applied, json.outcome, json.files_changed, json.additions, json.deletions, json.conflicts],
-    [true, 'applied', 14, 10, 4, []],
+    [true, 'applied', 15, 11, 4, []],
   )
 })
 
@@ -229,7 +230,7 @@ test('conflicts are told, and the rest is there', LIMIT, async () => {
   assert.equal(code, 1)
   assert.match(
     stdout,
-    /\n 12 files changed, [^\n]*\n ! binary\.bin \(no markers: yours was kept\)\n ! text\.txt\n$/,
+    /\n 13 files changed, [^\n]*\n ! binary\.bin \(no markers: yours was kept\)\n ! text\.txt\n$/,
   )
   assert.match(stderr, /^error: 2 files have conflicts\. The rest is staged\.\nhint: .*git reset --hard/)
   assert.match(
@@ -247,13 +248,44 @@ test('conflicts are told, and the rest is there', LIMIT, async () => {
   assert.deepEqual([outcome, conflicts], ['conflicts', ['binary.bin', 'text.txt']])
 })
 
+test('what has changed in the checkout since is merged', LIMIT, async () => {
+  const checkout = cloneApp()
+  checkout.sh(
+    "sed -i '1i zero' text.txt; sed -i 's/^30$/thirty/' text.txt; rm crlf.txt; echo mine > mine.txt",
+  )
+  checkout.commit()
+  const refused = await home.run(['apply', run_id], checkout)
+  assert.deepEqual([refused.code, checkout.git('status', '--porcelain')], [1, ''])
+  assert.match(refused.stderr, /^error: The changes do not apply here: crlf\.txt: does not exist in index\./)
+  checkout.git('checkout', 'HEAD~', '--', 'crlf.txt')
+  checkout.commit()
+  const { code, stderr } = await home.run(['apply', run_id], checkout)
+  assert.equal(code, 0, stderr)
+  const text = readFileSync(join(checkout.directory, 'text.txt'), 'utf8')
+  assert.match(text, /^zero\n1\n[\s\S]*\n14\nfifteen\n16\n[\s\S]*\nthirty\n$/)
+})
+
+test('what the patch does not hold is named, so that nobody believes to have it all', LIMIT, async () => {
+  const run = await runOn(['app'], 'head -c 11000000 /dev/urandom > large.bin; echo small > small.txt')
+  const note = /^note: Not in the patch,[^\n]*: large\.bin\.\n/
+  const shown = await home.run(['diff', run.run_id, '--stat'])
+  assert.match(
+    shown.stdout,
+    /^ large\.bin \(new\) \| not in the patch\n small\.txt \(new\) \| 1 \+\n 2 files changed/,
+  )
+  assert.match(shown.stderr, note)
+  const applied = await home.run(['apply', run.run_id], cloneApp())
+  assert.match(applied.stdout, /^ small\.txt \(new\) \| 1 \+\n 1 file changed, 1 insertion\(\+\)\n✓ /)
+  assert.match(applied.stderr, note)
+})
+
 test('a dry run leaves everything as it was, and says what would be', LIMIT, async () => {
   const checkout = cloneApp()
   checkout.sh('touch -d 2001-01-01 text.txt')
   const before = checkout.snapshot()
   const { code, stdout, stderr } = await home.run(['apply', run_id, '--dry-run'], checkout)
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /\n 14 files changed, [^\n]*\nThe changes would apply cleanly\. Nothing was done\.\n$/)
+  assert.match(stdout, /\n 15 files changed, [^\n]*\nThe changes would apply cleanly\. Nothing was done\.\n$/)
   assert.equal(checkout.snapshot(), before)
 })
 

@@ -1,14 +1,18 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { answerSchema, attack, type Sampling, sample, sampleEvents, schemaOf } from './hostile-answers.ts'
 
+/** What a hostile agent's git may print instead of a patch. */
+const PATCH = `diff --git a/${attack('name')} b/x\n@@ -1 +1 @@${attack('bytes')}\n+${attack('added')}\n-${attack('left')}\n`
+const ENDED = { RunItem: { state: 'SUCCEEDED' }, RunStateEventData: { state: 'SUCCEEDED' } }
+
 /** What the first part of the path asks for. */
 const MODES: Record<string, Sampling> = {
-  tame: {
-    wild: false,
-    fixed: { RunItem: { state: 'SUCCEEDED' }, RunStateEventData: { state: 'SUCCEEDED' } },
-  },
+  tame: { wild: false, fixed: ENDED },
+  // A tame one whose patch can be downloaded.
+  patch: { wild: false, fixed: ENDED },
   wild: { wild: true },
   blocked: { wild: false, fixed: { RunItem: { state: 'BLOCKED' }, RunStateEventData: { state: 'BLOCKED' } } },
 }
@@ -21,10 +25,11 @@ export async function serveHostile(): Promise<{ origin: string; close(): void }>
     const sampling = MODES[mode]
     request.resume()
     if (pathname.startsWith('/bytes')) response.end(attack('bytes'))
+    else if (pathname.startsWith('/patch-bytes')) response.end(PATCH)
     else if (!sampling) refuse(response, Number(mode.split('-')[1] ?? 400))
     else if (path.endsWith('/events') && request.headers.accept === 'text/event-stream') {
       sendEvents(response, sampling)
-    } else sendJson(response, 200, answer(request.method ?? '', path, sampling, origin))
+    } else sendJson(response, 200, answer(request.method ?? '', path, sampling, origin, mode))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -35,13 +40,22 @@ export async function serveHostile(): Promise<{ origin: string; close(): void }>
   return { origin: `http://127.0.0.1:${port}`, close }
 }
 
-function answer(method: string, path: string, sampling: Sampling, origin: string): unknown {
+function answer(method: string, path: string, sampling: Sampling, origin: string, mode: string): unknown {
   const schema = answerSchema(method, path)
   if (!schema) throw new Error(`openapi.json has no ${method} ${path}.`)
-  const value = sample(schema, sampling) as { data?: object; page_info?: object }
+  const value = sample(schema, sampling) as {
+    data?: object
+    page_info?: object
+    patch?: { data: object }
+  }
   // So that there is an end, and something to download.
   if (value.page_info) value.page_info = { has_next_page: false }
   if (path.startsWith('/agent/artifacts/')) value.data = { ...value.data, download_url: `${origin}/bytes` }
+  if (value.patch && mode === 'patch') {
+    const sha256 = createHash('sha256').update(PATCH).digest('hex')
+    const known = { download_url: `${origin}/patch-bytes`, sha256, size_bytes: Buffer.byteLength(PATCH) }
+    value.patch.data = { ...value.patch.data, ...known }
+  }
   return value
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -188,4 +188,27 @@ test('an artifact printed on a terminal is text', LIMIT, async () => {
   const { stdout } = await print([['artifacts', 'get', 'u1', '--file', '-']], 'tame', true)
   assert.match(stdout, /·bytes·/)
   assertPlain(stdout, 'terminal')
+})
+
+test('a hostile patch is text on a terminal, and git’s words about it are', LIMIT, async () => {
+  execFileSync('git', ['init', '--quiet', home])
+  const commands = [
+    ['diff', 'r1'],
+    ['diff', 'r1', '--stat'],
+    ['apply', 'r1'],
+    ['apply', 'r1', '--dry-run', '-o', 'json'],
+  ]
+  const { stdout } = await print(commands, 'patch', true)
+  assertPlain(stdout, 'terminal')
+  assert.match(stdout, /·bytes·[\s\S]*\+.*·added·/)
+  assert.match(stdout, /The changes do not apply here: git diff header /)
+  assert.deepEqual(stdout.match(/ended with \d/g), [
+    'ended with 0',
+    'ended with 0',
+    'ended with 1',
+    'ended with 1',
+  ])
+  const { stderr } = await print(commands.slice(1), 'patch')
+  assertPlain(stderr, 'pipe')
+  for (const line of stderr.split('\n')) assert.ok(!line.startsWith(FORGED), line)
 })

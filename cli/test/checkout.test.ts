@@ -124,5 +124,8 @@ test('a worktree and a folder with a colon in its name are', async () => {
   const patch = { patch: Buffer.from(newFile('?/fresh.txt')), strip: 1 } as const
   assert.equal((await checkout.plan(patch)).outcome, 'clean')
   const colon = Repository.create(join(home, 'c:"d'), 'seq 9 > file.txt')
-  assert.equal((await (await Checkout.find(colon.directory)).plan(patch)).outcome, 'clean')
+  colon.sh('echo 10 >> file.txt')
+  const change = { patch: Buffer.from(colon.git('diff')), strip: 1 } as const
+  colon.git('restore', '.')
+  assert.equal((await (await Checkout.find(colon.directory)).plan(change)).outcome, 'clean')
 })

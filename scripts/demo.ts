@@ -142,13 +142,13 @@ const commit = repositories[0]?.base_commit ?? 'HEAD'
 show('Taking it over, into a second checkout of this repository', `git clone . ${checkout} && cd ${checkout}`)
 await runGit(['clone', '--quiet', '--no-checkout', root, checkout])
 await runGit(['-C', checkout, 'checkout', '--quiet', '--detach', commit])
-const failing = testExample()
+const passed_before = testExample()
 await step('', ['apply', run_id], env, { cwd: checkout })
-const passing = testExample()
+const passes_now = testExample()
 console.log(
-  `\nThe tests of examples/broken-sum there ${failing ? 'passed' : 'failed'} before and ${passing ? 'pass' : 'fail'} now.`,
+  `\nThe tests of examples/broken-sum there ${passed_before ? 'passed' : 'failed'} before and ${passes_now ? 'pass' : 'fail'} now.`,
 )
-if (failing || !passing) await end('The example was to be broken before, and whole now.')
+if (passed_before || !passes_now) await end('The example was to be broken before, and whole now.')
 
 /** Whether the tests of the example pass in the second checkout. */
 function testExample(): boolean {

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 test('the demo leaves nothing behind for the commands of the person who runs it', {
-  timeout: 280_000,
+  timeout: 600_000,
 }, async (t) => {
   // Of a git worktree the repository lies elsewhere, and the demo brings its own repository into a sandbox.
   if (statSync(new URL('../.git', import.meta.url)).isFile()) return t.skip('this is a git worktree')

@@ -7,7 +7,7 @@ import type { RunDiff, RunItem } from '@runyard/client'
 import { Repository } from './repository.ts'
 import { Home, printedBy } from './runyard.ts'
 
-const LIMIT = { timeout: 120_000 }
+const LIMIT = { timeout: 600_000 }
 const home = new Home()
 const place = (name: string): string => join(home.directory, name)
 const block = (script: string): string => `\`\`\`sh\n${script}\n\`\`\``

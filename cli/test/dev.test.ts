@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { Home, printedBy } from './runyard.ts'
 
-const LIMIT = { timeout: 180_000 }
+const LIMIT = { timeout: 600_000 }
 interface NewKey {
   api_key: string
   key_id: string

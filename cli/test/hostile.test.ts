@@ -11,7 +11,7 @@ import { FORGED } from './hostile-answers.ts'
 import { serveHostile } from './hostile-server.ts'
 import { printedBy } from './runyard.ts'
 
-const LIMIT = { timeout: 120_000 }
+const LIMIT = { timeout: 600_000 }
 const RUNNER = fileURLToPath(new URL('./run-commands.ts', import.meta.url))
 const FORMATS = ['text', 'json', 'ndjson']
 const COMMANDS = [

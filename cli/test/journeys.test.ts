@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test'
 import type { RunEvent, RunItem } from '@runyard/client'
 import { Home, printedBy } from './runyard.ts'
 
-const LIMIT = { timeout: 90_000 }
+const LIMIT = { timeout: 600_000 }
 const home = new Home()
 let dev: ReturnType<Home['spawn']>
 

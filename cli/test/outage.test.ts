@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { Home } from './runyard.ts'
 
-const LIMIT = { timeout: 90_000 }
+const LIMIT = { timeout: 600_000 }
 const AT = '2026-01-01T00:00:00.000Z'
 const RUN = {
   run_id: 'r1',

@@ -13,7 +13,7 @@ import { createDatabase, stopTestServer } from '../../server/test/support/databa
 import { findPostgres } from '../../server/test/support/postgres-server.ts'
 import { printedBy } from './runyard.ts'
 
-const LIMIT = { timeout: 240_000 }
+const LIMIT = { timeout: 600_000 }
 const directory = mkdtempSync(join(tmpdir(), 'runyard package ü-'))
 const project = join(directory, 'project')
 const program = join(project, 'node_modules/.bin/runyard')

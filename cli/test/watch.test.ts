@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { RunEvent, RunItem } from '@runyard/client'
 import { type Child, Home, printedBy } from './runyard.ts'
 
-const LIMIT = { timeout: 180_000 }
+const LIMIT = { timeout: 600_000 }
 const home = new Home()
 let dev: Child
 let port = 0

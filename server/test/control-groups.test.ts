@@ -70,7 +70,7 @@ describe('control groups', { skip: parent ? false : 'this machine has none to wr
     })
   })
 
-  test('do not outlive their worker and its warden, both killed', { timeout: 180_000 }, async () => {
+  test('do not outlive their worker and its warden, both killed', { timeout: 600_000 }, async () => {
     const data_dir = temporaryDirectory('data')
     const started = new Set<TestService>()
     after(() => Promise.all([...started].map((service) => service.stop())))

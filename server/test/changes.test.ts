@@ -1,7 +1,7 @@
 /** What a run changed in its repositories comes out as a patch, whatever the agent did with git. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -245,8 +245,11 @@ function testOn(sandbox: BackendName, skip: string | false): void {
           ['edited.txt', undefined],
         ],
       )
-      assert.match(diff.notes.join('\n'), /^Some new files in repo are not in the patch/m)
-      assert.match(diff.notes.join('\n'), /^Git repositories inside repo are not in the patch: inner\.$/m)
+      assert.match(diff.notes.join('\n'), /^Some files in repo are not in the patch/m)
+      assert.match(
+        diff.notes.join('\n'),
+        /^What git repositories inside repo hold is not in the patch: inner\.$/m,
+      )
       assert.match(diff.notes.join('\n'), /^Too large for the patch, or not readable: big\.bin, locked\./m)
       assert.match((await applied(diff))['edited.txt'] ?? '', /4\n$/)
     })
@@ -271,6 +274,102 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         'renamed moved.txt m',
       ])
       assert.match((await applied(diff))['edited.txt'] ?? '', /4\n$/)
+    })
+
+    test('are found whatever the index says', async () => {
+      const states = {
+        removed:
+          'git rm --quiet --cached edited.txt deleted.txt; git init --quiet inner; cd inner; git commit --quiet --allow-empty -m x',
+        'no index': 'rm .git/index',
+        'a broken index': 'echo broken > .git/index',
+        'another branch': 'git checkout --quiet --orphan new; git rm -r --quiet --cached .',
+        hidden: 'git update-index --skip-worktree windows.txt; git update-index --assume-unchanged latin.txt',
+        conflict: `for i in $(seq 3000); do echo $i > "a rather long name of a file that has a conflict $i"; done
+          git add .; git commit --quiet -m ours; git checkout --quiet -b theirs HEAD~1
+          for i in $(seq 3000); do echo x > "a rather long name of a file that has a conflict $i"; done
+          git add .; git commit --quiet -m theirs; git merge main > /dev/null || rm -f a\\ rather*`,
+      }
+      for (const [name, command] of Object.entries(states)) {
+        const run_id = await runShell(`echo x >> windows.txt; rm deleted.txt\n(${command})\ntrue`)
+        const diff = await diffOf(run_id)
+        const notes = name === 'removed' ? 1 : 0
+        assert.deepEqual(
+          [namesOf(diff), diff.notes.length],
+          [['deleted deleted.txt', 'modified windows.txt'], notes],
+          name,
+        )
+        assert.match((await applied(diff))['windows.txt'] ?? '', /x\n$/)
+      }
+    })
+
+    test('beside what is no file come out', async () => {
+      const run_id = await runShell(
+        'echo 4 >> edited.txt; rm latin.txt; mkfifo latin.txt; echo x >> windows.txt',
+      )
+      const diff = await diffOf(run_id)
+      assert.deepEqual(namesOf(diff), ['modified latin.txt', 'modified edited.txt', 'modified windows.txt'])
+      assert.deepEqual(
+        diff.files.map(({ omitted }) => omitted),
+        [true, undefined, undefined],
+      )
+      assert.match((await applied(diff))['windows.txt'] ?? '', /x\n$/)
+    })
+
+    test('are the same whatever variables an environment has', async () => {
+      const variables = {
+        ...{
+          GIT_DIFF_OPTS: '-u0',
+          GIT_LITERAL_PATHSPECS: '1',
+          TMPDIR: '/workspace/repo',
+          CDPATH: '/workspace',
+        },
+        ...{ GIT_EXTERNAL_DIFF: '/bin/false', GIT_TRACE: '1', LC_ALL: 'xx' },
+      }
+      const run_id = await runShell('sed -i s/two/2/ edited.txt; truncate -s 11M big.bin', { variables })
+      const diff = await diffOf(run_id)
+      assert.deepEqual(namesOf(diff), ['added big.bin', 'modified edited.txt'])
+      assert.equal(diff.notes.length, 1)
+      assert.match((await applied(diff))['edited.txt'] ?? '', /^one\n2\n/)
+    })
+
+    test('leave nothing in the repository, and need no room there', async () => {
+      const run_id =
+        await runShell(`git config core.splitIndex true; echo new > new; find .git -type f | sort > ../before
+        chmod -R a-w .git/objects`)
+      assert.deepEqual(namesOf(await diffOf(run_id)), ['added new'])
+      await goOn(run_id, 'find .git -type f | sort | cmp - ../before && echo the same')
+      assert.match(printed(await api.events(run_id)), /the same\n$/)
+    })
+
+    test('cost the service no more than they may, whatever is printed or how files are called', async () => {
+      const flood = await diffOf(
+        await runShell(`echo '* filter=x' > .gitattributes; git config filter.x.clean 'head -c 400000000 /dev/zero >&2; cat'
+          echo 4 >> edited.txt`),
+      )
+      assert.deepEqual(flood.notes, ['The changes in repo are not all here: too much was printed.'])
+      const names = await diffOf(
+        await runShell(`blob=$(git hash-object -w edited.txt); name=$(head -c 20000 /dev/zero | tr '\\0' x)
+          for i in $(seq 50); do printf '100644 %s 0\\t%s%s\\0' "$blob" "$name" "$i"; done > ../names
+          git update-index -z --index-info < ../names
+          git ls-files -z | grep -z xxx | git update-index -z --skip-worktree --stdin`),
+      )
+      assert.deepEqual(names.notes, [
+        'The changes in repo are not all here: git printed a name without an end.',
+      ])
+    })
+
+    // The workspace of a container cannot be looked into.
+    const outside: typeof test | (() => void) = sandbox === 'bubblewrap' ? test : () => {}
+    outside('are kept by the next attempt when the service stops while they are compared', async () => {
+      const run_id = await begin(`echo '* filter=x' > .gitattributes; echo 4 >> edited.txt
+        git config filter.x.clean '[ -e /workspace/comparing ] || { touch /workspace/comparing; sleep 600; }; cat'`)
+      const comparing = join(data_dir, 'sandboxes/bubblewrap', `${run_id}-1`, 'workspace/comparing')
+      while (!existsSync(comparing)) await api.get(run_id)
+      await service.stop()
+      await start()
+      const { state, attempt } = await api.ended(run_id)
+      assert.deepEqual([state, attempt], ['SUCCEEDED', 2])
+      assert.deepEqual(namesOf(await diffOf(run_id)), ['added .gitattributes', 'modified edited.txt'])
     })
 
     test('of a repository that is not one any more, or lost its past, are said to be missing', async () => {

@@ -15,6 +15,11 @@ const LISTED = 1_000
 const LISTED_CHARACTERS = 256 * 1024
 /** Names in a note. */
 const SHOWN = 10
+const SHOWN_CHARACTERS = 200
+const MAX_FILES = 100_000
+const MAX_CHARACTERS = 16 * MiB
+/** For all repositories together. */
+const COMPARE_MS = 60_000
 
 /** What differs in all repositories of a workspace, compared one after the other. */
 export class Comparison {
@@ -22,12 +27,18 @@ export class Comparison {
   readonly #room: Room
   readonly #masked: Masked
   readonly #files: ChangedFile[] = []
+  readonly #left_out: string[] = []
   readonly #notes: string[] = []
 
   /** `bytes`: what a patch may take up beside the limits for every patch. Names of files are masked. */
   constructor(commits: Commits, bytes: number, masked: Masked) {
     this.#commits = commits
-    this.#room = { file_bytes: FILE_BYTES, bytes: Math.min(PATCH_BYTES, bytes) }
+    this.#room = {
+      file_bytes: FILE_BYTES,
+      bytes: Math.min(PATCH_BYTES, bytes),
+      files: MAX_FILES,
+      characters: MAX_CHARACTERS,
+    }
     this.#masked = masked
   }
 
@@ -37,32 +48,36 @@ export class Comparison {
     signal: AbortSignal,
     onProblem: (directory: string, said: string) => void,
   ): AsyncGenerator<Buffer> {
+    const deadline = performance.now() + COMPARE_MS
     const several = Object.keys(this.#commits).length > 1
     for (const [directory, base_commit] of Object.entries(this.#commits)) {
       if (signal.aborted) return
       const prefix = several ? `${directory}/` : ''
       const room = this.#room
+      const timeout_ms = Math.max(1, deadline - performance.now())
       const { reader, problem, said } = yield* compareRepository(sandbox, {
-        ...{ directory, base_commit, prefix, room, signal },
+        ...{ directory, base_commit, prefix, room, timeout_ms, signal },
       })
       for (const file of reader.files) this.#files.push(file)
+      for (const name of reader.left_out) this.#left_out.push(name)
       if (problem) {
         onProblem(directory, said)
         this.#notes.push(`The changes in ${directory} are not all here: ${problem}.`)
       }
       if (reader.unreadable)
-        this.#notes.push(`Some new files in ${directory} are not in the patch: git cannot add them.`)
+        this.#notes.push(`Some files in ${directory} are not in the patch: git cannot read or add them.`)
       if (reader.embedded.length > 0)
         this.#notes.push(
-          `Git repositories inside ${directory} are not in the patch: ${list(reader.embedded)}.`,
+          `What git repositories inside ${directory} hold is not in the patch: ${list(reader.embedded)}.`,
         )
     }
   }
 
   notes(): string[] {
-    const omitted = this.#files.filter((file) => file.omitted).map(({ path }) => path)
-    const left_out = `Too large for the patch, or not readable: ${list(omitted)}. It holds up to ${FILE_BYTES / MiB} MiB of a file and ${PATCH_BYTES / MiB} MiB in all, within what the run may keep.`
-    return [...this.#notes, ...(omitted.length > 0 ? [left_out] : [])].map((note) => this.#masked.text(note))
+    const left_out = `Too large for the patch, or not readable: ${list(this.#left_out)}. It holds up to ${FILE_BYTES / MiB} MiB of a file and ${PATCH_BYTES / MiB} MiB in all, within what the run may keep.`
+    return [...this.#notes, ...(this.#left_out.length > 0 ? [left_out] : [])].map((note) =>
+      this.#masked.text(note),
+    )
   }
 
   changes(): Changes {
@@ -95,4 +110,7 @@ export class Comparison {
 }
 
 const list = (names: readonly string[]): string =>
-  names.slice(0, SHOWN).join(', ') + (names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '')
+  names
+    .slice(0, SHOWN)
+    .map((name) => (name.length > SHOWN_CHARACTERS ? `${name.slice(0, SHOWN_CHARACTERS)}…` : name))
+    .join(', ') + (names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '')

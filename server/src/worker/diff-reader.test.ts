@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ChangedFile } from '../contract/diff.ts'
 import { DiffReader, type Room, UnreadableDiff } from './diff-reader.ts'
 
-const ROOM: Room = { file_bytes: 1000, bytes: 10_000 }
+const ROOM: Room = { file_bytes: 1000, bytes: 10_000, files: 100, characters: 1000 }
 const raw = (letter: string, ...paths: string[]): string[] => [`:100644 100644 1111 2222 ${letter}`, ...paths]
 const part = (name: string, text = 'text\n'): string => `diff --git a/${name} b/${name}\n+${text}`
 
@@ -87,7 +87,7 @@ test('leaves out what is too large, and only that', () => {
       ...['modified a', 'modified b omitted', 'modified c omitted', 'modified d'],
     ])
   }
-  const little = read(printed, { room: { file_bytes: 1000, bytes: part('a').length + 3 } })
+  const little = read(printed, { room: { ...ROOM, bytes: part('a').length + 3 } })
   assert.equal(little.patch, part('a'))
   assert.equal(little.reader.files.filter(({ omitted }) => omitted).length, 3)
 })

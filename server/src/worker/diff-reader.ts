@@ -1,27 +1,43 @@
 import type { ChangedFile } from '../contract/diff.ts'
 
-/** A name, or what stands before it, is far shorter. */
-const MAX_TOKEN_BYTES = 64 * 1024
-const MAX_FILES = 100_000
+/** Paths have at most 4,096 bytes; a count or a mode stands before them. */
+const MAX_TOKEN_BYTES = 8 * 1024
 /** Begins a file's part of a patch; no other line of one begins so. */
 const BEGIN = Buffer.from('diff --git ')
 const BEGIN_LINE = Buffer.from('\ndiff --git ')
+/** The mode of what is a git repository of its own. */
+const GITLINK = '160000'
 
-/** What a part of the patch may take up: one file's, and all that are still to come. */
+/** What may be kept; all but `file_bytes` shrinks by what is. */
 export interface Room {
+  /** Bytes of one file's part of the patch. */
   file_bytes: number
+  /** Bytes of the patch. */
   bytes: number
+  files: number
+  /** Characters of the names of files. */
+  characters: number
+}
+
+/** A file that git names, until it has said how many lines differ. */
+interface Named {
+  file: ChangedFile
+  /** What becomes a link, or is no longer one, is deleted and made anew: two parts of the patch. */
+  is_retyped: boolean
+  is_gitlink: boolean
 }
 
 /**
  * Reads what the comparing script prints, piece by piece: `0` or `1` for files that could not be read, the files that the
  * patch leaves out, those it holds with their counts, and the patch. git's own machine format (`-z --raw --numstat`), so no
  * name is unquoted and no line counted here; see the RAW OUTPUT FORMAT in git-diff-index(1). What is too large for its room
- * is left out file by file, so that the rest can be applied.
+ * is left out file by file, so that the rest can be applied. Throws `UnreadableDiff`.
  */
 export class DiffReader {
   readonly files: ChangedFile[] = []
-  /** Git repositories inside the repository, which no patch can hold. */
+  /** Names of files that are too large or cannot be read. */
+  readonly left_out: string[] = []
+  /** Git repositories inside the repository, whose content no patch can hold. */
   readonly embedded: string[] = []
   unreadable = false
   readonly #room: Room
@@ -31,18 +47,17 @@ export class DiffReader {
   #rest: Buffer = Buffer.alloc(0)
   /** Tokens of a record, as far as they have come. */
   #tokens: string[] = []
+  readonly #named = new Map<string, Named>()
   /** In the order of the patch; of a file that is null nothing is to be kept. */
   readonly #parts: Array<{ file: ChangedFile | null; headers: number }> = []
-  /** Lines that begin the part which is being read again. */
-  #headers_left = 0
-  #counted = 0
   #part = -1
+  /** Lines that go on with the part which is being read as they begin others. */
+  #headers_left = 0
   #held: Buffer[] = []
   #held_bytes = 0
   #is_dropped = false
-  readonly #counts: ChangedFile[] = []
 
-  /** `prefix`: stands before every name. `room` shrinks by what is kept. */
+  /** `prefix`: stands before every name. */
   constructor(prefix: string, room: Room) {
     this.#prefix = prefix
     this.#room = room
@@ -53,8 +68,9 @@ export class DiffReader {
     let rest = Buffer.concat([this.#rest, data])
     while (this.#state !== 'patch') {
       const end = rest.indexOf(0)
+      if ((end < 0 ? rest.length : end) > MAX_TOKEN_BYTES)
+        throw new UnreadableDiff('git printed a name without an end')
       if (end < 0) {
-        if (rest.length > MAX_TOKEN_BYTES) throw new UnreadableDiff('git printed a name without an end')
         this.#rest = rest
         return []
       }
@@ -72,6 +88,9 @@ export class DiffReader {
     // Those of which nothing has come.
     const begun = is_whole ? this.#part + 1 : Math.max(0, this.#part)
     for (const { file } of this.#parts.slice(begun)) if (file) file.omitted = true
+    if (!is_whole)
+      for (const { file, is_gitlink } of this.#named.values())
+        if (!is_gitlink) this.files.push({ ...file, omitted: true })
     return last
   }
 
@@ -86,23 +105,26 @@ export class DiffReader {
       return
     }
     this.#tokens.push(token)
-    const [first = '', path = '', new_path] = this.#tokens
+    const [first = '', path = '', new_path = ''] = this.#tokens
     if (first.startsWith(':')) {
       const is_renamed = first.includes(' R')
       if (this.#tokens.length < (is_renamed ? 3 : 2)) return
-      this.#file(first, path, is_renamed ? new_path : undefined)
+      this.#name(first, path, is_renamed ? new_path : undefined)
     } else {
-      const [additions, deletions, counted_path] = first.split('\t')
+      const [additions, deletions, ...counted] = first.split('\t')
       // A renamed file's two names follow.
+      const counted_path = counted.join('\t')
       if (counted_path === '' && this.#tokens.length < 3) return
-      this.#count(additions, deletions)
+      this.#count(counted_path || new_path, additions, deletions)
     }
     this.#tokens = []
   }
 
   /** A record as `:100644 100755 1111111 0000000 M`, and its name or names. */
-  #file(record: string, path: string, renamed_to: string | undefined): void {
-    if (this.#parts.length >= MAX_FILES) throw new UnreadableDiff('too many files differ')
+  #name(record: string, path: string, renamed_to: string | undefined): void {
+    this.#room.files -= 1
+    this.#room.characters -= path.length + (renamed_to?.length ?? 0)
+    if (this.#room.files < 0 || this.#room.characters < 0) throw new UnreadableDiff('too many files differ')
     const [old_mode = '', new_mode = '', , , letter = ''] = record.slice(1).split(' ')
     const file: ChangedFile = {
       path: this.#prefix + (renamed_to ?? path),
@@ -113,22 +135,27 @@ export class DiffReader {
     }
     if (this.#state === 'omitted') {
       this.files.push({ ...file, omitted: true })
+      this.left_out.push(file.path)
       return
     }
-    this.#counts.push(file)
-    if (old_mode === '000000' && new_mode === '160000') {
-      this.embedded.push(file.path)
-      this.#parts.push({ file: null, headers: 1 })
-      return
-    }
-    this.files.push(file)
-    // What becomes a link, or is no longer one, is deleted and made anew.
-    this.#parts.push({ file, headers: letter === 'T' ? 2 : 1 })
+    if (new_mode === GITLINK) this.embedded.push(file.path)
+    this.#named.set(renamed_to ?? path, {
+      file,
+      is_retyped: letter === 'T',
+      // What was one before is there to be pointed elsewhere.
+      is_gitlink: new_mode === GITLINK && old_mode !== GITLINK,
+    })
   }
 
-  #count(additions: string | undefined, deletions: string | undefined): void {
-    const file = this.#counts[this.#counted++]
-    if (!file) return
+  /** Files without counts, whose times alone have changed, have no part of the patch either. */
+  #count(path: string, additions: string | undefined, deletions: string | undefined): void {
+    const named = this.#named.get(path)
+    if (!named) throw new UnreadableDiff('git counted what it had not named')
+    this.#named.delete(path)
+    const { file, is_retyped, is_gitlink } = named
+    this.#parts.push({ file: is_gitlink ? null : file, headers: is_retyped ? 2 : 1 })
+    if (is_gitlink) return
+    this.files.push(file)
     if (additions === '-') file.binary = true
     else {
       file.additions = countOf(additions)
@@ -152,7 +179,7 @@ export class DiffReader {
       this.#hold(rest.subarray(0, at + 1))
       if (this.#headers_left > 0) this.#headers_left -= 1
       else {
-        kept.push(...this.#release())
+        for (const piece of this.#release()) kept.push(piece)
         this.#begin()
       }
       rest = rest.subarray(at + 1)
@@ -172,7 +199,7 @@ export class DiffReader {
   }
 
   #hold(data: Buffer): void {
-    if (this.#is_dropped) return
+    if (this.#is_dropped || data.length === 0) return
     this.#held.push(data)
     this.#held_bytes += data.length
     const { file_bytes, bytes } = this.#room
@@ -181,7 +208,10 @@ export class DiffReader {
 
   #drop(): void {
     const file = this.#parts[this.#part]?.file
-    if (file) file.omitted = true
+    if (file) {
+      file.omitted = true
+      this.left_out.push(file.path)
+    }
     this.#held = []
     this.#held_bytes = 0
     this.#is_dropped = true

@@ -241,6 +241,8 @@ export class Execution {
       if (interrupted) await this.#acknowledge()
       const ending = budget.spent() ?? (interrupted || outcome === null ? INTERRUPTED : outcome)
       const failure = this.#worked ? await this.#keep(made, ending) : null
+      // Stopped meanwhile: whoever goes on keeps what the turn made.
+      if (this.#stopping.is('overfull') && !interrupted) return
       this.#worked = false
       if (await this.#finish(failure ?? ending)) return
       await this.#deliver(inbox)

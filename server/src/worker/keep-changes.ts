@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
 import { BlobsFull } from '../blobs/blobs.ts'
+import { Changes } from '../contract/diff.ts'
 import type { NewEvent } from '../contract/event.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Commits } from '../store/sandboxes.ts'
@@ -62,7 +64,7 @@ export async function keepChanges(
   }
   const sha256 = hash.digest('hex')
   const changes = comparison.changes()
-  const is_kept = last?.sha256 === sha256 && last.notes.join() === changes.notes.join()
+  const is_kept = last?.sha256 === sha256 && isDeepStrictEqual(Changes.parse(last), changes)
   if (signal.aborted || is_kept) {
     await context.blobs.delete(blob_key)
     return

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { RunDiff } from '../src/contract/diff.ts'
+import { removeSandbox } from './support/docker-images.ts'
 import { git } from './support/git.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
@@ -77,15 +78,23 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       base_commit = git(join(place, 'repo'), 'rev-parse', 'HEAD')
       await start()
     })
-    after(() => service?.stop())
+    const runs: string[] = []
+    after(async () => {
+      await service?.stop()
+      if (sandbox === 'docker') for (const run_id of runs) removeSandbox(run_id)
+    })
 
     const makeEnvironment = async (config: object = {}): Promise<string> => {
       const repositories = [{ local_path: join(place, 'repo') }]
       const body = { name: 'e', repositories, ...config }
       return (await api.json<{ uid: string }>('POST', '/agent/environments', body)).uid
     }
-    const begin = async (command: string, config?: object) =>
-      api.create({ prompt: shell(command), config: { environment_id: await makeEnvironment(config) } })
+    const begin = async (command: string, config?: object) => {
+      const environment_id = await makeEnvironment(config)
+      const run_id = await api.create({ prompt: shell(command), config: { environment_id } })
+      runs.push(run_id)
+      return run_id
+    }
     const runShell = async (command: string, config?: object): Promise<string> => {
       const run_id = await begin(command, config)
       assert.equal((await api.ended(run_id, 60)).state, 'SUCCEEDED')

@@ -54,7 +54,7 @@ export async function inspectHost(root_directory: string): Promise<BubblewrapHos
     node,
     root,
     staging: planStaging(root ? [root_directory, node, npmOf(node)] : []),
-    network: findSandboxNetwork({ slirp4netns: findProgram('slirp4netns'), setpriv, root }),
+    network: findSandboxNetwork({ slirp4netns: findProgram('slirp4netns'), setpriv, unshare, root }),
     inherited: shell.endsWith('bash') ? inheritedDescriptors() : [],
   }
 }

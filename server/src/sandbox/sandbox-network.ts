@@ -22,6 +22,7 @@ export interface Uplink {
 export interface SandboxNetwork {
   slirp4netns: string
   setpriv: string
+  unshare: string
   /** Only root may open the tunnel device here, so the stack runs as root without capabilities, on an empty file system. */
   as_root: boolean
 }
@@ -30,12 +31,16 @@ export interface SandboxNetwork {
 export function findSandboxNetwork(host: {
   slirp4netns: string | null
   setpriv: string | null
+  unshare: string | null
   root: boolean
 }): SandboxNetwork | null {
-  const { slirp4netns, setpriv, root } = host
-  if (!slirp4netns || (root && !setpriv) || !isUsable(TUN)) return null
+  const { slirp4netns, setpriv, unshare, root } = host
+  if (!slirp4netns || (root && !(setpriv && unshare)) || !isUsable(TUN)) return null
   const for_everybody = (statSync(TUN).mode & 0o006) === 0o006
-  return { slirp4netns, setpriv: setpriv ?? '', as_root: root && !for_everybody }
+  return {
+    ...{ slirp4netns, setpriv: setpriv ?? '', unshare: unshare ?? '' },
+    as_root: root && !for_everybody,
+  }
 }
 
 /**
@@ -63,8 +68,11 @@ export async function connectNetwork(
   pid: number,
   uid: number | null,
 ): Promise<Uplink> {
-  const identity =
-    uid === null || network.as_root
+  const identity = network.as_root
+    ? // It takes all mounts away from itself. Those that are shared, such as those of containers that are just being made, would
+      // go from the machine as well.
+      [network.unshare, '--mount', '--propagation', 'private', '--']
+    : uid === null
       ? []
       : [network.setpriv, `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--']
   const [file = '', ...args] = [

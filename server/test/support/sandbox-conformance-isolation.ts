@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -150,6 +151,29 @@ bash -c "cat < /dev/tcp/$host/${port}"`
         for (const { stdout } of results) assert.equal(stdout, 'up\n')
       }
       await sandbox.destroy()
+    })
+
+    test('an open network takes no mount away from the machine', {
+      skip: process.getuid?.() !== 0 && 'only root mounts',
+    }, async () => {
+      const directory = mkdtempSync(join(tmpdir(), 'runyard-shared-mount-'))
+      // Shared, and with one in it, as the file systems of containers are.
+      const inner = join(directory, 'inner')
+      const mount = (...args: string[]) => execFileSync('mount', args)
+      const isMounted = () => readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${inner} `)
+      mount('-t', 'tmpfs', '-o', 'size=1m', 'runyard-test', directory)
+      mount('--make-shared', directory)
+      mkdirSync(inner)
+      mount('-t', 'tmpfs', '-o', 'size=1m', 'runyard-test', inner)
+      try {
+        const sandbox = await create({ egress: 'open' })
+        assert.equal((await run(sandbox, 'echo up')).stdout, 'up\n')
+        await sandbox.destroy()
+        assert.equal(isMounted(), true)
+      } finally {
+        spawnSync('umount', ['--recursive', directory])
+        rmdirSync(directory)
+      }
     })
 
     test('an open network is the sandbox’s own, without the machine’s loopback and abstract sockets', {

@@ -217,20 +217,21 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     })
 
     test('of several repositories are one patch, below their folders', async () => {
-      const repositories = ['repo', 'other'].map((name) => ({ local_path: join(place, name) }))
+      const repositories = ['other', 'repo'].map((name) => ({ local_path: join(place, name) }))
       const run_id = await runShell(
         'cd repo; echo 4 >> edited.txt; git mv moved.txt m; rm ../other/deleted.txt',
-        {
-          repositories,
-        },
+        { repositories },
       )
       const diff = await diffOf(run_id)
       assert.deepEqual(namesOf(diff), [
+        'deleted other/deleted.txt',
         'modified repo/edited.txt',
         'added repo/m',
         'deleted repo/moved.txt',
-        'deleted other/deleted.txt',
       ])
+      // Later turns know the repositories from the database, and find nothing new.
+      await goOn(run_id, 'ls')
+      assert.equal((await diffOf(run_id)).turn, 1)
       const both = temporaryDirectory('both')
       for (const name of ['repo', 'other'])
         git(place, 'clone', '--quiet', join(place, name), join(both, name))

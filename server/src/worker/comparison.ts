@@ -1,4 +1,4 @@
-import type { ChangedFile, Changes } from '../contract/diff.ts'
+import type { ChangedFile, Changes, ComparedRepository } from '../contract/diff.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Commits } from '../store/sandboxes.ts'
 import { compareRepository } from './compare-repository.ts'
@@ -23,7 +23,7 @@ const COMPARE_MS = 60_000
 
 /** What differs in all repositories of a workspace, compared one after the other. */
 export class Comparison {
-  readonly #commits: Commits
+  readonly #repositories: ComparedRepository[]
   readonly #room: Room
   readonly #masked: Masked
   readonly #files: ChangedFile[] = []
@@ -32,7 +32,10 @@ export class Comparison {
 
   /** `bytes`: what a patch may take up beside the limits for every patch. Names of files are masked. */
   constructor(commits: Commits, bytes: number, masked: Masked) {
-    this.#commits = commits
+    // In an order of their own: the database keeps another one than the environment has.
+    this.#repositories = Object.entries(commits)
+      .map(([directory, base_commit]) => ({ directory, base_commit }))
+      .sort((a, b) => (a.directory < b.directory ? -1 : 1))
     this.#room = {
       file_bytes: FILE_BYTES,
       bytes: Math.min(PATCH_BYTES, bytes),
@@ -49,10 +52,9 @@ export class Comparison {
     onProblem: (directory: string, said: string) => void,
   ): AsyncGenerator<Buffer> {
     const deadline = performance.now() + COMPARE_MS
-    const several = Object.keys(this.#commits).length > 1
-    for (const [directory, base_commit] of Object.entries(this.#commits)) {
+    for (const { directory, base_commit } of this.#repositories) {
       if (signal.aborted) return
-      const prefix = several ? `${directory}/` : ''
+      const prefix = this.#repositories.length > 1 ? `${directory}/` : ''
       const room = this.#room
       const timeout_ms = Math.max(1, deadline - performance.now())
       const { reader, problem, said } = yield* compareRepository(sandbox, {
@@ -83,10 +85,7 @@ export class Comparison {
   changes(): Changes {
     const sum = (key: 'additions' | 'deletions') => this.#files.reduce((all, file) => all + file[key], 0)
     return {
-      repositories: Object.entries(this.#commits).map(([directory, base_commit]) => ({
-        directory,
-        base_commit,
-      })),
+      repositories: this.#repositories,
       files: this.#listed(),
       files_changed: this.#files.length,
       additions: sum('additions'),

@@ -1,7 +1,8 @@
 /**
  * `npm run demo`: the whole path of one run in under a minute, offline. Starts everything embedded, brings this project's
  * own repository into a sandbox, runs a real job in it, steers it with a follow-up, takes its changes over into a second
- * checkout, and stops. The steps are the commands that anyone would type. With a model provider in the environment, the same job goes to that model.
+ * checkout, and stops. The steps are the commands that anyone would type. With a model provider in the environment, the same
+ * job goes to that model.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
+import { GIT_ENV } from '../../server/test/support/git.ts'
 
 /** A real repository or checkout for tests; nothing of the machine's configuration of git is read. */
 export class Repository {
@@ -48,21 +49,11 @@ export class Repository {
   }
 
   #run(command: string, args: string[]): string {
-    const someone = { NAME: 'Someone', EMAIL: 'someone@example.com' }
     return execFileSync(command, args, {
       cwd: this.directory,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        PATH: process.env.PATH,
-        GIT_CONFIG_GLOBAL: '/dev/null',
-        GIT_CONFIG_SYSTEM: '/dev/null',
-        ...Object.fromEntries(
-          ['AUTHOR', 'COMMITTER'].flatMap((who) =>
-            Object.entries(someone).map(([key, value]) => [`GIT_${who}_${key}`, value]),
-          ),
-        ),
-      },
+      env: GIT_ENV,
     })
   }
 }

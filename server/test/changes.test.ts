@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { RunDiff } from '../src/contract/diff.ts'
+import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { git } from './support/git.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
@@ -374,7 +375,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       const run_id = await begin(`echo '* filter=x' > .gitattributes; echo 4 >> edited.txt
         git config filter.x.clean '[ -e /workspace/comparing ] || { touch /workspace/comparing; sleep 600; }; cat'`)
       const comparing = join(data_dir, 'sandboxes/bubblewrap', `${run_id}-1`, 'workspace/comparing')
-      while (!existsSync(comparing)) await api.get(run_id)
+      await until('the comparison', () => existsSync(comparing))
       await service.stop()
       await start()
       const { state, attempt } = await api.ended(run_id)
@@ -399,7 +400,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     test('survive the service: the base is what was cloned first', async () => {
       const run_id = await begin('echo 4 >> edited.txt; echo ready; until [ -e ../go ]; do sleep 0.1; done')
       await api.until(run_id, ({ state }) => state === 'INPROGRESS')
-      while (!printed(await api.events(run_id)).includes('ready')) await api.get(run_id)
+      await until('the edit', async () => printed(await api.events(run_id)).includes('ready'))
       await service.kill('SIGKILL')
       // What is cloned from now on is another one.
       writeFileSync(join(place, 'repo/later'), '')

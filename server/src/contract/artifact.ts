@@ -11,6 +11,15 @@ export const diffSummary = {
   deletions: z.int(),
 }
 
+/** What is said of a file that is kept. */
+export const keptFile = {
+  artifact_uid: z.string(),
+  filename: z.string(),
+  filepath: z.string(),
+  mime_type: z.string(),
+  size_bytes: z.int(),
+}
+
 export const ArtifactItem = z
   .discriminatedUnion('artifact_type', [
     z.object({
@@ -35,25 +44,12 @@ export const ArtifactItem = z
     z.object({
       artifact_type: z.literal('FILE'),
       created_at,
-      data: z.object({
-        artifact_uid: z.string(),
-        filename: z.string(),
-        filepath: z.string(),
-        mime_type: z.string(),
-        size_bytes: z.int(),
-      }),
+      data: z.object(keptFile),
     }),
     z.object({
       artifact_type: z.literal('DIFF').meta({ description: 'The changes as a patch, after a turn.' }),
       created_at,
-      data: z.object({
-        artifact_uid: z.string(),
-        filename: z.string(),
-        filepath: z.string(),
-        mime_type: z.string(),
-        size_bytes: z.int(),
-        ...diffSummary,
-      }),
+      data: z.object({ ...keptFile, ...diffSummary }),
     }),
     z.object({
       artifact_type: z.literal('EXTERNAL_REFERENCE'),

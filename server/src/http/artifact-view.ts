@@ -2,7 +2,7 @@ import type { Actor } from '../contract/actor.ts'
 import type { ArtifactResponse } from '../contract/artifact.ts'
 import type { RunDiff } from '../contract/diff.ts'
 import type { ArtifactRow } from '../store/artifacts.ts'
-import type { NewDiff } from '../store/diffs.ts'
+import type { Diff } from '../store/diffs.ts'
 import type { Services } from './context.ts'
 
 /** An artifact as callers see it, with a link to its bytes. */
@@ -28,19 +28,25 @@ export function viewArtifact(
   }
 }
 
+const NOTHING: Diff = {
+  turn: 0,
+  repositories: [],
+  files: [],
+  files_changed: 0,
+  additions: 0,
+  deletions: 0,
+  notes: [],
+}
+
 /** A diff with its patch; one of nothing where none was kept. */
-export const viewDiff = (
+export function viewDiff(
   run_id: string,
-  diff: (NewDiff & ArtifactRow) | null,
+  diff: (Diff & ArtifactRow) | null,
   viewPatch: (patch: ArtifactRow) => ArtifactResponse,
-): RunDiff => ({
-  run_id,
-  turn: diff?.turn ?? 0,
-  repositories: diff?.repositories ?? [],
-  files: diff?.files ?? [],
-  files_changed: diff?.files_changed ?? 0,
-  additions: diff?.additions ?? 0,
-  deletions: diff?.deletions ?? 0,
-  notes: diff?.notes ?? [],
-  ...(diff ? { patch: viewPatch(diff) } : {}),
-})
+): RunDiff {
+  const { turn, repositories, files, files_changed, additions, deletions, notes } = diff ?? NOTHING
+  return {
+    ...{ run_id, turn, repositories, files, files_changed, additions, deletions, notes },
+    ...(diff ? { patch: viewPatch(diff) } : {}),
+  }
+}

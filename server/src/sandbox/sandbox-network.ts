@@ -68,15 +68,8 @@ export async function connectNetwork(
   pid: number,
   uid: number | null,
 ): Promise<Uplink> {
-  const identity = network.as_root
-    ? // It takes all mounts away from itself. Those that are shared, such as those of containers that are just being made, would
-      // go from the machine as well.
-      [network.unshare, '--mount', '--propagation', 'private', '--']
-    : uid === null
-      ? []
-      : [network.setpriv, `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--']
   const [file = '', ...args] = [
-    ...identity,
+    ...prefixOf(network, uid),
     network.slirp4netns,
     ...['--configure', '--mtu=65520', '--disable-host-loopback'],
     ...['--enable-sandbox', '--enable-seccomp'],
@@ -120,4 +113,12 @@ function isUsable(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** What the stack is started by. */
+function prefixOf({ as_root, unshare, setpriv }: SandboxNetwork, uid: number | null): string[] {
+  // It takes all mounts away from itself. Those that are shared, such as those of containers that are just being made, would go
+  // from the machine as well.
+  if (as_root) return [unshare, '--mount', '--propagation', 'private', '--']
+  return uid === null ? [] : [setpriv, `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--']
 }

@@ -6,10 +6,10 @@ import type { Lease } from './leases.ts'
 import { json } from './storable.ts'
 
 /** The changes of a run after a turn. */
-export type NewDiff = Changes & { turn: number }
+export type Diff = Changes & { turn: number }
 
 /** Stores the patch as an artifact and what it is about with it; like `insertArtifact`. */
-export function insertDiff(db: Db, lease: Lease, patch: NewArtifact, diff: NewDiff): Promise<boolean> {
+export function insertDiff(db: Db, lease: Lease, patch: NewArtifact, diff: Diff): Promise<boolean> {
   const { turn, files_changed, additions, deletions } = diff
   return insertArtifact(db, lease, patch, {
     event: { diff: { turn, files_changed, additions, deletions } },
@@ -25,8 +25,8 @@ export async function findDiff(
   db: Db,
   run_id: string,
   turn: number | null = null,
-): Promise<(NewDiff & ArtifactRow) | null> {
-  const found = await sql<NewDiff & ArtifactRow>`
+): Promise<(Diff & ArtifactRow) | null> {
+  const found = await sql<Diff & ArtifactRow>`
     select a.*, d.turn, d.files_changed, d.additions::double precision as additions,
       d.deletions::double precision as deletions, d.repositories, d.files, d.notes
     from diffs d join artifacts a using (artifact_uid)

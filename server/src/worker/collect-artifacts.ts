@@ -1,7 +1,3 @@
-import { createHash } from 'node:crypto'
-import { Transform } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { v7 as uuidv7 } from 'uuid'
 import { BlobsFull } from '../blobs/blobs.ts'
 import type { NewEvent } from '../contract/event.ts'
 import { type Sandbox, SandboxFault, SandboxFileError } from '../sandbox/sandbox.ts'
@@ -9,6 +5,7 @@ import type { WorkerContext } from './context.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { readPrinted } from './printed.ts'
+import { putArtifact } from './put-artifact.ts'
 
 /** Below the workspace. */
 const DIRECTORY = 'artifacts'
@@ -40,7 +37,7 @@ const MIME_TYPES: Record<string, string> = {
   zip: 'application/zip',
 }
 
-interface CollectOptions {
+export interface CollectOptions {
   /** Names of files are the agent's words, too. */
   masked: Pick<EventWriter['masked'], 'text'>
   emit: (...events: NewEvent[]) => Promise<void>
@@ -101,21 +98,10 @@ async function keep(
 ): Promise<number> {
   const { run_id } = store.lease
   const { filepath } = file
-  const artifact_uid = uuidv7()
-  const blob_key = `runs/${run_id}/artifacts/${artifact_uid}`
-  const hash = createHash('sha256')
-  const hashing = new Transform({
-    transform(chunk: Buffer, _encoding, callback) {
-      hash.update(chunk)
-      callback(null, chunk)
-    },
-  })
   // What is kept already needs no room, unless it changed.
   const max_bytes = file.known.has(filepath) ? MAX_BYTES : Math.max(0, Math.min(MAX_BYTES, file.room))
-  // A failure of either ends both; the blob's reader is the one to tell it.
-  pipeline(sandbox.openFile(file.name, { max_bytes }), hashing).catch(() => {})
-  const size_bytes = await blobs.put(blob_key, hashing)
-  const sha256 = hash.digest('hex')
+  const stored = await putArtifact(blobs, run_id, sandbox.openFile(file.name, { max_bytes }))
+  const { blob_key, size_bytes, sha256 } = stored
   if (file.known.get(filepath) === sha256) {
     await blobs.delete(blob_key)
     return 0
@@ -127,17 +113,7 @@ async function keep(
   const filename = filepath.split('/').at(-1) ?? filepath
   const mime_type = MIME_TYPES[file.name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/octet-stream'
   const artifact_type = /^image\/(png|jpeg|webp)$/.test(mime_type) ? 'SCREENSHOT' : 'FILE'
-  const artifact = {
-    artifact_uid,
-    artifact_type,
-    filename,
-    filepath,
-    mime_type,
-    size_bytes,
-    sha256,
-    blob_key,
-  } as const
-  await store.insertArtifact(artifact)
+  await store.insertArtifact({ ...stored, artifact_type, filename, filepath, mime_type })
   watch.touchRun(run_id)
   return size_bytes
 }

@@ -108,7 +108,7 @@ export GIT_ALTERNATE_OBJECT_DIRECTORIES="\\"$(absolute "$(git "$@" rev-parse --g
 export GIT_INDEX_FILE="$kept/index" GIT_OBJECT_DIRECTORY="$kept/objects"
 mkdir "$GIT_OBJECT_DIRECTORY" || exit 92
 if [ -e "$index" ]; then cp -p -- "$index" "$GIT_INDEX_FILE" || exit 92; fi
-git "$@" ls-files --stage -z > "$kept/staged" || rm -f "$GIT_INDEX_FILE"
+git "$@" ls-files || rm -f "$GIT_INDEX_FILE"
 git "$@" ls-files --unmerged -z | sed -z 's/^[^\\t]*\\t//' | git "$@" update-index -z --force-remove --stdin
 git "$@" ls-files -v -z | sed -z -n 's|^[Ss] |./|p' |
   xargs -0 -r sh -c 'find "$@" -maxdepth 0 -print0 2>/dev/null; true' sh |

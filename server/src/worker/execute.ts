@@ -227,7 +227,7 @@ export class Execution {
   }
 
   /** Turn after turn until the run has ended: a follow-up that arrives as one ends makes another. */
-  async #takeTurns(made: Workspace, session: Session, inbox: RunInbox, budget: Budget): Promise<void> {
+  async #takeTurns(workspace: Workspace, session: Session, inbox: RunInbox, budget: Budget): Promise<void> {
     this.#inbox = inbox
     while (!this.#stopping.is('overfull')) {
       const history = await this.#store.readHistory()
@@ -240,8 +240,9 @@ export class Execution {
       const interrupted = this.#interrupt !== null
       if (interrupted) await this.#acknowledge()
       const ending = budget.spent() ?? (interrupted || outcome === null ? INTERRUPTED : outcome)
-      const failure = this.#worked ? await this.#keep(made, ending) : null
-      // Stopped meanwhile: whoever goes on keeps what the turn made.
+      const failure = this.#worked ? await this.#keep(workspace, ending) : null
+      // Stopped meanwhile: whoever goes on keeps what the turn made. An interrupt that was acknowledged is not told again, so
+      // it ends the run here.
       if (this.#stopping.is('overfull') && !interrupted) return
       this.#worked = false
       if (await this.#finish(failure ?? ending)) return

@@ -9,7 +9,7 @@ import {
   readKeptBytes,
 } from '../store/attachments.ts'
 import type { Db } from '../store/db.ts'
-import { findDiff, insertDiff, type NewDiff, readTurn } from '../store/diffs.ts'
+import { type Diff, findDiff, insertDiff, readTurn } from '../store/diffs.ts'
 import { type EnvironmentRow, findEnvironment, markSetup } from '../store/environments.ts'
 import {
   appendEvents,
@@ -161,7 +161,7 @@ export class FencedStore {
   }
 
   /** The newest diff that is kept. */
-  findDiff(): Promise<(NewDiff & { sha256: string }) | null> {
+  findDiff(): Promise<(Diff & { sha256: string }) | null> {
     return this.#write(() => findDiff(this.#db, this.lease.run_id))
   }
 
@@ -169,7 +169,7 @@ export class FencedStore {
     return this.#write(() => readTurn(this.#db, this.lease.run_id))
   }
 
-  async insertDiff(patch: NewArtifact, diff: NewDiff): Promise<void> {
+  async insertDiff(patch: NewArtifact, diff: Diff): Promise<void> {
     await this.#owned(() => insertDiff(this.#db, this.lease, patch, diff))
   }
 

@@ -1,24 +1,19 @@
-import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
-import { v7 as uuidv7 } from 'uuid'
 import { BlobsFull } from '../blobs/blobs.ts'
 import { Changes } from '../contract/diff.ts'
-import type { NewEvent } from '../contract/event.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Commits } from '../store/sandboxes.ts'
+import type { CollectOptions } from './collect-artifacts.ts'
 import { Comparison } from './comparison.ts'
 import type { WorkerContext } from './context.ts'
-import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
+import { putArtifact } from './put-artifact.ts'
 
-interface KeepOptions {
+/** The patch is not masked, or it could not be applied; the names of its files are. */
+export interface KeepOptions extends CollectOptions {
   /** What the repositories of the workspace were cloned at, by their folders. */
   commits: Commits
-  /** Names of files are the agent's words. The patch is kept as it is, or it could not be applied. */
-  masked: Pick<EventWriter['masked'], 'text'>
-  emit: (...events: NewEvent[]) => Promise<void>
-  signal: AbortSignal
 }
 
 /**
@@ -38,45 +33,33 @@ export async function keepChanges(
   const parts = comparison.compare(sandbox, signal, (directory, said) =>
     context.log.warn(
       { ...store.lease, directory, said: masked.text(said) },
-      'A repository was not compared.',
+      'A repository could not be compared, or not all of it.',
     ),
   )
   // Most turns change nothing, and a file costs more than all else here.
   const first = await parts.next()
   const last = await store.findDiff()
   if (signal.aborted || (first.done && !last && comparison.notes().length === 0)) return
-  const artifact_uid = uuidv7()
-  const blob_key = `runs/${run_id}/artifacts/${artifact_uid}`
-  const hash = createHash('sha256')
   const patch = async function* () {
-    for (let next = first; !next.done; next = await parts.next()) {
-      hash.update(next.value)
-      yield next.value
-    }
+    for (let next = first; !next.done; next = await parts.next()) yield next.value
   }
-  let size_bytes: number
+  let stored: Awaited<ReturnType<typeof putArtifact>>
   try {
-    size_bytes = await context.blobs.put(blob_key, Readable.from(patch()))
+    stored = await putArtifact(context.blobs, run_id, Readable.from(patch()))
   } catch (error) {
     if (!(error instanceof BlobsFull)) throw error
     const message = `The changes were not kept. ${error.message}`
     return emit({ type: 'error', data: { error_code: 'resource_unavailable', message, retryable: true } })
   }
-  const sha256 = hash.digest('hex')
   const changes = comparison.changes()
-  const is_kept = last?.sha256 === sha256 && isDeepStrictEqual(Changes.parse(last), changes)
+  const is_kept = last?.sha256 === stored.sha256 && isDeepStrictEqual(Changes.parse(last), changes)
   if (signal.aborted || is_kept) {
-    await context.blobs.delete(blob_key)
+    await context.blobs.delete(stored.blob_key)
     return
   }
   const turn = await store.readTurn()
   const filename = `changes-${turn}.patch`
-  await store.insertDiff(
-    {
-      ...{ artifact_uid, artifact_type: 'DIFF', filename, filepath: filename, mime_type: 'text/x-diff' },
-      ...{ size_bytes, sha256, blob_key },
-    },
-    { turn, ...changes },
-  )
+  const file = { artifact_type: 'DIFF', filename, filepath: filename, mime_type: 'text/x-diff' } as const
+  await store.insertDiff({ ...stored, ...file }, { turn, ...changes })
   context.watch.touchRun(run_id)
 }

@@ -1,11 +1,8 @@
-import type { NewEvent } from '../contract/event.ts'
 import { type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
-import type { Commits } from '../store/sandboxes.ts'
 import { collectArtifacts } from './collect-artifacts.ts'
 import type { WorkerContext } from './context.ts'
-import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
-import { keepChanges } from './keep-changes.ts'
+import { type KeepOptions, keepChanges } from './keep-changes.ts'
 
 /**
  * Keeps what a turn made: files of `/workspace/artifacts`, and the changes of the repositories. A sandbox that fails
@@ -16,13 +13,7 @@ export async function keepWork(
   context: WorkerContext,
   store: FencedStore,
   sandbox: Sandbox,
-  options: {
-    masked: Pick<EventWriter['masked'], 'text'>
-    emit: (...events: NewEvent[]) => Promise<void>
-    signal: AbortSignal
-    commits: Commits
-    mayRetry: () => boolean
-  },
+  options: KeepOptions & { mayRetry: () => boolean },
 ): Promise<boolean> {
   for (let tries = 1; tries <= 2; tries += 1) {
     try {

@@ -6,20 +6,23 @@ import { join } from 'node:path'
 import { addressOfHost } from './host-address.ts'
 import { temporaryDirectory } from './service.ts'
 
+/** Somebody's, and nothing of the machine's configuration of git. */
+export const GIT_ENV = {
+  PATH: process.env.PATH,
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_SYSTEM: '/dev/null',
+  GIT_AUTHOR_NAME: 'Test',
+  GIT_AUTHOR_EMAIL: 'test@example.org',
+  GIT_COMMITTER_NAME: 'Test',
+  GIT_COMMITTER_EMAIL: 'test@example.org',
+}
+
 /** Git as the tests' own user, untouched by that user's settings, whoever owns the repository. */
 export function git(directory: string, ...args: string[]): string {
   const output = execFileSync('git', ['-c', 'safe.directory=*', '-C', directory, ...args], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env.PATH,
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_CONFIG_SYSTEM: '/dev/null',
-      GIT_AUTHOR_NAME: 'Test',
-      GIT_AUTHOR_EMAIL: 'test@example.org',
-      GIT_COMMITTER_NAME: 'Test',
-      GIT_COMMITTER_EMAIL: 'test@example.org',
-    },
+    env: GIT_ENV,
   })
   return output.trim()
 }

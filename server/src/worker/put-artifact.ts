@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto'
+import { type Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { v7 as uuidv7 } from 'uuid'
+import type { Blobs } from '../blobs/blobs.ts'
+
+/** Stores the bytes of an artifact whose row is still to be written. Throws `BlobsFull`, or what `data` fails with. */
+export async function putArtifact(
+  blobs: Blobs,
+  run_id: string,
+  data: Readable,
+): Promise<{ artifact_uid: string; blob_key: string; size_bytes: number; sha256: string }> {
+  const artifact_uid = uuidv7()
+  const blob_key = `runs/${run_id}/artifacts/${artifact_uid}`
+  const hash = createHash('sha256')
+  const hashing = new Transform({
+    transform(chunk: Buffer, _encoding, callback) {
+      hash.update(chunk)
+      callback(null, chunk)
+    },
+  })
+  // A failure of either ends both; the blob's reader is the one to tell it.
+  pipeline(data, hashing).catch(() => {})
+  const size_bytes = await blobs.put(blob_key, hashing)
+  return { artifact_uid, blob_key, size_bytes, sha256: hash.digest('hex') }
+}

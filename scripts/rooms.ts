@@ -15,6 +15,7 @@ export const RULES: Record<string, readonly string[]> = {
   'server/src/sandbox': [],
   'server/src/blobs': [],
   'server/src/jobs': [],
+  'server/src/gateway': [],
   'server/src/harness': ['server/src/contract', 'server/src/log', 'server/src/sandbox/sandbox.ts'],
   'server/src/worker': [
     'server/src/store',

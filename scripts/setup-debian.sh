@@ -11,7 +11,7 @@ can_make_venv() { python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_
 # Programs that came another way (docker-ce, a vendor's browser) are not installed a second time.
 packages_of() {
   case $1 in
-    sandbox) echo 'bubblewrap git slirp4netns util-linux' ;;
+    sandbox) echo 'bubblewrap git slirp4netns socat util-linux' ;;
     docker) if has dockerd; then echo debootstrap; else echo 'docker.io debootstrap'; fi ;;
     postgres) echo 'postgresql' ;;
     browser) has chromium || has google-chrome || echo chromium ;;

@@ -15,6 +15,8 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
       if (diff) return `${colors.cyan('±')} ${oneLine(summariseChanges(diff))}`
       return `${colors.cyan('+')} ${oneLine(filepath)}  ${colors.dim(oneLine(`${formatSize(size_bytes)}  ${artifact_uid}`))}`
     }
+    case 'egress.refused':
+      return colors.yellow(`! ${oneLine(event.data.message)}`)
     case 'error':
       return colors.red(`✗ ${oneLine(event.data.message)}`)
     default:

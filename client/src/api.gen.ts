@@ -581,6 +581,30 @@ export interface components {
             }[];
             step: number;
         };
+        EgressRefusedEvent: {
+            data: components["schemas"]["EgressRefusedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "egress.refused";
+        };
+        /** @description The network policy refused a connection. Told once for each target. */
+        EgressRefusedEventData: {
+            host: string;
+            message: string;
+            port: number;
+            /**
+             * @description The environment does not allow the host; an address without a name; a name without a public address; a port that is not of the web; TLS that asks for another host.
+             * @enum {string}
+             */
+            reason: "not_listed" | "no_name" | "not_public" | "port" | "server_name";
+        };
         Environment: {
             config: components["schemas"]["EnvironmentConfig"];
             /**
@@ -605,14 +629,16 @@ export interface components {
             uid: string;
         };
         EnvironmentConfig: {
+            /** @description With `allowlist`: hosts besides those of the repositories, such as `api.example.com`, or `*.example.com` for all below it. Ports 80 and 443, or another as in `example.com:8443`. */
+            allowed_hosts?: string[];
             description?: string | null;
             /** @description The operator says which may run: RUNYARD_IMAGES. Only Docker uses it. */
             docker_image?: string;
             /**
-             * @description What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open.
+             * @description What the network lets out: nothing, HTTP and HTTPS to allowed hosts by a proxy, or everything that the machine reaches. The operator says how much may be asked for: RUNYARD_EGRESS. Default: `allowlist` where the sandbox has it, else `open` with https repositories and `none` without.
              * @enum {string}
              */
-            egress?: "none" | "open";
+            egress?: "none" | "allowlist" | "open";
             github_repos?: {
                 owner: string;
                 repo: string;
@@ -627,6 +653,8 @@ export interface components {
                 setup_minutes?: number;
             };
             name: string;
+            /** @description With `allowlist`: whether the usual package registries are allowed; default true. */
+            package_registries?: boolean;
             repositories?: components["schemas"]["EnvironmentRepository"][];
             setup_commands?: string[];
             /** @description At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`. */
@@ -955,7 +983,7 @@ export interface components {
             turn: number;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ErrorEvent"];
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             attachments?: components["schemas"]["Attachment"][];
             message?: string;

@@ -45,7 +45,16 @@ const Variables = z.object({
     .refine((names) => names.every(isImagePattern), 'must be image names, such as node:* or ghcr.io/acme/*')
     .optional(),
   RUNYARD_ALLOW_WEAK_LIMITS: flag.optional(),
-  RUNYARD_EGRESS: z.enum(['none', 'open']).optional(),
+  RUNYARD_EGRESS: z.enum(['none', 'allowlist', 'open']).optional(),
+  RUNYARD_PRIVATE_HOSTS: z
+    .string()
+    .toLowerCase()
+    .transform(splitList)
+    .refine(
+      (hosts) => hosts.every((host) => /^[a-z0-9_.-]+(:\d{1,5})?$/.test(host)),
+      'must be names or IPv4 addresses, each perhaps with a port, such as git.internal:8443',
+    )
+    .optional(),
   RUNYARD_LOCAL_REPOS: z.string().min(1).optional(),
   RUNYARD_POOL: z
     .string()
@@ -102,6 +111,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     images: env.RUNYARD_IMAGES,
     allow_weak_limits: env.RUNYARD_ALLOW_WEAK_LIMITS ?? false,
     egress: env.RUNYARD_EGRESS,
+    private_hosts: env.RUNYARD_PRIVATE_HOSTS ?? [],
     local_repos: env.RUNYARD_LOCAL_REPOS && resolve(env.RUNYARD_LOCAL_REPOS),
     pool: env.RUNYARD_POOL ?? 'default',
     slots: env.RUNYARD_SLOTS ?? 8,

@@ -8,6 +8,7 @@ import { blobLimitsOf, type Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
 import type { Persist } from './database-wait.ts'
+import { openGateway } from './gateway/gateway.ts'
 import { createLoop } from './harness/loop.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
@@ -30,6 +31,7 @@ const RESTART_MS = 1_000
 /** A new life that is on its way when the process is to stop gets so long to begin, so that it can be ended in order. */
 const START_MS = 2_000
 const WARDEN = fileURLToPath(new URL('./warden-process.ts', import.meta.url))
+const GATEWAY = fileURLToPath(new URL('./gateway-process.ts', import.meta.url))
 
 export interface WorkOptions {
   config: Config
@@ -86,8 +88,10 @@ export async function work({ config, store, watch, log, embedded, persist }: Wor
     min_free_percent: config.min_free_percent,
     log,
   })
+  const gateway = openGateway(GATEWAY, log)
   const context = {
     disk,
+    gateway,
     store,
     watch,
     blobs: openDiskBlobs(join(data_dir, 'blobs'), blobLimitsOf(config)),
@@ -105,7 +109,8 @@ export async function work({ config, store, watch, log, embedded, persist }: Wor
       grace_ms: config.grace_ms,
       max_idle: config.max_idle,
       seal_key: deriveKey(readSecretKey(data_dir, config.secret_key), 'sealed-values'),
-      egress: config.egress ?? 'none',
+      egress: config.egress ?? 'allowlist',
+      private_hosts: config.private_hosts,
       images: {
         patterns: [...(config.images ?? []), config.default_image ?? DEFAULT_IMAGE],
         // Whoever starts `dev` has put them there; beside a worker they may be somebody else's.
@@ -158,6 +163,7 @@ export async function work({ config, store, watch, log, embedded, persist }: Wor
       const starting = wait(START_MS, null, { ref: false })
       const worker = await Promise.race([life.catch(() => null), starting])
       await worker?.stop()
+      await gateway.close()
     },
   }
 }

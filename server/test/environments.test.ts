@@ -156,7 +156,9 @@ describe('an environment', { concurrency: 4 }, () => {
       server = await serveRepositories(place)
     })
     after(() => server?.close())
-    const trusting = { variables: { GIT_SSL_NO_VERIFY: '1' } }
+    // By a proxy it is another test: egress.test.ts.
+    const open = { egress: 'open' } as const
+    const trusting = { ...open, variables: { GIT_SSL_NO_VERIFY: '1' } }
     const look = 'pwd; cat file; git rev-list --count HEAD'
     const runOn = (repository: Partial<Repository>) =>
       runIn({ ...trusting, repositories: [{ url: `${server.url}/project`, ...repository }] }, look)
@@ -178,7 +180,7 @@ describe('an environment', { concurrency: 4 }, () => {
       assert.equal(output, '/workspace/project\nsecond\n1\n')
     })
     test('does not trust a certificate nobody vouches for', () =>
-      assertFails({ repositories: [{ url: `${server.url}/project` }] }, /certificate/))
+      assertFails({ ...open, repositories: [{ url: `${server.url}/project` }] }, /certificate/))
     test('says that it is not there', () =>
       assertFails({ ...trusting, repositories: [{ url: `${server.url}/nothing` }] }, /not found/))
   })

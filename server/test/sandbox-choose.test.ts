@@ -38,7 +38,7 @@ test('with neither it names both reasons and the line to install one', async () 
       assert.equal(error.name, 'SandboxFault')
       assert.match(error.message, /bubblewrap 0\.4\.0 is too old/)
       assert.match(error.message, /no Docker engine answers/)
-      assert.match(error.message, /apt-get install -y bubblewrap/)
+      assert.match(error.message, /apt-get install -y bubblewrap socat/)
       return true
     })
   } finally {
@@ -50,10 +50,10 @@ test('where the kernel keeps ordinary users from namespaces, the line changes th
   await writeFile(join(data_dir, 'apparmor_restrict_unprivileged_userns'), '1\n')
   assert.equal(
     bubblewrapSetup(false, data_dir),
-    'On Debian and Ubuntu, as root: apt-get install -y bubblewrap && sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',
+    'On Debian and Ubuntu, as root: apt-get install -y bubblewrap socat && sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',
   )
   assert.equal(
     bubblewrapSetup(true, data_dir),
-    'On Debian and Ubuntu, as root: apt-get install -y bubblewrap',
+    'On Debian and Ubuntu, as root: apt-get install -y bubblewrap socat',
   )
 })

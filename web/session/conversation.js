@@ -165,6 +165,7 @@ export class Conversation {
     'artifact.created': (data) => {
       this.#note('artifact', `Kept ${data.filename}`, formatBytes(data.size_bytes))
     },
+    'egress.refused': (data) => this.#note('warning', data.message),
     error: (data) => this.#log.append(makeEnd('ERROR', data.message, data.error_code)),
   }
 

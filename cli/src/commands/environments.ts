@@ -16,7 +16,9 @@ interface CreateOptions extends ClientOptions {
   repo?: string[]
   setup?: string[]
   variable?: Record<string, string>
-  egress?: 'none' | 'open'
+  egress?: 'none' | 'allowlist' | 'open'
+  allowHost?: string[]
+  registries: boolean
 }
 
 export function addEnvironmentCommands(program: Command): void {
@@ -34,7 +36,11 @@ export function addEnvironmentCommands(program: Command): void {
       .option('-r, --repo <url[#ref]>', 'https address or path of a repository; repeat for more', repeated)
       .option('--setup <command>', 'setup command; repeat for more', repeated)
       .option('--variable <key=value>', 'environment variable; repeat for more', pair)
-      .addOption(new Option('--egress <network>', 'what the network lets out').choices(['none', 'open'])),
+      .addOption(
+        new Option('--egress <network>', 'what the network lets out').choices(['none', 'allowlist', 'open']),
+      )
+      .option('--allow-host <host>', 'host that is allowed, or *.host; repeat for more', repeated)
+      .option('--no-registries', 'do not allow the usual package registries'),
   ).action(async (name: string | undefined, options: CreateOptions) => {
     const { client, output } = openSession(options)
     const environment = await client.environments.create(await buildConfig(name, options))
@@ -91,6 +97,8 @@ async function buildConfig(name: string | undefined, options: CreateOptions): Pr
     ...(options.setup ? { setup_commands: options.setup } : {}),
     ...(options.variable ? { variables: options.variable } : {}),
     ...(options.egress ? { egress: options.egress } : {}),
+    ...(options.allowHost ? { allowed_hosts: options.allowHost } : {}),
+    ...(options.registries ? {} : { package_registries: false }),
   }
 }
 

@@ -160,6 +160,16 @@ class ConversationStepMessageBlockText(WireModel):
     text: str
 
 
+class EgressRefusedEventData(WireModel):
+    """The network policy refused a connection. Told once for each target."""
+
+    host: str
+    port: int
+    reason: Literal["not_listed", "no_name", "not_public", "port", "server_name"] | str
+    """The environment does not allow the host; an address without a name; a name without a public address; a port that is not of the web; TLS that asks for another host."""
+    message: str
+
+
 class EnvironmentConfigGithubRepo(WireModel):
     owner: str
     repo: str
@@ -633,6 +643,16 @@ ConversationStepMessageBlock = TypeAliasType(
 )
 
 
+class EgressRefusedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["egress.refused"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: EgressRefusedEventData
+
+
 class EnvironmentConfig(WireModel):
     name: str
     description: str | None = None
@@ -643,8 +663,12 @@ class EnvironmentConfig(WireModel):
     setup_commands: list[str] | None = None
     variables: dict[str, str] | None = None
     """At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`."""
-    egress: Literal["none", "open"] | str | None = None
-    """What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open."""
+    egress: Literal["none", "allowlist", "open"] | str | None = None
+    """What the network lets out: nothing, HTTP and HTTPS to allowed hosts by a proxy, or everything that the machine reaches. The operator says how much may be asked for: RUNYARD_EGRESS. Default: `allowlist` where the sandbox has it, else `open` with https repositories and `none` without."""
+    allowed_hosts: list[str] | None = None
+    """With `allowlist`: hosts besides those of the repositories, such as `api.example.com`, or `*.example.com` for all below it. Ports 80 and 443, or another as in `example.com:8443`."""
+    package_registries: bool | None = None
+    """With `allowlist`: whether the usual package registries are allowed; default true."""
     limits: EnvironmentConfigLimits | None = None
 
 
@@ -1000,6 +1024,7 @@ RunEvent = TypeAliasType(
         | InterruptedEvent
         | ArtifactCreatedEvent
         | UsageEvent
+        | EgressRefusedEvent
         | ErrorEvent
         | UnknownEvent,
         Field(union_mode="left_to_right"),

@@ -18,6 +18,16 @@ const GitRef = z
 
 const HttpsUrl = addressOf({ schemes: ['https:'], error: 'must be an https address', open: true })
 
+/** As the network policy compares them: lower case; a wildcard needs a domain of two names at least. */
+const HostPattern = z
+  .string()
+  .max(253)
+  .toLowerCase()
+  .regex(
+    /^(\*\.(?=[^.]+\.))?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(:\d{1,5})?$/,
+    'must be a host name, such as example.com, *.example.com or example.com:8443',
+  )
+
 /** One path segment, so that a repository can only land directly below the workspace. */
 const Directory = z
   .string()
@@ -103,9 +113,16 @@ export const EnvironmentConfig = z
       .meta({
         description: 'At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`.',
       }),
-    egress: z.enum(['none', 'open']).optional().meta({
+    egress: z.enum(['none', 'allowlist', 'open']).optional().meta({
       description:
-        'What the network lets out; default `open` with https repositories, else `none`. `open` needs the operator’s RUNYARD_EGRESS=open.',
+        'What the network lets out: nothing, HTTP and HTTPS to allowed hosts by a proxy, or everything that the machine reaches. The operator says how much may be asked for: RUNYARD_EGRESS. Default: `allowlist` where the sandbox has it, else `open` with https repositories and `none` without.',
+    }),
+    allowed_hosts: z.array(HostPattern).max(200).optional().meta({
+      description:
+        'With `allowlist`: hosts besides those of the repositories, such as `api.example.com`, or `*.example.com` for all below it. Ports 80 and 443, or another as in `example.com:8443`.',
+    }),
+    package_registries: z.boolean().optional().meta({
+      description: 'With `allowlist`: whether the usual package registries are allowed; default true.',
     }),
     limits: EnvironmentLimits.optional().meta({
       description: 'What a run may use, up to the maxima that the operator has set.',

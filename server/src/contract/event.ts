@@ -99,6 +99,17 @@ export const EVENT_DATA = {
     cached_input_tokens: z.int().optional(),
     inference_cost_usd: z.number().optional(),
   }),
+  'egress.refused': z
+    .object({
+      host: z.string(),
+      port: z.int(),
+      reason: z.enum(['not_listed', 'no_name', 'not_public', 'port', 'server_name']).meta({
+        description:
+          'The environment does not allow the host; an address without a name; a name without a public address; a port that is not of the web; TLS that asks for another host.',
+      }),
+      message: z.string(),
+    })
+    .meta({ description: 'The network policy refused a connection. Told once for each target.' }),
   error: z.object({ error_code: ErrorCode, message: z.string(), retryable: z.boolean() }),
 } as const
 

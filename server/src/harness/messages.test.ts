@@ -52,6 +52,30 @@ const result = (id: string, value: string, type = 'text') => ({
   output: { type, value },
 })
 
+test('what the network policy refused is told with the call that was at work', () => {
+  const refused = (host: string): NewEvent => ({
+    type: 'egress.refused',
+    data: { host, port: 443, reason: 'not_listed', message: `Refused: ${host}.` },
+  })
+  const messages = build(
+    user('go'),
+    called('a'),
+    called('b'),
+    usage,
+    refused('one'),
+    refused('two'),
+    ended('a', '[exit code 56]'),
+    ended('b', 'fine'),
+    // It took longer to be told than the call to end.
+    refused('three'),
+  )
+  assert.deepEqual(messages.at(-1)?.content, [
+    result('a', '[exit code 56]\nRefused: one.\nRefused: two.'),
+    result('b', 'fine\nRefused: three.'),
+  ])
+  assert.deepEqual(build(user('go'), refused('before anything')), build(user('go')))
+})
+
 test('the parts of a step are one assistant message, followed by the results of all its calls', () => {
   const messages = build(
     user('go'),

@@ -48,9 +48,11 @@ function optionsOf({ provider_metadata }: { provider_metadata?: Record<string, u
   return data && { providerOptions: data }
 }
 
-function toolOutput({ result, output }: Call) {
+function toolOutput({ result, output, refusals }: Call) {
   if (!result) return { type: 'error-text', value: WORKER_LOST } as const
-  const value = result.output ?? (output || `(no output, exit code ${result.exit_code ?? 'unknown'})`)
+  const said = result.output ?? (output || `(no output, exit code ${result.exit_code ?? 'unknown'})`)
+  // Most programs say of the proxy's answer no more than its number.
+  const value = [said, ...refusals].join('\n')
   // A command that ended is no failed call, whatever its exit code: some providers wrap errors in another layer of JSON.
   const failed = result.is_error && typeof result.exit_code !== 'number'
   return { type: failed ? 'error-text' : 'text', value } as const

@@ -6,8 +6,17 @@ export type StepPart =
   | { type: 'text'; text: string }
   /** Encrypted reasoning has no text, only what the provider wants back. */
   | { type: 'reasoning'; text: string; provider_metadata?: Record<string, unknown> | undefined }
-  /** `result: null`: the call was interrupted by the loss of its worker. */
-  | { type: 'call'; call: EventData<'tool.call'>; result: EventData<'tool.result'> | null; output: string }
+  | CallPart
+
+export interface CallPart {
+  type: 'call'
+  call: EventData<'tool.call'>
+  /** `null`: the call was interrupted by the loss of its worker. */
+  result: EventData<'tool.result'> | null
+  output: string
+  /** What the network policy refused while it ran, one line each. */
+  refusals: string[]
+}
 
 /** One entry of a conversation, in order. */
 export type Entry =
@@ -26,6 +35,9 @@ export function readTranscript(log: readonly NewEvent[], output_characters: numb
   // After its usage or its first result nothing more belongs to a step.
   let complete = false
   const seen = new Set<string>()
+  // Calls of a step run one after the other: the first without a result is the one at work.
+  let open: CallPart[] = []
+  let last: CallPart | undefined
   const endStep = () => {
     if (parts.length > 0) entries.push({ type: 'step', parts })
     parts = []
@@ -42,7 +54,15 @@ export function readTranscript(log: readonly NewEvent[], output_characters: numb
       if (complete) endStep()
       seen.add(id)
       parts.push(part)
-    } else if (event.type === 'usage' || event.type === 'tool.result') complete = true
+      if (part.type === 'call') open.push(part)
+    } else if (event.type === 'egress.refused') (open[0] ?? last)?.refusals.push(event.data.message)
+    else if (event.type === 'usage' || event.type === 'tool.result') {
+      complete = true
+      if (event.type === 'usage') continue
+      const { tool_call_id } = event.data
+      last = open.find((part) => part.call.tool_call_id === tool_call_id) ?? last
+      open = open.filter((part) => part !== last)
+    }
   }
   endStep()
   return entries
@@ -61,7 +81,7 @@ function partOf(event: PartEvent, { texts, results, outputs }: LogIndex): StepPa
   if (event.type === 'tool.call') {
     const { tool_call_id } = event.data
     const result = results.get(tool_call_id) ?? null
-    return { type: 'call', call: event.data, result, output: outputs.get(tool_call_id) ?? '' }
+    return { type: 'call', call: event.data, result, output: outputs.get(tool_call_id) ?? '', refusals: [] }
   }
   const text = texts.get(event.data.message_id) ?? ''
   if (event.type === 'message.assistant') return text === '' ? null : { type: 'text', text }

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { DESCRIPTORS } from './bubblewrap-process.ts'
+import { findProgram } from './find-program.ts'
+import { findProxyPrograms, type ProxyPrograms } from './proxy-uplink.ts'
 import { SandboxFault } from './sandbox.ts'
 import { findSandboxNetwork, type SandboxNetwork } from './sandbox-network.ts'
 import { planStaging, type Staging } from './staging.ts'
@@ -26,6 +28,8 @@ export interface BubblewrapHost {
   staging: Staging
   /** `null`: sandboxes with open egress share the machine's network namespace. */
   network: SandboxNetwork | null
+  /** `null`: the policy `allowlist` is not offered. */
+  proxy: ProxyPrograms | null
   /** Descriptors the service was started with and would pass on. */
   inherited: number[]
 }
@@ -55,6 +59,7 @@ export async function inspectHost(root_directory: string): Promise<BubblewrapHos
     root,
     staging: planStaging(root ? [root_directory, node, npmOf(node)] : []),
     network: findSandboxNetwork({ slirp4netns: findProgram('slirp4netns'), setpriv, unshare, root }),
+    proxy: findProxyPrograms(root),
     inherited: shell.endsWith('bash') ? inheritedDescriptors() : [],
   }
 }
@@ -78,24 +83,4 @@ function inheritedDescriptors(): number[] {
 /** The npm that came with this Node, if any: only it and the binary are bound, never the directories around them. */
 export function npmOf(node: string): string {
   return join(dirname(dirname(node)), 'lib/node_modules/npm')
-}
-
-/** A program on the PATH or in the usual places; `null` when it is in none. */
-function findProgram(name: string): string | null {
-  const directories = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/bin', '/sbin', '/bin']
-  return (
-    directories
-      .filter((directory) => directory.startsWith('/'))
-      .map((directory) => join(directory, name))
-      .find(isExecutable) ?? null
-  )
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -28,6 +28,7 @@ import { type RunningCommand, superviseExec } from './exec-handle.ts'
 import { makeFileOperations } from './file-operations.ts'
 import { FirstProcesses } from './first-processes.ts'
 import { findTree, signalTree } from './process-tree.ts'
+import { PROXY_ENV } from './proxy-uplink.ts'
 import {
   DEFAULT_LIMITS,
   type DiskUsage,
@@ -43,10 +44,11 @@ import {
   type SandboxSpec,
   toFault,
 } from './sandbox.ts'
-import { connectNetwork, NAME_SERVER, waitForLoopback } from './sandbox-network.ts'
+import { NAME_SERVER } from './sandbox-network.ts'
 import { type SandboxRecord, SandboxRecords } from './sandbox-records.ts'
 import { makeSeccompFilter } from './seccomp-filter.ts'
 import { openStandardStreams, spawnOn } from './standard-streams.ts'
+import { openUplink } from './uplink.ts'
 
 /** Users of sandboxes come from here: far from accounts and from the ranges of `/etc/subuid`. */
 const FIRST_UID = 0x60000000
@@ -114,7 +116,7 @@ class Bubblewrap implements SandboxBackend {
       pause: true,
       limits,
       disk_quota: false,
-      egress: ['none', 'open'],
+      egress: host.proxy ? ['none', 'allowlist', 'open'] : ['none', 'open'],
       background_processes: false,
     }
     this.description = [
@@ -123,6 +125,9 @@ class Bubblewrap implements SandboxBackend {
       limits === 'hard'
         ? 'memory and processes limited by control groups'
         : 'weak limits: no writable control groups, so memory is limited by process only',
+      host.proxy
+        ? 'allowed hosts only by a proxy'
+        : 'no lists of allowed hosts (install socat and util-linux)',
       host.network
         ? 'open egress by a network of its own, without the machine’s loopback'
         : 'open egress shares the machine’s network, its local services and abstract sockets included (install slirp4netns and open /dev/net/tun to avoid that)',
@@ -313,7 +318,7 @@ class Bubblewrap implements SandboxBackend {
     return {
       ref,
       workspace: '/workspace',
-      exec: (options) => exec(options, { ...spec.env, ...options.env }),
+      exec: (options) => exec(options, { ...(spec.proxy ? PROXY_ENV : {}), ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
       isEmpty: (folder) => isEmptyFolder(join(this.#places(record.id).workspace, folder)),
       usage: (signal) => this.#usage(record, signal),
@@ -366,9 +371,7 @@ class Bubblewrap implements SandboxBackend {
   /** What a command needs from outside before it may begin: somebody who can kill it, and its network. */
   async #hold(record: SandboxRecord<Details>, spec: SandboxSpec, pid: number): Promise<Hold> {
     const first = this.#firstProcesses(record.id).remember(pid, record.attempt)
-    const network = spec.egress === 'open' ? this.#host.network : null
-    if (network) await waitForLoopback(pid)
-    const uplink = network ? await connectNetwork(network, pid, record.details.uid) : null
+    const uplink = await openUplink(this.#host, spec, pid, record.details.uid)
     return {
       kill: () => first?.kill(),
       release: () => {

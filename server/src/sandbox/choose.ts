@@ -83,7 +83,7 @@ export async function openFormerBackends(
  * and some others keep ordinary users from making namespaces.
  */
 export function bubblewrapSetup(is_root: boolean, settings = '/proc/sys/kernel'): string {
-  const line = ['apt-get install -y bubblewrap']
+  const line = ['apt-get install -y bubblewrap socat']
   for (const [name, locked, open] of NAMESPACE_SETTINGS)
     if (!is_root && readSetting(join(settings, name)) === locked)
       line.push(`sysctl -w kernel.${name}=${open}`)

@@ -17,14 +17,19 @@ const POLL_MS = 25
 /** How long processes that were killed may take to go. */
 const VANISH_LIMIT_MS = 1_000
 
-/** Commands in one running container. `program` is where `makeProgram`'s lies inside. */
+/**
+ * Commands in one running container. `program` is where `makeProgram`'s lies inside; `onRestart` gives a container that was
+ * started anew what it had from outside.
+ */
 export class DockerContainer {
   readonly #container: Docker.Container
   readonly #program: string
+  readonly #onRestart: () => Promise<unknown>
 
-  constructor(container: Docker.Container, program: string) {
+  constructor(container: Docker.Container, program: string, onRestart: () => Promise<unknown>) {
     this.#container = container
     this.#program = program
+    this.#onRestart = onRestart
   }
 
   exec(options: ExecOptions, env: Record<string, string>): ExecHandle {
@@ -161,6 +166,7 @@ export class DockerContainer {
     if (!state?.Running || state.Paused) return
     await ignoreStatus([404, 409], this.#container.kill())
     await ignoreStatus([304, 404, 409], this.#container.start())
+    await this.#onRestart()
   }
 
   async #storeScript(script: string): Promise<string> {

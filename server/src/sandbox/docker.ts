@@ -5,8 +5,10 @@ import { DockerContainer } from './docker-container.ts'
 import { engineFault, ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
 import { requireImage, type SandboxImage } from './docker-image.ts'
 import { requireOpenNetwork } from './docker-network.ts'
+import { DockerUplinks } from './docker-uplinks.ts'
 import { describeEngine, measureVolumes } from './docker-usage.ts'
 import { makeFileOperations } from './file-operations.ts'
+import { PROXY_ENV } from './proxy-uplink.ts'
 import {
   type ExecHandle,
   type ExecOptions,
@@ -85,14 +87,7 @@ export async function openDocker(options: DockerOptions): Promise<SandboxBackend
 
 class DockerBackend implements SandboxBackend {
   readonly name = 'docker'
-  readonly capabilities: SandboxCapabilities = {
-    isolation: 'container',
-    pause: true,
-    limits: 'hard',
-    disk_quota: false,
-    egress: ['none', 'open'],
-    background_processes: true,
-  }
+  readonly capabilities: SandboxCapabilities
   readonly description: string
   readonly place: string
   readonly default_image: string
@@ -101,6 +96,7 @@ class DockerBackend implements SandboxBackend {
   readonly #options: DockerOptions
   /** Tells installations on one engine apart in names. */
   readonly #tag: string
+  readonly #uplinks = DockerUplinks.find()
 
   constructor(docker: Docker, options: DockerOptions, engine: { place: string; storage?: string }) {
     this.place = engine.place
@@ -109,9 +105,20 @@ class DockerBackend implements SandboxBackend {
     this.#docker = docker
     this.#options = options
     this.#tag = createHash('sha256').update(options.installation_id).digest('hex').slice(0, 12)
+    this.capabilities = {
+      isolation: 'container',
+      pause: true,
+      limits: 'hard',
+      disk_quota: false,
+      egress: this.#uplinks ? ['none', 'allowlist', 'open'] : ['none', 'open'],
+      background_processes: true,
+    }
     this.description = [
       `docker: a container per run without capabilities (${options.runtime ?? 'default runtime'})`,
       'memory, processes and CPU limited',
+      this.#uplinks
+        ? 'allowed hosts only by a proxy'
+        : 'no lists of allowed hosts (that takes root beside its engine, with socat and util-linux)',
       'no disk quota',
     ].join('; ')
   }
@@ -135,7 +142,7 @@ class DockerBackend implements SandboxBackend {
       await this.#giveVolumes(ref, image, spec.folders ?? [])
       const container = await this.#createContainer(ref, spec, image)
       await container.start()
-      return this.#open(ref, spec, container)
+      return await this.#open(ref, spec, container)
     } catch (error) {
       await this.destroy(ref).catch(() => {})
       throw engineFault('the Docker engine could not make the container', error)
@@ -162,9 +169,7 @@ class DockerBackend implements SandboxBackend {
       await ignoreStatus([404, 409], container.remove({ force: true, v: true }))
       return null
     }
-    for (const other of containers)
-      if (other.attempt < spec.attempt)
-        await ignoreStatus([404, 409], this.#docker.getContainer(other.name).remove({ force: true, v: true }))
+    for (const other of containers) if (other.attempt < spec.attempt) await this.#remove(other.name)
     try {
       await ignoreStatus([304], container.start())
     } catch (error) {
@@ -196,11 +201,15 @@ class DockerBackend implements SandboxBackend {
   async destroy(ref: SandboxRef): Promise<void> {
     const containers = await this.#containersOf(ref.id)
     if (containers.some((container) => container.attempt > ref.attempt)) return
-    for (const { name } of containers)
-      await ignoreStatus([404, 409], this.#docker.getContainer(name).remove({ force: true, v: true }))
+    for (const { name } of containers) await this.#remove(name)
     // In use (409) means: a later attempt took it over since.
     for (const part of PARTS.toReversed())
       await ignoreStatus([404, 409], this.#docker.getVolume(`${ref.id}-${part}`).remove())
+  }
+
+  async #remove(name: string): Promise<void> {
+    this.#uplinks?.close(name)
+    await ignoreStatus([404, 409], this.#docker.getContainer(name).remove({ force: true, v: true }))
   }
 
   async #requireImage(spec: SandboxSpec): Promise<SandboxImage> {
@@ -218,13 +227,15 @@ class DockerBackend implements SandboxBackend {
     }
   }
 
-  #open(ref: SandboxRef, spec: SandboxSpec, container: Docker.Container): Sandbox {
-    const inside = new DockerContainer(container, `${this.#programFolder(ref)}/${PROGRAM}`)
+  async #open(ref: SandboxRef, spec: SandboxSpec, container: Docker.Container): Promise<Sandbox> {
+    const connect = async () => spec.proxy && this.#uplinks?.connect(container, spec.proxy)
+    await connect()
+    const inside = new DockerContainer(container, `${this.#programFolder(ref)}/${PROGRAM}`, connect)
     const exec = (options: ExecOptions, env: Record<string, string>): ExecHandle => inside.exec(options, env)
     return {
       ref,
       workspace: '/workspace',
-      exec: (options) => exec(options, { ...spec.env, ...options.env }),
+      exec: (options) => exec(options, { ...(spec.proxy ? PROXY_ENV : {}), ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
       usage: (signal) =>
         measureVolumes({

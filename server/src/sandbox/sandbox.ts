@@ -16,8 +16,16 @@ export interface SandboxCapabilities {
   background_processes: boolean
 }
 
-/** `none`: no network at all. `open`: whatever the host reaches. */
-export type EgressPolicy = 'none' | 'open'
+/** `none`: no network at all. `allowlist`: what a proxy lets through. `open`: whatever the host reaches. */
+export type EgressPolicy = 'none' | 'allowlist' | 'open'
+
+/** The proxy of a sandbox whose policy is `allowlist`. */
+export interface SandboxEgress {
+  /** Path of the Unix socket on this machine that speaks to it. */
+  socket: string
+  /** The user who may connect there; `null`: the service's own. */
+  uid: number | null
+}
 
 export interface SandboxLimits {
   /** Bytes of memory for all processes of the sandbox together. */
@@ -46,6 +54,8 @@ export interface SandboxSpec {
   pull?: boolean
   limits: SandboxLimits
   egress: EgressPolicy
+  /** Needed by `allowlist`, of no use to others. */
+  proxy?: SandboxEgress
   /** Set for every command; must hold no secret of the service. */
   env: Record<string, string>
   /** Names of empty folders that a new workspace is to have; they cost less here than by a command. */
@@ -245,6 +255,6 @@ export function requireEgress(
   backend: Pick<SandboxBackend, 'name' | 'capabilities'>,
   spec: SandboxSpec,
 ): void {
-  if (!backend.capabilities.egress.includes(spec.egress))
+  if (!backend.capabilities.egress.includes(spec.egress) || (spec.egress === 'allowlist') !== !!spec.proxy)
     throw new SandboxFault(`The ${backend.name} sandbox does not enforce the egress policy '${spec.egress}'`)
 }

@@ -1,8 +1,16 @@
 import type { Blobs } from '../blobs/blobs.ts'
+import type { EventData } from '../contract/event.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
 import type { Harness, Outcome, Tool } from '../harness/harness.ts'
-import type { EgressPolicy, Sandbox, SandboxBackend, SandboxLimits, SandboxRef } from '../sandbox/sandbox.ts'
+import type {
+  EgressPolicy,
+  Sandbox,
+  SandboxBackend,
+  SandboxEgress,
+  SandboxLimits,
+  SandboxRef,
+} from '../sandbox/sandbox.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 
@@ -20,6 +28,20 @@ export interface DiskGuard {
    * watch after the sandbox is removed: until then nobody else is ended for want of space.
    */
   watch(sandbox: Sandbox, limits: SandboxLimits, onOver: (outcome: Outcome) => void): { close(): void }
+}
+
+/** A proxy for one sandbox, until it is closed. */
+export interface Egress extends SandboxEgress {
+  close(): void
+}
+
+/** The gateway as a worker sees it: it alone connects to other machines for sandboxes. */
+export interface Gateway {
+  /** `hosts`: names, and `*.name` for all below. `private_hosts`, each perhaps with a port, need no public address. */
+  open(
+    rules: { hosts: readonly string[]; private_hosts: readonly string[] },
+    onRefusal: (refusal: EventData<'egress.refused'>) => void,
+  ): Promise<Egress>
 }
 
 export interface Logger {
@@ -42,6 +64,7 @@ export interface WorkerContext {
   /** What agents can do, by name. */
   tools: ReadonlyMap<string, Tool>
   warden: Warden
+  gateway: Gateway
   disk: DiskGuard
   log: Logger
   settings: WorkerSettings
@@ -59,6 +82,8 @@ export interface WorkerSettings {
   seal_key: Buffer
   /** The widest egress an environment may ask for. */
   egress: EgressPolicy
+  /** Hosts that sandboxes may reach although they have no public address, once an environment allows them. */
+  private_hosts: readonly string[]
   /** Container images that environments may name; only Docker uses them. */
   images: ImagePolicy
   /** The most that environments may ask for. */

@@ -7,7 +7,7 @@ import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '.
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
 import { type Budget, createBudget } from './budget.ts'
-import type { WorkerContext } from './context.ts'
+import type { Egress, WorkerContext } from './context.ts'
 import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
 import { createEventWriter, type EventWriter } from './event-writer.ts'
 import { FencedStore } from './fenced-store.ts'
@@ -42,6 +42,7 @@ export class Execution {
   #finished = false
   #sandbox: Sandbox | null = null
   #disk_watch: { close(): void } | null = null
+  #egress: Egress | null = null
   /** How the run ends because its sandbox holds more than it may. */
   #overfull: Outcome | null = null
   /** Why another attempt is to go on, and whether this one counts as failed. */
@@ -137,6 +138,7 @@ export class Execution {
       signal: this.#stopping.from('cancelled'),
       halted: AbortSignal.any([this.#stopping.from('overfull'), this.#stopping.turn]),
       masked: this.#writer.masked,
+      openEgress: (hosts) => this.#openEgress(hosts),
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
     if (this.#overfull) return this.#endOverfull(inbox)
@@ -212,6 +214,14 @@ export class Execution {
     await this.#acknowledge()
     if (await this.#finish(INTERRUPTED)) return
     this.#handover = { reason: 'The setup was interrupted and begins anew.', counted: false }
+  }
+
+  async #openEgress(hosts: string[]): Promise<Egress> {
+    const { gateway, settings } = this.#context
+    this.#egress = await gateway.open({ hosts, private_hosts: settings.private_hosts }, (refusal) => {
+      this.#emit({ type: 'egress.refused', data: refusal }).catch(() => {})
+    })
+    return this.#egress
   }
 
   /** Watches over the sandbox from here on; returns what is used in its place. */
@@ -357,6 +367,7 @@ export class Execution {
       this.#context.warden.unwatch(used.ref)
       this.#disk_watch?.close()
     }
+    this.#egress?.close()
     if (lost.aborted) return
     await this.#writer.drain()
     const handover = this.#stopping.is('shutdown') ? { reason: STOPPING, counted: false } : this.#handover

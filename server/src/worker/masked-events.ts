@@ -14,6 +14,7 @@ const OWN_WORDS = new Set([
   'mime_type',
   'model_id',
   'phase',
+  'reason',
   'status',
   'tool_call_id',
 ])

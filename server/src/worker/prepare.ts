@@ -5,8 +5,8 @@ import { findExcess, type LimitMaxima } from '../contract/limits.ts'
 import type { Outcome } from '../harness/harness.ts'
 import {
   DEFAULT_LIMITS,
-  type EgressPolicy,
   type Sandbox,
+  type SandboxEgress,
   SandboxImageError,
   type SandboxLimits,
   type SandboxSpec,
@@ -16,6 +16,7 @@ import type { RunRow } from '../store/runs.ts'
 import type { Commits } from '../store/sandboxes.ts'
 import { readCommits } from './commits.ts'
 import type { WorkerContext } from './context.ts'
+import { planEgress } from './egress.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { LeaseLost } from './lease-lost.ts'
@@ -33,6 +34,8 @@ export interface PrepareHooks {
   halted: AbortSignal
   /** Told, before anything runs, the values that the sandbox is given and nobody is to read in the log. */
   masked: EventWriter['masked']
+  /** Opens the way out of the sandbox, to these hosts only; closing it is the caller's business. */
+  openEgress: (hosts: string[]) => Promise<SandboxEgress>
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
   onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
@@ -72,13 +75,8 @@ export async function prepareSandbox(
       ? unseal(context.settings.seal_key, environment.uid, environment.sealed)
       : {}
   hooks.masked.hide(Object.values(variables))
-  const egress = egressOf(config, context)
-  if (egress === 'open' && context.settings.egress !== 'open' && context.backend.name !== 'host') {
-    return refuse(
-      'feature_not_available',
-      'The environment needs the network; the operator allows it with RUNYARD_EGRESS=open.',
-    )
-  }
+  const egress = planEgress(config, context)
+  if ('refusal' in egress) return refuse('feature_not_available', egress.refusal)
   const excess = findExcess(config.limits, context.settings.limit_maxima)
   if (excess)
     return refuse('feature_not_available', `The environment asks for more than is allowed: ${excess}.`)
@@ -89,7 +87,8 @@ export async function prepareSandbox(
     attempt: lease.attempt,
     ...image,
     limits: limitsOf(config, context.settings.limit_maxima),
-    egress,
+    egress: egress.policy,
+    ...(egress.policy === 'allowlist' ? { proxy: await hooks.openEgress(egress.hosts) } : {}),
     env: { ...AGENT_ENV, ...variables },
     folders: ['artifacts', 'attachments'],
   }
@@ -210,16 +209,6 @@ async function reattach(
     )
   }
   return null
-}
-
-/**
- * What the environment says; by default the network is open where repositories come from it, or where the backend cannot
- * close it (the host's own commands: whoever chose it said that it isolates nothing).
- */
-function egressOf(config: EnvironmentConfig, context: WorkerContext): EgressPolicy {
-  if (config.egress) return config.egress
-  const clones = repositoriesOf(config).some((repository) => repository.url)
-  return clones || !context.backend.capabilities.egress.includes('none') ? 'open' : 'none'
 }
 
 /** The image that the sandbox is made of, where there is one. */

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Gateway, openGateway } from '../../src/gateway/gateway.ts'
 import {
   DEFAULT_LIMITS,
   type ExecHandle,
@@ -25,6 +27,8 @@ const BACKENDS: Record<SubjectName, BackendName> = {
   open: 'host',
 }
 
+const GATEWAY = fileURLToPath(new URL('../../src/gateway-process.ts', import.meta.url))
+
 /** What probes work with on one backend. What they make through it is removed after each probe. */
 export class Context {
   readonly subject: SubjectName
@@ -34,6 +38,7 @@ export class Context {
   /** A word that stands nowhere else; new for each probe. */
   canary = ''
   #shared: Sandbox | null = null
+  #gateway: Gateway | null = null
   #service: Promise<AttackedService> | null = null
   readonly #cleaners: Array<() => unknown> = []
 
@@ -83,6 +88,14 @@ export class Context {
     const sandbox = await this.backend.create(this.spec(overrides))
     this.after(() => sandbox.destroy())
     return sandbox
+  }
+
+  /** One whose only way out is a proxy for these hosts. */
+  async createListed(hosts: string[]): Promise<Sandbox> {
+    this.#gateway ??= openGateway(GATEWAY, { error() {} })
+    const proxy = await this.#gateway.open({ hosts, private_hosts: [] }, () => {})
+    this.after(() => proxy.close())
+    return this.create({ egress: 'allowlist', proxy })
   }
 
   /** The sandbox for probes that only look. */
@@ -165,6 +178,7 @@ export class Context {
   async close(): Promise<void> {
     await (await this.#service)?.stop()
     await this.#shared?.destroy()
+    await this.#gateway?.close()
     for (const { ref } of await this.backend.list()) await this.backend.destroy(ref)
     await rm(this.data_dir, { recursive: true, force: true })
   }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Context } from './context.ts'
+import { EGRESS } from './egress.ts'
 import { FILES } from './files.ts'
 import { FREEZES } from './freezes.ts'
 import { KERNEL_FILES } from './kernel-files.ts'
@@ -24,6 +25,7 @@ export const PROBES: readonly Probe[] = [
   ...OUTLIVING,
   ...RESOURCES,
   ...NETWORK,
+  ...EGRESS,
   ...REPOSITORIES,
   ...SERVICE,
   ...FREEZES,

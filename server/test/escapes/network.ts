@@ -6,7 +6,7 @@ import { broken, brokenBy, held, type Probe, type Verdict } from './probe.ts'
 import { uniqueName } from './processes.ts'
 
 /** A listener on the host that counts who comes. */
-async function listen(context: Context, where: { host: string } | { path: string }) {
+export async function listen(context: Context, where: { host: string } | { path: string }) {
   const counter = { connections: 0, port: 0 }
   const server = createServer((socket) => {
     counter.connections++
@@ -32,7 +32,7 @@ const addresses = (family: 'IPv4' | 'IPv6', internal: boolean): string[] =>
     .map(({ address }) => address)
 
 /** Errors that say that nothing left the sandbox; a timeout or a refusal would mean that somebody was asked. */
-const NOTHING_LEFT = /(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT|EPERM|EACCES|ENOENT)$/
+export const NOTHING_LEFT = /(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT|EPERM|EACCES|ENOENT)$/
 
 /** Broken when a connection arrived, or when the attempt got anywhere. */
 async function reach(
@@ -251,7 +251,7 @@ export const NETWORK: Probe[] = [
 ]
 
 /** Listens on every address and on an abstract socket, and prints its port and addresses. */
-const listenInside = (name: string): string => `perl -MSocket -e '
+export const listenInside = (name: string): string => `perl -MSocket -e '
   $| = 1; socket my $tcp, AF_INET, SOCK_STREAM, 0; bind $tcp, pack_sockaddr_in(0, INADDR_ANY); listen $tcp, 5;
   socket my $unix, AF_UNIX, SOCK_STREAM, 0; bind $unix, pack "S a*", AF_UNIX, "\\0${name}"; listen $unix, 5;
   my ($port) = unpack_sockaddr_in(getsockname $tcp);

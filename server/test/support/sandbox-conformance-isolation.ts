@@ -210,6 +210,41 @@ bash -c "cat < /dev/tcp/$host/${port}"`
       abstract.close()
     })
 
+    test('a list of allowed hosts needs a proxy, and a proxy needs that policy', async () => {
+      const proxy = { socket: '/nowhere', uid: null }
+      for (const wrong of [
+        { egress: 'allowlist' },
+        { egress: 'none', proxy },
+        { egress: 'open', proxy },
+      ] as const)
+        await assert.rejects(create(wrong), { name: 'SandboxFault' })
+    })
+
+    test('every command of many reaches the proxy and nothing else, also after everything was killed', {
+      skip: !capabilities.egress.includes('allowlist') && backend.description,
+    }, async () => {
+      const directory = await mkdtemp(join(tmpdir(), 'runyard-proxy-'))
+      const socket = join(directory, 'socket')
+      const server = createServer((client) => client.end('hello\n')).listen(socket)
+      const limits = { ...spec().limits, pids: 40 }
+      const sandbox = await create({ egress: 'allowlist', proxy: { socket, uid: null }, limits })
+      const command = `bash -c 'cat < /dev/tcp/127.0.0.1/3128'; tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '`
+      const all = async () => {
+        const results = await Promise.all(Array.from({ length: 4 }, () => run(sandbox, command)))
+        for (const { stdout, stderr } of results) assert.equal(stdout, 'hello\nlo\n', stderr)
+      }
+      for (let round = 0; round < 4; round++) await all()
+      const seconds = uniqueSeconds()
+      const filled = run(sandbox, `while sleep ${seconds} & do :; done 2>/dev/null; sleep ${seconds}`)
+      await eventually('a full sandbox', () => processesWith(seconds).length > 20)
+      await sandbox.killAll()
+      await filled
+      await all()
+      await sandbox.destroy()
+      server.close()
+      await rm(directory, { recursive: true })
+    })
+
     test('survives a fork bomb', async () => {
       const sandbox = await create({ limits: { ...spec().limits, pids: 64 } })
       const { exit } = await run(sandbox, 'bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 60', {

@@ -1,8 +1,10 @@
 /** A worker within the test's own process, on a real store and a real sandbox backend, its harnesses given by the test. */
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { openDiskBlobs } from '../../src/blobs/disk.ts'
 import { readDiskSpace } from '../../src/blobs/disk-space.ts'
 import { readConfig } from '../../src/config.ts'
+import { openGateway } from '../../src/gateway/gateway.ts'
 import type { Harness } from '../../src/harness/harness.ts'
 import { TOOLS } from '../../src/harness/tools/toolset.ts'
 import { openBubblewrap } from '../../src/sandbox/bubblewrap.ts'
@@ -15,6 +17,7 @@ import { startWorker } from '../../src/worker/worker.ts'
 import { temporaryDirectory } from './service.ts'
 
 const GiB = 1024 ** 3
+const GATEWAY = fileURLToPath(new URL('../../src/gateway-process.ts', import.meta.url))
 
 export interface TestWorker {
   worker_id: string
@@ -52,6 +55,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
   const [first] = harnesses
   if (!first) throw new Error('A worker needs a harness.')
   const installation_id = await readInstallation(store.db)
+  const gateway = openGateway(GATEWAY, logger)
   const worker = await startWorker(
     {
       store,
@@ -62,6 +66,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
       harnesses: new Map(harnesses.map((harness) => [harness.name, harness])),
       default_harness: first.name,
       tools: TOOLS,
+      gateway,
       disk: createDiskGuard({
         readSpace: async () => ({ data: await readDiskSpace(data_dir), sandboxes: null }),
         min_free_percent,
@@ -76,6 +81,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
         max_idle: 4,
         seal_key: Buffer.alloc(32),
         egress: 'none',
+        private_hosts: [],
         images: { patterns: [], local: false },
         limit_maxima: readConfig({}).limit_maxima,
         max_run_files_bytes: GiB,
@@ -95,6 +101,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
     said: (message) => log.some((line) => message.test(line.message)),
     async stop() {
       await worker.stop()
+      await gateway.close()
       await watch.close()
     },
   }

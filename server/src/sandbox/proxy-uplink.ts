@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
+import { findProgram } from './find-program.ts'
+import { type SandboxEgress, SandboxFault } from './sandbox.ts'
+import type { Uplink } from './sandbox-network.ts'
+
+const PORT = 3128
+const ADDRESS = '127.0.0.1'
+/** As `/proc/net/tcp` writes the address, followed by nobody, in the state of one that listens. */
+const LISTENING = new RegExp(`0100007F:${PORT.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A`)
+/** Connections through it at once, each a process; package managers open some twenty. */
+const MAX_CONNECTIONS = 128
+/** A side that is done may wait so long for the other, in seconds. */
+const HALF_OPEN_SECONDS = 300
+const READY_LIMIT_MS = 10_000
+const LOOK_MS = 2
+const MESSAGE_BYTES = 1_000
+
+/** What makes a way into a network namespace that has none. */
+export interface ProxyPrograms {
+  nsenter: string
+  setpriv: string
+  socat: string
+  /** Started by root, who may enter any namespace. */
+  root: boolean
+}
+
+/** `null` where programs are missing: the egress policy `allowlist` is not offered then. */
+export function findProxyPrograms(root: boolean): ProxyPrograms | null {
+  const [nsenter, setpriv, socat] = ['nsenter', 'setpriv', 'socat'].map(findProgram)
+  return nsenter && setpriv && socat ? { nsenter, setpriv, socat, root } : null
+}
+
+/**
+ * What programs learn the proxy's address from: curl, git, pip, cargo and Go (either case, by program), npm and, from version
+ * 24 on, Node's own `fetch`.
+ */
+export const PROXY_ENV: Record<string, string> = {
+  ...Object.fromEntries(
+    ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].map((name) => [
+      name,
+      `http://${ADDRESS}:${PORT}`,
+    ]),
+  ),
+  no_proxy: 'localhost,127.0.0.1,::1',
+  NO_PROXY: 'localhost,127.0.0.1,::1',
+  NODE_USE_ENV_PROXY: '1',
+}
+
+/**
+ * Listens in the network namespace of the process, which needs its loopback interface and nothing else, and passes each
+ * connection on to the gateway's socket. Resolves when it listens; throws `SandboxFault`.
+ */
+export async function connectProxy(
+  { nsenter, setpriv, socat, root }: ProxyPrograms,
+  pid: number,
+  { socket, uid }: SandboxEgress,
+): Promise<Uplink> {
+  const namespaces = `/proc/${pid}/ns`
+  const enter = root ? [] : ['--preserve-credentials', `--user=${namespaces}/user`]
+  const user = uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--no-new-privs']
+  const child = spawn(
+    nsenter,
+    [
+      ...[...enter, `--net=${namespaces}/net`, '--'],
+      // It must not outlive the service.
+      ...[setpriv, ...user, '--pdeathsig', 'KILL', '--'],
+      ...[socat, '-t', String(HALF_OPEN_SECONDS)],
+      `TCP4-LISTEN:${PORT},bind=${ADDRESS},backlog=64,fork,max-children=${MAX_CONNECTIONS}`,
+      `UNIX-CONNECT:${socket}`,
+    ],
+    // A session of its own: a terminal's Ctrl-C must not take the network away from a command that goes on.
+    { detached: true, env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  let said = ''
+  child.stderr.on('data', (data: Buffer) => {
+    if (said.length < MESSAGE_BYTES) said += data
+  })
+  child.stderr.on('error', () => {})
+  let ended = false
+  const end = Promise.race([once(child, 'close'), once(child, 'error')])
+  end
+    .catch(() => {})
+    .finally(() => {
+      ended = true
+    })
+  const close = () => void child.kill('SIGKILL')
+  const since = performance.now()
+  for (;;) {
+    const listeners = await readFile(`/proc/${pid}/net/tcp`, 'latin1').catch(() => '')
+    if (LISTENING.test(listeners) && !ended) return { close }
+    if (ended || performance.now() - since > READY_LIMIT_MS) {
+      close()
+      throw new SandboxFault(`The sandbox got no way to the proxy${said && `: ${said.trim()}`}`)
+    }
+    await wait(LOOK_MS)
+  }
+}

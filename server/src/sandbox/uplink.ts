@@ -1,0 +1,20 @@
+import { connectProxy, type ProxyPrograms } from './proxy-uplink.ts'
+import { SandboxFault, type SandboxSpec } from './sandbox.ts'
+import { connectNetwork, type SandboxNetwork, type Uplink, waitForLoopback } from './sandbox-network.ts'
+
+/**
+ * Gives the network namespace of the process what its sandbox's policy allows; `null` where that is nothing. `uid`: the
+ * sandbox's user, `null` when it is the service's own. Throws `SandboxFault`.
+ */
+export async function openUplink(
+  host: { network: SandboxNetwork | null; proxy: ProxyPrograms | null },
+  { egress, proxy }: Pick<SandboxSpec, 'egress' | 'proxy'>,
+  pid: number,
+  uid: number | null,
+): Promise<Uplink | null> {
+  if (egress === 'none' || (egress === 'open' && !host.network)) return null
+  await waitForLoopback(pid)
+  if (egress === 'open') return host.network && connectNetwork(host.network, pid, uid)
+  if (!host.proxy || !proxy) throw new SandboxFault('There is no way to the proxy')
+  return connectProxy(host.proxy, pid, proxy)
+}

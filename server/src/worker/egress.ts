@@ -1,0 +1,50 @@
+import type { EnvironmentConfig } from '../contract/environment.ts'
+import type { EgressPolicy } from '../sandbox/sandbox.ts'
+import type { WorkerContext } from './context.ts'
+import { repositoriesOf } from './repository.ts'
+
+/** From the narrowest to the widest. */
+const POLICIES: readonly EgressPolicy[] = ['none', 'allowlist', 'open']
+
+/** Where package managers look unless they are told otherwise. */
+const PACKAGE_REGISTRIES = [
+  // npm, pnpm, Yarn, Bun, Deno
+  ...['registry.npmjs.org', 'registry.yarnpkg.com', 'repo.yarnpkg.com', 'jsr.io', 'npm.jsr.io', 'deno.land'],
+  // Python
+  ...['pypi.org', 'files.pythonhosted.org'],
+  // Rust, Go, Ruby, PHP, .NET, Elixir
+  ...['crates.io', 'index.crates.io', 'static.crates.io', 'proxy.golang.org', 'sum.golang.org'],
+  ...['rubygems.org', 'index.rubygems.org', 'repo.packagist.org', 'api.nuget.org', 'hex.pm', 'repo.hex.pm'],
+  // Java
+  ...['repo.maven.apache.org', 'repo1.maven.org', 'plugins.gradle.org', 'services.gradle.org'],
+  // Systems
+  ...['deb.debian.org', 'security.debian.org', 'archive.ubuntu.com', 'security.ubuntu.com'],
+  ...['ports.ubuntu.com', 'dl-cdn.alpinelinux.org'],
+]
+
+/** What the network lets out of a run's sandbox, or why the run cannot have what its environment asks for. */
+export type EgressPlan = { policy: EgressPolicy; hosts: string[] } | { refusal: string }
+
+export function planEgress(config: EnvironmentConfig, { backend, settings }: WorkerContext): EgressPlan {
+  const offered = backend.capabilities.egress
+  const widest = POLICIES.indexOf(settings.egress)
+  const addresses = repositoriesOf(config).flatMap(({ url }) => (url ? [new URL(url)] : []))
+  const chooses = (): EgressPolicy => {
+    // The host's own commands: whoever chose it said that it isolates nothing.
+    if (!offered.includes('none')) return 'open'
+    if (offered.includes('allowlist') && widest >= POLICIES.indexOf('allowlist')) return 'allowlist'
+    return addresses.length > 0 ? 'open' : 'none'
+  }
+  const policy = config.egress ?? chooses()
+  if (POLICIES.indexOf(policy) > widest && offered.includes('none'))
+    return {
+      refusal: `The environment needs the network; the operator allows it with RUNYARD_EGRESS=${policy}.`,
+    }
+  if (policy === 'allowlist' && !offered.includes(policy))
+    return {
+      refusal: `The ${backend.name} sandbox of this worker has no lists of allowed hosts: /readyz says why.`,
+    }
+  const registries = config.package_registries === false ? [] : PACKAGE_REGISTRIES
+  const hosts = [...addresses.map(({ host }) => host), ...registries, ...(config.allowed_hosts ?? [])]
+  return { policy, hosts: [...new Set(hosts)] }
+}

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, request, type Server } from 'node:http'
+import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -239,34 +240,118 @@ describe('the proxy of a sandbox', () => {
     assert.deepEqual(reasons(), [])
   })
 
+  test('a body stays a body, whatever its request says of its length', async () => {
+    const hidden = 'GET /hidden HTTP/1.1\r\nHost: other.example\r\n\r\n'
+    const length = hidden.length
+    for (const method of ['GET', 'DELETE', 'HEAD', 'POST'])
+      for (const [headers, body] of [
+        ['Transfer-Encoding: chunked', `${length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`],
+        [`Content-Length: ${length}`, hidden],
+        [`Content-Length: ${length}\r\nConnection: content-length`, hidden],
+        [
+          `Transfer-Encoding: chunked\r\nConnection: transfer-encoding`,
+          `${length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`,
+        ],
+      ] as const) {
+        const seen = arrived.length
+        await send(
+          `${method} http://localhost:${port}/body HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n\r\n${body}`,
+        )
+        assert.deepEqual(
+          arrived.slice(seen),
+          [`${method} /body localhost:${port} ${hidden}`],
+          `${method} ${headers}`,
+        )
+      }
+  })
+
+  test('a server that answers early and closes is heard', async () => {
+    const early = createTcpServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () =>
+        socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n', () => socket.destroy()),
+      )
+    })
+    const at = await listen(early)
+    const { status } = await through(
+      at,
+      (asked) => {
+        asked.on('error', () => {})
+        asked.end(Buffer.alloc(4_000_000))
+      },
+      'PUT',
+    )
+    assert.equal(status, 413)
+    early.close()
+  })
+
+  test('a server that changes the protocol is not followed', async () => {
+    for (const more of ['Connection: Upgrade\r\nUpgrade: x\r\n', '']) {
+      const changing = createTcpServer((socket) => {
+        socket.on('error', () => {})
+        socket.once('data', () => socket.write(`HTTP/1.1 101 Switching Protocols\r\n${more}\r\nanything`))
+      })
+      const at = await listen(changing)
+      assert.equal((await through(at, (asked) => asked.end())).status, 502)
+      changing.close()
+    }
+  })
+
+  test('a connection that asks for more than anybody waits for is closed, and a tunnel leads to one place', async () => {
+    const silent = createTcpServer((socket) => socket.resume().on('error', () => {}))
+    const at = await listen(silent)
+    const own = await ownProxy(at)
+    const socket = connect(own.path)
+    socket.on('error', () => {})
+    socket.write(`GET http://localhost:${at}/ HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(17))
+    await new Promise((resolve) => socket.once('close', resolve))
+    const tunnelled = await tunnel(`localhost:${port}`)
+    tunnelled.socket.write(`CONNECT localhost:${port} HTTP/1.1\r\n\r\n`)
+    let answer = ''
+    for await (const data of tunnelled.socket) answer += data
+    assert.match(answer, /^HTTP\/1\.1 400 /)
+    own.close()
+    silent.close()
+  })
+
   test('an answer that is cut off is cut off here too, and the next is not', async () => {
     const breaking = createTcpServer((socket) => {
       socket.on('error', () => {})
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf', () => socket.destroy())
     })
     const at = await listen(breaking)
+    for (const _ of [1, 2]) assert.equal((await through(at, (asked) => asked.end())).is_whole, false)
+    breaking.close()
+  })
+
+  /** A proxy for one port of this machine. */
+  async function ownProxy(at: number): Promise<{ path: string; close(): void }> {
     const own = createEgressProxy(
       { hosts: [`localhost:${at}`], private_hosts: [`localhost:${at}`] },
       () => {},
     )
-    await new Promise<void>((resolve) => own.listen(join(directory, 'own'), resolve))
-    const fetchOnce = () =>
-      new Promise<string>((resolve) => {
-        const asked = request(
-          { socketPath: join(directory, 'own'), path: `http://localhost:${at}/`, agent: false },
-          (answer) => {
-            answer.on('error', () => resolve('cut off'))
-            answer.on('end', () => resolve('whole'))
-            answer.resume()
-          },
-        )
-        asked.on('error', () => resolve('failed'))
-        asked.end()
-      })
-    assert.equal(await fetchOnce(), 'cut off')
-    assert.equal(await fetchOnce(), 'cut off')
-    breaking.close()
+    const place = join(directory, `own-${at}`)
+    await new Promise<void>((resolve) => own.listen(place, resolve))
+    return {
+      path: place,
+      close() {
+        own.close()
+        own.closeAllConnections()
+      },
+    }
+  }
+
+  /** One request to that port. */
+  async function through(at: number, write: (asked: ClientRequest) => void, method = 'GET') {
+    const own = await ownProxy(at)
+    const asked = request({ socketPath: own.path, path: `http://localhost:${at}/`, method, agent: false })
+    const [response] = (await Promise.all([once(asked, 'response'), write(asked)]))[0] as [IncomingMessage]
+    const is_whole = await new Promise<boolean>((resolve) => {
+      response.on('error', () => resolve(false))
+      response.on('end', () => resolve(true))
+      response.resume()
+    })
     own.close()
-    own.closeAllConnections()
-  })
+    return { status: response.statusCode, is_whole }
+  }
 })

@@ -6,12 +6,12 @@
  * - `open` a way out: a Unix socket with a proxy behind it that obeys these rules;
  * - `close` it, with every connection through it.
  *
- * It writes lines back: `opened`, and what was `refused`. At the end of its input (the worker is gone) it goes.
+ * It writes lines back: `opened` or `failed`, and what was `refused`. At the end of its input (the worker is gone) it goes.
  */
 import { spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,15 @@ import { createEgressProxy } from './egress-proxy.ts'
 import type { EgressRules, Refusal } from './egress-rules.ts'
 
 type Order = { open: string; rules: EgressRules } | { close: string }
-type News = { opened: string } | { refused: Refusal; by: string }
+interface News {
+  opened: string
+  /** This one could not be opened. */
+  failed: string
+  why: string
+  refused: Refusal
+  /** Which way out refused it. */
+  by: string
+}
 
 /** What the gateway's process is started with. */
 export interface GatewayArguments {
@@ -37,6 +45,12 @@ const UID = 0x5fff_ffff
 /** Names of hosts are the agent's words: no more of them than somebody would read. */
 const MAX_REFUSALS = 50
 const AGAIN_MS = 200
+const LONGEST_AGAIN_MS = 10_000
+const OPEN_MS = 15_000
+/** A gateway that is told to go gets so long. */
+const END_MS = 2_000
+/** Looking up a name takes a thread until it is answered. */
+const THREADS = '128'
 
 /** One sandbox's way out. */
 export interface Egress {
@@ -44,6 +58,7 @@ export interface Egress {
   socket: string
   /** Who may connect to it; `null`: the service's own user. */
   uid: number | null
+  closed: AbortSignal
   close(): void
 }
 
@@ -65,7 +80,7 @@ export async function runGateway(
     process.setuid?.(uid)
   }
   const ways = new Map<string, { close(): void }>()
-  const say = (news: News) => output.write(`${JSON.stringify(news)}\n`)
+  const say = (news: Partial<News>) => output.write(`${JSON.stringify(news)}\n`)
   output.on('error', () => {})
   for await (const line of createInterface({ input })) {
     const order = JSON.parse(line) as Order
@@ -74,8 +89,12 @@ export async function runGateway(
       ways.delete(order.close)
     } else {
       const { open: id, rules } = order
-      ways.set(id, await openWay(join(directory, id), rules, (refused) => say({ refused, by: id })))
-      say({ opened: id })
+      try {
+        ways.set(id, await openWay(join(directory, id), rules, (refused) => say({ refused, by: id })))
+        say({ opened: id })
+      } catch (error) {
+        say({ failed: id, why: String(error) })
+      }
     }
   }
   rmSync(directory, { recursive: true, force: true })
@@ -112,78 +131,129 @@ interface Way {
   opened: PromiseWithResolvers<void>
 }
 
+/** A gateway's process. */
+interface Life {
+  send(order: Order): void
+  end(): Promise<void>
+}
+
 /**
  * Starts the gateway as a process of its own when it is first needed. Should it die it is started again with what is open;
  * connections that went through it are lost. `program`: the file that calls `runGateway`.
  */
 export function openGateway(program: string, log: { error(fields: object, message: string): void }): Gateway {
   const ways = new Map<string, Way>()
-  let life: { given: GatewayArguments; send(order: Order): void; end(): Promise<void> } | null = null
+  const place = choosePlace()
+  let life: Life | null = null
+  let deaths = 0
   let closing = false
 
-  const start = (given: GatewayArguments): NonNullable<typeof life> => {
-    const child = spawn(process.execPath, [program, JSON.stringify(given)], {
+  const hear = (news: Partial<News>): void => {
+    if (news.opened) {
+      deaths = 0
+      ways.get(news.opened)?.opened.resolve()
+    } else if (news.failed)
+      ways.get(news.failed)?.opened.reject(new Error(`The gateway could not open a way out: ${news.why}`))
+    else if (news.refused && news.by) ways.get(news.by)?.onRefusal(news.refused)
+  }
+  const start = (): Life => {
+    makePlace(place)
+    const child = spawn(process.execPath, [program, JSON.stringify(place)], {
       stdio: ['pipe', 'pipe', 'inherit'],
       // A session of its own: a terminal's Ctrl-C is the worker's business.
       detached: true,
       cwd: '/',
-      // Looking up a name takes a thread until it is answered.
-      env: { UV_THREADPOOL_SIZE: '64' },
+      env: { UV_THREADPOOL_SIZE: THREADS },
     })
     child.stdin.on('error', () => {})
     const send = (order: Order) => void child.stdin.write(`${JSON.stringify(order)}\n`)
     for (const [id, { rules }] of ways) send({ open: id, rules })
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const news = JSON.parse(line) as News
-      if ('opened' in news) ways.get(news.opened)?.opened.resolve()
-      else ways.get(news.by)?.onRefusal(news.refused)
-    })
+    createInterface({ input: child.stdout }).on('line', (line) => hear(readNews(line)))
     const ended = new Promise<string>((resolve) => {
       child.once('error', (error) => resolve(error.message))
       child.once('exit', (code, signal) => resolve(String(signal ?? code)))
-    }).then(async (why) => {
-      if (closing) return
-      log.error({ why }, 'The gateway ended; starting it again.')
-      await wait(AGAIN_MS, undefined, { ref: false })
-      if (!closing) life = start(given)
+    })
+    ended.then((why) => {
+      if (!closing) startAgain(why)
     })
     return {
-      given,
       send,
       async end() {
         child.stdin.end()
-        await ended
+        await Promise.race([ended, wait(END_MS, undefined, { ref: false })])
+        child.kill('SIGKILL')
       },
+    }
+  }
+  const startAgain = async (why: string): Promise<void> => {
+    log.error({ why }, 'The gateway ended; starting it again.')
+    await wait(Math.min(AGAIN_MS * 2 ** deaths++, LONGEST_AGAIN_MS), undefined, { ref: false })
+    try {
+      if (!closing) life = start()
+    } catch (error) {
+      startAgain(String(error))
     }
   }
 
   return {
     async open(rules, onRefusal) {
+      // Whoever cleans temporary folders may have removed it.
+      makePlace(place)
       const id = randomUUID()
-      const opened = Promise.withResolvers<void>()
-      ways.set(id, { rules, onRefusal, opened })
-      if (life) life.send({ open: id, rules })
-      else life = start(makePlace())
-      await opened.promise
-      return {
-        socket: join(life.given.directory, id),
-        uid: life.given.uid,
-        close() {
-          if (ways.delete(id)) life?.send({ close: id })
-        },
+      const way = { rules, onRefusal, opened: Promise.withResolvers<void>() }
+      ways.set(id, way)
+      const closed = new AbortController()
+      const close = () => {
+        if (ways.delete(id)) life?.send({ close: id })
+        closed.abort()
       }
+      if (life) life.send({ open: id, rules })
+      else life = start()
+      const late = setTimeout(() => way.opened.reject(new Error('The gateway does not answer.')), OPEN_MS)
+      try {
+        await way.opened.promise
+      } catch (error) {
+        close()
+        throw error
+      } finally {
+        clearTimeout(late)
+      }
+      return { socket: join(place.directory, id), uid: place.uid, closed: closed.signal, close }
     },
     async close() {
       closing = true
       await life?.end()
-      if (life) rmSync(life.given.directory, { recursive: true, force: true })
+      rmSync(place.directory, { recursive: true, force: true })
     },
   }
 }
 
-function makePlace(): GatewayArguments {
+/** A process that runs out of memory prints more than its news. */
+function readNews(line: string): Partial<News> {
+  try {
+    return JSON.parse(line) as News
+  } catch {
+    return {}
+  }
+}
+
+/** Paths of Unix sockets have 107 bytes at most. */
+function choosePlace(): GatewayArguments {
   const uid = process.getuid?.() === 0 ? UID : null
-  const directory = mkdtempSync(join(tmpdir(), 'runyard-gateway-'))
-  if (uid !== null) chownSync(directory, uid, uid)
-  return { directory, uid }
+  const name = `runyard-gateway-${randomBytes(8).toString('hex')}`
+  const folder = Buffer.byteLength(tmpdir()) > 32 ? '/tmp' : tmpdir()
+  return { directory: join(folder, name), uid }
+}
+
+/** Throws where somebody else has taken the place. */
+function makePlace({ directory, uid }: GatewayArguments): void {
+  const owner = uid ?? process.getuid?.()
+  try {
+    mkdirSync(directory, { mode: 0o700 })
+    if (uid !== null) chownSync(directory, uid, uid)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    const found = lstatSync(directory)
+    if (!found.isDirectory() || found.uid !== owner) throw new Error(`${directory} is not the gateway’s.`)
+  }
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { test } from 'node:test'
-import { isPublicAddress } from './public-address.ts'
+import { findPublic } from './public-address.ts'
+
+const isPublicAddress = (address: string) => findPublic([{ address }]).length === 1
 
 test('addresses of the public internet', () => {
   for (const address of ['1.1.1.1', '140.82.121.4', '2606:4700:4700::1111', '::ffff:8.8.8.8'])

@@ -7,19 +7,24 @@ const AZURE_WIRE_SERVER = '168.63.129.16'
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
 
 /**
- * Whether an address belongs to the public internet: nothing local, private, reserved, translated or tunnelled (IANA's
- * special-purpose registries), and none of this machine's own.
+ * Those that belong to the public internet: nothing local, private, reserved, translated or tunnelled (IANA's special-purpose
+ * registries), and none of this machine's own.
  */
-export function isPublicAddress(text: string): boolean {
-  if (!ipaddr.isValid(text)) return false
-  // An IPv4 address within IPv6 is that address.
-  const address = ipaddr.process(text)
-  const known = address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST)
-  const name = address.toString()
-  return known && address.range() === 'unicast' && name !== AZURE_WIRE_SERVER && !isOwn(name)
+export function findPublic<Entry extends { address: string }>(entries: readonly Entry[]): Entry[] {
+  const own = new Set(
+    Object.values(networkInterfaces()).flatMap((list) =>
+      (list ?? []).flatMap(({ address }) => (ipaddr.isValid(address) ? [nameOf(address)] : [])),
+    ),
+  )
+  return entries.filter(({ address }) => isPublic(address) && !own.has(nameOf(address)))
 }
 
-const isOwn = (name: string): boolean =>
-  Object.values(networkInterfaces()).some((list) =>
-    list?.some(({ address }) => ipaddr.isValid(address) && ipaddr.process(address).toString() === name),
-  )
+function isPublic(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false
+  const address = ipaddr.process(text)
+  const known = address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST)
+  return known && address.range() === 'unicast' && address.toString() !== AZURE_WIRE_SERVER
+}
+
+/** An IPv4 address within IPv6 is that address. */
+const nameOf = (address: string): string => ipaddr.process(address).toString()

@@ -371,7 +371,9 @@ class Bubblewrap implements SandboxBackend {
   /** What a command needs from outside before it may begin: somebody who can kill it, and its network. */
   async #hold(record: SandboxRecord<Details>, spec: SandboxSpec, pid: number): Promise<Hold> {
     const first = this.#firstProcesses(record.id).remember(pid, record.attempt)
-    const uplink = await openUplink(this.#host, spec, pid, record.details.uid)
+    const { uid, group } = record.details
+    const join_files = group ? joinFiles(group) : []
+    const uplink = await openUplink(this.#host, spec, pid, { uid, join_files })
     return {
       kill: () => first?.kill(),
       release: () => {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import { quote } from './file-operations.ts'
 import { findProgram } from './find-program.ts'
 import { type SandboxEgress, SandboxFault } from './sandbox.ts'
 import type { Uplink } from './sandbox-network.ts'
@@ -11,7 +12,7 @@ const ADDRESS = '127.0.0.1'
 /** As `/proc/net/tcp` writes the address, followed by nobody, in the state of one that listens. */
 const LISTENING = new RegExp(`0100007F:${PORT.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A`)
 /** Connections through it at once, each a process; package managers open some twenty. */
-const MAX_CONNECTIONS = 128
+const MAX_CONNECTIONS = 64
 /** A side that is done may wait so long for the other, in seconds. */
 const HALF_OPEN_SECONDS = 300
 const READY_LIMIT_MS = 10_000
@@ -51,19 +52,23 @@ export const PROXY_ENV: Record<string, string> = {
 
 /**
  * Listens in the network namespace of the process, which needs its loopback interface and nothing else, and passes each
- * connection on to the gateway's socket. Resolves when it listens; throws `SandboxFault`.
+ * connection on to the gateway's socket, until that is closed. Resolves when it listens; throws `SandboxFault`. `join_files`:
+ * where its processes join the sandbox's control group, and so its limits.
  */
 export async function connectProxy(
   { nsenter, setpriv, socat, root }: ProxyPrograms,
   pid: number,
-  { socket, uid }: SandboxEgress,
+  { socket, uid, closed }: SandboxEgress,
+  join_files: readonly string[] = [],
 ): Promise<Uplink> {
   const namespaces = `/proc/${pid}/ns`
   const enter = root ? [] : ['--preserve-credentials', `--user=${namespaces}/user`]
   const user = uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--no-new-privs']
+  const joining = join_files.map((file) => `echo 0 > ${quote(file)} || exit 125; `).join('')
   const child = spawn(
-    nsenter,
+    '/bin/sh',
     [
+      ...['-c', `${joining}exec "$@"`, 'sh', nsenter],
       ...[...enter, `--net=${namespaces}/net`, '--'],
       // It must not outlive the service.
       ...[setpriv, ...user, '--pdeathsig', 'KILL', '--'],
@@ -86,7 +91,12 @@ export async function connectProxy(
     .finally(() => {
       ended = true
     })
-  const close = () => void child.kill('SIGKILL')
+  const close = () => {
+    closed.removeEventListener('abort', close)
+    child.kill('SIGKILL')
+  }
+  if (closed.aborted) close()
+  else closed.addEventListener('abort', close)
   const since = performance.now()
   for (;;) {
     const listeners = await readFile(`/proc/${pid}/net/tcp`, 'latin1').catch(() => '')

@@ -25,6 +25,8 @@ export interface SandboxEgress {
   socket: string
   /** The user who may connect there; `null`: the service's own. */
   uid: number | null
+  /** Aborted when nothing is behind the socket any more. */
+  closed: AbortSignal
 }
 
 export interface SandboxLimits {

@@ -211,7 +211,7 @@ bash -c "cat < /dev/tcp/$host/${port}"`
     })
 
     test('a list of allowed hosts needs a proxy, and a proxy needs that policy', async () => {
-      const proxy = { socket: '/nowhere', uid: null }
+      const proxy = { socket: '/nowhere', uid: null, closed: new AbortController().signal }
       for (const wrong of [
         { egress: 'allowlist' },
         { egress: 'none', proxy },
@@ -227,7 +227,9 @@ bash -c "cat < /dev/tcp/$host/${port}"`
       const socket = join(directory, 'socket')
       const server = createServer((client) => client.end('hello\n')).listen(socket)
       const limits = { ...spec().limits, pids: 40 }
-      const sandbox = await create({ egress: 'allowlist', proxy: { socket, uid: null }, limits })
+      const closing = new AbortController()
+      const proxy = { socket, uid: null, closed: closing.signal }
+      const sandbox = await create({ egress: 'allowlist', proxy, limits })
       const command = `bash -c 'cat < /dev/tcp/127.0.0.1/3128'; tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '`
       const all = async () => {
         const results = await Promise.all(Array.from({ length: 4 }, () => run(sandbox, command)))
@@ -240,6 +242,8 @@ bash -c "cat < /dev/tcp/$host/${port}"`
       await sandbox.killAll()
       await filled
       await all()
+      closing.abort()
+      await eventually('no way to the proxy', () => processesWith(`UNIX-CONNECT:${socket}`).length === 0)
       await sandbox.destroy()
       server.close()
       await rm(directory, { recursive: true })

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
+import { dirname } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type Egress, openGateway } from './gateway.ts'
+
+const PROGRAM = fileURLToPath(new URL('../gateway-process.ts', import.meta.url))
+
+describe('the gateway', () => {
+  const said: string[] = []
+  const gateway = openGateway(PROGRAM, {
+    error: (fields, message) => said.push(`${message} ${JSON.stringify(fields)}`),
+  })
+  after(() => gateway.close())
+
+  const ask = ({ socket }: Egress): Promise<string> =>
+    new Promise((resolve) => {
+      const client = connect(socket)
+      let answer = ''
+      client.on('connect', () =>
+        client.write('GET http://nowhere.example/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+      )
+      client.on('data', (data) => {
+        answer += data
+      })
+      client.on('error', (error) => resolve(error.message))
+      client.on('close', () => resolve(answer))
+    })
+  const rules = { hosts: [], private_hosts: [] }
+  const pidOf = (directory: string): number =>
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .find((pid) => {
+        try {
+          return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(directory)
+        } catch {
+          return false
+        }
+      }) ?? 0
+
+  test('opens ways out, says what each refuses once, and closes them', async () => {
+    const refused: string[] = []
+    const [one, two] = [
+      await gateway.open(rules, ({ host }) => refused.push(`one ${host}`)),
+      await gateway.open(rules, ({ host }) => refused.push(`two ${host}`)),
+    ]
+    for (const way of [one, one, two]) assert.match(await ask(way), /^HTTP\/1\.1 403 /)
+    assert.deepEqual(refused.sort(), ['one nowhere.example', 'two nowhere.example'])
+    one.close()
+    assert.equal(one.closed.aborted, true)
+    two.close()
+    for (let answer = ''; !answer.includes('ECONNREFUSED') && !answer.includes('ENOENT'); )
+      answer = await ask(one)
+  })
+
+  test('has a place of its own, which may go and comes back', async () => {
+    const one = await gateway.open(rules, () => {})
+    const directory = dirname(one.socket)
+    assert.equal(statSync(directory).mode & 0o777, 0o700)
+    rmSync(directory, { recursive: true })
+    const two = await gateway.open(rules, () => {})
+    assert.match(await ask(two), /^HTTP\/1\.1 403 /)
+    one.close()
+    two.close()
+  })
+
+  test('is there again after it was killed, with what was open', async () => {
+    const way = await gateway.open(rules, () => {})
+    const pid = pidOf(dirname(way.socket))
+    process.kill(pid, 'SIGKILL')
+    for (let answer = ''; !answer.startsWith('HTTP/1.1 403 '); ) answer = await ask(way)
+    assert.notEqual(pidOf(dirname(way.socket)), pid)
+    assert.match(said.join(), /The gateway ended; starting it again\..*SIGKILL/)
+    way.close()
+  })
+
+  test('that stands still does not keep the worker, and leaves nothing', async () => {
+    const stuck = openGateway(PROGRAM, { error() {} })
+    const { socket } = await stuck.open(rules, () => {})
+    const pid = pidOf(dirname(socket))
+    execFileSync('kill', ['-STOP', String(pid)])
+    await stuck.close()
+    assert.equal(existsSync(dirname(socket)), false)
+    assert.equal(pidOf(dirname(socket)), 0)
+  })
+})

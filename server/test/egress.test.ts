@@ -148,6 +148,17 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(output, 'third\n3\n')
     })
 
+    test('are named where a setup fails for want of them', async () => {
+      const { run } = await runIn('true', {
+        repositories: [{ url: 'https://10.255.255.1/project' }],
+      })
+      assert.deepEqual([run.state, run.status_message?.error_code], ['FAILED', 'environment_setup_failed'])
+      assert.match(
+        run.status_message?.message ?? '',
+        /response 403 Refused by the network policy: addresses without a name are not allowed \(10\.255\.255\.1\)\.$/,
+      )
+    })
+
     test('go on with a follow-up, and when the gateway was killed', async () => {
       const run_id = await begin(get(`${registry.url}/runyard-sample`))
       assert.match((await finish(run_id)).output, /latest/)

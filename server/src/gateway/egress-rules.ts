@@ -64,7 +64,7 @@ export function makeRefusal({ host, port }: Target, reason: RefusalReason): Refu
   const reasons: Record<RefusalReason, string> = {
     not_listed: `the environment does not allow the host ${host}`,
     no_name: `addresses without a name are not allowed (${host})`,
-    not_public: `${host} has no public address`,
+    not_public: `${host} has no public address, and RUNYARD_PRIVATE_HOSTS does not name it`,
     port: `port ${port} is not allowed, only ${PORTS.join(' and ')}`,
     server_name: `the connection to ${host} asks for another server name`,
   }

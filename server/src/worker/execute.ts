@@ -43,6 +43,7 @@ export class Execution {
   #sandbox: Sandbox | null = null
   #disk_watch: { close(): void } | null = null
   #egress: Egress | null = null
+  readonly #refusals: string[] = []
   /** How the run ends because its sandbox holds more than it may. */
   #overfull: Outcome | null = null
   /** Why another attempt is to go on, and whether this one counts as failed. */
@@ -139,6 +140,7 @@ export class Execution {
       halted: AbortSignal.any([this.#stopping.from('overfull'), this.#stopping.turn]),
       masked: this.#writer.masked,
       openEgress: (hosts) => this.#openEgress(hosts),
+      refusals: this.#refusals,
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
     if (this.#overfull) return this.#endOverfull(inbox)
@@ -219,6 +221,7 @@ export class Execution {
   async #openEgress(hosts: string[]): Promise<Egress> {
     const { gateway, settings } = this.#context
     this.#egress = await gateway.open({ hosts, private_hosts: settings.private_hosts }, (refusal) => {
+      this.#refusals.push(refusal.message)
       this.#emit({ type: 'egress.refused', data: refusal }).catch(() => {})
     })
     return this.#egress

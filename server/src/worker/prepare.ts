@@ -36,6 +36,8 @@ export interface PrepareHooks {
   masked: EventWriter['masked']
   /** Opens the way out of the sandbox, to these hosts only; closing it is the caller's business. */
   openEgress: (hosts: string[]) => Promise<SandboxEgress>
+  /** What the network policy refused so far, one sentence each. */
+  refusals: readonly string[]
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
   onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
@@ -130,7 +132,7 @@ async function setUp(
   config: EnvironmentConfig,
   sandbox: Sandbox,
   steps: SetupSteps,
-  { signal: stopping, halted }: PrepareHooks,
+  { signal: stopping, halted, refusals }: PrepareHooks,
 ): Promise<{ commits: Commits } | { failure: string }> {
   const { limit_maxima } = context.settings
   const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
@@ -156,9 +158,9 @@ async function setUp(
   } catch (error) {
     if (stopping.aborted) throw new LeaseLost()
     if (!(error instanceof SetupFailed)) throw error
-    return {
-      failure: deadline.aborted ? `${error.message} The setup took longer than its limit.` : error.message,
-    }
+    const late = deadline.aborted ? ['The setup took longer than its limit.'] : []
+    // Git and most programs say no more of a refusal than its number.
+    return { failure: [error.message, ...refusals, ...late].join(' ') }
   }
 }
 

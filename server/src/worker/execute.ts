@@ -358,6 +358,7 @@ export class Execution {
   async #release(): Promise<void> {
     const used = this.#sandbox
     const lost = this.#stopping.from('lost')
+    this.#egress?.close()
     if (used) {
       await stopProcesses(used, this.#context, lost)
       if (this.#overfull)
@@ -370,7 +371,6 @@ export class Execution {
       this.#context.warden.unwatch(used.ref)
       this.#disk_watch?.close()
     }
-    this.#egress?.close()
     if (lost.aborted) return
     await this.#writer.drain()
     const handover = this.#stopping.is('shutdown') ? { reason: STOPPING, counted: false } : this.#handover

@@ -222,6 +222,10 @@ class EnvironmentParams(RequestOptions, total=False):
     setup_commands: Sequence[str]
     variables: Mapping[str, str]
     """Values are returned as `***`."""
-    egress: Literal["none", "open"]
-    """What the network lets out; default `open` with https repositories, else `none`."""
+    egress: Literal["none", "allowlist", "open"]
+    """What the network lets out; default `allowlist` where the sandbox has it."""
+    allowed_hosts: Sequence[str]
+    """With `allowlist`, besides the hosts of the repositories: `api.example.com`, or `*.example.com` for all below."""
+    package_registries: bool
+    """With `allowlist`: whether the usual package registries are allowed; default true."""
     limits: EnvironmentLimitsParam

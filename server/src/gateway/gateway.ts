@@ -152,9 +152,11 @@ export function openGateway(program: string, log: { error(fields: object, messag
     if (news.opened) {
       deaths = 0
       ways.get(news.opened)?.opened.resolve()
-    } else if (news.failed)
+    } else if (news.failed) {
+      // One that was open before the gateway was started again has nobody else who would say so.
+      log.error({ why: news.why }, 'The gateway could not open a way out.')
       ways.get(news.failed)?.opened.reject(new Error(`The gateway could not open a way out: ${news.why}`))
-    else if (news.refused && news.by) ways.get(news.by)?.onRefusal(news.refused)
+    } else if (news.refused && news.by) ways.get(news.by)?.onRefusal(news.refused)
   }
   const start = (): Life => {
     makePlace(place)

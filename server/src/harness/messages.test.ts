@@ -74,6 +74,19 @@ test('what the network policy refused is told with the call that was at work', (
     result('b', 'fine\nRefused: three.'),
   ])
   assert.deepEqual(build(user('go'), refused('before anything')), build(user('go')))
+
+  // A call that never ended is not at work for ever.
+  const later = build(
+    user('go'),
+    called('a'),
+    usage,
+    user('again'),
+    called('b'),
+    usage,
+    refused('four'),
+    ended('b', 'x'),
+  )
+  assert.deepEqual(later.at(-1)?.content, [result('b', 'x\nRefused: four.')])
 })
 
 test('the parts of a step are one assistant message, followed by the results of all its calls', () => {

@@ -41,6 +41,7 @@ export function readTranscript(log: readonly NewEvent[], output_characters: numb
   const endStep = () => {
     if (parts.length > 0) entries.push({ type: 'step', parts })
     parts = []
+    open = []
     complete = false
   }
   for (const event of log) {

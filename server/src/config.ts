@@ -32,6 +32,14 @@ const Variables = z.object({
     .optional(),
   RUNYARD_DATA_DIR: z.string().min(1).optional(),
   RUNYARD_SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
+  RUNYARD_OLD_SECRET_KEYS: z
+    .string()
+    .transform(splitList)
+    .refine(
+      (keys) => keys.every((key) => key.length >= 32),
+      'must be keys of at least 32 characters with commas between them',
+    )
+    .optional(),
   RUNYARD_HOST: z.string().min(1).optional(),
   RUNYARD_PORT: whole(0, 65_535).optional(),
   RUNYARD_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
@@ -101,6 +109,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     database_url: env.DATABASE_URL,
     data_dir: resolve(env.RUNYARD_DATA_DIR ?? '.runyard'),
     secret_key: env.RUNYARD_SECRET_KEY,
+    old_secret_keys: env.RUNYARD_OLD_SECRET_KEYS ?? [],
     host: env.RUNYARD_HOST ?? '127.0.0.1',
     port: env.RUNYARD_PORT ?? 4200,
     public_url: env.RUNYARD_PUBLIC_URL?.replace(/\/+$/, ''),

@@ -20,7 +20,7 @@ import {
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from './contract/error.ts'
-import { deriveKey } from './sealing/sealing.ts'
+import { deriveKey } from './sealing/derive-key.ts'
 
 /** Another process holds the lock of the data directory. */
 export class DataDirInUse extends AppError {}

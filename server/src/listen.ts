@@ -6,14 +6,15 @@ import { openDiskBlobs } from './blobs/disk.ts'
 import { readDiskSpace } from './blobs/disk-space.ts'
 import { blobLimitsOf, type Config } from './config.ts'
 import { AppError } from './contract/error.ts'
-import { fingerprintOf, readSecretKey } from './data-dir.ts'
+import { readSecretKey } from './data-dir.ts'
 import { createApp } from './http/app.ts'
 import type { HttpSettings, Readiness } from './http/context.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
+import { fingerprintsOf, readKeyring } from './secret-keys.ts'
 import { readDatabaseState } from './store/database-state.ts'
 import type { Store } from './store/db.ts'
-import { requireSameSecret } from './store/installation.ts'
+import { requireKnownSecret, type SecretFingerprints } from './store/installation.ts'
 import type { Watch } from './store/watch.ts'
 import { countWorkers } from './store/workers.ts'
 
@@ -43,6 +44,7 @@ export async function listen(
     },
     allowed_hosts: config.allowed_hosts,
     secret_key: readSecretKey(config.data_dir, config.secret_key),
+    keyring: readKeyring(config),
     trust_proxy: config.trust_proxy,
     version: config.version,
     log_level: config.log_level ?? 'warn',
@@ -67,12 +69,13 @@ export async function listen(
       'Listening beyond this machine without TLS: keys travel in the clear.',
     )
   }
+  const fingerprints = fingerprintsOf(config)
   const app = createApp({
     store,
     watch,
     blobs: openDiskBlobs(join(config.data_dir, 'blobs'), blobLimitsOf(config)),
     settings,
-    readiness: () => readiness(store, backend, config, fingerprintOf(settings.secret_key)),
+    readiness: () => readiness(store, backend, config, fingerprints),
   })
   try {
     await app.listen({ host: config.host, port: config.port })
@@ -114,11 +117,11 @@ async function readiness(
   store: Store,
   backend: SandboxBackend | undefined,
   { data_dir, min_free_percent }: Config,
-  fingerprint: string,
+  fingerprints: SecretFingerprints,
 ): Promise<Readiness> {
   const { reachable, migrated, reason: missing } = await readDatabaseState(store)
   // The database may have been away when this process started.
-  const reason = missing ?? (await refusalOfSecret(store, fingerprint))
+  const reason = missing ?? (await refusalOfSecret(store, fingerprints))
   const database = { kind: store.kind, reachable, migrated }
   const none = { live: 0, full: 0 }
   const workers = migrated ? await countWorkers(store.quick).catch(() => none) : none
@@ -139,8 +142,8 @@ async function readiness(
   }
 }
 
-const refusalOfSecret = (store: Store, fingerprint: string): Promise<string | null> =>
-  requireSameSecret(store.db, fingerprint).then(
+const refusalOfSecret = (store: Store, fingerprints: SecretFingerprints): Promise<string | null> =>
+  requireKnownSecret(store.db, fingerprints).then(
     () => null,
     (error: unknown) => (error instanceof AppError ? error.detail : null),
   )

@@ -6,21 +6,16 @@ import { openDiskBlobs } from './blobs/disk.ts'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
 import type { Keys } from './control.ts'
-import {
-  closeTree,
-  explainDataDir,
-  fingerprintOf,
-  lockDataDir,
-  prepareDataDir,
-  readSecretKey,
-} from './data-dir.ts'
+import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { keyOfDev, keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
+import { type Resealed, resealAll } from './reseal.ts'
+import { fingerprintsOf, readKeyring } from './secret-keys.ts'
 import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
 import { isUnavailable, openPglite, openPostgres, type Store } from './store/db.ts'
-import { requireSameSecret } from './store/installation.ts'
+import { settleSecret } from './store/installation.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { loseAllWorkers } from './store/workers.ts'
@@ -33,6 +28,7 @@ export type { Config } from './config.ts'
 export { readConfig } from './config.ts'
 export { AppError } from './contract/error.ts'
 export { isServed } from './control.ts'
+export type { Resealed } from './reseal.ts'
 export type { KeyListing, NewKey } from './store/api-keys.ts'
 
 /** What a role is told by the command line; everything else comes from the environment. */
@@ -105,7 +101,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     const store = await openEmbedded(config)
     closers.unshift(() => store.close())
     await migrate(store.db)
-    await requireSameSecret(store.db, secretOf(config))
+    await settleSecret(store.db, fingerprintsOf(config))
     closers.unshift(await offerKeys(config.data_dir, store, log))
     // The lock proves that no other process lives.
     await loseAllWorkers(store.db)
@@ -167,7 +163,7 @@ export async function startServe(
     const { reason, detail } = await readFirstState(store)
     // Where the database has gone meanwhile, `/readyz` compares them later.
     if (reason === null)
-      await requireSameSecret(store.quick, secretOf(config)).catch((error: unknown) => {
+      await settleSecret(store.quick, fingerprintsOf(config)).catch((error: unknown) => {
         if (!isUnavailable(error)) throw error
       })
     await watch.start()
@@ -209,7 +205,7 @@ export async function startWorkerRole(
     }
     await waitForDatabase(store, waiting)
     const persist = persistWith(store, waiting)
-    await persist(() => requireSameSecret(store.quick, secretOf(config)))
+    await persist(() => settleSecret(store.quick, fingerprintsOf(config)))
     await watch.start()
     closers.unshift(
       inTime(startSweep(store, watch, log)),
@@ -245,6 +241,18 @@ export const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T
     use,
   )
 
+/** Seals with the current secret key whatever is sealed with another. */
+export const rotateSecretKey = (options: RoleOptions): Promise<Resealed> =>
+  withMigratedStore(
+    options,
+    async ({ db }) => {
+      const config = configure(options)
+      await settleSecret(db, fingerprintsOf(config))
+      return resealAll(db, readKeyring(config))
+    },
+    PATIENT,
+  )
+
 /** The database of a one-off command: DATABASE_URL, else the embedded one when nobody uses it. */
 async function withStore<T>(
   options: RoleOptions,
@@ -274,12 +282,20 @@ async function withStore<T>(
   }
 }
 
-const withMigratedStore = <T>(options: RoleOptions, use: (store: Store) => Promise<T>): Promise<T> =>
-  withStore(options, async (store) => {
-    if (store.kind === 'pglite') await migrate(store.db)
-    else await requireMigrated(store)
-    return use(store)
-  })
+const withMigratedStore = <T>(
+  options: RoleOptions,
+  use: (store: Store) => Promise<T>,
+  limits?: ConnectionLimits,
+): Promise<T> =>
+  withStore(
+    options,
+    async (store) => {
+      if (store.kind === 'pglite') await migrate(store.db)
+      else await requireMigrated(store)
+      return use(store)
+    },
+    limits,
+  )
 
 /** The caller holds the lock of the data directory. */
 async function openEmbedded({ data_dir }: Config): Promise<Store> {
@@ -292,9 +308,6 @@ async function openEmbedded({ data_dir }: Config): Promise<Store> {
 /** Files that no run names go also where no more are taken, so no limits. */
 const cleanUp = ({ data_dir }: Config, store: Store, log: Logger) =>
   startCleanUp({ store, blobs: openDiskBlobs(join(data_dir, 'blobs')), log })
-
-const secretOf = ({ data_dir, secret_key }: Config): string =>
-  fingerprintOf(readSecretKey(data_dir, secret_key))
 
 function requireDatabase(config: Config, role: string): string {
   if (config.database_url) return config.database_url

@@ -6,7 +6,6 @@ import { openDiskBlobs } from './blobs/disk.ts'
 import { readDiskSpace } from './blobs/disk-space.ts'
 import { blobLimitsOf, type Config } from './config.ts'
 import { AppError } from './contract/error.ts'
-import { readSecretKey } from './data-dir.ts'
 import type { Persist } from './database-wait.ts'
 import { openGateway } from './gateway/gateway.ts'
 import { createLoop } from './harness/loop.ts'
@@ -15,7 +14,7 @@ import { runbook } from './harness/runbook.ts'
 import { TOOLS } from './harness/tools/toolset.ts'
 import { chooseBackend, openFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
-import { deriveKey } from './sealing/sealing.ts'
+import { readKeyring } from './secret-keys.ts'
 import type { Store } from './store/db.ts'
 import { readInstallation } from './store/installation.ts'
 import type { Watch } from './store/watch.ts'
@@ -108,7 +107,7 @@ export async function work({ config, store, watch, log, embedded, persist }: Wor
       slots: config.slots,
       grace_ms: config.grace_ms,
       max_idle: config.max_idle,
-      seal_key: deriveKey(readSecretKey(data_dir, config.secret_key), 'sealed-values'),
+      seal_key: readKeyring(config),
       egress: config.egress ?? 'allowlist',
       private_hosts: config.private_hosts,
       images: {

@@ -39,6 +39,10 @@ const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   listEnvironments: {},
   createEnvironment: { body: { name: 'e' } },
   getEnvironment: { path: '/agent/environments/{environment}' },
+  listSecrets: {},
+  putSecret: { path: '/agent/secrets/GOOD', body: { value: 'a good value' } },
+  getSecret: { path: '/agent/secrets/GOOD' },
+  deleteSecret: { path: '/agent/secrets/GOOD' },
 }
 const ids = Object.keys(ROUTES) as OperationId[]
 const api = (path: string): string => `/api/v1${path}`
@@ -57,20 +61,21 @@ const ANSWERS: Case[] = [
     return { name: `${id} without a key`, status: 401, method, path: nowhere(path), key: false as const }
   }),
   ...ids
-    .filter((id) => operation(id).params)
+    // What it creates is not there before.
+    .filter((id) => operation(id).params && operation(id).method !== 'PUT')
     .map((id) => {
       const { method, path } = operation(id)
       return { name: `${id} of nothing`, status: 404, method, path: nowhere(path), ...json(GOOD[id].body) }
     }),
   ...ids
-    .filter((id) => operation(id).method === 'POST')
+    .filter((id) => operation(id).method === 'POST' || operation(id).method === 'PUT')
     .map((id) => {
-      const { path } = operation(id)
+      const { path, method } = operation(id)
       const headers = { 'content-type': 'application/json' }
       return {
         name: `${id} with a broken body`,
         status: 400,
-        method: 'POST',
+        method,
         path: nowhere(path),
         body: '{',
         headers,

@@ -250,6 +250,13 @@ FollowupOutcome = TypeAliasType(
 )
 
 
+class GitAccessApp(WireModel):
+    """A GitHub App: the value is its private key in PEM."""
+
+    app_id: str
+    installation_id: str
+
+
 class HarnessConfig(WireModel):
     type: Literal["oz", "claude", "codex", "gemini", "opencode", "runbook"] | str | None = None
     """`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks."""
@@ -442,6 +449,12 @@ class RunStatusMessage(WireModel):
     message: str
     error_code: ErrorCode | None = None
     retryable: bool | None = None
+
+
+class SecretScope(WireModel):
+    type: Literal["User", "Team"] | str
+    uid: str | None = None
+    """Whose it is, where it is personal."""
 
 
 class SetupEventData(WireModel):
@@ -702,6 +715,20 @@ class FollowupDeliveredEvent(WireModel):
     data: FollowupDeliveredEventData
 
 
+class GitAccess(WireModel):
+    """Makes a secret a token of git over https."""
+
+    host: str
+    """Host, perhaps with a port: github.com, git.internal:8443."""
+    repositories: list[str] | None = None
+    """Where it may be used: `owner/name`, or `owner/*` for everything below. Default: every repository of the host."""
+    username: str | None = None
+    """What the host wants beside the token; most take any."""
+    read_only: bool | None = None
+    """It is never used to push."""
+    app: GitAccessApp | None = None
+
+
 class InterruptedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -802,6 +829,29 @@ class RunStateEventData(WireModel):
     execution: int
     attempt: int
     status_message: RunStatusMessage | None = None
+
+
+class Secret(WireModel):
+    """A secret, without its value."""
+
+    name: str
+    description: str | None = None
+    git: GitAccess | None = None
+    scope: SecretScope
+    version: int
+    """Rises with each value; never the same again for a name, also when it was deleted."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    last_updated: datetime
+    """RFC 3339, UTC, milliseconds."""
+    creator: RunCreatorInfo
+
+
+class SecretConfig(WireModel):
+    value: str
+    """8 characters to 64 KiB. No answer ever holds it."""
+    description: str | None = None
+    git: GitAccess | None = None
 
 
 class SetupEvent(WireModel):
@@ -922,6 +972,11 @@ class Environment(WireModel):
 
 class ListEnvironmentsResponse(WireModel):
     environments: list[Environment]
+    page_info: PageInfo
+
+
+class ListSecretsResponse(WireModel):
+    secrets: list[Secret]
     page_info: PageInfo
 
 

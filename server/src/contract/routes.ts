@@ -13,6 +13,14 @@ import { ListEventsResponse } from './event.ts'
 import { ListModelsResponse } from './model.ts'
 import { ListRunsQuery, ListRunsResponse, RunItem } from './run.ts'
 import { RunAgentRequest, RunAgentResponse, RunFollowupRequest, RunFollowupResponse } from './run-request.ts'
+import {
+  ListSecretsQuery,
+  ListSecretsResponse,
+  Secret,
+  SecretConfig,
+  SecretName,
+  SecretQuery,
+} from './secret.ts'
 import { wholeNumber } from './whole-number.ts'
 
 /** One operation of the API. `http/` serves it, `openapi.ts` describes it; neither knows more than this. */
@@ -22,7 +30,7 @@ export interface RouteDefinition {
   path: string
   summary: string
   description?: string
-  tag: 'Runs' | 'Environments' | 'Models' | 'Artifacts'
+  tag: 'Runs' | 'Environments' | 'Secrets' | 'Models' | 'Artifacts'
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
@@ -39,6 +47,7 @@ export interface RouteDefinition {
 }
 
 const RunParams = z.object({ run_id: z.string().meta({ description: 'Id of the run.' }) })
+const SecretParams = z.object({ name: z.string().meta({ description: 'Name of the secret.' }) })
 const Empty = z.object({}).nullish().meta({ description: 'No body is needed.' })
 const define = <const T extends RouteDefinition>(route: T): T => route
 const reading: ErrorCode[] = ['authentication_required', 'resource_not_found', 'resource_unavailable']
@@ -246,6 +255,56 @@ export const ROUTES = {
     status: 200,
     response: Environment,
     errors: reading,
+  }),
+  listSecrets: define({
+    method: 'GET',
+    path: '/agent/secrets',
+    summary: 'List secrets',
+    description: 'By name: those of the team, and the caller’s own. Values are never returned.',
+    tag: 'Secrets',
+    query: ListSecretsQuery,
+    status: 200,
+    response: ListSecretsResponse,
+    pages: 'secrets',
+    errors: ['invalid_request', ...reading],
+  }),
+  putSecret: define({
+    method: 'PUT',
+    path: '/agent/secrets/{name}',
+    summary: 'Create or replace a secret',
+    description:
+      'Stores the value encrypted; no answer ever holds it. What is said of a secret that is there is replaced, too, but it keeps its kind: ' +
+      'a variable does not become a token of git, nor a token a variable or one of another host.',
+    tag: 'Secrets',
+    params: z.object({ name: SecretName }),
+    query: SecretQuery,
+    body: SecretConfig,
+    status: 200,
+    response: Secret,
+    errors: writing,
+  }),
+  getSecret: define({
+    method: 'GET',
+    path: '/agent/secrets/{name}',
+    summary: 'Get a secret, without its value',
+    tag: 'Secrets',
+    params: SecretParams,
+    query: SecretQuery,
+    status: 200,
+    response: Secret,
+    errors: ['invalid_request', ...reading],
+  }),
+  deleteSecret: define({
+    method: 'DELETE',
+    path: '/agent/secrets/{name}',
+    summary: 'Delete a secret',
+    description: 'Its value is gone for good. The answer is the secret as it was.',
+    tag: 'Secrets',
+    params: SecretParams,
+    query: SecretQuery,
+    status: 200,
+    response: Secret,
+    errors: writing,
   }),
 } as const satisfies Record<string, RouteDefinition>
 

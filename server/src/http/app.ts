@@ -19,6 +19,7 @@ import { serveFollowups } from './routes/followups.ts'
 import { serveHealth } from './routes/health.ts'
 import { serveModels } from './routes/models.ts'
 import { serveRuns } from './routes/runs.ts'
+import { serveSecrets } from './routes/secrets.ts'
 import { serveSessions } from './routes/sessions.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
@@ -112,6 +113,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveFollowups(app, services)
   serveEvents(app, services)
   serveEnvironments(app, services)
+  serveSecrets(app, services)
   serveModels(app, services)
   serveArtifacts(app, services)
   serveSessions(app, services)

@@ -3,6 +3,7 @@ import type { Blobs } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
+import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 import type { SessionLinks } from './session-access.ts'
@@ -23,7 +24,10 @@ export interface HttpSettings {
   readonly public_url: string
   /** Names this service answers to, lower case, besides the public URL's; loopback names always. */
   allowed_hosts: readonly string[]
+  /** For links. */
   secret_key: string
+  /** For what is sealed. */
+  keyring: Keyring
   trust_proxy: boolean
   version: string
   log_level: string

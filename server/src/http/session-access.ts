@@ -1,5 +1,5 @@
 import type { Actor } from '../contract/actor.ts'
-import { deriveKey } from '../sealing/sealing.ts'
+import { deriveKey } from '../sealing/derive-key.ts'
 import { makeToken, readToken } from './key-token.ts'
 import { LINK_SECONDS } from './signed-link.ts'
 

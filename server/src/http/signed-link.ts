@@ -1,6 +1,6 @@
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
-import { deriveKey } from '../sealing/sealing.ts'
+import { deriveKey } from '../sealing/derive-key.ts'
 import { makeToken, readToken } from './key-token.ts'
 
 export const LINK_SECONDS = 15 * 60

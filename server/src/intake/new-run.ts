@@ -5,6 +5,7 @@ import { type AmbientAgentConfig, NAME_MAX_LENGTH } from '../contract/agent-conf
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import { type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
+import type { Keyring } from '../sealing/keyring.ts'
 import { MASK, seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironment } from '../store/environments.ts'
@@ -19,7 +20,7 @@ interface RunServices {
   db: Db
   blobs: Blobs
   max_run_files_bytes: number
-  seal_key: Buffer
+  seal_key: Keyring
   default_pool: string
 }
 

@@ -11,6 +11,7 @@ import type {
   SandboxLimits,
   SandboxRef,
 } from '../sandbox/sandbox.ts'
+import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 
@@ -79,7 +80,7 @@ export interface WorkerSettings {
   grace_ms: number
   /** Idle sandboxes kept at most. */
   max_idle: number
-  seal_key: Buffer
+  seal_key: Keyring
   /** The widest egress an environment may ask for. */
   egress: EgressPolicy
   /** Hosts that sandboxes may reach although they have no public address, once an environment allows them. */

@@ -9,6 +9,7 @@ import type { Harness } from '../../src/harness/harness.ts'
 import { TOOLS } from '../../src/harness/tools/toolset.ts'
 import { openBubblewrap } from '../../src/sandbox/bubblewrap.ts'
 import type { SandboxBackend } from '../../src/sandbox/sandbox.ts'
+import { openKeyring } from '../../src/sealing/keyring.ts'
 import type { Store } from '../../src/store/db.ts'
 import { readInstallation } from '../../src/store/installation.ts'
 import { Watch } from '../../src/store/watch.ts'
@@ -79,7 +80,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
         slots: 4,
         grace_ms: 0,
         max_idle: 4,
-        seal_key: Buffer.alloc(32),
+        seal_key: openKeyring('a secret key of tests'),
         egress: 'none',
         private_hosts: [],
         images: { patterns: [], local: false },

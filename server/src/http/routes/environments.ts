@@ -6,7 +6,7 @@ import { imageRefusal, judgeImage } from '../../contract/image.ts'
 import { findExcess } from '../../contract/limits.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
-import { deriveKey, MASK, seal } from '../../sealing/sealing.ts'
+import { MASK, seal } from '../../sealing/sealing.ts'
 import {
   findEnvironment,
   insertEnvironment,
@@ -19,7 +19,7 @@ import { sendOnce, serve } from '../route.ts'
 
 export function serveEnvironments(app: FastifyInstance, services: Services): void {
   const { store, settings } = services
-  const seal_key = deriveKey(settings.secret_key, 'sealed-values')
+  const seal_key = settings.keyring
 
   serve(app, services, ROUTES.listEnvironments, async ({ query }) => {
     const { environments, next_cursor } = await listEnvironments(store.db, query)

@@ -9,7 +9,6 @@ import { withAttachments } from '../../intake/attachments.ts'
 import { resolveRun } from '../../intake/new-run.ts'
 import { buildConversation } from '../../log/conversation.ts'
 import { endOfPage } from '../../log/conversation-page.ts'
-import { deriveKey } from '../../sealing/sealing.ts'
 import { readConversation } from '../../store/conversation.ts'
 import { listRuns } from '../../store/run-list.ts'
 import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
@@ -21,7 +20,6 @@ import { viewRun, viewRuns } from '../run-view.ts'
 
 export function serveRuns(app: FastifyInstance, services: Services): void {
   const { store, watch, blobs, settings, sessions } = services
-  const seal_key = deriveKey(settings.secret_key, 'sealed-values')
 
   const linkFor = (actor: Actor) => (run_id: string) => sessions.linkTo(run_id, actor)
 
@@ -34,7 +32,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
         db: store.db,
         blobs,
         max_run_files_bytes: settings.max_run_files_bytes,
-        seal_key,
+        seal_key: settings.keyring,
         default_pool: settings.default_pool,
       },
       call.body,

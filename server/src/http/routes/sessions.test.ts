@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { addRun } from '../../../test/support/stored.ts'
 import { openDiskBlobs } from '../../blobs/disk.ts'
 import { readConfig } from '../../config.ts'
+import { openKeyring } from '../../sealing/keyring.ts'
 import { createPrincipalWithKey, readActor } from '../../store/api-keys.ts'
 import { openPglite } from '../../store/db.ts'
 import { migrate } from '../../store/migrate.ts'
@@ -18,6 +19,7 @@ test('the cookie is secure, and says so by its name, where the service is reache
     public_url: 'https://runs.example',
     allowed_hosts: [],
     secret_key: 'a secret key of more than thirty-two characters',
+    keyring: openKeyring('a secret key of more than thirty-two characters'),
     trust_proxy: false,
     version: '0',
     log_level: 'silent',

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { Cursor, PageInfo } from './page-info.ts'
+import { RunCreatorInfo } from './run.ts'
+import { Timestamp } from './timestamp.ts'
+import { wholeNumber } from './whole-number.ts'
+
+/** What masking finds begins at this many characters. */
+const MIN_VALUE = 8
+const MAX_VALUE_BYTES = 65_536
+
+export const SecretName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name')
+
+/** Lower case, and without the port that https has anyway: as addresses of repositories are compared. */
+const GitHost = z
+  .string()
+  .max(259)
+  .toLowerCase()
+  .regex(
+    /^(?=.{1,253}(:|$))([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(:[1-9]\d{0,4})?$/,
+    'must be a host name, such as github.com or git.internal:8443',
+  )
+  .refine((host) => Number(host.split(':')[1] ?? 443) <= 65_535, 'must have a port up to 65535')
+  .overwrite((host) => host.replace(/:443$/, ''))
+
+const RepositoryPattern = z
+  .string()
+  .max(512)
+  .regex(
+    /^(?!.*\.git$)(?!(.*\/)?\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*\/(\*|[A-Za-z0-9._-]+)$/,
+    'must be a repository without ".git", such as acme/app, or acme/* for all below acme',
+  )
+
+/** Strict, since a misspelt restriction would be none. */
+export const GitAccess = z
+  .strictObject({
+    host: GitHost.meta({ description: 'Host, perhaps with a port: github.com, git.internal:8443.' }),
+    repositories: z.array(RepositoryPattern).min(1).max(100).optional().meta({
+      description:
+        'Where it may be used: `owner/name`, or `owner/*` for everything below. Default: every repository of the host.',
+    }),
+    username: z
+      .string()
+      .max(255)
+      .min(1)
+      // Not as a pattern of the contract: not every language has this class.
+      .refine((name) => !/[\p{Cc}:]/u.test(name), 'must not hold colons or control characters')
+      .optional()
+      .meta({ description: 'What the host wants beside the token; most take any.' }),
+    read_only: z.boolean().optional().meta({ description: 'It is never used to push.' }),
+    app: z
+      .strictObject({
+        app_id: z.string().regex(/^\d{1,20}$/, 'must be digits'),
+        installation_id: z.string().regex(/^\d{1,20}$/, 'must be digits'),
+      })
+      .optional()
+      .meta({ description: 'A GitHub App: the value is its private key in PEM.' }),
+  })
+  .meta({ id: 'GitAccess', description: 'Makes a secret a token of git over https.' })
+export type GitAccess = z.infer<typeof GitAccess>
+
+export const SecretConfig = z
+  .strictObject({
+    value: z
+      .string()
+      .min(MIN_VALUE, `must have at least ${MIN_VALUE} characters: shorter ones cannot be masked`)
+      .refine((value) => new TextEncoder().encode(value).length <= MAX_VALUE_BYTES, 'is over 64 KiB')
+      .refine((value) => !value.includes('\u0000'), 'must not contain NUL characters')
+      .meta({ description: '8 characters to 64 KiB. No answer ever holds it.' }),
+    description: z.string().max(4096).nullable().optional(),
+    git: GitAccess.optional().meta({
+      description:
+        'The value is a token of git, which never enters a sandbox. Without: a variable for commands.',
+    }),
+  })
+  .check(({ value: { value, git }, issues }) => {
+    const message = git && (git.app ? notKey(value) : notToken(value))
+    if (message) issues.push({ code: 'custom', message, path: ['value'], input: undefined })
+  })
+  .meta({ id: 'SecretConfig' })
+export type SecretConfig = z.infer<typeof SecretConfig>
+
+const notKey = (value: string): string | false =>
+  !/^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----\s/.test(value) &&
+  'must be the private key of the GitHub App in PEM'
+
+/** It is sent in a header. */
+const notToken = (value: string): string | false =>
+  !/^[\x21-\x7e]+$/.test(value) && 'must be a token: no spaces, line ends or letters beyond ASCII'
+
+export const SecretScope = z.enum(['User', 'Team'])
+export type SecretScope = z.infer<typeof SecretScope>
+
+export const Secret = z
+  .object({
+    name: SecretName,
+    description: z.string().optional(),
+    git: GitAccess.optional(),
+    scope: z.object({
+      type: SecretScope,
+      uid: z.string().optional().meta({ description: 'Whose it is, where it is personal.' }),
+    }),
+    version: z.int().meta({
+      description: 'Rises with each value; never the same again for a name, also when it was deleted.',
+    }),
+    created_at: Timestamp,
+    last_updated: Timestamp,
+    creator: RunCreatorInfo,
+  })
+  .meta({ id: 'Secret', description: 'A secret, without its value.' })
+export type Secret = z.infer<typeof Secret>
+
+export const SecretQuery = z.object({
+  scope: SecretScope.optional().meta({ description: 'Default `Team`. `User`: your own.' }),
+})
+
+export const ListSecretsQuery = z.object({
+  limit: wholeNumber(1, 1000)
+    .optional()
+    .meta({ description: '1 to 1000, default 1000. Large ones end a page sooner.' }),
+  cursor: Cursor.optional(),
+  scope: SecretScope.optional().meta({ description: 'Default: those of the team, and your own.' }),
+})
+export type ListSecretsQuery = z.infer<typeof ListSecretsQuery>
+
+export const ListSecretsResponse = z
+  .object({ secrets: z.array(Secret), page_info: PageInfo })
+  .meta({ id: 'ListSecretsResponse' })
+export type ListSecretsResponse = z.infer<typeof ListSecretsResponse>

@@ -1,0 +1,159 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
+import { AppError } from '../contract/error.ts'
+import type { RunCreatorInfo } from '../contract/run.ts'
+import { type GitAccess, type ListSecretsQuery, SecretName, SecretScope } from '../contract/secret.ts'
+import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
+import { type Db, transact } from './db.ts'
+import { cutPage, isFollowed, type Paged } from './page.ts'
+import { json } from './storable.ts'
+
+/** Which secret: one of the team, or a personal one of its owner. */
+export interface SecretKey {
+  scope: SecretScope
+  owner_id: string | null
+  name: string
+}
+
+/** What is known of a secret without its value. */
+export interface ListedSecret extends SecretKey {
+  version: number
+  git: GitAccess | null
+  description: string | null
+  created_at: Date
+  last_updated: Date
+  creator: RunCreatorInfo
+}
+
+/** What a worker opens. */
+export interface SecretRow extends SecretKey {
+  version: number
+  sealed: Uint8Array
+  git: GitAccess | null
+}
+
+export const secretKeyOf = (actor: Actor, name: string, scope: SecretScope = 'Team'): SecretKey => ({
+  scope,
+  owner_id: scope === 'User' ? actor.principal_id : null,
+  name,
+})
+
+const OTHER_KIND =
+  'A secret keeps its kind: a variable does not become a token of git, nor a token a variable or one of another host. Delete it first.'
+
+const LISTED = sql`s.scope, s.owner_id, s.name, s.version, s.git, s.description, s.created_at, s.last_updated,
+  jsonb_build_object('uid', p.principal_id, 'type', p.type, 'display_name', p.display_name) as creator`
+const FROM = sql`from secrets s join principals p on p.principal_id = s.creator_id`
+
+const is = ({ owner_id, name }: SecretKey): RawBuilder<unknown> =>
+  owner_id === null
+    ? sql`owner_id is null and name = ${name}`
+    : sql`owner_id = ${owner_id}::uuid and name = ${name}`
+
+/**
+ * Creates a secret, or replaces its value and all that is said of it; `seal` makes the bytes for its version. Throws `conflict`
+ * when one that is there is of another kind.
+ */
+export const putSecret = (
+  db: Db,
+  secret: SecretKey & { creator_id: string; git: GitAccess | null; description: string | null },
+  seal: (version: number) => Uint8Array,
+): Promise<ListedSecret> =>
+  transact(db, async (trx) => {
+    await sql`
+      insert into secrets (scope, owner_id, name, version, creator_id)
+      values (${secret.scope}, ${secret.owner_id}::uuid, ${secret.name}, 0, ${secret.creator_id}::uuid)
+      on conflict do nothing`.execute(trx)
+    const found = await sql<{ version: number; git: GitAccess | null; exists: boolean }>`
+      select version, git, sealed is not null as exists from secrets where ${is(secret)} for update`.execute(
+      trx,
+    )
+    const before = found.rows[0]
+    if (!before) throw new Error('The secret just inserted is gone.')
+    if (before.exists && before.git?.host !== secret.git?.host)
+      throw new AppError('conflict', OTHER_KIND, { retryable: false })
+    const version = before.version + 1
+    const sealed = seal(version)
+    const fresh = before.exists
+      ? sql``
+      : sql`creator_id = ${secret.creator_id}::uuid, created_at = next_update(last_updated),`
+    await sql`
+      update secrets set ${fresh} version = ${version}::int, sealed = ${sealed}::bytea,
+        git = ${secret.git === null ? null : json(secret.git)}, description = ${secret.description}::text,
+        last_updated = next_update(last_updated)
+      where ${is(secret)}`.execute(trx)
+    const row = await findSecret(trx, secret)
+    if (!row) throw new Error('The secret just put is gone.')
+    return row
+  })
+
+export async function findSecret(db: Db, key: SecretKey): Promise<ListedSecret | null> {
+  const found = await sql<ListedSecret>`
+    select ${LISTED} ${FROM} where ${is(key)} and sealed is not null`.execute(db)
+  return found.rows[0] ?? null
+}
+
+/** The secret as it was, `null` when there is none. Its value is gone for good. */
+export const deleteSecret = (db: Db, key: SecretKey): Promise<ListedSecret | null> =>
+  transact(db, async (trx) => {
+    const row = await findSecret(trx, key)
+    const done = await sql<{ version: number }>`
+      update secrets set sealed = null, git = null, description = null, last_updated = next_update(last_updated)
+      where ${is(key)} and sealed is not null returning version`.execute(trx)
+    return done.rows.length > 0 ? row : null
+  })
+
+/** One page by name, of the team and of the caller. */
+export async function listSecrets(
+  db: Db,
+  { limit = 1000, cursor, scope }: ListSecretsQuery,
+  actor: Actor,
+): Promise<{ secrets: ListedSecret[]; next_cursor: string | null }> {
+  const position = cursor === undefined ? null : readPosition(cursor)
+  const own = sql`s.owner_id = ${actor.principal_id}::uuid`
+  const seen =
+    scope === undefined
+      ? sql`(s.owner_id is null or ${own})`
+      : scope === 'User'
+        ? own
+        : sql`s.owner_id is null`
+  const beyond = position
+    ? sql`and (s.name collate "C", s.scope) > (${position.name}::text, ${position.scope}::text)`
+    : sql``
+  const page = cutPage(
+    sql`select * from (select ${LISTED} ${FROM} where s.sealed is not null and ${seen} ${beyond}) r`,
+    {
+      order: sql`r.name collate "C", r.scope`,
+      bytes: sql`octet_length(coalesce(r.git::text, '')) + octet_length(coalesce(r.description, ''))`,
+      limit,
+    },
+  )
+  const { rows: secrets } = await sql<ListedSecret & Paged>`${page}`.execute(db)
+  const last = secrets.at(-1)
+  const more = isFollowed(secrets) && last
+  return { secrets, next_cursor: more ? encodeCursor([last.name, last.scope]) : null }
+}
+
+function readPosition(cursor: string): { name: string; scope: SecretScope } {
+  const [name, scope] = decodeCursor(cursor, 2)
+  const position = { name: SecretName.safeParse(name), scope: SecretScope.safeParse(scope) }
+  if (!position.name.success || !position.scope.success) throw brokenCursor()
+  return { name: position.name.data, scope: position.scope.data }
+}
+
+/**
+ * Those of these names that a run of a principal may use, by name: the principal's own where the run is personal, else, or
+ * without one, the team's. A name that nobody has is missing.
+ */
+export async function readSecrets(
+  db: Db,
+  names: readonly string[],
+  { principal_id, personal }: { principal_id: string; personal: boolean },
+): Promise<SecretRow[]> {
+  const own = personal ? sql`or owner_id = ${principal_id}::uuid` : sql``
+  const found = await sql<SecretRow>`
+    select distinct on (name collate "C") name, scope, owner_id, version, sealed, git from secrets
+    where name = any (${[...names]}::text[]) and sealed is not null and (owner_id is null ${own})
+    order by name collate "C", owner_id nulls last`.execute(db)
+  return found.rows
+}

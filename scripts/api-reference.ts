@@ -33,7 +33,14 @@ export function describeClient(): string {
   for (const { name, declared } of resources) {
     parts.push(`## client.${name}`, describeMethods(`client.${name}`, declared))
   }
-  for (const name of ['PageList', 'RunList', 'EnvironmentList', 'ConversationPages', 'APIPromise'])
+  for (const name of [
+    'PageList',
+    'RunList',
+    'EnvironmentList',
+    'SecretList',
+    'ConversationPages',
+    'APIPromise',
+  ])
     parts.push(`## ${name}`, describeDoc(classes.get(name)), describeMethods('', classes.get(name)))
   for (const name of ['RequestOptions', 'WaitOptions', 'StreamOptions'])
     parts.push(`## ${name}`, describeFields(interfaces.get(name)))

@@ -9,6 +9,7 @@ import type { QueryParams } from './query.ts'
 import { requestAny } from './request.ts'
 import { Runs } from './runs.ts'
 import { isBrowser, readEnvironment } from './runtime.ts'
+import { Secrets } from './secrets.ts'
 import type { Fetch, FetchOptions, RequestOptions, Transport } from './transport.ts'
 import { Webhooks } from './webhooks.ts'
 
@@ -59,6 +60,7 @@ export class Runyard {
   readonly baseURL: string
   readonly runs: Runs
   readonly environments: Environments
+  readonly secrets: Secrets
   readonly models: Models
   readonly artifacts: Artifacts
   readonly webhooks: Webhooks
@@ -72,6 +74,7 @@ export class Runyard {
     this.baseURL = transport.baseURL
     this.runs = new Runs(transport)
     this.environments = new Environments(transport)
+    this.secrets = new Secrets(transport)
     this.models = new Models(transport)
     this.artifacts = new Artifacts(transport)
     this.webhooks = new Webhooks(resolved.webhookSecret)

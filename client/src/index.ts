@@ -18,7 +18,7 @@ export {
   UnprocessableEntityError,
   WebhookVerificationError,
 } from './errors.ts'
-export type { ConversationPages, EnvironmentList, RunList } from './lists.ts'
+export type { ConversationPages, EnvironmentList, RunList, SecretList } from './lists.ts'
 export type { Logger, LogLevel } from './log.ts'
 export type { FinishedRun, JsonSchema, OutputSchema } from './output-schema.ts'
 export type { PageList } from './page-list.ts'
@@ -40,6 +40,7 @@ export {
   type EnvironmentRepository,
   type ErrorCode,
   type FollowupOutcome,
+  type GitAccess,
   type HarnessConfig,
   type InterruptResponse,
   isTerminal,
@@ -50,6 +51,8 @@ export {
   type ListModelsResponse,
   type ListRunsParams,
   type ListRunsResponse,
+  type ListSecretsParams,
+  type ListSecretsResponse,
   type MCPServerConfig,
   type MessageDelta,
   type MessageDeltaEvent,
@@ -58,6 +61,7 @@ export {
   type ProblemDetails,
   /** Its name in the API; `import { type Error as … }` keeps JavaScript's own. */
   type ProblemDetails as Error,
+  type PutSecretParams,
   type RequestUsage,
   type ResolvedRun,
   type RunAgentRequest,
@@ -72,6 +76,9 @@ export {
   type RunState,
   type RunStatusMessage,
   type RunStreamEvent,
+  type Secret,
+  type SecretConfig,
+  type SecretParams,
   type WebhookEvent,
 } from './schemas.ts'
 export type { StreamConnection, StreamOptions } from './stream.ts'

@@ -5,7 +5,9 @@ import type {
   Environment,
   ListEnvironmentsResponse,
   ListRunsResponse,
+  ListSecretsResponse,
   RunItem,
+  Secret,
 } from './schemas.ts'
 
 /** Runs. */
@@ -19,6 +21,13 @@ export class RunList extends PageList<ListRunsResponse, RunItem> {
 export class EnvironmentList extends PageList<ListEnvironmentsResponse, Environment> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Environment, void, undefined> {
     for await (const page of this.pages()) yield* page.environments
+  }
+}
+
+/** Secrets. */
+export class SecretList extends PageList<ListSecretsResponse, Secret> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Secret, void, undefined> {
+    for await (const page of this.pages()) yield* page.secrets
   }
 }
 

@@ -23,12 +23,14 @@ export type EnvironmentConfig = Sendable<Schemas['EnvironmentConfig']>
 export type EnvironmentRepository = Schemas['EnvironmentRepository']
 export type ErrorCode = Schemas['ErrorCode']
 export type FollowupOutcome = Schemas['FollowupOutcome']
+export type GitAccess = Schemas['GitAccess']
 export type HarnessConfig = Schemas['HarnessConfig']
 export type InterruptResponse = Schemas['InterruptResponse']
 export type ListEnvironmentsResponse = Schemas['ListEnvironmentsResponse']
 export type ListEventsResponse = Schemas['ListEventsResponse']
 export type ListModelsResponse = Schemas['ListModelsResponse']
 export type ListRunsResponse = Schemas['ListRunsResponse']
+export type ListSecretsResponse = Schemas['ListSecretsResponse']
 export type MCPServerConfig = Schemas['MCPServerConfig']
 export type MessageDelta = Schemas['MessageDelta']
 export type Model = Schemas['Model']
@@ -48,6 +50,8 @@ export type RunItem = Schemas['RunItem']
 export type RunSourceType = Schemas['RunSourceType']
 export type RunState = Schemas['RunState']
 export type RunStatusMessage = Schemas['RunStatusMessage']
+export type Secret = Schemas['Secret']
+export type SecretConfig = Sendable<Schemas['SecretConfig']>
 export type WebhookEvent = Schemas['WebhookEvent']
 
 type RunsQuery = NonNullable<operations['listRuns']['parameters']['query']>
@@ -63,6 +67,12 @@ export type ListEventsParams = Sendable<
 export type ListEnvironmentsParams = Sendable<
   NonNullable<operations['listEnvironments']['parameters']['query']>
 >
+
+export type ListSecretsParams = Sendable<NonNullable<operations['listSecrets']['parameters']['query']>>
+/** Whose secret: one of the team (default), or your own. */
+export type SecretParams = Sendable<NonNullable<operations['getSecret']['parameters']['query']>>
+/** A secret, and whose it is. */
+export type PutSecretParams = SecretConfig & SecretParams
 
 export type ConversationParams = Sendable<
   NonNullable<operations['getRunConversation']['parameters']['query']>

@@ -137,8 +137,13 @@ def read_raw(response: Any, kind: str) -> Json:
 
 
 PAGES = (
-    *(runyard.RunPage, runyard.EnvironmentPage, runyard.ConversationPage),
-    *(runyard.AsyncRunPage, runyard.AsyncEnvironmentPage, runyard.AsyncConversationPage),
+    *(runyard.RunPage, runyard.EnvironmentPage, runyard.SecretPage, runyard.ConversationPage),
+    *(
+        runyard.AsyncRunPage,
+        runyard.AsyncEnvironmentPage,
+        runyard.AsyncSecretPage,
+        runyard.AsyncConversationPage,
+    ),
 )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import TYPE_CHECKING
 
-from ._async._page import AsyncConversationPage, AsyncEnvironmentPage, AsyncRunPage
-from ._sync._page import ConversationPage, EnvironmentPage, RunPage
+from ._async._page import AsyncConversationPage, AsyncEnvironmentPage, AsyncRunPage, AsyncSecretPage
+from ._sync._page import ConversationPage, EnvironmentPage, RunPage, SecretPage
 
 if TYPE_CHECKING:
-    from ._models import ConversationStep, Environment, RunItem
+    from ._models import ConversationStep, Environment, RunItem, Secret
 
 
 class AsyncRunList:
@@ -56,6 +56,28 @@ class AsyncEnvironmentList:
             yield page
 
 
+class AsyncSecretList:
+    """A list of secrets that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every secret of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncSecretPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncSecretPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Secret]:
+        async for secret in await self._first():
+            yield secret
+
+    async def iter_pages(self) -> AsyncIterator[AsyncSecretPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
 class AsyncConversationPages:
     """A conversation that has not been asked for yet.
 
@@ -90,6 +112,14 @@ class EnvironmentList(EnvironmentPage):
     """The first page of a list of environments. Iterated, every environment of every page."""
 
     def __init__(self, first: Callable[[], EnvironmentPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class SecretList(SecretPage):
+    """The first page of a list of secrets. Iterated, every secret of every page."""
+
+    def __init__(self, first: Callable[[], SecretPage]) -> None:
         page = first()
         super().__init__(page.response, page._cursor, page._fetch)
 

@@ -14,7 +14,15 @@ from typing_extensions import Required, TypedDict
 from ._options import RequestOptions
 
 if TYPE_CHECKING:
-    from ._models import AmbientAgentConfig, Attachment, EnvironmentRepository, HarnessConfig, MCPServerConfig
+    from ._models import (
+        AmbientAgentConfig,
+        Attachment,
+        EnvironmentRepository,
+        GitAccess,
+        GitAccessApp,
+        HarnessConfig,
+        MCPServerConfig,
+    )
 
 
 class HarnessConfigParam(TypedDict, total=False):
@@ -229,3 +237,55 @@ class EnvironmentParams(RequestOptions, total=False):
     package_registries: bool
     """With `allowlist`: whether the usual package registries are allowed; default true."""
     limits: EnvironmentLimitsParam
+
+
+class GitAppParam(TypedDict):
+    """A GitHub App: the value of its secret is its private key in PEM."""
+
+    app_id: str
+    installation_id: str
+
+
+class GitAccessParam(TypedDict, total=False):
+    """Makes a secret a token of git over https, which never enters a sandbox."""
+
+    host: Required[str]
+    """Host, perhaps with a port: github.com, git.internal:8443."""
+    repositories: Sequence[str]
+    """Where it may be used: `owner/name`, or `owner/*` for everything below; default: every repository of the host."""
+    username: str
+    read_only: bool
+    """It is never used to push."""
+    app: GitAppParam | GitAccessApp
+
+
+class SecretFields(TypedDict, total=False):
+    """What a secret is made of."""
+
+    value: Required[str]
+    """8 characters to 64 KiB; no answer ever holds it."""
+    description: str | None
+    git: GitAccessParam | GitAccess
+    """Without: a variable for commands."""
+
+
+class SecretParams(RequestOptions, total=False):
+    """Whose secret."""
+
+    scope: Literal["User", "Team"] | None
+    """One of the team (default), or your own."""
+
+
+class PutSecretParams(SecretFields, SecretParams, total=False):
+    """A secret, and whose it is."""
+
+
+class ListSecretsParams(RequestOptions, total=False):
+    """Which secrets, and page size."""
+
+    limit: int | None
+    """Of each page: 1 to 1000, which is the default."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+    scope: Literal["User", "Team"] | None
+    """Default: those of the team, and your own."""

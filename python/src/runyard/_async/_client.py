@@ -23,6 +23,7 @@ from ._endpoints import (
 from ._environments import AsyncEnvironments
 from ._models import AsyncModels
 from ._runs import AsyncRuns
+from ._secrets import AsyncSecrets
 from ._transport import AsyncTransport
 
 
@@ -47,6 +48,7 @@ class AsyncRunyard(AsyncEndpoints):
 
     runs: AsyncRuns
     environments: AsyncEnvironments
+    secrets: AsyncSecrets
     models: AsyncModels
     artifacts: AsyncArtifacts
     webhooks: Webhooks
@@ -75,6 +77,7 @@ class AsyncRunyard(AsyncEndpoints):
         self._transport = transport
         self.runs = AsyncRuns(transport)
         self.environments = AsyncEnvironments(transport)
+        self.secrets = AsyncSecrets(transport)
         self.models = AsyncModels(transport)
         self.artifacts = AsyncArtifacts(transport)
         self.webhooks = Webhooks(self._webhook_secret)

@@ -14,11 +14,13 @@ from .._models import (
     Environment,
     ListEnvironmentsResponse,
     ListRunsResponse,
+    ListSecretsResponse,
     PageInfo,
     RunItem,
+    Secret,
 )
 
-_R = TypeVar("_R", ListRunsResponse, ListEnvironmentsResponse, Conversation)
+_R = TypeVar("_R", ListRunsResponse, ListEnvironmentsResponse, ListSecretsResponse, Conversation)
 _P = TypeVar("_P")
 
 
@@ -99,6 +101,30 @@ class AsyncEnvironmentPage(AsyncPage[ListEnvironmentsResponse, "AsyncEnvironment
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.environments)} environments, has_next_page={self.has_next_page})"
+
+
+class AsyncSecretPage(AsyncPage[ListSecretsResponse, "AsyncSecretPage"]):
+    """A page of secrets, and the way to the next one."""
+
+    @property
+    def secrets(self) -> list[Secret]:
+        """Those of this page."""
+        return self.response.secrets
+
+    async def iter_pages(self) -> AsyncIterator[AsyncSecretPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncSecretPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[Secret]:
+        async for page in self.iter_pages():
+            for secret in page.secrets:
+                yield secret
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.secrets)} secrets, has_next_page={self.has_next_page})"
 
 
 class AsyncConversationPage(AsyncPage[Conversation, "AsyncConversationPage"]):

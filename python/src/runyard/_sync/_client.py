@@ -24,6 +24,7 @@ from ._endpoints import (
 from ._environments import Environments
 from ._models import Models
 from ._runs import Runs
+from ._secrets import Secrets
 from ._transport import Transport
 
 
@@ -48,6 +49,7 @@ class Runyard(Endpoints):
 
     runs: Runs
     environments: Environments
+    secrets: Secrets
     models: Models
     artifacts: Artifacts
     webhooks: Webhooks
@@ -76,6 +78,7 @@ class Runyard(Endpoints):
         self._transport = transport
         self.runs = Runs(transport)
         self.environments = Environments(transport)
+        self.secrets = Secrets(transport)
         self.models = Models(transport)
         self.artifacts = Artifacts(transport)
         self.webhooks = Webhooks(self._webhook_secret)

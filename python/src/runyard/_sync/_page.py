@@ -15,11 +15,13 @@ from .._models import (
     Environment,
     ListEnvironmentsResponse,
     ListRunsResponse,
+    ListSecretsResponse,
     PageInfo,
     RunItem,
+    Secret,
 )
 
-_R = TypeVar("_R", ListRunsResponse, ListEnvironmentsResponse, Conversation)
+_R = TypeVar("_R", ListRunsResponse, ListEnvironmentsResponse, ListSecretsResponse, Conversation)
 _P = TypeVar("_P")
 
 
@@ -100,6 +102,30 @@ class EnvironmentPage(Page[ListEnvironmentsResponse, "EnvironmentPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.environments)} environments, has_next_page={self.has_next_page})"
+
+
+class SecretPage(Page[ListSecretsResponse, "SecretPage"]):
+    """A page of secrets, and the way to the next one."""
+
+    @property
+    def secrets(self) -> list[Secret]:
+        """Those of this page."""
+        return self.response.secrets
+
+    def iter_pages(self) -> Iterator[SecretPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: SecretPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[Secret]:
+        for page in self.iter_pages():
+            for secret in page.secrets:
+                yield secret
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.secrets)} secrets, has_next_page={self.has_next_page})"
 
 
 class ConversationPage(Page[Conversation, "ConversationPage"]):

@@ -26,3 +26,10 @@ export async function askChoice<T extends string>(
   const chosen = await select({ message: cleanText(question), options })
   return isCancel(chosen) ? null : (choices.find(({ value }) => value === chosen)?.value ?? null)
 }
+
+/** What the person typed, unseen; null for Ctrl-C. Asked on standard error, which need not be a result. */
+export async function askHidden(question: string): Promise<string | null> {
+  const { isCancel, password } = await loadPrompts()
+  const answer = await password({ message: cleanText(question), output: process.stderr })
+  return isCancel(answer) ? null : (answer ?? '')
+}

@@ -9,6 +9,7 @@ import { addListCommand } from './commands/list.ts'
 import { addModelCommands } from './commands/models.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addRunsCommands } from './commands/runs.ts'
+import { addSecretCommands } from './commands/secrets.ts'
 import { addServiceCommands } from './commands/service.ts'
 import { EXIT, explain } from './failure.ts'
 import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
@@ -59,6 +60,7 @@ export function createProgram(): Command {
   addChangeCommands(program)
   program.commandsGroup('What runs use and make:')
   addEnvironmentCommands(program)
+  addSecretCommands(program)
   addModelCommands(program)
   addArtifactCommands(program)
   program.commandsGroup('Server:')

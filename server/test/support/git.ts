@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
+import { makeCertificate } from './certificate.ts'
 import { addressOfHost } from './host-address.ts'
-import { temporaryDirectory } from './service.ts'
 
 /** Somebody's, and nothing of the machine's configuration of git. */
 export const GIT_ENV = {
@@ -51,30 +51,8 @@ export function makeRepository(path: string): { second: string } {
 
 /** Serves the repositories below `root` over https with a certificate nobody trusts. */
 export async function serveRepositories(root: string): Promise<{ url: string; close(): void }> {
-  const directory = temporaryDirectory('certificate')
-  const [key, cert] = [join(directory, 'key'), join(directory, 'cert')]
-  execFileSync(
-    'openssl',
-    [
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-days',
-      '2',
-      '-subj',
-      '/CN=repositories',
-      '-keyout',
-      key,
-      '-out',
-      cert,
-    ],
-    { stdio: 'ignore' },
-  )
-  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) =>
-    runBackend(root, request, response),
-  )
+  const { key, cert } = makeCertificate(addressOfHost())
+  const server = createServer({ key, cert }, (request, response) => runBackend(root, request, response))
   await new Promise<void>((resolve) => server.listen(0, addressOfHost(), resolve))
   const address = server.address()
   if (typeof address !== 'object' || !address) throw new Error('The git server has no port.')
@@ -87,8 +65,13 @@ export async function serveRepositories(root: string): Promise<{ url: string; cl
   }
 }
 
-/** One request through `git http-backend`, which is a CGI program. */
-function runBackend(root: string, request: IncomingMessage, response: ServerResponse): void {
+/** One request through `git http-backend`, which is a CGI program. `push`: it takes commits as well. */
+export function runBackend(
+  root: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { push = false } = {},
+): void {
   const { pathname, search } = new URL(request.url ?? '/', 'https://localhost')
   const child = spawn('git', ['http-backend'], {
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -96,9 +79,11 @@ function runBackend(root: string, request: IncomingMessage, response: ServerResp
       PATH: process.env.PATH,
       GIT_PROJECT_ROOT: root,
       GIT_HTTP_EXPORT_ALL: '1',
-      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_COUNT: '2',
       GIT_CONFIG_KEY_0: 'safe.directory',
       GIT_CONFIG_VALUE_0: '*',
+      GIT_CONFIG_KEY_1: 'http.receivepack',
+      GIT_CONFIG_VALUE_1: String(push),
       GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
       PATH_INFO: pathname,
       QUERY_STRING: search.slice(1),
@@ -107,6 +92,8 @@ function runBackend(root: string, request: IncomingMessage, response: ServerResp
       HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
     },
   })
+  // Git goes before it has read what it refuses.
+  child.stdin.on('error', () => {})
   request.pipe(child.stdin)
   const parts: Buffer[] = []
   child.stdout.on('data', (data: Buffer) => parts.push(data))

@@ -1,0 +1,151 @@
+/** What of GitHub's API Runyard uses. Statuses, messages and shapes as documented for version 2022-11-28. */
+import { randomBytes, verify } from 'node:crypto'
+import { git } from './git.ts'
+import {
+  type Answer,
+  bearerOf,
+  defaultBranchOf,
+  findGrant,
+  findRepository,
+  type GitHostRequest,
+  type GitHostState,
+  type Grant,
+  type HostedPull,
+  headOf,
+  mayReach,
+} from './hosted-repositories.ts'
+
+const NOT_FOUND: Answer = { status: 404, body: { message: 'Not Found', status: '404' } }
+
+export function answerGithub(state: GitHostState, url: URL, request: GitHostRequest): Answer {
+  const token = /^\/app\/installations\/([^/]+)\/access_tokens$/.exec(url.pathname)
+  if (token && request.method === 'POST') return makeToken(state, request, token[1] ?? '')
+  const grant = findGrant(state, bearerOf(request))
+  if (!grant) return { status: 401, body: { message: 'Bad credentials', status: '401' } }
+  const [, path = '', rest = ''] = /^\/repos\/([^/]+\/[^/]+)(\/.*)?$/.exec(url.pathname) ?? []
+  const folder = mayReach(grant, path) ? findRepository(state, path) : null
+  if (!folder) return NOT_FOUND
+  if (rest === '') {
+    const default_branch = defaultBranchOf(folder)
+    return { status: 200, body: { full_name: path, default_branch, private: true } }
+  }
+  const branch = /^\/branches\/(.+)$/.exec(rest)?.[1]
+  if (branch) {
+    const name = decodeURIComponent(branch)
+    const sha = headOf(folder, name)
+    return sha
+      ? { status: 200, body: { name, commit: { sha } } }
+      : { status: 404, body: { message: 'Branch not found' } }
+  }
+  if (rest !== '/pulls') return NOT_FOUND
+  if (grant.pull_requests === 'none')
+    return { status: 403, body: { message: 'Resource not accessible by integration', status: '403' } }
+  const describe = (pull: HostedPull) => describePull(state, pull)
+  if (request.method === 'GET') {
+    const [owner, head] = (url.searchParams.get('head') ?? '').split(/:(.*)/)
+    const found = state.pulls.filter(
+      (pull) => pull.repository === path && pull.open && path.startsWith(`${owner}/`) && pull.head === head,
+    )
+    return { status: 200, body: found.reverse().map(describe) }
+  }
+  return createPull(state, { path, folder, body: request.body })
+}
+
+function createPull(
+  state: GitHostState,
+  { path, folder, body }: { path: string; folder: string; body: string },
+): Answer {
+  const asked = JSON.parse(body) as {
+    [field in 'title' | 'body' | 'head' | 'base']?: string
+  } & { draft?: boolean }
+  const { title = '', head = '', base = '', draft = false } = asked
+  const invalid = (error: object): Answer => ({
+    status: 422,
+    body: {
+      message: 'Validation Failed',
+      errors: [{ resource: 'PullRequest', ...error }],
+      documentation_url: 'https://docs.github.com/rest/pulls/pulls#create-a-pull-request',
+      status: '422',
+    },
+  })
+  const [from, to] = [headOf(folder, head), headOf(folder, base)]
+  if (!from) return invalid({ field: 'head', code: 'invalid' })
+  if (!to) return invalid({ field: 'base', code: 'invalid' })
+  const known = state.pulls.some(
+    (pull) => pull.repository === path && pull.open && pull.head === head && pull.base === base,
+  )
+  const owner = path.split('/')[0]
+  if (known)
+    return invalid({ code: 'custom', message: `A pull request already exists for ${owner}:${head}.` })
+  if (git(folder, 'rev-list', '--count', `${to}..${from}`) === '0')
+    return invalid({ code: 'custom', message: `No commits between ${base} and ${head}` })
+  const number = state.pulls.length + 1
+  const pull = {
+    ...{ repository: path, number, title, body: asked.body ?? '', head, base, draft },
+    open: true,
+  }
+  state.pulls.push(pull)
+  return { status: 201, body: describePull(state, pull) }
+}
+
+const describePull = ({ url }: GitHostState, pull: HostedPull) => ({
+  number: pull.number,
+  state: pull.open ? 'open' : 'closed',
+  html_url: `${url}/${pull.repository}/pull/${pull.number}`,
+  ...{ title: pull.title, body: pull.body, draft: pull.draft },
+  head: { ref: pull.head, repo: { full_name: pull.repository } },
+  base: { ref: pull.base, repo: { full_name: pull.repository } },
+})
+
+/** "Create an installation access token for an app"; who asks signs as "Generating a JSON Web Token (JWT)" says. */
+function makeToken(state: GitHostState, request: GitHostRequest, installation: string): Answer {
+  const { app } = state.options
+  const wrong = app ? judgeJwt(bearerOf(request), app, state.now() / 1_000) : 'Integration not found'
+  if (!app || wrong) return { status: 401, body: { message: wrong, status: '401' } }
+  if (installation !== app.installation_id) return NOT_FOUND
+  const { repositories = [], permissions = {} } = JSON.parse(request.body) as {
+    repositories?: string[]
+    permissions?: Record<string, 'read' | 'write'>
+  }
+  const granted: Record<string, string> = app.permissions ?? { contents: 'write', pull_requests: 'write' }
+  const lacking = Object.entries(permissions).some(
+    ([name, level]) => granted[name] !== 'write' && granted[name] !== level,
+  )
+  const invalid = (message: string): Answer => ({ status: 422, body: { message, status: '422' } })
+  if (lacking) return invalid('The permissions requested are not granted to this installation.')
+  if (app.repositories && repositories.some((name) => !app.repositories?.includes(name)))
+    return invalid(
+      'There is at least one repository that does not exist or is not accessible to the parent installation.',
+    )
+  const token = `ghs_${randomBytes(18).toString('hex')}`
+  const expires_at = state.now() + 3_600_000
+  state.grants.set(token, {
+    contents: permissions.contents ?? 'read',
+    pull_requests: permissions.pull_requests === 'write' ? 'write' : 'none',
+    expires_at,
+    ...(repositories.length > 0
+      ? { repositories: repositories.map((name) => `${app.account}/${name}`.toLowerCase()) }
+      : {}),
+  } satisfies Grant)
+  return { status: 201, body: { token, expires_at: new Date(expires_at).toISOString(), permissions } }
+}
+
+function judgeJwt(jwt: string, app: { app_id: string; public_key: string }, now: number): string | null {
+  const [header = '', payload = '', signature = ''] = jwt.split('.')
+  const signed = Buffer.from(`${header}.${payload}`)
+  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as unknown
+  try {
+    const { alg } = read(header) as { alg?: string }
+    const { iss, iat, exp } = read(payload) as { iss?: string | number; iat?: number; exp?: number }
+    if (alg !== 'RS256' || !verify('RSA-SHA256', signed, app.public_key, Buffer.from(signature, 'base64url')))
+      return 'A JSON web token could not be decoded'
+    if (String(iss) !== app.app_id) return 'Integration not found'
+    if (!Number.isInteger(iat) || (iat ?? 0) > now)
+      return "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued"
+    if (!Number.isInteger(exp) || (exp ?? 0) <= now)
+      return "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires"
+    return (exp ?? 0) > now + 600 ? "'Expiration time' claim ('exp') is too far in the future" : null
+  } catch {
+    return 'A JSON web token could not be decoded'
+  }
+}

@@ -1,0 +1,117 @@
+/** What the stand-ins for git hosts have: repositories, tokens and pull requests. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { GIT_ENV, git, makeRepository } from './git.ts'
+
+/** What a token may do. */
+export interface Grant {
+  /** Paths in lower case; absent: all. */
+  repositories?: string[]
+  contents: 'read' | 'write'
+  pull_requests: 'none' | 'write'
+  /** Milliseconds of the host's clock. */
+  expires_at?: number
+}
+
+export interface HostedPull {
+  repository: string
+  number: number
+  title: string
+  body: string
+  head: string
+  base: string
+  draft: boolean
+  open: boolean
+}
+
+export interface GitHostRequest {
+  method: string
+  /** With the query. */
+  path: string
+  authorization: string | undefined
+  /** Of requests to the API. */
+  body: string
+}
+
+export interface Answer {
+  status: number
+  /** A string is sent as it is. */
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export interface GitHostOptions {
+  /** Bare repositories lie below it, as `acme/site.git`. */
+  root: string
+  kind: 'github' | 'gitlab'
+  /** A token that may do everything. */
+  token?: string
+  tokens?: Record<string, Grant>
+  /** A GitHub App that is installed once. */
+  app?: {
+    app_id: string
+    installation_id: string
+    /** Whose repositories it is installed in. */
+    account: string
+    /** PEM. */
+    public_key: string
+    /** Names of those it is installed in; absent: all. */
+    repositories?: string[]
+    /** What it was given; absent: writing both. */
+    permissions?: Record<string, 'read' | 'write'>
+  }
+  /** Answers in the host's place; `undefined` leaves it to the host, an `Error` breaks the connection. */
+  interfere?: (request: GitHostRequest) => Answer | Error | undefined
+  /** The host's clock. */
+  now?: () => number
+}
+
+/** What answers to the API look at. */
+export interface GitHostState {
+  options: GitHostOptions
+  url: string
+  grants: Map<string, Grant>
+  pulls: HostedPull[]
+  now: () => number
+}
+
+/** `null`: the token is none, or none any more. */
+export function findGrant({ grants, now }: GitHostState, token: string): Grant | null {
+  const grant = grants.get(token)
+  return grant && (grant.expires_at ?? Number.POSITIVE_INFINITY) > now() ? grant : null
+}
+
+export const bearerOf = ({ authorization }: GitHostRequest): string =>
+  /^(?:bearer|token) (.+)$/i.exec(authorization ?? '')?.[1] ?? ''
+
+export const mayReach = ({ repositories }: Grant, path: string): boolean =>
+  repositories?.includes(path.toLowerCase()) ?? true
+
+/** The folder of a repository; `null` where there is none. */
+export function findRepository({ options }: GitHostState, path: string): string | null {
+  if (path.split('/').some((part) => part === '' || part === '.' || part === '..')) return null
+  const folder = join(options.root, `${path}.git`)
+  return existsSync(folder) ? folder : null
+}
+
+/** The commit of a branch; `null` where there is none. */
+export function headOf(folder: string, branch: string): string | null {
+  try {
+    return git(folder, 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`)
+  } catch {
+    return null
+  }
+}
+
+export const defaultBranchOf = (folder: string): string => git(folder, 'symbolic-ref', '--short', 'HEAD')
+
+/** Adds a bare repository below `root` with the branches of `makeRepository`. Returns its folder. */
+export function addHostedRepository(root: string, path: string): string {
+  const folder = join(root, `${path}.git`)
+  const made = `${folder}.made`
+  mkdirSync(dirname(folder), { recursive: true })
+  makeRepository(made)
+  execFileSync('git', ['clone', '--quiet', '--bare', made, folder], { env: GIT_ENV, stdio: 'ignore' })
+  return folder
+}

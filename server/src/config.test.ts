@@ -18,6 +18,9 @@ for (const [name, value, says] of [
   ['RUNYARD_PUBLIC_URL', 'ftp://example.org', 'http'],
   ['RUNYARD_SANDBOX', 'chroot', 'bubblewrap'],
   ['RUNYARD_SLOTS', '0', '1'],
+  ['RUNYARD_GIT_HOSTS', 'git.acme.example', '=gitlab'],
+  ['RUNYARD_GIT_HOSTS', 'git.acme.example=gitea', '=gitlab'],
+  ['RUNYARD_GIT_HOSTS', 'https://git.acme.example=github', '=gitlab'],
 ] as const) {
   test(`${name}=${value} is refused with a line that names it`, () => {
     assert.throws(
@@ -30,6 +33,16 @@ for (const [name, value, says] of [
 test('a provider counts with a key or an address of its own', () => {
   const { models } = readConfig({ OPENAI_BASE_URL: 'http://localhost:11434/v1', GEMINI_API_KEY: 'k' })
   assert.deepEqual(models, { openai: { base_url: 'http://localhost:11434/v1' }, google: { api_key: 'k' } })
+})
+
+test('git hosts have a kind, and the port of https goes without saying', () => {
+  const { git_hosts } = readConfig({
+    RUNYARD_GIT_HOSTS: 'Git.Acme.example=gitlab, ghe.acme.example:8443=github,x.example:443=github',
+  })
+  assert.deepEqual(git_hosts, {
+    ...{ 'git.acme.example': 'gitlab', 'ghe.acme.example:8443': 'github', 'x.example': 'github' },
+  })
+  assert.deepEqual(readConfig({}).git_hosts, {})
 })
 
 test('docs/configuration.md names every variable the service reads, and no other', () => {

@@ -63,6 +63,16 @@ const Variables = z.object({
       'must be names or IPv4 addresses, each perhaps with a port, such as git.internal:8443',
     )
     .optional(),
+  RUNYARD_GIT_HOSTS: z
+    .string()
+    .toLowerCase()
+    .transform(splitList)
+    .refine(
+      (items) => items.every((item) => /^[a-z0-9_.-]+(:\d{1,5})?=(github|gitlab)$/.test(item)),
+      'must be hosts and what they are, such as git.acme.example=gitlab,ghe.acme.example:8443=github',
+    )
+    .transform((items) => Object.fromEntries(items.map(readGitHost)))
+    .optional(),
   RUNYARD_LOCAL_REPOS: z.string().min(1).optional(),
   RUNYARD_POOL: z
     .string()
@@ -121,6 +131,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     allow_weak_limits: env.RUNYARD_ALLOW_WEAK_LIMITS ?? false,
     egress: env.RUNYARD_EGRESS,
     private_hosts: env.RUNYARD_PRIVATE_HOSTS ?? [],
+    git_hosts: env.RUNYARD_GIT_HOSTS ?? {},
     local_repos: env.RUNYARD_LOCAL_REPOS && resolve(env.RUNYARD_LOCAL_REPOS),
     pool: env.RUNYARD_POOL ?? 'default',
     slots: env.RUNYARD_SLOTS ?? 8,
@@ -151,6 +162,11 @@ function splitList(text: string): string[] {
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean)
+}
+
+function readGitHost(item: string): [string, 'github' | 'gitlab'] {
+  const [host = '', kind] = item.split('=')
+  return [host.replace(/:443$/, ''), kind === 'gitlab' ? 'gitlab' : 'github']
 }
 
 /** A provider counts as configured when it has a key or an address of its own. */

@@ -1,0 +1,95 @@
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { lookupOf, openDirectory, Unreachable, unreachable } from './dial.ts'
+import { type EgressRules, readTarget, type Target } from './egress-rules.ts'
+
+const MAX_BYTES = 1024 ** 2
+const LIMIT_MS = 30_000
+
+/** As `fetch` takes it, and nothing else of it. */
+export interface CheckedRequest {
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+export type CheckedFetch = (url: string, init?: CheckedRequest) => Promise<Response>
+
+export interface FetchLimits {
+  /** Of an answer's body. */
+  max_bytes?: number
+  /** From the request until its answer was read. */
+  limit_ms?: number
+  /** Certificates that are trusted in place of the machine's, as PEM. */
+  ca?: string
+}
+
+/**
+ * A `fetch` that goes where the rules allow, by https alone, and to the very address that was checked. It follows no redirect:
+ * what it sends holds credentials. The answer's body was read when it resolves. Throws `Refused`; `Unreachable` also where an
+ * answer is too long, takes too long or is none.
+ */
+export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {}): CheckedFetch {
+  const findAddresses = openDirectory(rules)
+  const { max_bytes = MAX_BYTES, limit_ms = LIMIT_MS, ca } = limits
+
+  return async (text, { method = 'GET', headers = {}, body } = {}) => {
+    const url = URL.parse(text)
+    const target = url?.protocol === 'https:' && !url.username && !url.password && readTarget(url.host, 443)
+    if (!url || !target) throw new Unreachable('Only https addresses are asked, without a user’s name.')
+    const late = AbortSignal.timeout(limit_ms)
+    const addresses = await findAddresses(target)
+    const explain = (error: unknown) =>
+      error instanceof Unreachable
+        ? error
+        : late.aborted
+          ? new Unreachable(`${target.host}:${target.port} did not answer in time.`)
+          : isUntrusted(error)
+            ? new Unreachable(`${target.host}:${target.port} shows a certificate that is not trusted.`)
+            : unreachable(target)
+    try {
+      return await new Promise<Response>((resolve, reject) => {
+        const asking = request({
+          ...{ ...target, path: `${url.pathname}${url.search}`, method, headers, signal: late },
+          // An agent of its own: nobody else's connection, and no proxy of the environment.
+          ...{ agent: false, lookup: lookupOf(addresses), ...(ca ? { ca } : {}) },
+        })
+        asking.once('error', reject)
+        asking.once('response', (response) => {
+          readBody(response, target, max_bytes).then((bytes) => resolve(answerOf(response, bytes)), reject)
+        })
+        asking.end(body)
+      })
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+}
+
+async function readBody(response: IncomingMessage, target: Target, max_bytes: number): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of response as AsyncIterable<Buffer>) {
+    size += part.length
+    // Leaving the loop destroys the connection.
+    if (size > max_bytes)
+      throw new Unreachable(`${target.host}:${target.port} answers with more than ${max_bytes} bytes.`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+/** Throws where the status is none that HTTP knows. */
+function answerOf({ statusCode = 0, headersDistinct }: IncomingMessage, bytes: Buffer): Response {
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(headersDistinct))
+    for (const value of values) headers.append(name, value)
+  const has_body = ![204, 205, 304].includes(statusCode)
+  return new Response(has_body ? new Uint8Array(bytes) : null, { status: statusCode, headers })
+}
+
+/** Node's names for what is wrong with a certificate (`ERR_TLS_*`, and those of OpenSSL). */
+const isUntrusted = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  /^ERR_TLS_CERT|CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(String(error.code))

@@ -24,6 +24,8 @@ export interface ApiAnswer {
   status: number
   /** The body as JSON; `undefined` where it is none. */
   data: unknown
+  /** What the host says of a failure, to put behind one's own words: `: “…”`, one line that can be printed; perhaps nothing. */
+  said: string
   headers: Headers
 }
 
@@ -72,14 +74,14 @@ export function openGitHostApi(options: ApiOptions): GitHostApi {
       },
       ...(text ? { body: text } : {}),
     })
-    return { status: answer.status, data: readJson(await answer.text()), headers: answer.headers }
+    const data = readJson(await answer.text())
+    return { status: answer.status, data, said: quote(data, token), headers: answer.headers }
   }
 
   return async (method, path, request = {}) => {
     for (let tries = 1; ; tries++) {
       const outcome = await askOnce(method, path, request).catch(explainFetch)
-      const failure =
-        outcome instanceof GitHostFailure ? outcome : judgeAnswer(host, outcome, quote(outcome.data, token))
+      const failure = outcome instanceof GitHostFailure ? outcome : judgeAnswer(host, outcome)
       if (!failure && !(outcome instanceof GitHostFailure)) return outcome
       const pause =
         (outcome instanceof GitHostFailure ? null : readPause(outcome)) ?? pause_ms * 2 ** (tries - 1)
@@ -97,14 +99,14 @@ function explainFetch(error: unknown): GitHostFailure {
 }
 
 /** Why an answer is none that can be used; `null` where it can. */
-function judgeAnswer(host: string, answer: ApiAnswer, said: string): GitHostFailure | null {
+function judgeAnswer(host: string, answer: ApiAnswer): GitHostFailure | null {
   if (isLimit(answer)) {
     const pause = readPause(answer)
     const when = pause === null ? 'Try again later' : `Try again in ${Math.ceil(pause / 1_000)} s`
     return new GitHostFailure('limited', `${host} answers no more requests at the moment. ${when}.`)
   }
   if (answer.status < 500) return null
-  return new GitHostFailure('unreachable', `${host} failed (${answer.status})${said}.`)
+  return new GitHostFailure('unreachable', `${host} failed (${answer.status})${answer.said}.`)
 }
 
 /** GitHub answers 403 as well: to too many requests an hour, or at once (its "Rate limits for the REST API"). */
@@ -144,8 +146,8 @@ export const propertyOf = (data: unknown, name: string): unknown =>
     ? (data as Record<string, unknown>)[name]
     : undefined
 
-/** What the host says, to put behind one's own words: `: "…"`, one line that can be printed, without the token; perhaps nothing. */
-export function quote(data: unknown, token: string): string {
+/** Hosts may say a token again. */
+function quote(data: unknown, token: string): string {
   const texts = ['message', 'error', 'error_description', 'errors'].flatMap((name) =>
     collectTexts(propertyOf(data, name)),
   )

@@ -1,7 +1,7 @@
 import githubAppJwt from 'universal-github-app-jwt'
 import type { CheckedFetch } from './checked-fetch.ts'
 import type { GitCredential } from './git-credential.ts'
-import { type ApiAnswer, GitHostFailure, openGitHostApi, quote, stringOf } from './git-host-api.ts'
+import { type ApiAnswer, GitHostFailure, openGitHostApi, stringOf } from './git-host-api.ts'
 
 /** An installation token is good for an hour; one that ends sooner than this is not handed out any more. */
 const LEFT_MS = 5 * 60_000
@@ -56,7 +56,7 @@ export function openTokens(fetch: CheckedFetch, { now = Date.now, pause_ms }: To
       if (answer.status !== 201) throw explain(answer, credential, path)
       const token = stringOf(answer.data, 'token')
       const ends = Date.parse(stringOf(answer.data, 'expires_at') ?? '')
-      if (!token || /[^\x21-\x7e]/.test(token) || Number.isNaN(ends))
+      if (!token || !isToken(token) || Number.isNaN(ends))
         throw new GitHostFailure('other', `${host} answered with something else than a token.`)
       return { token, expires_at: ends - skew_ms }
     }
@@ -68,7 +68,7 @@ export function openTokens(fetch: CheckedFetch, { now = Date.now, pause_ms }: To
 
   return {
     async tokenOf(credential, path) {
-      if (!credential.app) return credential.secret
+      if (!credential.app) return readToken(credential)
       const tokens = kept.get(credential) ?? new Map<string, Promise<InstallationToken>>()
       kept.set(credential, tokens)
       const key = path.toLowerCase()
@@ -97,6 +97,18 @@ const permissionsOf = ({ read_only }: GitCredential): Record<string, string>[] =
 
 const isPermission = ({ data }: ApiAnswer): boolean => /permission/i.test(stringOf(data, 'message') ?? '')
 
+/** Files of tokens end in a newline. What else a header does not take, no host takes for a token. */
+function readToken({ name, secret }: GitCredential): string {
+  const token = secret.trim()
+  if (isToken(token)) return token
+  throw new GitHostFailure(
+    'refused',
+    `${name} is no token: it is empty, or has spaces or signs that no token has.`,
+  )
+}
+
+const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text)
+
 async function signApp({ app, name, secret }: GitCredential, now_ms: number): Promise<string> {
   try {
     const { token } = await githubAppJwt({
@@ -111,12 +123,8 @@ async function signApp({ app, name, secret }: GitCredential, now_ms: number): Pr
   }
 }
 
-function explain(
-  answer: ApiAnswer,
-  { app, name, host, secret }: GitCredential,
-  path: string,
-): GitHostFailure {
-  const said = quote(answer.data, secret)
+function explain(answer: ApiAnswer, { app, name, host }: GitCredential, path: string): GitHostFailure {
+  const { said } = answer
   const id = app?.installation_id
   switch (answer.status) {
     case 401:

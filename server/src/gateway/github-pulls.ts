@@ -1,12 +1,5 @@
 import { encodePath } from './git-host.ts'
-import {
-  type ApiAnswer,
-  type GitHostApi,
-  GitHostFailure,
-  propertyOf,
-  quote,
-  stringOf,
-} from './git-host-api.ts'
+import { type ApiAnswer, type GitHostApi, GitHostFailure, propertyOf, stringOf } from './git-host-api.ts'
 import {
   checkAnswer,
   isPage,
@@ -19,7 +12,7 @@ import {
 
 /** GitHub's REST API, version 2022-11-28: "Pulls", "Branches", "Repositories". */
 export function createGithubPulls(wish: PullRequestWish, ask: GitHostApi): Pulls {
-  const { host, path, branch, token } = wish
+  const { host, path, branch } = wish
   const repository = `/repos/${encodePath(path)}`
 
   const check = (answer: ApiAnswer, expected?: number[]) =>
@@ -64,10 +57,9 @@ export function createGithubPulls(wish: PullRequestWish, ask: GitHostApi): Pulls
     async create(base) {
       let answer = await post(base, wish.draft ?? false)
       // Private repositories of some plans have none.
-      if (wish.draft && answer.status === 422 && /draft/i.test(quote(answer.data, token)))
-        answer = await post(base, false)
+      if (wish.draft && answer.status === 422 && /draft/i.test(answer.said)) answer = await post(base, false)
       if (answer.status !== 422) return read(check(answer).data)
-      const said = quote(answer.data, token)
+      const { said } = answer
       if (/already exists/i.test(said)) return null
       if (/no commits between/i.test(said))
         throw new GitHostFailure('no_difference', `${branch} has no commit that ${base} has not.`)

@@ -88,6 +88,20 @@ for (const kind of ['github', 'gitlab'] as const) {
       assert.equal(host.pulls[0]?.draft, true)
     })
 
+    if (kind === 'github')
+      test('what would be a draft is none where the repository has no drafts', async () => {
+        const { host } = await open({
+          interfere: ({ method, body }) => {
+            const message = 'Draft pull requests are not supported in this repository.'
+            const refused = method === 'POST' && body.includes('"draft":true')
+            return refused ? { status: 422, body: { message } } : undefined
+          },
+        })
+        const answer = await wish(host, { draft: true })
+        assert.ok('created' in answer && answer.created)
+        assert.equal(host.pulls[0]?.draft, false)
+      })
+
     test('a token that is none is refused, with its name and without itself', async () => {
       const { host } = await open()
       const token = 'another-token'
@@ -193,6 +207,8 @@ for (const kind of ['github', 'gitlab'] as const) {
     test('nothing that a host answers brings the token elsewhere, or a fault', async () => {
       const elsewhere = await open()
       const page = { 'content-type': 'text/html' }
+      let interfere: Answer | undefined
+      const { host } = await open({ interfere: () => interfere })
       const hostile: [Answer, string][] = [
         [{ status: 200, body: '<html>Sign in</html>', headers: page }, 'other'],
         [{ status: 200, body: `["${'x'.repeat(10 * 1024 ** 2)}"]` }, 'unreachable'],
@@ -206,7 +222,7 @@ for (const kind of ['github', 'gitlab'] as const) {
         [{ status: 200, body: '['.repeat(100_000) }, 'other'],
       ]
       for (const [answer, failure] of hostile) {
-        const { host } = await open({ interfere: () => answer })
+        interfere = answer
         const said = await wish(host)
         assert.ok('failure' in said, JSON.stringify(said))
         assert.equal(said.failure, failure, said.message)

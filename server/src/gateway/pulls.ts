@@ -1,6 +1,6 @@
 import type { CheckedFetch } from './checked-fetch.ts'
 import type { GitHostKind } from './git-credential.ts'
-import { type ApiAnswer, GitHostFailure, propertyOf, quote, stringOf } from './git-host-api.ts'
+import { type ApiAnswer, GitHostFailure, propertyOf, stringOf } from './git-host-api.ts'
 
 export interface PullRequest {
   /** Its page. */
@@ -46,14 +46,13 @@ export interface Pulls {
  * a token lacks that may not.
  */
 export function checkAnswer(
-  { host, path, token, credential_name }: PullRequestWish,
+  { host, path, credential_name }: PullRequestWish,
   needed: string,
   answer: ApiAnswer,
   expected: number[] = [],
 ): ApiAnswer {
-  const { status } = answer
+  const { status, said } = answer
   if ((status >= 200 && status < 300) || expected.includes(status)) return answer
-  const said = quote(answer.data, token)
   if (status === 401)
     throw new GitHostFailure('refused', `${host} refused the credential ${credential_name}${said}.`)
   if (status === 403 || status === 404) {

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { makeCertificate } from '../../test/support/certificate.ts'
+import { createCheckedFetch, type FetchLimits } from './checked-fetch.ts'
+import { Refused, Unreachable } from './dial.ts'
+import type { RefusalReason } from './egress-rules.ts'
+
+const FILE = fileURLToPath(new URL('./checked-fetch.ts', import.meta.url))
+
+const answers: Record<string, (response: ServerResponse, request: IncomingMessage) => void> = {
+  '/plain?x=1': (response, { method, headers }) => {
+    response.setHeader('set-cookie', ['a=1', 'b=2'])
+    response.end(JSON.stringify({ method, said: headers['x-said'] }))
+  },
+  '/echo': (response, request) => void request.pipe(response),
+  '/none': (response) => void response.writeHead(204).end(),
+  '/away': (response) => void response.writeHead(302, { location: '/plain?x=1' }).end(),
+  '/endless': (response) => {
+    const more = () => {
+      while (!response.destroyed && response.write('x'.repeat(16_384)));
+    }
+    response.on('drain', more)
+    more()
+  },
+  '/silent': () => {},
+  '/half': (response) => void response.write('half'),
+  '/cut': (response) => {
+    response.setHeader('content-length', '100')
+    response.write('cut', () => response.destroy())
+  },
+  '/switch': (response) =>
+    void response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n'),
+  '/odd': (response) => void response.socket?.end('HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n'),
+}
+
+describe('the checked fetch', async () => {
+  // A name of every machine, so that what is looked up is real.
+  const { key, cert, cert_file } = makeCertificate('localhost')
+  const asked: string[] = []
+  const server = createServer({ key, cert }, (request, response) => {
+    asked.push(request.url ?? '')
+    answers[request.url ?? '']?.(response, request)
+  })
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve))
+  after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const host = `localhost:${(server.address() as AddressInfo).port}`
+  const url = `https://${host}`
+  const ca = readFileSync(cert_file, 'utf8')
+  const rules = { hosts: [host], private_hosts: [host] }
+  const fetchWith = (limits: FetchLimits = {}) => createCheckedFetch(rules, { ca, ...limits })
+  const unreachable = (says: RegExp) => (error: unknown) =>
+    error instanceof Unreachable && says.test(error.message)
+
+  test('brings a request there and the whole answer back', async () => {
+    const answer = await fetchWith()(`${url}/plain?x=1`, { headers: { 'x-said': 'hello' } })
+    assert.equal(answer.status, 200)
+    assert.deepEqual(answer.headers.getSetCookie(), ['a=1', 'b=2'])
+    assert.deepEqual(await answer.json(), { method: 'GET', said: 'hello' })
+    const echo = await fetchWith()(`${url}/echo`, { method: 'POST', body: 'größer' })
+    assert.equal(await echo.text(), 'größer')
+    assert.equal((await fetchWith()(`${url}/none`)).status, 204)
+  })
+
+  test('follows no redirect', async () => {
+    asked.length = 0
+    const answer = await fetchWith()(`${url}/away`)
+    assert.deepEqual([answer.status, answer.headers.get('location')], [302, '/plain?x=1'])
+    assert.deepEqual(asked, ['/away'])
+  })
+
+  test('goes only where the rules allow, by https', async () => {
+    const refusedFor = (reason: RefusalReason) => (error: unknown) =>
+      error instanceof Refused && error.refusal.reason === reason
+    asked.length = 0
+    const reasons: [string[] | null, string[], string, RefusalReason][] = [
+      [[], [host], url, 'not_listed'],
+      // The name has a private address alone.
+      [[host], [], url, 'not_public'],
+      [null, [], 'https://localhost/', 'not_public'],
+      [null, [], url, 'port'],
+      [null, [], 'https://127.0.0.1/', 'no_name'],
+      [null, [], 'https://2130706433/', 'no_name'],
+      [null, [], 'https://[::1]/', 'no_name'],
+      [null, [], 'https://169.254.169.254/', 'no_name'],
+    ]
+    for (const [hosts, private_hosts, to, reason] of reasons)
+      await assert.rejects(createCheckedFetch({ hosts, private_hosts }, { ca })(to), refusedFor(reason), to)
+    for (const to of [`http://${host}/`, `https://user:secret@${host}/`, 'file:///etc/passwd', 'nothing'])
+      await assert.rejects(fetchWith()(to), unreachable(/^Only https addresses/), to)
+    assert.deepEqual(asked, [])
+  })
+
+  test('trusts nobody whose certificate is not trusted, or is for another name', async () => {
+    await assert.rejects(createCheckedFetch(rules)(url), unreachable(/certificate that is not trusted/))
+    const port = host.split(':')[1]
+    const by_address = { hosts: null, private_hosts: [`127.0.0.1:${port}`] }
+    const answer = createCheckedFetch(by_address, { ca })(`https://127.0.0.1:${port}/`)
+    await assert.rejects(answer, unreachable(/certificate that is not trusted/))
+  })
+
+  test('trusts what NODE_EXTRA_CA_CERTS names', async () => {
+    const program = `
+      import { createCheckedFetch } from ${JSON.stringify(FILE)}
+      const answer = await createCheckedFetch(${JSON.stringify(rules)})('${url}/plain?x=1')
+      console.log(answer.status)`
+    const args = ['--input-type=module', '-e', program]
+    const env = { NODE_EXTRA_CA_CERTS: cert_file }
+    assert.equal((await promisify(execFile)(process.execPath, args, { env })).stdout, '200\n')
+  })
+
+  test('waits for no silent host, and reads no endless answer', async () => {
+    for (const path of ['/silent', '/half'])
+      await assert.rejects(
+        fetchWith({ limit_ms: 300 })(`${url}${path}`),
+        unreachable(/did not answer in time/),
+      )
+    await assert.rejects(fetchWith()(`${url}/endless`), unreachable(/more than 1048576 bytes/))
+    for (const path of ['/cut', '/odd', '/switch'])
+      await assert.rejects(
+        fetchWith({ limit_ms: 2_000 })(`${url}${path}`),
+        unreachable(/could not be reached/),
+      )
+  })
+
+  test('a header that cannot be sent is never sent in half', async () => {
+    asked.length = 0
+    const headers = { authorization: 'Bearer x\r\nx-other: y' }
+    await assert.rejects(fetchWith()(`${url}/plain?x=1`, { headers }), Unreachable)
+    assert.deepEqual(asked, [])
+  })
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import dns from 'node:dns'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
@@ -71,6 +72,14 @@ describe('the checked fetch', async () => {
     assert.equal((await fetchWith()(`${url}/none`)).status, 204)
   })
 
+  test('connects to the address that was checked, whatever the name has by then', async (t) => {
+    t.mock.method(dns, 'lookup', (...args: unknown[]) => {
+      const done = args.at(-1)
+      if (typeof done === 'function') done(null, [{ address: '127.0.0.2', family: 4 }])
+    })
+    assert.equal((await fetchWith()(`${url}/plain?x=1`)).status, 200)
+  })
+
   test('follows no redirect', async () => {
     asked.length = 0
     const answer = await fetchWith()(`${url}/away`)
@@ -95,7 +104,13 @@ describe('the checked fetch', async () => {
     ]
     for (const [hosts, private_hosts, to, reason] of reasons)
       await assert.rejects(createCheckedFetch({ hosts, private_hosts }, { ca })(to), refusedFor(reason), to)
-    for (const to of [`http://${host}/`, `https://user:secret@${host}/`, 'file:///etc/passwd', 'nothing'])
+    for (const to of [
+      `http://${host}/`,
+      `https://user@${host}/`,
+      `https://:secret@${host}/`,
+      'file:///etc/passwd',
+      'nothing',
+    ])
       await assert.rejects(fetchWith()(to), unreachable(/^Only https addresses/), to)
     assert.deepEqual(asked, [])
   })

@@ -42,8 +42,11 @@ export function createGitlabPulls(wish: PullRequestWish, ask: GitHostApi): Pulls
       ['refs[]', base],
       ['refs[]', head],
     ])
-    const { data } = check(await ask('GET', `${project}/repository/merge_base?${query}`), [400, 404])
-    if (stringOf(data, 'id') === head)
+    // 404: they have no commit in common.
+    const { status, data } = check(await ask('GET', `${project}/repository/merge_base?${query}`), [404])
+    const common = stringOf(data, 'id')
+    if (status !== 404 && common === null) throw strange(wish)
+    if (common === head)
       throw new GitHostFailure('no_difference', `${branch} has no commit that ${base} has not.`)
   }
 

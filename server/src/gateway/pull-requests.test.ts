@@ -78,7 +78,9 @@ for (const kind of ['github', 'gitlab'] as const) {
       const two = await wish(host, { branch: 'other', base: 'is-not-there' })
       assert.deepEqual(two, { ...two, base: 'main', created: true })
       // Of several that are open, the one into the wanted branch.
-      const three = await wish(host, { base: 'main' })
+      const about = { repository: 'acme/site', title: '', body: '', draft: false, open: true }
+      host.pulls.push({ ...about, number: 3, head: 'feature', base: 'main' })
+      const three = await wish(host, { base: 'release/1.0#x' })
       assert.deepEqual(three, { ...three, number: 1, created: false })
     })
 
@@ -232,6 +234,30 @@ for (const kind of ['github', 'gitlab'] as const) {
       assert.equal(elsewhere.host.requests.length, 0)
     })
 
+    test('an answer of the wrong shape is told at every step', async () => {
+      for (const base of ['main', null]) {
+        for (let wrong = 0, steps = 1; wrong < steps; wrong++) {
+          let asked = 0
+          const { host } = await open({
+            interfere: () => (asked++ === wrong ? { status: 200, body: '<html>' } : undefined),
+          })
+          const said = await wish(host, { base })
+          assert.ok('failure' in said, `${wrong}: ${JSON.stringify(said)}`)
+          assert.equal(said.failure, 'other')
+          assert.equal(asked, wrong + 1)
+          steps = kind === 'github' ? 3 : 5
+        }
+      }
+    })
+
+    test('branches without a commit in common are different', async () => {
+      const { host, folder } = await open()
+      const tree = git(folder, 'rev-parse', 'main^{tree}')
+      git(folder, 'branch', 'orphan', git(folder, 'commit-tree', '-m', 'orphan', tree))
+      const answer = await wish(host, { branch: 'orphan' })
+      assert.ok('created' in answer && answer.created)
+    })
+
     test('a pull request of the wrong shape is none', async () => {
       const right = {
         ...{ html_url: 'https://x.example/1', web_url: 'https://x.example/1', number: 1, iid: 1 },
@@ -276,8 +302,14 @@ for (const kind of ['github', 'gitlab'] as const) {
 
     test('a policy that does not allow the host is no reason to try again', async () => {
       const { host } = await open()
-      const fetch = createCheckedFetch({ hosts: [], private_hosts: [] })
+      const refuses = createCheckedFetch({ hosts: [], private_hosts: [] })
+      let asked = 0
+      const fetch = (url: string) => {
+        asked += 1
+        return refuses(url)
+      }
       const answer = await wish(host, { fetch })
+      assert.equal(asked, 1)
       assert.ok('failure' in answer)
       assert.equal(answer.failure, 'unreachable')
       assert.match(answer.message, /network policy/)

@@ -15,6 +15,13 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
       if (diff) return `${colors.cyan('±')} ${oneLine(summariseChanges(diff))}`
       return `${colors.cyan('+')} ${oneLine(filepath)}  ${colors.dim(oneLine(`${formatSize(size_bytes)}  ${artifact_uid}`))}`
     }
+    case 'changes.pushed': {
+      const { branch, repository, url, pull_request } = event.data
+      const what = pull_request
+        ? `pull request #${pull_request.number} of ${repository}`
+        : `${branch} of ${repository}`
+      return `${colors.green('↑')} ${oneLine(what)}  ${colors.dim(oneLine(url))}`
+    }
     case 'egress.refused':
       return colors.yellow(`! ${oneLine(event.data.message)}`)
     case 'error':

@@ -97,7 +97,7 @@ export function describeArtifact(item: RunItem['artifacts'][number]): string {
     case 'SCREENSHOT':
       return `${item.data.artifact_uid}  screenshot ${item.data.description ?? ''}`.trimEnd()
     case 'PULL_REQUEST':
-      return `pull request reported by the agent: ${item.data.url}`
+      return `pull request ${item.data.url}`
     case 'PLAN':
       return `plan ${item.data.title ?? item.data.document_uid}`
     case 'EXTERNAL_REFERENCE':

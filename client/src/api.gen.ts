@@ -563,6 +563,34 @@ export interface components {
             /** @enum {string} */
             status: "added" | "modified" | "deleted" | "renamed";
         };
+        ChangesPushedEvent: {
+            data: components["schemas"]["ChangesPushedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "changes.pushed";
+        };
+        /** @description A branch was pushed, and a pull request opened or updated by it. */
+        ChangesPushedEventData: {
+            branch: string;
+            commit: string;
+            /** @description Of the repository, below /workspace. */
+            directory: string;
+            pull_request?: {
+                number: number;
+                url: string;
+            };
+            /** @description As in `github.com/acme/site`. */
+            repository: string;
+            /** @description For people: the pull request, or else the branch. */
+            url: string;
+        };
         ComparedRepository: {
             /** @description What it was cloned at; null: it had no commit. */
             base_commit: string | null;
@@ -639,16 +667,16 @@ export interface components {
             /** @constant */
             type: "egress.refused";
         };
-        /** @description The network policy refused a connection. Told once for each target. */
+        /** @description The network policy, or the git gateway, refused something. Told once for each target. */
         EgressRefusedEventData: {
             host: string;
             message: string;
             port: number;
             /**
-             * @description The environment does not allow the host; an address without a name; a name without a public address; a port that is not of the web; TLS that asks for another host.
+             * @description The environment does not allow the host; an address without a name; a name without a public address; a port that is not of the web; TLS that asks for another host. Of git: a repository that the environment does not name; a push that is not allowed; a credential that the host refused.
              * @enum {string}
              */
-            reason: "not_listed" | "no_name" | "not_public" | "port" | "server_name";
+            reason: "not_listed" | "no_name" | "not_public" | "port" | "server_name" | "repository" | "push" | "credential";
         };
         Environment: {
             config: components["schemas"]["EnvironmentConfig"];
@@ -698,9 +726,18 @@ export interface components {
                 setup_minutes?: number;
             };
             name: string;
+            /**
+             * @description What becomes of the changes when a run succeeds: what is not committed is committed, pushed as the branch `runyard/<run id>`, and a pull request is opened, once for all follow-ups. Default `nothing`. Needs a secret with `git` for each repository.
+             * @enum {string}
+             */
+            on_success?: "nothing" | "branch" | "pull_request";
             /** @description With `allowlist`: whether the usual package registries are allowed; default true. */
             package_registries?: boolean;
+            /** @description Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`. */
+            push_branches?: string[];
             repositories?: components["schemas"]["EnvironmentRepository"][];
+            /** @description Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
+            secrets?: string[];
             setup_commands?: string[];
             /** @description At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`. */
             variables?: {
@@ -1048,7 +1085,7 @@ export interface components {
             turn: number;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             attachments?: components["schemas"]["Attachment"][];
             message?: string;

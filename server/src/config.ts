@@ -73,6 +73,12 @@ const Variables = z.object({
     )
     .transform((items) => Object.fromEntries(items.map(readGitHost)))
     .optional(),
+  RUNYARD_GIT_TOKEN: z
+    .string()
+    .min(8, 'must have at least 8 characters')
+    .transform(readGitToken)
+    .refine((read) => read !== null, 'must be a token for github.com, or https://TOKEN@HOST for another host')
+    .optional(),
   RUNYARD_LOCAL_REPOS: z.string().min(1).optional(),
   RUNYARD_POOL: z
     .string()
@@ -132,6 +138,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     egress: env.RUNYARD_EGRESS,
     private_hosts: env.RUNYARD_PRIVATE_HOSTS ?? [],
     git_hosts: env.RUNYARD_GIT_HOSTS ?? {},
+    git_token: env.RUNYARD_GIT_TOKEN,
     local_repos: env.RUNYARD_LOCAL_REPOS && resolve(env.RUNYARD_LOCAL_REPOS),
     pool: env.RUNYARD_POOL ?? 'default',
     slots: env.RUNYARD_SLOTS ?? 8,
@@ -167,6 +174,25 @@ function splitList(text: string): string[] {
 function readGitHost(item: string): [string, 'github' | 'gitlab'] {
   const [host = '', kind] = item.split('=')
   return [host.replace(/:443$/, ''), kind === 'gitlab' ? 'gitlab' : 'github']
+}
+
+/** Of one host, and the name that goes with it where it needs one. */
+interface GitToken {
+  host: string
+  username: string | null
+  token: string
+}
+
+function readGitToken(text: string): GitToken | null {
+  if (/^[\x21-\x39\x3b-\x7e]+$/.test(text)) return { host: 'github.com', username: null, token: text }
+  const url = URL.parse(text)
+  if (url?.protocol !== 'https:' || url.pathname !== '/' || url.search || url.hash) return null
+  // A percent sign may stand for itself.
+  const [name, password] = [url.username, url.password].map((part) =>
+    part.replace(/%[0-7][0-9a-f]/gi, decodeURIComponent),
+  )
+  if (!name) return null
+  return { host: url.host, username: password ? name : null, token: password || name }
 }
 
 /** A provider counts as configured when it has a key or an address of its own. */

@@ -14,12 +14,14 @@ import { runbook } from './harness/runbook.ts'
 import { TOOLS } from './harness/tools/toolset.ts'
 import { chooseBackend, openFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
+import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { readKeyring } from './secret-keys.ts'
 import type { Store } from './store/db.ts'
 import { readInstallation } from './store/installation.ts'
 import type { Watch } from './store/watch.ts'
 import type { WardenArguments } from './warden-process.ts'
 import { startBeats } from './worker/beat.ts'
+import type { GitCredential } from './worker/context.ts'
 import { createDiskGuard } from './worker/disk-guard.ts'
 import { recoverRuns } from './worker/sweep.ts'
 import { spawnWarden } from './worker/warden.ts'
@@ -31,6 +33,24 @@ const RESTART_MS = 1_000
 const START_MS = 2_000
 const WARDEN = fileURLToPath(new URL('./warden-process.ts', import.meta.url))
 const GATEWAY = fileURLToPath(new URL('./gateway-process.ts', import.meta.url))
+
+/** What RUNYARD_GIT_TOKEN gives to every environment, where it can be used. */
+function findGitCredential(
+  { git_token }: Config,
+  { embedded, backend, log }: Pick<WorkOptions, 'embedded' | 'log'> & { backend: SandboxBackend },
+): { git_credential?: GitCredential } {
+  if (!git_token) return {}
+  if (!embedded)
+    log.warn('RUNYARD_GIT_TOKEN is for `dev` and is not used here: keep a secret for each environment.')
+  else if (!backend.capabilities.egress.includes('allowlist'))
+    log.warn(`RUNYARD_GIT_TOKEN is not used: the ${backend.name} sandbox has no way to the git gateway here.`)
+  else {
+    const { host, username, token: secret } = git_token
+    const rest = { repositories: null, read_only: false, app: null }
+    return { git_credential: { name: 'RUNYARD_GIT_TOKEN', host, username, secret, ...rest } }
+  }
+  return {}
+}
 
 export interface WorkOptions {
   config: Config
@@ -110,6 +130,8 @@ export async function work({ config, store, watch, log, embedded, persist }: Wor
       seal_key: readKeyring(config),
       egress: config.egress ?? 'allowlist',
       private_hosts: config.private_hosts,
+      git_hosts: config.git_hosts,
+      ...findGitCredential(config, { embedded, backend, log }),
       images: {
         patterns: [...(config.images ?? []), config.default_image ?? DEFAULT_IMAGE],
         // Whoever starts `dev` has put them there; beside a worker they may be somebody else's.

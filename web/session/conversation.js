@@ -1,5 +1,5 @@
 // @ts-check
-import { make, makeTime } from './dom.js'
+import { make, makePageLink, makeTime } from './dom.js'
 import { Prose } from './prose.js'
 import { SetupBlock } from './setup-block.js'
 import { formatBytes, formatDuration, plainText } from './text.js'
@@ -164,6 +164,14 @@ export class Conversation {
     },
     'artifact.created': (data) => {
       this.#note('artifact', `Kept ${data.filename}`, formatBytes(data.size_bytes))
+    },
+    'changes.pushed': ({ pull_request, branch, repository, url }) => {
+      const what = pull_request
+        ? `pull request #${pull_request.number} of ${repository}`
+        : `${branch} of ${repository}`
+      this.#log.append(
+        make('p', 'note artifact', make('span', '', 'Pushed '), makePageLink(url, plainText(what))),
+      )
     },
     'egress.refused': (data) => this.#note('warning', data.message),
     error: (data) => this.#log.append(makeEnd('ERROR', data.message, data.error_code)),

@@ -27,6 +27,20 @@ export function byId(id) {
 }
 
 /**
+ * A link to a page of somebody else; only its text where it is none of the web.
+ * @param {string} address
+ * @param {string} text
+ */
+export function makePageLink(address, text) {
+  const url = URL.parse(address)
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return make('span', '', text)
+  const link = make('a', '', text)
+  link.href = url.href
+  link.rel = 'noopener noreferrer'
+  return link
+}
+
+/**
  * A time of the log, as a local clock shows it; the whole date on hover.
  * @param {string} timestamp
  */

@@ -19,6 +19,7 @@ const TYPES = [
   'followup.delivered',
   'interrupted',
   'artifact.created',
+  'changes.pushed',
   'egress.refused',
   'usage',
   'error',

@@ -1,5 +1,5 @@
 // @ts-check
-import { byId, make, makeTime } from './dom.js'
+import { byId, make, makePageLink, makeTime } from './dom.js'
 import { formatBytes, formatCost, formatDuration, plainText } from './text.js'
 
 /** @typedef {import('./feed.js').RunEvent} RunEvent */
@@ -74,6 +74,11 @@ export class RunHeader {
       this.#model = data.model_id
     } else if (type === 'attempt.started') this.#retries = data.attempt - data.execution
     else if (type === 'artifact.created') addArtifact(data)
+    else if (type === 'changes.pushed')
+      setFact(
+        'pushed',
+        makePageLink(data.url, data.pull_request ? `#${data.pull_request.number}` : data.branch),
+      )
     else return
     this.#is_changed = true
   }

@@ -118,6 +118,11 @@ class ChangedFile(WireModel):
     """The patch does not hold it; `notes` say why."""
 
 
+class ChangesPushedEventDataPullRequest(WireModel):
+    number: int
+    url: str
+
+
 class ComparedRepository(WireModel):
     directory: str
     """Folder below /workspace."""
@@ -161,12 +166,17 @@ class ConversationStepMessageBlockText(WireModel):
 
 
 class EgressRefusedEventData(WireModel):
-    """The network policy refused a connection. Told once for each target."""
+    """The network policy, or the git gateway, refused something. Told once for each target."""
 
     host: str
     port: int
-    reason: Literal["not_listed", "no_name", "not_public", "port", "server_name"] | str
-    """The environment does not allow the host; an address without a name; a name without a public address; a port that is not of the web; TLS that asks for another host."""
+    reason: (
+        Literal[
+            "not_listed", "no_name", "not_public", "port", "server_name", "repository", "push", "credential"
+        ]
+        | str
+    )
+    """The environment does not allow the host; an address without a name; a name without a public address; a port that is not of the web; TLS that asks for another host. Of git: a repository that the environment does not name; a push that is not allowed; a credential that the host refused."""
     message: str
 
 
@@ -642,6 +652,20 @@ class AttemptStartedEvent(WireModel):
     data: AttemptStartedEventData
 
 
+class ChangesPushedEventData(WireModel):
+    """A branch was pushed, and a pull request opened or updated by it."""
+
+    directory: str
+    """Of the repository, below /workspace."""
+    repository: str
+    """As in `github.com/acme/site`."""
+    branch: str
+    commit: str
+    url: str
+    """For people: the pull request, or else the branch."""
+    pull_request: ChangesPushedEventDataPullRequest | None = None
+
+
 ConversationStepMessageBlock = TypeAliasType(
     "ConversationStepMessageBlock",
     Annotated[
@@ -676,6 +700,12 @@ class EnvironmentConfig(WireModel):
     setup_commands: list[str] | None = None
     variables: dict[str, str] | None = None
     """At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`."""
+    secrets: list[str] | None = None
+    """Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s."""
+    on_success: Literal["nothing", "branch", "pull_request"] | str | None = None
+    """What becomes of the changes when a run succeeds: what is not committed is committed, pushed as the branch `runyard/<run id>`, and a pull request is opened, once for all follow-ups. Default `nothing`. Needs a secret with `git` for each repository."""
+    push_branches: list[str] | None = None
+    """Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`."""
     egress: Literal["none", "allowlist", "open"] | str | None = None
     """What the network lets out: nothing, HTTP and HTTPS to allowed hosts by a proxy, or everything that the machine reaches. The operator says how much may be asked for: RUNYARD_EGRESS. Default: `allowlist` where the sandbox has it, else `open` with https repositories and `none` without."""
     allowed_hosts: list[str] | None = None
@@ -947,6 +977,16 @@ ArtifactItem = TypeAliasType(
 )
 
 
+class ChangesPushedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["changes.pushed"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ChangesPushedEventData
+
+
 class ConversationStepMessage(WireModel):
     message_id: str
     run_id: str
@@ -1078,6 +1118,7 @@ RunEvent = TypeAliasType(
         | FollowupDeliveredEvent
         | InterruptedEvent
         | ArtifactCreatedEvent
+        | ChangesPushedEvent
         | UsageEvent
         | EgressRefusedEvent
         | ErrorEvent

@@ -4,6 +4,7 @@ import { normalizeImage } from './image.ts'
 import { EnvironmentLimits } from './limits.ts'
 import { Cursor, PageInfo } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
+import { SecretName } from './secret.ts'
 import { Timestamp } from './timestamp.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -26,6 +27,15 @@ const HostPattern = z
   .regex(
     /^(\*\.(?=[^.]+\.))?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(:\d{1,5})?$/,
     'must be a host name, such as example.com, *.example.com or example.com:8443',
+  )
+
+/** `*` at the end stands for all that begins so. */
+const BranchPattern = z
+  .string()
+  .max(255)
+  .regex(
+    /^(?![-/.])(?!.*(\.\.|@\{|\/\/|\.lock$|\.$))[A-Za-z0-9._/@+-]*[A-Za-z0-9_@+*-]$/,
+    'must be the name of a branch, or the beginning of names with * behind it',
   )
 
 /** One path segment, so that a repository can only land directly below the workspace. */
@@ -113,6 +123,17 @@ export const EnvironmentConfig = z
       .meta({
         description: 'At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`.',
       }),
+    secrets: z.array(SecretName).max(100).optional().meta({
+      description:
+        'Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s.',
+    }),
+    on_success: z.enum(['nothing', 'branch', 'pull_request']).optional().meta({
+      description:
+        'What becomes of the changes when a run succeeds: what is not committed is committed, pushed as the branch `runyard/<run id>`, and a pull request is opened, once for all follow-ups. Default `nothing`. Needs a secret with `git` for each repository.',
+    }),
+    push_branches: z.array(BranchPattern).max(20).optional().meta({
+      description: 'Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`.',
+    }),
     egress: z.enum(['none', 'allowlist', 'open']).optional().meta({
       description:
         'What the network lets out: nothing, HTTP and HTTPS to allowed hosts by a proxy, or everything that the machine reaches. The operator says how much may be asked for: RUNYARD_EGRESS. Default: `allowlist` where the sandbox has it, else `open` with https repositories and `none` without.',
@@ -127,6 +148,10 @@ export const EnvironmentConfig = z
     limits: EnvironmentLimits.optional().meta({
       description: 'What a run may use, up to the maxima that the operator has set.',
     }),
+  })
+  .refine(({ secrets = [], variables = {} }) => !secrets.some((name) => Object.hasOwn(variables, name)), {
+    path: ['secrets'],
+    message: 'must not name what is a variable already',
   })
   .meta({ id: 'EnvironmentConfig' })
 export type EnvironmentConfig = z.infer<typeof EnvironmentConfig>

@@ -91,6 +91,16 @@ export const EVENT_DATA = {
     size_bytes: z.int(),
     diff: z.object(diffSummary).optional().meta({ description: 'Of a `DIFF`.' }),
   }),
+  'changes.pushed': z
+    .object({
+      directory: z.string().meta({ description: 'Of the repository, below /workspace.' }),
+      repository: z.string().meta({ description: 'As in `github.com/acme/site`.' }),
+      branch: z.string(),
+      commit: z.string(),
+      url: z.string().meta({ description: 'For people: the pull request, or else the branch.' }),
+      pull_request: z.object({ number: z.int(), url: z.string() }).optional(),
+    })
+    .meta({ description: 'A branch was pushed, and a pull request opened or updated by it.' }),
   usage: z.object({
     model_id: z.string(),
     input_tokens: z.int(),
@@ -103,13 +113,26 @@ export const EVENT_DATA = {
     .object({
       host: z.string(),
       port: z.int(),
-      reason: z.enum(['not_listed', 'no_name', 'not_public', 'port', 'server_name']).meta({
-        description:
-          'The environment does not allow the host; an address without a name; a name without a public address; a port that is not of the web; TLS that asks for another host.',
-      }),
+      reason: z
+        .enum([
+          'not_listed',
+          'no_name',
+          'not_public',
+          'port',
+          'server_name',
+          'repository',
+          'push',
+          'credential',
+        ])
+        .meta({
+          description:
+            'The environment does not allow the host; an address without a name; a name without a public address; a port that is not of the web; TLS that asks for another host. Of git: a repository that the environment does not name; a push that is not allowed; a credential that the host refused.',
+        }),
       message: z.string(),
     })
-    .meta({ description: 'The network policy refused a connection. Told once for each target.' }),
+    .meta({
+      description: 'The network policy, or the git gateway, refused something. Told once for each target.',
+    }),
   error: z.object({ error_code: ErrorCode, message: z.string(), retryable: z.boolean() }),
 } as const
 

@@ -9,6 +9,8 @@ import { type Duplex, pipeline } from 'node:stream'
 import { asksForTls } from './client-hello.ts'
 import { dial, openDirectory, Refused, Unreachable } from './dial.ts'
 import { type EgressRules, type Refusal, readTarget, type Target } from './egress-rules.ts'
+import type { GitGateway } from './git-gateway.ts'
+import { GIT_PREFIX } from './git-request.ts'
 import { passOn } from './pass-on.ts'
 
 /** Connections of one sandbox at once; package managers open some twenty. */
@@ -21,8 +23,15 @@ const KEEP_ALIVE_MS = 30_000
 /** Who was refused gets so long to read why. */
 const LINGER_MS = 5_000
 
-/** Makes the proxy; whoever made it makes it listen. `onRefusal` is told each time. */
-export function createEgressProxy(rules: EgressRules, onRefusal: (refusal: Refusal) => void): Server {
+/**
+ * Makes the proxy; whoever made it makes it listen. `onRefusal` is told each time. `git` answers what is not asked of a proxy
+ * but of the gateway itself.
+ */
+export function createEgressProxy(
+  rules: EgressRules,
+  onRefusal: (refusal: Refusal) => void,
+  git: GitGateway | null = null,
+): Server {
   const findAddresses = openDirectory(rules)
   /** What plain HTTP within a tunnel goes to. */
   const tunnels = new WeakMap<Duplex, Target>()
@@ -77,6 +86,7 @@ export function createEgressProxy(rules: EgressRules, onRefusal: (refusal: Refus
     if (signal === null) return void socket.destroy()
     const forward = async () => {
       const tunnel = tunnels.get(socket)
+      if (!tunnel && git && incoming.url?.startsWith(GIT_PREFIX)) return git(incoming, response, signal)
       const url = URL.parse(tunnel ? `http://${incoming.headers.host}${incoming.url}` : (incoming.url ?? ''))
       const asked = url && (url.protocol === 'http:' ? readTarget(url.host, 80) : null)
       if (!asked)

@@ -12,11 +12,13 @@ export interface EgressRules {
 }
 
 export type RefusalReason = 'not_listed' | 'no_name' | 'not_public' | 'port' | 'server_name'
+/** What the git gateway refuses, or was refused. */
+export type GitRefusalReason = 'repository' | 'push' | 'credential'
 
 export interface Refusal {
   host: string
   port: number
-  reason: RefusalReason
+  reason: RefusalReason | GitRefusalReason
   /** One line for whoever wanted to go there; a person or an agent. */
   message: string
 }

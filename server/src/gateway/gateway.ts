@@ -4,31 +4,36 @@
  * from the worker:
  *
  * - `open` a way out: a Unix socket with a proxy behind it that obeys these rules;
- * - `close` it, with every connection through it.
+ * - `close` it, with every connection through it;
+ * - `publish` a branch that was pushed by it.
  *
- * It writes lines back: `opened` or `failed`, and what was `refused`. At the end of its input (the worker is gone) it goes.
+ * It writes lines back: `opened` or `failed`, what was `refused`, what was `published`. At the end of its input (the worker is gone) it goes.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { chownSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
-import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve as resolvePath } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createEgressProxy } from './egress-proxy.ts'
-import type { EgressRules, Refusal } from './egress-rules.ts'
+import type { Refusal } from './egress-rules.ts'
+import type { BranchAnswer, BranchRequest } from './publish-branch.ts'
+import { openWay, type Way, type WayRules } from './way.ts'
 
-type Order = { open: string; rules: EgressRules } | { close: string }
+type Order =
+  | { open: string; rules: WayRules }
+  | { close: string }
+  | { publish: string; by: string; request: BranchRequest }
 interface News {
   opened: string
   /** This one could not be opened. */
   failed: string
   why: string
   refused: Refusal
-  /** Which way out refused it. */
+  published: string
+  answer: BranchAnswer
+  /** Which way out it is about. */
   by: string
 }
 
@@ -42,8 +47,6 @@ export interface GatewayArguments {
 
 /** The user of gateways that root started; those of sandboxes come after it. */
 const UID = 0x5fff_ffff
-/** Names of hosts are the agent's words: no more of them than somebody would read. */
-const MAX_REFUSALS = 50
 const AGAIN_MS = 200
 const LONGEST_AGAIN_MS = 10_000
 const OPEN_MS = 15_000
@@ -59,12 +62,14 @@ export interface Egress {
   /** Who may connect to it; `null`: the service's own user. */
   uid: number | null
   closed: AbortSignal
+  /** Finds where a branch can be seen, and opens its pull request unless one is open. Never throws. */
+  publish(request: BranchRequest): Promise<BranchAnswer>
   close(): void
 }
 
 export interface Gateway {
   /** Opens a way out. `onRefusal` is told of each target once, and of the first fifty only. */
-  open(rules: EgressRules, onRefusal: (refusal: Refusal) => void): Promise<Egress>
+  open(rules: WayRules, onRefusal: (refusal: Refusal) => void): Promise<Egress>
   close(): Promise<void>
 }
 
@@ -79,7 +84,7 @@ export async function runGateway(
     process.setgid?.(uid)
     process.setuid?.(uid)
   }
-  const ways = new Map<string, { close(): void }>()
+  const ways = new Map<string, Way>()
   const say = (news: Partial<News>) => output.write(`${JSON.stringify(news)}\n`)
   output.on('error', () => {})
   for await (const line of createInterface({ input })) {
@@ -87,6 +92,10 @@ export async function runGateway(
     if ('close' in order) {
       ways.get(order.close)?.close()
       ways.delete(order.close)
+    } else if ('publish' in order) {
+      const { publish: published, by, request } = order
+      const asking = ways.get(by)?.publish(request) ?? Promise.resolve(GONE)
+      asking.then((answer) => say({ published, answer, by }))
     } else {
       const { open: id, rules } = order
       try {
@@ -100,36 +109,16 @@ export async function runGateway(
   rmSync(directory, { recursive: true, force: true })
 }
 
-async function openWay(path: string, rules: EgressRules, onRefusal: (refusal: Refusal) => void) {
-  const told = new Set<string>()
-  const proxy = createEgressProxy(rules, (refusal) => {
-    const key = JSON.stringify(refusal)
-    if (told.has(key) || told.size === MAX_REFUSALS) return
-    told.add(key)
-    onRefusal(refusal)
-  })
-  const sockets = new Set<Socket>()
-  proxy.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  // Of a gateway that was killed.
-  rmSync(path, { force: true })
-  proxy.listen(path)
-  await once(proxy, 'listening')
-  return {
-    close() {
-      proxy.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}
-
-interface Way {
-  rules: EgressRules
+/** A way out as the worker knows it. */
+interface OpenedWay {
+  rules: WayRules
   onRefusal: (refusal: Refusal) => void
   opened: PromiseWithResolvers<void>
+  /** What was asked of it, by ids. */
+  asked: Map<string, (answer: BranchAnswer) => void>
 }
+
+const GONE: BranchAnswer = { failure: 'The gateway is gone.', retryable: true }
 
 /** A gateway's process. */
 interface Life {
@@ -142,7 +131,7 @@ interface Life {
  * connections that went through it are lost. `program`: the file that calls `runGateway`.
  */
 export function openGateway(program: string, log: { error(fields: object, message: string): void }): Gateway {
-  const ways = new Map<string, Way>()
+  const ways = new Map<string, OpenedWay>()
   const place = choosePlace()
   let life: Life | null = null
   let deaths = 0
@@ -157,15 +146,18 @@ export function openGateway(program: string, log: { error(fields: object, messag
       log.error({ why: news.why }, 'The gateway could not open a way out.')
       ways.get(news.failed)?.opened.reject(new Error(`The gateway could not open a way out: ${news.why}`))
     } else if (news.refused && news.by) ways.get(news.by)?.onRefusal(news.refused)
+    else if (news.published && news.answer && news.by)
+      ways.get(news.by)?.asked.get(news.published)?.(news.answer)
   }
   const start = (): Life => {
     makePlace(place)
+    const extra = process.env.NODE_EXTRA_CA_CERTS
     const child = spawn(process.execPath, [program, JSON.stringify(place)], {
       stdio: ['pipe', 'pipe', 'inherit'],
       // A session of its own: a terminal's Ctrl-C is the worker's business.
       detached: true,
       cwd: '/',
-      env: { UV_THREADPOOL_SIZE: THREADS },
+      env: { UV_THREADPOOL_SIZE: THREADS, ...(extra ? { NODE_EXTRA_CA_CERTS: resolvePath(extra) } : {}) },
     })
     child.stdin.on('error', () => {})
     const send = (order: Order) => void child.stdin.write(`${JSON.stringify(order)}\n`)
@@ -176,6 +168,7 @@ export function openGateway(program: string, log: { error(fields: object, messag
       child.once('exit', (code, signal) => resolve(String(signal ?? code)))
     })
     ended.then((why) => {
+      for (const { asked } of ways.values()) for (const settle of asked.values()) settle(GONE)
       if (!closing) startAgain(why)
     })
     return {
@@ -202,12 +195,21 @@ export function openGateway(program: string, log: { error(fields: object, messag
       // Whoever cleans temporary folders may have removed it.
       makePlace(place)
       const id = randomUUID()
-      const way = { rules, onRefusal, opened: Promise.withResolvers<void>() }
+      const way: OpenedWay = { rules, onRefusal, opened: Promise.withResolvers(), asked: new Map() }
       ways.set(id, way)
       const closed = new AbortController()
       const close = () => {
         if (ways.delete(id)) life?.send({ close: id })
+        for (const settle of way.asked.values()) settle(GONE)
         closed.abort()
+      }
+      const publish = async (request: BranchRequest): Promise<BranchAnswer> => {
+        if (closed.signal.aborted || !life) return GONE
+        const asked = randomUUID()
+        const { promise, resolve } = Promise.withResolvers<BranchAnswer>()
+        way.asked.set(asked, resolve)
+        life.send({ publish: asked, by: id, request })
+        return promise.finally(() => way.asked.delete(asked))
       }
       if (life) life.send({ open: id, rules })
       else life = start()
@@ -220,7 +222,7 @@ export function openGateway(program: string, log: { error(fields: object, messag
       } finally {
         clearTimeout(late)
       }
-      return { socket: join(place.directory, id), uid: place.uid, closed: closed.signal, close }
+      return { socket: join(place.directory, id), uid: place.uid, closed: closed.signal, publish, close }
     },
     async close() {
       closing = true

@@ -52,11 +52,29 @@ export interface Tool {
   readonly description: string
   /** A JSON Schema. */
   readonly input_schema: Record<string, unknown>
+  /** It is offered only where the execution can `push`. */
+  readonly pushes?: boolean
   /** A short line for people; absent when the input is not valid. */
   title(input: unknown, mask: MaskText): string | undefined
   /** Everything the model can do wrong is an error outcome it can learn from; throws only on faults. */
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>
 }
+
+/** What is to become of what a run changed. */
+export interface PushRequest {
+  /** Of the pull request, and of the commit that holds what was not committed. */
+  title: string
+  /** Of the pull request, in Markdown. */
+  body?: string
+  /** Of one repository, below the workspace; absent: of all that can be pushed. */
+  directory?: string
+  pull_request: boolean
+}
+
+/** `url`: for people. Nothing is pushed where nothing was changed. `retryable`: it may go well later, without anybody's doing. */
+export type PushOutcome =
+  | { pushed: Array<{ repository: string; branch: string; commit: string; url: string }> }
+  | { failure: string; retryable: boolean }
 
 export interface ToolContext {
   turn: Turn
@@ -94,6 +112,8 @@ export interface Execution extends Emitter {
   values: Readonly<Record<string, string>>
   /** Hides those values as the log does. What is cut for the log is masked first, since the log finds whole values alone. */
   mask: MaskText
+  /** Pushes what was changed, as the run's branch; absent where the environment has no repository that can be pushed. */
+  push?: (request: PushRequest) => Promise<PushOutcome>
   /** Text of the skill that the run was started with: the base of its prompt. */
   skill?: string
   state: HarnessState
@@ -120,7 +140,7 @@ export interface TurnRequest {
 export type Turn = Omit<Execution, 'signal'> & TurnRequest
 
 export const turnOf = (execution: Execution, { history, inbox, signal }: TurnRequest): Turn => {
-  const { run, context, sandbox, tools, values, mask, skill, state } = execution
+  const { run, context, sandbox, tools, values, mask, push, skill, state } = execution
   return {
     run,
     context,
@@ -129,6 +149,7 @@ export const turnOf = (execution: Execution, { history, inbox, signal }: TurnReq
     values,
     mask,
     ...(skill === undefined ? {} : { skill }),
+    ...(push ? { push } : {}),
     state,
     emit: (...events) => execution.emit(...events),
     delta: (message_id, text) => execution.delta(message_id, text),

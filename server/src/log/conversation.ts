@@ -96,6 +96,7 @@ export function buildConversation(
       case 'attempt.lost':
       case 'interrupted':
       case 'artifact.created':
+      case 'changes.pushed':
       case 'egress.refused':
       case 'error':
         note(event)

@@ -4,11 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { quote } from './file-operations.ts'
 import { findProgram } from './find-program.ts'
-import { type SandboxEgress, SandboxFault } from './sandbox.ts'
+import { PROXY_PLACE, PROXY_URL, type SandboxEgress, SandboxFault } from './sandbox.ts'
 import type { Uplink } from './sandbox-network.ts'
 
-const PORT = 3128
-const ADDRESS = '127.0.0.1'
+const { address: ADDRESS, port: PORT } = PROXY_PLACE
 /** As `/proc/net/tcp` writes the address, followed by nobody, in the state of one that listens. */
 const LISTENING = new RegExp(`0100007F:${PORT.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A`)
 /** Connections through it at once, each a process; package managers open some twenty. */
@@ -40,10 +39,7 @@ export function findProxyPrograms(root: boolean): ProxyPrograms | null {
  */
 export const PROXY_ENV: Record<string, string> = {
   ...Object.fromEntries(
-    ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].map((name) => [
-      name,
-      `http://${ADDRESS}:${PORT}`,
-    ]),
+    ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].map((name) => [name, PROXY_URL]),
   ),
   no_proxy: 'localhost,127.0.0.1,::1',
   NO_PROXY: 'localhost,127.0.0.1,::1',

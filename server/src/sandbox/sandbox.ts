@@ -19,6 +19,10 @@ export interface SandboxCapabilities {
 /** `none`: no network at all. `allowlist`: what a proxy lets through. `open`: whatever the host reaches. */
 export type EgressPolicy = 'none' | 'allowlist' | 'open'
 
+/** Where a sandbox with `allowlist` finds its proxy, and the gateway that the proxy belongs to. */
+export const PROXY_PLACE = { address: '127.0.0.1', port: 3128 } as const
+export const PROXY_URL = `http://${PROXY_PLACE.address}:${PROXY_PLACE.port}`
+
 /** The proxy of a sandbox whose policy is `allowlist`. */
 export interface SandboxEgress {
   /** Path of the Unix socket on this machine that speaks to it. */

@@ -164,7 +164,9 @@ function filtersOf(query: ListRunsQuery, actor: Actor): RawBuilder<unknown>[] {
     ...given(
       query.artifact_type,
       (type) =>
-        sql`exists (select 1 from artifacts a where a.run_id = r.run_id and a.artifact_type = ${type})`,
+        sql`(exists (select 1 from artifacts a where a.run_id = r.run_id and a.artifact_type = ${type})
+          or exists (select 1 from pushes p where p.run_id = r.run_id
+            and ${type} = case when p.pull_request is null then 'EXTERNAL_REFERENCE' else 'PULL_REQUEST' end))`,
     ),
     // The second condition lets the partial index serve the first.
     ...given(query.metadata, (pairs) => sql`r.metadata @> ${json(pairs)} and r.metadata <> '{}'`),

@@ -113,17 +113,27 @@ const WIDE_NUMBERS = sql.join(
   ),
 )
 
+/** What the run `r` made: files that are kept here, and what it pushed to where others keep it. */
+const ARTIFACTS = sql`
+  select a.artifact_uid, a.artifact_type, a.created_at, jsonb_build_object(
+      'artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
+      'mime_type', a.mime_type, 'size_bytes', a.size_bytes)
+    || coalesce((select jsonb_build_object('turn', d.turn, 'files_changed', d.files_changed,
+      'additions', d.additions, 'deletions', d.deletions) from diffs d where d.artifact_uid = a.artifact_uid), '{}') as data
+  from artifacts a where a.run_id = r.run_id
+  union all
+  select p.artifact_uid, case when p.pull_request is null then 'EXTERNAL_REFERENCE' else 'PULL_REQUEST' end, p.created_at,
+    case when p.pull_request is null
+      then jsonb_build_object('reference_type', 'BRANCH', 'url', p.url, 'title', p.branch)
+      else jsonb_build_object('branch', p.branch, 'url', p.url) end
+  from pushes p where p.run_id = r.run_id`
+
 /** `select … from runs r …` with the names of people and the artifacts; a `where` on `r` follows. */
 export const selectOfRuns = (columns: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select ${columns}, ${WIDE_NUMBERS}, ${person('c')} as creator, ${person('e')} as executor,
     coalesce((select jsonb_agg(jsonb_build_object('artifact_type', a.artifact_type,
-      'created_at', ${instant(sql`a.created_at`)}, 'data', jsonb_build_object(
-        'artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
-        'mime_type', a.mime_type, 'size_bytes', a.size_bytes)
-        || coalesce((select jsonb_build_object('turn', d.turn, 'files_changed', d.files_changed,
-          'additions', d.additions, 'deletions', d.deletions) from diffs d where d.artifact_uid = a.artifact_uid), '{}'))
-        order by a.artifact_uid)
-      from artifacts a where a.run_id = r.run_id), '[]') as artifacts
+      'created_at', ${instant(sql`a.created_at`)}, 'data', a.data) order by a.artifact_uid)
+      from (${ARTIFACTS}) a), '[]') as artifacts
   from runs r join principals c on c.principal_id = r.creator_id join principals e on e.principal_id = r.principal_id`
 
 const selectRuns = selectOfRuns(sql`r.*`)

@@ -31,16 +31,58 @@ export interface DiskGuard {
   watch(sandbox: Sandbox, limits: SandboxLimits, onOver: (outcome: Outcome) => void): { close(): void }
 }
 
-/** A proxy for one sandbox, until it is closed. */
+/** What authenticates to a git host; it is never given to a sandbox. */
+export interface GitCredential {
+  /** The secret's name, for messages. */
+  name: string
+  host: string
+  /** `null`: every one of the host. */
+  repositories: readonly string[] | null
+  username: string | null
+  /** A token, or the private key of a GitHub App. */
+  secret: string
+  read_only: boolean
+  app: { app_id: string; installation_id: string } | null
+}
+
+/** What the gateway does for one sandbox with git. */
+export interface GitRules {
+  repositories: ReadonlyArray<{ host: string; path: string; has_suffix: boolean }>
+  credentials: readonly GitCredential[]
+  /** Branches that may be pushed; `*` at the end of one stands for all that begin so. */
+  branches: readonly string[]
+  kinds: Record<string, 'github' | 'gitlab'>
+}
+
+/** A branch of a repository, to be shown or merged. */
+export interface BranchRequest {
+  host: string
+  path: string
+  branch: string
+  /** Absent: only where the branch can be seen is asked for. */
+  pull_request?: { base: string | null; title: string; body: string }
+}
+
+/** `url`: for people. `retryable`: it may go well later, without anybody's doing. */
+export type BranchAnswer =
+  | { url: string; pull_request?: { number: number; url: string } }
+  | { failure: string; retryable: boolean }
+
+/** A proxy and git for one sandbox, until it is closed. */
 export interface Egress extends SandboxEgress {
+  /** Has a pull request opened for a branch that was pushed, or finds the one that is open. */
+  publish(request: BranchRequest): Promise<BranchAnswer>
   close(): void
 }
 
 /** The gateway as a worker sees it: it alone connects to other machines for sandboxes. */
 export interface Gateway {
-  /** `hosts`: names, and `*.name` for all below. `private_hosts`, each perhaps with a port, need no public address. */
+  /**
+   * `hosts`: names, and `*.name` for all below; `null`: every public one. `private_hosts`, each perhaps with a port, need no
+   * public address.
+   */
   open(
-    rules: { hosts: readonly string[]; private_hosts: readonly string[] },
+    rules: { hosts: readonly string[] | null; private_hosts: readonly string[]; git?: GitRules },
     onRefusal: (refusal: EventData<'egress.refused'>) => void,
   ): Promise<Egress>
 }
@@ -85,6 +127,10 @@ export interface WorkerSettings {
   egress: EgressPolicy
   /** Hosts that sandboxes may reach although they have no public address, once an environment allows them. */
   private_hosts: readonly string[]
+  /** Whose API hosts of git speak, beside github.com and gitlab.com. */
+  git_hosts: Record<string, 'github' | 'gitlab'>
+  /** For all environments, behind their own; only where one person is all there are. */
+  git_credential?: GitCredential
   /** Container images that environments may name; only Docker uses them. */
   images: ImagePolicy
   /** The most that environments may ask for. */

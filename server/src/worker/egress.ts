@@ -22,10 +22,18 @@ const PACKAGE_REGISTRIES = [
   ...['ports.ubuntu.com', 'dl-cdn.alpinelinux.org'],
 ]
 
-/** What the network lets out of a run's sandbox, or why the run cannot have what its environment asks for. */
-export type EgressPlan = { policy: EgressPolicy; hosts: string[] } | { refusal: string }
+/**
+ * What the network lets out of a run's sandbox, or why the run cannot have what its environment asks for. `hosts`: with
+ * `allowlist`, those that its proxy lets through; `null`: every public one.
+ */
+export type EgressPlan = { policy: EgressPolicy; hosts: string[] | null } | { refusal: string }
 
-export function planEgress(config: EnvironmentConfig, { backend, settings }: WorkerContext): EgressPlan {
+/** `by_gateway`: git goes by the gateway, which needs a way to it, whatever else is let out. */
+export function planEgress(
+  config: EnvironmentConfig,
+  { backend, settings }: WorkerContext,
+  by_gateway: boolean,
+): EgressPlan {
   const offered = backend.capabilities.egress
   const widest = POLICIES.indexOf(settings.egress)
   const addresses = repositoriesOf(config).flatMap(({ url }) => (url ? [new URL(url)] : []))
@@ -33,17 +41,24 @@ export function planEgress(config: EnvironmentConfig, { backend, settings }: Wor
     // The host's own commands: whoever chose it said that it isolates nothing.
     if (!offered.includes('none')) return 'open'
     if (offered.includes('allowlist') && widest >= POLICIES.indexOf('allowlist')) return 'allowlist'
-    return addresses.length > 0 ? 'open' : 'none'
+    return addresses.length > 0 && !by_gateway ? 'open' : 'none'
   }
   const policy = config.egress ?? chooses()
   if (POLICIES.indexOf(policy) > widest && offered.includes('none'))
     return {
       refusal: `The environment needs the network; the operator allows it with RUNYARD_EGRESS=${policy}.`,
     }
-  if (policy === 'allowlist' && !offered.includes(policy))
+  const has_proxy = offered.includes('allowlist')
+  if (policy === 'allowlist' && !has_proxy)
     return {
       refusal: `The ${backend.name} sandbox of this worker has no lists of allowed hosts: /readyz says why.`,
     }
+  if (by_gateway && !has_proxy)
+    return {
+      refusal: `The ${backend.name} sandbox of this worker has no way to the gateway, which alone uses secrets for git: /readyz says why.`,
+    }
+  if (policy === 'none') return { policy: by_gateway ? 'allowlist' : 'none', hosts: [] }
+  if (policy === 'open') return { policy: has_proxy ? 'allowlist' : 'open', hosts: null }
   const registries = config.package_registries === false ? [] : PACKAGE_REGISTRIES
   const hosts = [...addresses.map(({ host }) => host), ...registries, ...(config.allowed_hosts ?? [])]
   return { policy, hosts: [...new Set(hosts)] }

@@ -26,6 +26,18 @@ export const notInstalled = (name: string, context: WorkerContext): Outcome => (
   },
 })
 
+/** The run cannot have what it asks for: its caller can fix it. */
+export const refuse = (
+  error_code:
+    | 'resource_not_found'
+    | 'feature_not_available'
+    | 'environment_setup_failed'
+    | 'integration_not_configured',
+  message: string,
+): { failure: Outcome } => ({
+  failure: { state: 'FAILED', status_message: { message, error_code, retryable: false } },
+})
+
 /** What a run's caller may read of a fault of ours. */
 export function describeFault(error: unknown): EventData<'error'> {
   const { code, detail, retryable } = faultOf(error)

@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
-import type { Harness, Outcome, Session, TurnRun } from '../harness/harness.ts'
+import type { Harness, Outcome, PushOutcome, PushRequest, Session, TurnRun } from '../harness/harness.ts'
 import { closeContext } from '../log/context.ts'
 import { closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
 import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
 import { type Budget, createBudget } from './budget.ts'
-import type { Egress, WorkerContext } from './context.ts'
+import type { Egress, GitRules, WorkerContext } from './context.ts'
 import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
 import { createEventWriter, type EventWriter } from './event-writer.ts'
 import { FencedStore } from './fenced-store.ts'
@@ -15,7 +15,9 @@ import { createInbox, type RunInbox } from './inbox.ts'
 import { keepWork } from './keep-work.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
+import { judgePush, requestOnSuccess } from './on-success.ts'
 import { prepareSandbox, type Workspace } from './prepare.ts'
+import { pushableOf, pushChanges } from './push-changes.ts'
 import { judgeDeaths } from './sandbox-deaths.ts'
 import { Stopping, type StopReason } from './stopping.ts'
 import { takeTurn } from './turn.ts'
@@ -139,7 +141,7 @@ export class Execution {
       signal: this.#stopping.from('cancelled'),
       halted: AbortSignal.any([this.#stopping.from('overfull'), this.#stopping.turn]),
       masked: this.#writer.masked,
-      openEgress: (hosts) => this.#openEgress(hosts),
+      openEgress: (hosts, git) => this.#openEgress(hosts, git),
       refusals: this.#refusals,
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
@@ -164,26 +166,24 @@ export class Execution {
     this.#touch()
     const session = await this.#openSession(run, prepared, harness, budget)
     try {
-      await this.#takeTurns(prepared, session, inbox, budget)
+      await this.#takeTurns(run, prepared, session, inbox, budget)
       if (this.#overfull && !this.#finished && !this.#stopping.is('cancelled')) await this.#endOverfull(inbox)
     } finally {
       await session.close().catch((error) => this.#warn(error, 'Closing a session failed.'))
     }
   }
 
-  async #openSession(
-    run: RunRow,
-    { sandbox, cwd, values }: Workspace,
-    harness: Harness,
-    budget: Budget,
-  ): Promise<Session> {
+  async #openSession(run: RunRow, workspace: Workspace, harness: Harness, budget: Budget): Promise<Session> {
+    const { sandbox, cwd, values } = workspace
+    const can_push = pushableOf(workspace).length > 0
     let kept = run.harness_state
     return harness.open({
       run: turnRunOf(run, this.attempt, cwd),
       context: closeContext(await this.#store.readContext(run)),
       sandbox,
-      tools: this.#context.tools,
+      tools: new Map([...this.#context.tools].filter(([, tool]) => can_push || !tool.pushes)),
       values,
+      ...(can_push ? { push: (request) => this.#push(workspace, request) } : {}),
       mask: (text) => this.#writer.masked.text(text),
       state: {
         read: () => kept,
@@ -218,9 +218,10 @@ export class Execution {
     this.#handover = { reason: 'The setup was interrupted and begins anew.', counted: false }
   }
 
-  async #openEgress(hosts: string[]): Promise<Egress> {
+  async #openEgress(hosts: string[] | null, git: GitRules | undefined): Promise<Egress> {
     const { gateway, settings } = this.#context
-    this.#egress = await gateway.open({ hosts, private_hosts: settings.private_hosts }, (refusal) => {
+    const rules = { hosts, private_hosts: settings.private_hosts, ...(git ? { git } : {}) }
+    this.#egress = await gateway.open(rules, (refusal) => {
       this.#refusals.push(refusal.message)
       this.#emit({ type: 'egress.refused', data: refusal }).catch(() => {})
     })
@@ -240,7 +241,13 @@ export class Execution {
   }
 
   /** Turn after turn until the run has ended: a follow-up that arrives as one ends makes another. */
-  async #takeTurns(workspace: Workspace, session: Session, inbox: RunInbox, budget: Budget): Promise<void> {
+  async #takeTurns(
+    run: RunRow,
+    workspace: Workspace,
+    session: Session,
+    inbox: RunInbox,
+    budget: Budget,
+  ): Promise<void> {
     this.#inbox = inbox
     while (!this.#stopping.is('overfull')) {
       const history = await this.#store.readHistory()
@@ -258,7 +265,7 @@ export class Execution {
       // it ends the run here.
       if (this.#stopping.is('overfull') && !interrupted) return
       this.#worked = false
-      if (await this.#finish(failure ?? ending)) return
+      if (await this.#finish(failure ?? (await this.#publish(run, workspace, ending)))) return
       await this.#deliver(inbox)
       const spent = budget.spent()
       if (spent) return this.#giveUp(spent, inbox)
@@ -278,6 +285,26 @@ export class Execution {
     if (kept) return null
     await this.#emit({ type: 'error', data: NO_ARTIFACTS })
     return ending.state === 'SUCCEEDED' ? { state: 'ERROR', status_message: NO_ARTIFACTS } : null
+  }
+
+  #push(workspace: Workspace, request: PushRequest): Promise<PushOutcome> {
+    if (!this.#egress) return Promise.reject(new Error('A repository can be pushed and there is no gateway.'))
+    return pushChanges(
+      {
+        ...{ context: this.#context, store: this.#store, egress: this.#egress, refusals: this.#refusals },
+        mask: (text) => this.#writer.masked.text(text),
+        signal: this.#stopping.turn,
+      },
+      workspace,
+      request,
+    )
+  }
+
+  /** Does with the changes of a run that succeeded what its environment says; returns how the run ends. */
+  async #publish(run: RunRow, workspace: Workspace, ending: Outcome): Promise<Outcome> {
+    if (ending.state !== 'SUCCEEDED') return ending
+    const request = requestOnSuccess(workspace, run, await this.#store.readHistory())
+    return (request && judgePush(await this.#push(workspace, request))) ?? ending
   }
 
   /** True when the run has ended; false when follow-ups came meanwhile. */

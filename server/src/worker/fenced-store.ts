@@ -22,8 +22,10 @@ import {
 import { deliverFollowups } from '../store/followups.ts'
 import { writeHarnessState } from '../store/harness-state.ts'
 import { acknowledgeInterrupt, type Lease, releaseRun } from '../store/leases.ts'
+import { type Push, readPushes, recordPush } from '../store/pushes.ts'
 import { type RunRow, readRuns } from '../store/runs.ts'
 import { readSandbox, recordSandbox, type SandboxRow } from '../store/sandboxes.ts'
+import { readSecrets, type SecretRow } from '../store/secrets.ts'
 import { type Ending, finishRun, requeueRun, startRun } from '../store/transitions.ts'
 import { hasOtherWorker } from '../store/workers.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
@@ -126,6 +128,11 @@ export class FencedStore {
     return this.#write(() => findEnvironment(this.#db, uid))
   }
 
+  /** Those that the run may use. */
+  readSecrets(names: readonly string[], { principal_id, scope }: RunRow): Promise<SecretRow[]> {
+    return this.#write(() => readSecrets(this.#db, names, { principal_id, personal: scope === 'User' }))
+  }
+
   /** Whether the environment could be set up when it was last tried. */
   markSetup(uid: string, failed: boolean): Promise<void> {
     return this.#write(() => markSetup(this.#db, uid, failed))
@@ -171,6 +178,14 @@ export class FencedStore {
 
   async insertDiff(patch: NewArtifact, diff: Diff): Promise<void> {
     await this.#owned(() => insertDiff(this.#db, this.lease, patch, diff))
+  }
+
+  readPushes(): Promise<Map<string, Push>> {
+    return this.#write(() => readPushes(this.#db, this.lease.run_id))
+  }
+
+  async recordPush(push: Push & { artifact_uid: string }): Promise<void> {
+    await this.#owned(() => recordPush(this.#db, this.lease, push))
   }
 
   /** Whether another worker of the pool could do what this one cannot. */

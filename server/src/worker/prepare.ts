@@ -1,22 +1,18 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { NewEvent } from '../contract/event.ts'
-import { imageRefusal, judgeImage, normalizeImage } from '../contract/image.ts'
-import { findExcess, type LimitMaxima } from '../contract/limits.ts'
 import type { Outcome } from '../harness/harness.ts'
 import {
-  DEFAULT_LIMITS,
   type Sandbox,
   type SandboxEgress,
   SandboxImageError,
   type SandboxLimits,
   type SandboxSpec,
 } from '../sandbox/sandbox.ts'
-import { unseal } from '../sealing/sealing.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { Commits } from '../store/sandboxes.ts'
 import { readCommits } from './commits.ts'
-import type { WorkerContext } from './context.ts'
-import { planEgress } from './egress.ts'
+import type { GitRules, WorkerContext } from './context.ts'
+import { refuse } from './endings.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { LeaseLost } from './lease-lost.ts'
@@ -24,6 +20,7 @@ import { openLocalRepository } from './local-repository.ts'
 import { directoryOf, fetchRepository, repositoriesOf } from './repository.ts'
 import { exportId, exportRepository } from './repository-export.ts'
 import { createSetupSteps, SetupFailed, type SetupSteps } from './setup-step.ts'
+import { limitsOf, planWorkspace, type WorkspacePlan } from './workspace-plan.ts'
 
 const SETUP_MINUTES = 30
 
@@ -34,23 +31,17 @@ export interface PrepareHooks {
   halted: AbortSignal
   /** Told, before anything runs, the values that the sandbox is given and nobody is to read in the log. */
   masked: EventWriter['masked']
-  /** Opens the way out of the sandbox, to these hosts only; closing it is the caller's business. */
-  openEgress: (hosts: string[]) => Promise<SandboxEgress>
+  /** Opens the way out of the sandbox, to these hosts and repositories only; closing it is the caller's business. */
+  openEgress: (hosts: string[] | null, git: GitRules | undefined) => Promise<SandboxEgress>
   /** What the network policy refused so far, one sentence each. */
   refusals: readonly string[]
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
   onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
 
-export interface Workspace {
+export interface Workspace extends WorkspacePlan {
   sandbox: Sandbox
-  /** Where the agent starts. */
-  cwd: string
-  /** What the environment gives in clear. */
-  values: Record<string, string>
   commits: Commits
-  /** What the sandbox is made of, where there are images. */
-  image?: string
 }
 
 export type Prepared = Workspace | { failure: Outcome }
@@ -71,38 +62,17 @@ export async function prepareSandbox(
   if (environment_id && !environment) {
     return refuse('resource_not_found', `The environment ${environment_id} does not exist any more.`)
   }
-  const config: EnvironmentConfig = environment?.config ?? { name: 'empty' }
-  const variables =
-    environment?.sealed && context.settings.seal_key
-      ? unseal(context.settings.seal_key, environment.uid, environment.sealed)
-      : {}
-  hooks.masked.hide(Object.values(variables))
-  const egress = planEgress(config, context)
-  if ('refusal' in egress) return refuse('feature_not_available', egress.refusal)
-  const excess = findExcess(config.limits, context.settings.limit_maxima)
-  if (excess)
-    return refuse('feature_not_available', `The environment asks for more than is allowed: ${excess}.`)
-  const image = imageOf(config, context)
-  if (image === null) return refuse('feature_not_available', imageRefusal(config.docker_image ?? ''))
-  const spec: SandboxSpec = {
-    run_id: run.run_id,
-    attempt: lease.attempt,
-    ...image,
-    limits: limitsOf(config, context.settings.limit_maxima),
-    egress: egress.policy,
-    ...(egress.policy === 'allowlist' ? { proxy: await hooks.openEgress(egress.hosts) } : {}),
-    env: { ...AGENT_ENV, ...variables },
-    folders: ['artifacts', 'attachments'],
-  }
-  const used = usedImage(spec, context)
+  const plan = await planWorkspace(context, store, { run, environment }, hooks.masked)
+  if ('failure' in plan) return plan
+  const { config, hosts, git } = plan
+  const proxied = plan.spec.egress === 'allowlist' && { proxy: await hooks.openEgress(hosts, git?.rules) }
+  const spec: SandboxSpec = { ...plan.spec, ...proxied }
   const steps = createSetupSteps(hooks)
-  const cwd = workingDirectory(config)
-  const repositories = repositoriesOf(config)
 
   let sandbox: Sandbox
   try {
     const kept = await reattach(context, store, run, spec, hooks, steps)
-    if (kept) return { ...kept, cwd, values: variables, ...used }
+    if (kept) return { ...plan, ...kept }
     sandbox = await steps.run('sandbox', context.backend.name, async () =>
       hooks.onSandbox(await context.backend.create(spec), spec.limits),
     )
@@ -114,7 +84,7 @@ export async function prepareSandbox(
   }
   const record = ({ ref }: Sandbox, prepared: boolean, commits: Commits = {}) =>
     store.recordSandbox({ place: context.settings.place, ref, prepared, commits })
-  const bare = repositories.length === 0 && !config.setup_commands?.length
+  const bare = repositoriesOf(config).length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(sandbox, false)
   const made = await setUp(context, store, config, sandbox, steps, hooks)
@@ -122,7 +92,7 @@ export async function prepareSandbox(
   if (environment && !bare && !hooks.halted.aborted) await store.markSetup(environment.uid, failed)
   if (failed) return refuse('environment_setup_failed', made.failure)
   await record(sandbox, true, made.commits)
-  return { sandbox, cwd, values: variables, ...made, ...used }
+  return { ...plan, ...made, sandbox }
 }
 
 /** Repositories, then commands, each in order. `failure`: what the first failing one has to say. */
@@ -164,17 +134,6 @@ async function setUp(
   }
 }
 
-/** Git must find a name for commits; nothing here is secret. */
-const AGENT_ENV: Record<string, string> = {
-  RUNYARD: '1',
-  RUNYARD_ARTIFACTS_DIR: '/workspace/artifacts',
-  GIT_AUTHOR_NAME: 'Runyard agent',
-  GIT_AUTHOR_EMAIL: 'agent@runyard.invalid',
-  GIT_COMMITTER_NAME: 'Runyard agent',
-  GIT_COMMITTER_EMAIL: 'agent@runyard.invalid',
-  GIT_TERMINAL_PROMPT: '0',
-}
-
 async function reattach(
   context: WorkerContext,
   store: FencedStore,
@@ -212,46 +171,3 @@ async function reattach(
   }
   return null
 }
-
-/** The image that the sandbox is made of, where there is one. */
-function usedImage({ image }: SandboxSpec, { backend }: WorkerContext): { image?: string } {
-  const used = image ?? backend.default_image
-  return used === undefined ? {} : { image: used }
-}
-
-/** The image the environment names, in full; `null` when it may not run here. */
-function imageOf(
-  { docker_image }: EnvironmentConfig,
-  { backend, settings }: WorkerContext,
-): Pick<SandboxSpec, 'image' | 'pull'> | null {
-  if (!docker_image || backend.name !== 'docker') return {}
-  const image = normalizeImage(docker_image)
-  const verdict = judgeImage(docker_image, settings.images)
-  return image === null || verdict === null ? null : { image, pull: verdict === 'pull' }
-}
-
-/** The agent starts in the repository when there is exactly one. */
-function workingDirectory(config: EnvironmentConfig): string {
-  const [only, ...more] = repositoriesOf(config)
-  return only && more.length === 0 ? `/workspace/${directoryOf(only)}` : '/workspace'
-}
-
-/** What the environment names; of what it does not, the default, or the operator's maximum where that is lower. */
-function limitsOf({ limits }: EnvironmentConfig, maxima: LimitMaxima): SandboxLimits {
-  const MiB = 1024 ** 2
-  return {
-    memory_bytes: limits?.memory_mb
-      ? limits.memory_mb * MiB
-      : Math.min(DEFAULT_LIMITS.memory_bytes, maxima.memory_mb * MiB),
-    pids: limits?.pids ?? Math.min(DEFAULT_LIMITS.pids, maxima.pids),
-    cpus: limits?.cpus ?? Math.min(DEFAULT_LIMITS.cpus, maxima.cpus),
-    disk_bytes: limits?.disk_mb
-      ? limits.disk_mb * MiB
-      : Math.min(DEFAULT_LIMITS.disk_bytes, maxima.disk_mb * MiB),
-  }
-}
-
-const refuse = (
-  error_code: 'resource_not_found' | 'feature_not_available' | 'environment_setup_failed',
-  message: string,
-): Prepared => ({ failure: { state: 'FAILED', status_message: { message, error_code, retryable: false } } })

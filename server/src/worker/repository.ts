@@ -43,7 +43,8 @@ export async function fetchRepository(options: {
         ...env,
         URL: repository.url,
         DEPTH: depth === 0 ? '' : String(depth),
-        GIT_ALLOW_PROTOCOL: 'https',
+        // What goes by the gateway does so within the sandbox.
+        GIT_ALLOW_PROTOCOL: 'https:http',
       },
       signal,
     })

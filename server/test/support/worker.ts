@@ -83,6 +83,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
         seal_key: openKeyring('a secret key of tests'),
         egress: 'none',
         private_hosts: [],
+        git_hosts: {},
         images: { patterns: [], local: false },
         limit_maxima: readConfig({}).limit_maxima,
         max_run_files_bytes: GiB,

@@ -8,6 +8,7 @@ interface ToolDefinition<Input> {
   name: string
   description: string
   input: z.ZodType<Input>
+  pushes?: boolean
   title: (input: Input) => string
   run: (input: Input, context: ToolContext) => Promise<ToolOutcome>
 }
@@ -16,6 +17,7 @@ export function defineTool<Input>({
   name,
   description,
   input: schema,
+  pushes = false,
   title,
   run,
 }: ToolDefinition<Input>): Tool {
@@ -23,6 +25,7 @@ export function defineTool<Input>({
     name,
     description,
     input_schema: z.toJSONSchema(schema, { io: 'input' }),
+    pushes,
     title(input, mask) {
       const parsed = schema.safeParse(input)
       return parsed.success ? shorten(title(parsed.data), mask) : undefined

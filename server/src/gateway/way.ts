@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { createCheckedFetch } from './checked-fetch.ts'
+import { createEgressProxy } from './egress-proxy.ts'
+import type { EgressRules, Refusal } from './egress-rules.ts'
+import { createGitGateway } from './git-gateway.ts'
+import { apiUrlOf, kindOf } from './git-host.ts'
+import type { GitRules } from './git-rules.ts'
+import { openTokens } from './git-tokens.ts'
+import { type BranchAnswer, type BranchRequest, publishBranch } from './publish-branch.ts'
+
+/** What one sandbox may reach, and what it may do there with git. */
+export interface WayRules extends EgressRules {
+  git?: GitRules
+}
+
+/** The gateway's own side of a sandbox's way out. */
+export interface Way {
+  /** Never throws. */
+  publish(request: BranchRequest): Promise<BranchAnswer>
+  close(): void
+}
+
+/** Names of hosts are the agent's words: no more of them than somebody would read. */
+const MAX_REFUSALS = 50
+
+/** Listens on a Unix socket at `path`. `onRefusal` is told of each refusal once, and of the first fifty only. */
+export async function openWay(
+  path: string,
+  { git, ...rules }: WayRules,
+  onRefusal: (refusal: Refusal) => void,
+): Promise<Way> {
+  const told = new Set<string>()
+  const tell = (refusal: Refusal) => {
+    const key = JSON.stringify(refusal)
+    if (told.has(key) || told.size === MAX_REFUSALS) return
+    told.add(key)
+    onRefusal(refusal)
+  }
+  const { private_hosts } = rules
+  const fetch = createCheckedFetch({ hosts: git ? hostsOf(git) : [], private_hosts })
+  const tokens = openTokens(fetch)
+  const gateway = git ? createGitGateway({ git, private_hosts }, { ...tokens, onRefusal: tell }) : null
+  const proxy = createEgressProxy(rules, tell, gateway)
+  const sockets = new Set<Socket>()
+  proxy.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  // Of a gateway that was killed.
+  rmSync(path, { force: true })
+  proxy.listen(path)
+  await once(proxy, 'listening')
+  return {
+    publish: (request) => publishBranch(request, { git, fetch, tokens }),
+    close() {
+      proxy.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** Where git and the APIs of its hosts are. */
+const hostsOf = ({ repositories, kinds }: GitRules): string[] =>
+  repositories.flatMap(({ host }) => {
+    const kind = kindOf(host, kinds)
+    return kind ? [host, new URL(apiUrlOf(kind, host)).host] : [host]
+  })

@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import type { EventData } from '../contract/event.ts'
+import type { Db } from './db.ts'
+import { held, type Lease } from './leases.ts'
+import { json } from './storable.ts'
+
+/** A branch that a run pushed. */
+export type Push = EventData<'changes.pushed'>
+
+/** Stores what was pushed, and its event, in one fenced statement; false when the lease is lost. */
+export async function recordPush(
+  db: Db,
+  lease: Lease,
+  { artifact_uid, ...push }: Push & { artifact_uid: string },
+): Promise<boolean> {
+  const recorded = await sql`
+    with owned as (
+      update runs set last_sequence = last_sequence + 1, updated_at = next_update(updated_at)
+      where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS') returning run_id, last_sequence),
+    logged as (
+      insert into events (run_id, sequence, type, data)
+      select run_id, last_sequence, 'changes.pushed', ${json(push)} from owned)
+    insert into pushes (artifact_uid, run_id, directory, repository, branch, commit, url, pull_request)
+    select ${artifact_uid}::uuid, run_id, ${push.directory}, ${push.repository}, ${push.branch}, ${push.commit}, ${push.url},
+      ${push.pull_request?.number ?? null}::int from owned
+    on conflict (run_id, directory) do update set repository = excluded.repository, branch = excluded.branch,
+      commit = excluded.commit, url = excluded.url, pull_request = excluded.pull_request
+    returning 1`.execute(db)
+  return recorded.rows.length > 0
+}
+
+/** What the run pushed last from each of its repositories, by their folders. */
+export async function readPushes(db: Db, run_id: string): Promise<Map<string, Push>> {
+  const found = await sql<Omit<Push, 'pull_request'> & { pull_request: number | null }>`
+    select directory, repository, branch, commit, url, pull_request from pushes where run_id = ${run_id}`.execute(
+    db,
+  )
+  return new Map(
+    found.rows.map(({ pull_request, ...push }) => [
+      push.directory,
+      {
+        ...push,
+        ...(pull_request === null ? {} : { pull_request: { number: pull_request, url: push.url } }),
+      },
+    ]),
+  )
+}

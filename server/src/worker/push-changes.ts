@@ -1,0 +1,139 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { EnvironmentRepository } from '../contract/environment.ts'
+import type { PushOutcome, PushRequest } from '../harness/harness.ts'
+import type { Push } from '../store/pushes.ts'
+import type { Egress, WorkerContext } from './context.ts'
+import type { FencedStore } from './fenced-store.ts'
+import { branchOf, readRepositoryAddress } from './git-plan.ts'
+import type { Workspace } from './prepare.ts'
+import { readPrinted } from './printed.ts'
+import { directoryOf, repositoriesOf } from './repository.ts'
+
+const PUSH_MS = 600_000
+/** Characters kept of what git said. */
+const SAID = 2_000
+
+interface PushServices {
+  context: WorkerContext
+  store: FencedStore
+  egress: Egress
+  /** What the gateway refused so far, one sentence each: git says less of it. */
+  refusals: readonly string[]
+  mask: (text: string) => string
+  signal: AbortSignal
+}
+
+/**
+ * Pushes what the run changed as the run's branch, and opens a pull request for it where that is asked for: of every
+ * repository that goes by the gateway, or of one. What is not committed is committed first, in the workspace. Throws
+ * `SandboxFault`.
+ */
+export async function pushChanges(
+  services: PushServices,
+  workspace: Workspace,
+  request: PushRequest,
+): Promise<PushOutcome> {
+  const before = await services.store.readPushes()
+  const pushed: Push[] = []
+  for (const { repository, directory } of pushableOf(workspace)) {
+    if (request.directory !== undefined && request.directory !== directory) continue
+    const result = await pushRepository(services, workspace, {
+      ...{ repository, directory, request },
+      before: before.get(directory) ?? null,
+    })
+    if (result && 'failure' in result) return result
+    if (result) pushed.push(result)
+  }
+  return { pushed }
+}
+
+/** Repositories that can be pushed, with their folders below the workspace. */
+export function pushableOf({ config, git, commits }: Workspace) {
+  const hosts = new Set(git?.rules.repositories.map(({ host }) => host))
+  return repositoriesOf(config).flatMap((repository) => {
+    const directory = directoryOf(repository)
+    const { url } = repository
+    if (!url || !(directory in commits) || !hosts.has(readRepositoryAddress(url).host)) return []
+    return [{ repository: { ...repository, url }, directory }]
+  })
+}
+
+interface OnePush {
+  repository: EnvironmentRepository & { url: string }
+  directory: string
+  request: PushRequest
+  before: Push | null
+}
+
+/** `null`: there is nothing to push. */
+async function pushRepository(
+  { context, store, egress, refusals, mask, signal }: PushServices,
+  { sandbox, commits }: Workspace,
+  { repository, directory, request, before }: OnePush,
+): Promise<Push | { failure: string; retryable: boolean } | null> {
+  const { host, path } = readRepositoryAddress(repository.url)
+  const name = `${host}/${path}`
+  const branch = branchOf(store.lease.run_id)
+  const refused = refusals.length
+  const { exit, stdout, stderr } = await readPrinted(
+    sandbox.exec({
+      command: PUSH,
+      cwd: '/workspace',
+      env: {
+        ...{ DIR: directory, URL: repository.url, BRANCH: branch },
+        BASE: commits[directory] ?? '',
+        LAST: before?.commit ?? '',
+        GIT_TERMINAL_PROMPT: '0',
+      },
+      stdin: `${request.title}\n`,
+      timeout_ms: PUSH_MS,
+      signal,
+    }),
+  )
+  if (exit.code === NOTHING) return null
+  const commit = /^[0-9a-f]{40,64}$/m.exec(stdout.toString())?.[0]
+  if (exit.code !== 0 || !commit) {
+    const said = mask(stderr.toString().slice(-SAID)).trim()
+    const why = [...refusals.slice(refused), exit.timed_out ? 'It took too long.' : said].filter(Boolean)
+    context.log.warn({ ...store.lease, repository: name, said }, 'A branch could not be pushed.')
+    return { failure: `Pushing ${branch} to ${name} failed. ${why.join('\n')}`.trim(), retryable: false }
+  }
+  const { title, body = '' } = request
+  const answer = await egress.publish({
+    ...{ host, path, branch },
+    ...(request.pull_request ? { pull_request: { base: repository.ref ?? null, title, body } } : {}),
+  })
+  if ('failure' in answer) return answer
+  const { url, pull_request = before?.pull_request } = answer
+  const push: Push = {
+    ...{ directory, repository: name, branch, commit, url: pull_request?.url ?? url },
+    ...(pull_request ? { pull_request } : {}),
+  }
+  if (push.commit !== before?.commit || push.url !== before.url)
+    await store.recordPush({ ...push, artifact_uid: uuidv7() })
+  context.watch.touchRun(store.lease.run_id)
+  return push
+}
+
+/** The exit code that says that nothing was changed. */
+const NOTHING = 3
+/**
+ * Hooks of the repository are its own tests' business. A branch that somebody else has pushed to is not overwritten; what this
+ * run pushed itself, and has rewritten since, is. Values come by the environment, never as part of the command.
+ */
+const PUSH = `cd -- "./$DIR" || exit 90
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+export LC_ALL=C
+set -- -c core.hooksPath=/dev/null -c core.fsmonitor=false -c commit.gpgSign=false -c push.gpgSign=false
+git "$@" add --all >/dev/null || exit 91
+if ! git "$@" diff --cached --quiet; then git "$@" commit --quiet --no-verify --file=- || exit 92; fi
+head=$(git "$@" rev-parse --verify --quiet 'HEAD^{commit}') || exit ${NOTHING}
+[ "$head" != "$BASE" ] || [ -n "$LAST" ] || exit ${NOTHING}
+flags='--quiet --no-verify --no-follow-tags --recurse-submodules=no'
+if [ "$head" != "$LAST" ]; then
+  said=$(git "$@" push $flags --end-of-options "$URL" "HEAD:refs/heads/$BRANCH" 2>&1) ||
+    { [ -n "$LAST" ] &&
+      git "$@" push $flags "--force-with-lease=refs/heads/$BRANCH:$LAST" --end-of-options "$URL" "HEAD:refs/heads/$BRANCH"; } ||
+    { echo "$said" >&2; exit 93; }
+fi
+echo "$head"`

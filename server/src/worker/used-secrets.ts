@@ -1,0 +1,39 @@
+import type { EnvironmentConfig } from '../contract/environment.ts'
+import { openSecret } from '../sealing/secret-value.ts'
+import type { RunRow } from '../store/runs.ts'
+import type { GitCredential, WorkerContext } from './context.ts'
+import type { FencedStore } from './fenced-store.ts'
+
+export interface UsedSecrets {
+  /** What commands get. */
+  variables: Record<string, string>
+  /** What stays in the gateway. */
+  credentials: GitCredential[]
+  /** Everything that nobody is to read in the log. */
+  values: string[]
+}
+
+/** The secrets that the environment names, in clear; or the names of those that the run cannot have. */
+export async function readUsedSecrets(
+  { settings }: WorkerContext,
+  store: FencedStore,
+  run: RunRow,
+  { secrets: names = [] }: EnvironmentConfig,
+): Promise<UsedSecrets | { missing: string[] }> {
+  const used: UsedSecrets = { variables: {}, credentials: [], values: [] }
+  if (names.length === 0) return used
+  const rows = new Map((await store.readSecrets(names, run)).map((row) => [row.name, row]))
+  const missing = names.filter((name) => !rows.has(name))
+  if (missing.length > 0) return { missing }
+  for (const row of rows.values()) {
+    const secret = openSecret(settings.seal_key, row)
+    used.values.push(secret)
+    if (!row.git) {
+      used.variables[row.name] = secret
+      continue
+    }
+    const { host, repositories = null, username = null, read_only = false, app = null } = row.git
+    used.credentials.push({ name: row.name, host, repositories, username, secret, read_only, app })
+  }
+  return used
+}

@@ -1,0 +1,119 @@
+import type { EnvironmentConfig } from '../contract/environment.ts'
+import { imageRefusal, judgeImage, normalizeImage } from '../contract/image.ts'
+import { findExcess, type LimitMaxima } from '../contract/limits.ts'
+import type { Outcome } from '../harness/harness.ts'
+import { DEFAULT_LIMITS, type SandboxLimits, type SandboxSpec } from '../sandbox/sandbox.ts'
+import { unseal } from '../sealing/sealing.ts'
+import type { EnvironmentRow } from '../store/environments.ts'
+import type { RunRow } from '../store/runs.ts'
+import type { WorkerContext } from './context.ts'
+import { planEgress } from './egress.ts'
+import { refuse } from './endings.ts'
+import type { EventWriter } from './event-writer.ts'
+import type { FencedStore } from './fenced-store.ts'
+import { type GitPlan, planGit } from './git-plan.ts'
+import { directoryOf, repositoriesOf } from './repository.ts'
+import { readUsedSecrets } from './used-secrets.ts'
+
+/** What a run's workspace is to be, before anything of it is there. */
+export interface WorkspacePlan {
+  config: EnvironmentConfig
+  spec: Omit<SandboxSpec, 'proxy'>
+  /** Hosts that its proxy lets through; only with `allowlist`. */
+  hosts: string[] | null
+  /** `null` where no repository goes by the gateway. */
+  git: GitPlan | null
+  /** Where the agent starts. */
+  cwd: string
+  /** What the environment gives to commands, in clear. */
+  values: Record<string, string>
+  /** What the sandbox is made of, where there are images. */
+  image?: string
+}
+
+/** `masked` is told the values that nobody is to read in the log. `failure`: why the run cannot have what is asked for. */
+export async function planWorkspace(
+  context: WorkerContext,
+  store: FencedStore,
+  { run, environment }: { run: RunRow; environment: EnvironmentRow | null },
+  masked: EventWriter['masked'],
+): Promise<WorkspacePlan | { failure: Outcome }> {
+  const config: EnvironmentConfig = environment?.config ?? { name: 'empty' }
+  const { seal_key, git_credential } = context.settings
+  const variables = environment?.sealed ? unseal(seal_key, environment.uid, environment.sealed) : {}
+  const secrets = await readUsedSecrets(context, store, run, config)
+  if ('missing' in secrets)
+    return refuse(
+      'resource_not_found',
+      `The environment names secrets that this run cannot have: ${secrets.missing.join(', ')}.`,
+    )
+  const own = git_credential ? [git_credential] : []
+  masked.hide([...Object.values(variables), ...secrets.values, ...own.map(({ secret }) => secret)])
+  const values = { ...variables, ...secrets.variables }
+  const credentials = [...secrets.credentials, ...own]
+  const git = planGit(config, run.run_id, { credentials, variables: values }, context.settings)
+  const egress = planEgress(config, context, git !== null)
+  if ('refusal' in egress) return refuse('feature_not_available', egress.refusal)
+  const excess = findExcess(config.limits, context.settings.limit_maxima)
+  if (excess)
+    return refuse('feature_not_available', `The environment asks for more than is allowed: ${excess}.`)
+  const image = imageOf(config, context)
+  if (image === null) return refuse('feature_not_available', imageRefusal(config.docker_image ?? ''))
+  const spec = {
+    run_id: run.run_id,
+    attempt: store.lease.attempt,
+    ...image,
+    limits: limitsOf(config, context.settings.limit_maxima),
+    egress: egress.policy,
+    env: { ...AGENT_ENV, ...values, ...git?.env },
+    folders: ['artifacts', 'attachments'],
+  }
+  const used = spec.image ?? context.backend.default_image
+  return {
+    ...{ config, spec, hosts: egress.hosts, git, cwd: workingDirectory(config), values },
+    ...(used === undefined ? {} : { image: used }),
+  }
+}
+
+/** Git must find a name for commits; nothing here is secret. */
+const AGENT_ENV: Record<string, string> = {
+  RUNYARD: '1',
+  RUNYARD_ARTIFACTS_DIR: '/workspace/artifacts',
+  GIT_AUTHOR_NAME: 'Runyard agent',
+  GIT_AUTHOR_EMAIL: 'agent@runyard.invalid',
+  GIT_COMMITTER_NAME: 'Runyard agent',
+  GIT_COMMITTER_EMAIL: 'agent@runyard.invalid',
+  GIT_TERMINAL_PROMPT: '0',
+}
+
+/** The image the environment names, in full; `null` when it may not run here. */
+function imageOf(
+  { docker_image }: EnvironmentConfig,
+  { backend, settings }: WorkerContext,
+): Pick<SandboxSpec, 'image' | 'pull'> | null {
+  if (!docker_image || backend.name !== 'docker') return {}
+  const image = normalizeImage(docker_image)
+  const verdict = judgeImage(docker_image, settings.images)
+  return image === null || verdict === null ? null : { image, pull: verdict === 'pull' }
+}
+
+/** The agent starts in the repository when there is exactly one. */
+function workingDirectory(config: EnvironmentConfig): string {
+  const [only, ...more] = repositoriesOf(config)
+  return only && more.length === 0 ? `/workspace/${directoryOf(only)}` : '/workspace'
+}
+
+/** What the environment names; of what it does not, the default, or the operator's maximum where that is lower. */
+export function limitsOf({ limits }: EnvironmentConfig, maxima: LimitMaxima): SandboxLimits {
+  const MiB = 1024 ** 2
+  return {
+    memory_bytes: limits?.memory_mb
+      ? limits.memory_mb * MiB
+      : Math.min(DEFAULT_LIMITS.memory_bytes, maxima.memory_mb * MiB),
+    pids: limits?.pids ?? Math.min(DEFAULT_LIMITS.pids, maxima.pids),
+    cpus: limits?.cpus ?? Math.min(DEFAULT_LIMITS.cpus, maxima.cpus),
+    disk_bytes: limits?.disk_mb
+      ? limits.disk_mb * MiB
+      : Math.min(DEFAULT_LIMITS.disk_bytes, maxima.disk_mb * MiB),
+  }
+}

@@ -1,0 +1,359 @@
+/** Repositories that need a credential: cloned, changed, pushed as a branch, opened as a pull request, with the token nowhere. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { EnvironmentConfig } from '../src/contract/environment.ts'
+import { removeSandbox } from './support/docker-images.ts'
+import { git } from './support/git.ts'
+import { type GitHost, serveGitHost } from './support/git-hosts.ts'
+import { addHostedRepository } from './support/hosted-repositories.ts'
+import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
+import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { ofType, printed } from './support/traces.ts'
+
+const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
+const docker = spawnSync(script, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] })
+const is_root = process.getuid?.() === 0
+
+const TOKEN = 'canary-5d1f09ba77c2e4'
+const READ_TOKEN = 'canary-read-91c07ffb23'
+const FORMS = [TOKEN, READ_TOKEN].flatMap((token) => [
+  token,
+  ...[token, `x-access-token:${token}`].map((text) =>
+    Buffer.from(text).toString('base64').replace(/=+$/, ''),
+  ),
+])
+const holdsToken = (text: string): boolean => FORMS.some((form) => text.includes(form))
+
+testOn('bubblewrap', false)
+testOn('docker', docker.status === 0 ? !is_root && 'only root enters containers' : docker.stderr.trim())
+
+function testOn(sandbox: BackendName, skip: string | false): void {
+  describe(`private repositories, ${sandbox}`, { skip }, () => {
+    const root = temporaryDirectory('hosted')
+    const site = join(root, 'acme/site.git')
+    let host: GitHost
+    let service: TestService
+    let api: ReturnType<typeof apiOf>
+    const runs: string[] = []
+
+    before(async () => {
+      addHostedRepository(root, 'acme/site')
+      host = await serveGitHost({
+        ...{ root, kind: 'github', token: TOKEN },
+        tokens: { [READ_TOKEN]: { contents: 'read', pull_requests: 'none' } },
+      })
+      service = await startService({
+        sandbox,
+        env: {
+          NODE_EXTRA_CA_CERTS: host.ca_file,
+          RUNYARD_PRIVATE_HOSTS: host.host,
+          RUNYARD_GIT_HOSTS: `${host.host}=github`,
+          RUNYARD_LOG_LEVEL: 'trace',
+          ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
+        },
+      })
+      api = apiOf(service)
+      const put = (name: string, value: string, more: object = {}) =>
+        api.json('PUT', `/agent/secrets/${name}`, { value, git: { host: host.host, ...more } })
+      await put('HOST_TOKEN', TOKEN)
+      await put('READ_TOKEN', READ_TOKEN, { read_only: true })
+      await put('WRONG_TOKEN', 'a-token-of-nobody')
+      await put('ELSEWHERE', TOKEN, { repositories: ['acme/tool'] })
+    })
+    after(async () => {
+      await service?.stop()
+      host?.close()
+      if (sandbox === 'docker') for (const run_id of runs) removeSandbox(run_id)
+    })
+
+    let made = 0
+    const begin = async (command: string, config: Partial<EnvironmentConfig> = {}): Promise<string> => {
+      const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+        name: `e${++made}`,
+        repositories: [{ url: `${host.url}/acme/site` }],
+        secrets: ['HOST_TOKEN'],
+        ...config,
+      })
+      const run_id = await api.create({
+        title: 'Say it twice',
+        prompt: shell(command),
+        config: { environment_id: uid },
+      })
+      runs.push(run_id)
+      return run_id
+    }
+    const finish = async (run_id: string) => {
+      const run = await api.ended(run_id, 60)
+      const events = await api.events(run_id)
+      assert.equal(holdsToken(JSON.stringify([run, events])), false)
+      return { run, events, output: printed(events), said: run.status_message?.message ?? '' }
+    }
+    const runIn = async (command: string, config?: Partial<EnvironmentConfig>) =>
+      finish(await begin(command, config))
+    const followUp = async (run_id: string, command: string) => {
+      await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell(command) })
+      return finish(run_id)
+    }
+    const hosted = (...args: string[]): string => git(site, ...args)
+
+    test('are cloned and fetched, and nothing else of their host is had', async () => {
+      const { run, output } = await runIn(
+        `cat file; git fetch --quiet --unshallow && git rev-list --count HEAD; git config remote.origin.url
+        git ls-remote ${host.url}/acme/elsewhere 2>&1 | tail -1`,
+      )
+      assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+      assert.match(output, new RegExp(`^third\n3\n${host.url}/acme/site\nfatal: `))
+    })
+
+    test('are cloned where nothing else is reached at all, and by the addresses of ssh', async () => {
+      const { run, output } = await runIn(`cat file; git ls-remote ${host.url}/acme/site main | cut -f2`, {
+        egress: 'none',
+      })
+      assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+      assert.equal(output, 'third\nrefs/heads/main\n')
+    })
+
+    test('get the work back as one pull request, however many follow-ups there are', async () => {
+      const before = host.pulls.length
+      const run_id = await begin('echo again >> file; echo new > added', {
+        on_success: 'pull_request',
+      })
+      const branch = `runyard/${run_id}`
+      const first = await finish(run_id)
+      assert.equal(first.run.state, 'SUCCEEDED', first.said)
+      const [pull] = host.pulls.slice(before)
+      const url = `${host.url}/acme/site/pull/${pull?.number}`
+      assert.deepEqual(
+        first.run.artifacts
+          .filter(({ artifact_type }) => artifact_type === 'PULL_REQUEST')
+          .map(({ data }) => data),
+        [{ branch, url }],
+      )
+      const [pushed] = ofType(first.events, 'changes.pushed')
+      assert.deepEqual(pushed?.data, {
+        ...{ directory: 'site', repository: `${host.host}/acme/site`, branch, url },
+        commit: hosted('rev-parse', branch),
+        pull_request: { number: pull?.number, url },
+      })
+      assert.deepEqual([pull?.title, pull?.base, pull?.head], ['Say it twice', 'main', branch])
+      assert.match(pull?.body ?? '', new RegExp(run_id))
+      assert.equal(hosted('show', `${branch}:added`), 'new')
+      assert.equal(hosted('log', '-1', '--format=%an %s', branch), 'Runyard agent Say it twice')
+
+      const second = await followUp(run_id, 'git commit --quiet --amend -m better; echo more >> added')
+      assert.equal(second.run.state, 'SUCCEEDED', second.said)
+      assert.equal(host.pulls.length, before + 1)
+      assert.equal(hosted('show', `${branch}:added`), 'new\nmore')
+      assert.equal(hosted('log', '-2', '--format=%s', branch), 'Say it twice\nbetter')
+      assert.equal(
+        second.run.artifacts.filter(({ artifact_type }) => artifact_type === 'PULL_REQUEST').length,
+        1,
+      )
+
+      const third = await followUp(run_id, 'true')
+      assert.equal(third.run.state, 'SUCCEEDED', third.said)
+      assert.equal(ofType(third.events, 'changes.pushed').length, 2)
+      const listed = await api.json<{ runs: Array<{ run_id: string }> }>(
+        'GET',
+        '/agent/runs?artifact_type=PULL_REQUEST',
+      )
+      assert.deepEqual(
+        listed.runs.map((run) => run.run_id),
+        [run_id],
+      )
+    })
+
+    test('get a branch where no more is wanted, and nothing where nothing was changed', async () => {
+      const { run, events } = await runIn('echo x > x', { on_success: 'branch' })
+      const branch = `runyard/${run.run_id}`
+      assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+      assert.equal(hosted('show', `${branch}:x`), 'x')
+      assert.deepEqual(
+        run.artifacts
+          .filter(({ artifact_type }) => artifact_type === 'EXTERNAL_REFERENCE')
+          .map(({ data }) => data),
+        [{ reference_type: 'BRANCH', title: branch, url: `${host.url}/acme/site/tree/${branch}` }],
+      )
+      assert.equal(ofType(events, 'changes.pushed').length, 1)
+      const idle = await runIn('true', { on_success: 'pull_request' })
+      assert.equal(idle.run.state, 'SUCCEEDED', idle.said)
+      assert.deepEqual(ofType(idle.events, 'changes.pushed'), [])
+    })
+
+    test('lose nothing that somebody else has pushed to the branch', async () => {
+      const run_id = await begin('echo x > x', { on_success: 'branch' })
+      await finish(run_id)
+      const tree = hosted('rev-parse', 'main^{tree}')
+      const other = hosted('commit-tree', tree, '-p', `runyard/${run_id}`, '-m', 'a fix by hand')
+      hosted('update-ref', `refs/heads/runyard/${run_id}`, other)
+      const { run, said } = await followUp(run_id, 'echo y > y')
+      assert.deepEqual([run.state, run.status_message?.error_code], ['FAILED', 'integration_not_configured'])
+      assert.match(said, /^Pushing runyard\/\S+ to \S+\/acme\/site failed\.[\s\S]*rejected/)
+      assert.equal(hosted('rev-parse', `runyard/${run_id}`), other)
+      const merged = await followUp(
+        run_id,
+        `git pull --quiet --rebase ${host.url}/acme/site runyard/${run_id}`,
+      )
+      assert.equal(merged.run.state, 'SUCCEEDED', merged.said)
+      assert.equal(hosted('show', `runyard/${run_id}:y`), 'y')
+    })
+
+    test('take pushes of the run’s own branch from its agent, and of no other', async () => {
+      const { output, events } = await runIn(
+        `git commit --quiet --allow-empty -m mine; git push --quiet origin "HEAD:$RUNYARD_BRANCH" && echo pushed
+        git push origin HEAD:main 2>&1 | grep -o 'remote rejected.*'`,
+      )
+      assert.match(output, /^pushed\nremote rejected\] HEAD -> main \(this run may push runyard\//)
+      assert.match(
+        ofType(events, 'egress.refused')
+          .map(({ data }) => data.message)
+          .join(),
+        /Nothing was pushed to/,
+      )
+    })
+
+    test('say what is wrong with a secret', async () => {
+      for (const [secrets, expected] of [
+        [['WRONG_TOKEN'], /^Cloning .* refused the secret WRONG_TOKEN for acme\/site \(status 401\)/s],
+        [['ELSEWHERE'], /^Cloning .* asks for a credential for acme\/site, and the environment has none/s],
+        [['HOST_TOKEN', 'ABSENT'], /^The environment names secrets that this run cannot have: ABSENT\.$/],
+      ] as const) {
+        const { run, said } = await runIn('true', { secrets: [...secrets] })
+        assert.equal(run.state, 'FAILED')
+        assert.match(said, expected)
+      }
+      const { run, said } = await runIn('echo x > x', { secrets: ['READ_TOKEN'], on_success: 'pull_request' })
+      assert.equal(run.state, 'FAILED')
+      assert.match(said, /Nothing can be pushed to \S+\/acme\/site: the secret READ_TOKEN is for reading/)
+    })
+
+    test('leave their token nowhere', async () => {
+      const { run, output } = await runIn(
+        `env; git config --list --show-origin; for f in /proc/[0-9]*/environ /proc/[0-9]*/cmdline; do tr '\\0' '\\n' < $f; done 2>/dev/null
+        cat .git/config ~/.gitconfig ~/.git-credentials ~/.netrc 2>/dev/null
+        printf 'protocol=https\\nhost=${host.host}\\n\\n' | git credential fill 2>&1
+        GIT_TRACE_CURL=1 GIT_TRACE=1 git ls-remote origin 2>&1; GIT_CURL_VERBOSE=1 git push origin HEAD:$RUNYARD_BRANCH 2>&1
+        grep -rlE '${FORMS.map((form) => form.slice(0, 8)).join('|')}' /workspace /tmp /home /root /etc /run /var /dev/shm 2>/dev/null; echo end`,
+        { on_success: 'branch' },
+      )
+      assert.match(output, /end\n$/)
+      assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+      assert.equal(holdsToken(output), false)
+      assert.equal(holdsToken(service.log()), false)
+      for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+        if (Number(pid) === process.pid) continue
+        const read = (name: string) => {
+          try {
+            return readFileSync(`/proc/${pid}/${name}`, 'latin1')
+          } catch {
+            return ''
+          }
+        }
+        assert.equal(holdsToken(read('environ') + read('cmdline')), false, `process ${pid}`)
+      }
+      // The database, artifacts and whatever else the service keeps.
+      const found = spawnSync('grep', ['-rlaF', ...FORMS.flatMap((form) => ['-e', form]), service.data_dir], {
+        encoding: 'utf8',
+      })
+      assert.deepEqual([found.stdout, found.status], ['', 1])
+    })
+  })
+}
+
+describe('with one variable and nothing else, `dev`', () => {
+  test('clones and pushes what the token reaches', async () => {
+    const root = temporaryDirectory('hosted')
+    addHostedRepository(root, 'acme/site')
+    const host = await serveGitHost({ root, kind: 'gitlab', token: TOKEN })
+    const service = await startService({
+      env: {
+        NODE_EXTRA_CA_CERTS: host.ca_file,
+        RUNYARD_PRIVATE_HOSTS: host.host,
+        RUNYARD_GIT_HOSTS: `${host.host}=gitlab`,
+        RUNYARD_GIT_TOKEN: `https://${TOKEN}@${host.host}`,
+      },
+    })
+    const api = apiOf(service)
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+      ...{ name: 'e', on_success: 'pull_request', repositories: [{ url: `${host.url}/acme/site` }] },
+    })
+    const run_id = await api.create({ prompt: shell('env; echo x > x'), config: { environment_id: uid } })
+    const run = await api.ended(run_id, 60)
+    assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+    assert.deepEqual(
+      host.pulls.map(({ head }) => head),
+      [`runyard/${run_id}`],
+    )
+    assert.equal(holdsToken(JSON.stringify(await api.events(run_id)) + service.log()), false)
+    await service.stop()
+    host.close()
+  })
+})
+
+describe('an agent with a model', () => {
+  let model: ModelServer
+  let host: GitHost
+  let service: TestService
+  const answer = ({ messages }: ChatRequest): Reply => {
+    const last = messages.at(-1)
+    const calls = messages.filter(({ role }) => role === 'tool').length
+    if (last?.role === 'tool' && calls === 1)
+      return {
+        calls: [{ name: 'open_pull_request', arguments: { title: 'A title of its own', body: 'Why.' } }],
+      }
+    if (last?.role === 'tool') return { text: `It said: ${JSON.stringify(last.content)}` }
+    return { calls: [{ name: 'bash', arguments: { command: 'echo x > x' } }] }
+  }
+  before(async () => {
+    const root = temporaryDirectory('hosted')
+    addHostedRepository(root, 'acme/site')
+    host = await serveGitHost({ root, kind: 'github', token: TOKEN })
+    model = await openModelServer(answer, { api_key: 'a-key', models: [{ id: 'scripted' }] })
+    service = await startService({
+      env: {
+        ...{ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key', RUNYARD_DEFAULT_MODEL: 'openai/scripted' },
+        NODE_EXTRA_CA_CERTS: host.ca_file,
+        RUNYARD_PRIVATE_HOSTS: host.host,
+        RUNYARD_GIT_HOSTS: `${host.host}=github`,
+        RUNYARD_GIT_TOKEN: `https://${TOKEN}@${host.host}`,
+      },
+    })
+  })
+  after(async () => {
+    await service?.stop()
+    await model?.close()
+    host?.close()
+  })
+
+  test('opens a pull request when it wants to', async () => {
+    const api = apiOf(service)
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+      ...{ name: 'e', repositories: [{ url: `${host.url}/acme/site` }] },
+    })
+    const run_id = await api.create({ prompt: 'Do it.', config: { environment_id: uid } })
+    const run = await api.ended(run_id, 60)
+    assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+    assert.deepEqual(
+      host.pulls.map(({ title, body }) => [title, body]),
+      [['A title of its own', 'Why.']],
+    )
+    const events = await api.events(run_id)
+    assert.match(
+      ofType(events, 'message.assistant').at(-1)?.data.text ?? '',
+      /It said: .*\/acme\/site\/pull\/1/,
+    )
+  })
+
+  test('has no such tool where there is nothing to push', async () => {
+    const api = apiOf(service)
+    const run = await api.ended(await api.create({ prompt: 'Do it.' }), 60)
+    assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+    const names = model.requests.at(-1)?.body.tools?.map((tool) => tool.function.name) ?? []
+    assert.equal(names.includes('open_pull_request'), false)
+  })
+})

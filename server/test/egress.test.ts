@@ -45,6 +45,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         sandbox,
         env: {
           RUNYARD_PRIVATE_HOSTS: `${registry.host},${new URL(repositories.url).host}`,
+          RUNYARD_EGRESS: 'open',
           RUNYARD_GRACE_SECONDS: '0',
           ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
         },
@@ -133,6 +134,23 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         'localhost:443 not_public',
         '169.254.169.254:80 no_name',
         '::ffff:7f00:1:443 not_listed',
+      ])
+    })
+
+    test('are all public ones where the network is open, and the operator’s', async () => {
+      const { output, refused } = await runIn(
+        [
+          get(`${registry.url}/runyard-sample`),
+          get(`http://localhost:${new URL(service.base_url).port}/`),
+          ask('CONNECT 169.254.169.254:80 HTTP/1.1'),
+        ].join('; echo; '),
+        { egress: 'open', allowed_hosts: [] },
+      )
+      assert.match(output, /200 OK[\s\S]*"latest":"1\.0\.0"/)
+      assert.equal(output.match(/^HTTP\/1\.1 403 /gm)?.length, 2, output)
+      assert.deepEqual(refused, [
+        `localhost:${new URL(service.base_url).port} port`,
+        '169.254.169.254:80 no_name',
       ])
     })
 

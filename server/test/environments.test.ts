@@ -12,6 +12,8 @@ import { assertWhole, ofType, printed } from './support/traces.ts'
 type Repository = NonNullable<EnvironmentConfig['repositories']>[number]
 
 describe('an environment', { concurrency: 4 }, () => {
+  let server: Awaited<ReturnType<typeof serveRepositories>>
+  const served = temporaryDirectory('served')
   let service: TestService
   let api: ReturnType<typeof apiOf>
   const root = temporaryDirectory('repositories')
@@ -21,12 +23,21 @@ describe('an environment', { concurrency: 4 }, () => {
   before(async () => {
     // Like somebody's home: nobody else passes.
     mkdirSync(join(root, 'home'), { mode: 0o700 })
+    makeRepository(join(served, 'project'))
+    server = await serveRepositories(served)
     service = await startService({
-      env: { RUNYARD_LOCAL_REPOS: join(root, 'home'), RUNYARD_EGRESS: 'open' },
+      env: {
+        RUNYARD_LOCAL_REPOS: join(root, 'home'),
+        RUNYARD_EGRESS: 'open',
+        RUNYARD_PRIVATE_HOSTS: new URL(server.url).host,
+      },
     })
     api = apiOf(service)
   })
-  after(() => service?.stop())
+  after(async () => {
+    await service?.stop()
+    server?.close()
+  })
 
   /** Runs `command` in an environment; the run, its log and what the environment says afterwards. */
   async function runIn(config: Partial<EnvironmentConfig>, command = 'pwd') {
@@ -148,15 +159,6 @@ describe('an environment', { concurrency: 4 }, () => {
   })
 
   describe('with a repository on a server', () => {
-    let server: Awaited<ReturnType<typeof serveRepositories>>
-    let second: string
-    const place = temporaryDirectory('served')
-    before(async () => {
-      second = makeRepository(join(place, 'project')).second
-      server = await serveRepositories(place)
-    })
-    after(() => server?.close())
-    // By a proxy it is another test: egress.test.ts.
     const open = { egress: 'open' } as const
     const trusting = { ...open, variables: { GIT_SSL_NO_VERIFY: '1' } }
     const look = 'pwd; cat file; git rev-list --count HEAD'
@@ -176,7 +178,7 @@ describe('an environment', { concurrency: 4 }, () => {
       })
     }
     test('clones a commit', async () => {
-      const { output } = await runOn({ ref: second })
+      const { output } = await runOn({ ref: git(join(served, 'project'), 'rev-parse', 'main~1') })
       assert.equal(output, '/workspace/project\nsecond\n1\n')
     })
     test('does not trust a certificate nobody vouches for', () =>

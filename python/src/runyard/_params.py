@@ -230,6 +230,12 @@ class EnvironmentParams(RequestOptions, total=False):
     setup_commands: Sequence[str]
     variables: Mapping[str, str]
     """Values are returned as `***`."""
+    secrets: Sequence[str]
+    """Names. Those with `git` give access to repositories; all others are variables."""
+    on_success: Literal["nothing", "branch", "pull_request"]
+    """What becomes of the changes when a run succeeds; default `nothing`."""
+    push_branches: Sequence[str]
+    """Branches that runs may push beside `runyard/<run id>`: `docs`, or `release/*` for all that begin so."""
     egress: Literal["none", "allowlist", "open"]
     """What the network lets out; default `allowlist` where the sandbox has it."""
     allowed_hosts: Sequence[str]

@@ -51,9 +51,17 @@ export interface paths {
         };
         /** Get an environment */
         get: operations["getEnvironment"];
-        put?: never;
+        /**
+         * Replace the configuration of an environment
+         * @description What is left out is gone, but a variable whose value is `***` keeps the one it has. Attempts of runs that have begun keep what they began with; the next ones get the new configuration.
+         */
+        put: operations["updateEnvironment"];
         post?: never;
-        delete?: never;
+        /**
+         * Delete an environment
+         * @description Answers with what is deleted. Runs keep its id; those that have not begun yet FAIL, since they cannot be prepared any more.
+         */
+        delete: operations["deleteEnvironment"];
         options?: never;
         head?: never;
         patch?: never;
@@ -334,6 +342,7 @@ export interface components {
             /** @description Instructions put before the conversation. */
             base_prompt?: string;
             computer_use_enabled?: boolean;
+            /** @description Id or name of an environment; returned as the id. */
             environment_id?: string;
             harness?: components["schemas"]["HarnessConfig"];
             harness_auth_secrets?: {
@@ -686,6 +695,16 @@ export interface components {
              */
             created_at: string;
             creator: components["schemas"]["RunCreatorInfo"];
+            /** @description The newest run of it that the caller may see; absent while there is none. */
+            last_run?: {
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, UTC, milliseconds.
+                 */
+                created_at: string;
+                run_id: string;
+                state: components["schemas"]["RunState"];
+            };
             /**
              * Format: date-time
              * @description RFC 3339, UTC, milliseconds.
@@ -725,6 +744,7 @@ export interface components {
                 pids?: number;
                 setup_minutes?: number;
             };
+            /** @description Trimmed; unique, and no id: environments are addressed by name or id. Compared exactly, case included. */
             name: string;
             /**
              * @description What becomes of the changes when a run succeeds: what is not committed is committed, pushed as the branch `runyard/<run id>`, and a pull request is opened, once for all follow-ups. Default `nothing`. Needs a secret with `git` for each repository.
@@ -739,7 +759,7 @@ export interface components {
             /** @description Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
             secrets?: string[];
             setup_commands?: string[];
-            /** @description At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`. */
+            /** @description At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value. */
             variables?: {
                 [key: string]: string;
             };
@@ -1615,6 +1635,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id or name of the environment. */
                 environment_id: string;
             };
             cookie?: never;
@@ -1641,6 +1662,182 @@ export interface operations {
             };
             /** @description `resource_not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateEnvironment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or name of the environment. */
+                environment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnvironmentConfig"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteEnvironment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or name of the environment. */
+                environment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1824,6 +2021,7 @@ export interface operations {
                 creator?: string;
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
+                /** @description Id, of a deleted environment too, or name; `empty-environment` for runs without any. */
                 environment_id?: string;
                 execution_location?: "LOCAL" | "REMOTE";
                 executor?: string;

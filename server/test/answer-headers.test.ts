@@ -13,7 +13,7 @@ interface Case {
   name: string
   status: number
   method?: string
-  /** `{run}`, `{busy}`, `{artifact}` and `{environment}` stand for ids of things that are there. */
+  /** `{run}`, `{busy}`, `{artifact}`, `{environment}` and `{spare}` stand for ids of things that are there. */
   path: string
   headers?: Record<string, string>
   body?: string
@@ -43,6 +43,8 @@ const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   putSecret: { path: '/agent/secrets/GOOD', body: { value: 'a good value' } },
   getSecret: { path: '/agent/secrets/GOOD' },
   deleteSecret: { path: '/agent/secrets/GOOD' },
+  updateEnvironment: { path: '/agent/environments/{environment}', body: { name: 'changed' } },
+  deleteEnvironment: { path: '/agent/environments/{spare}' },
 }
 const ids = Object.keys(ROUTES) as OperationId[]
 const api = (path: string): string => `/api/v1${path}`
@@ -175,7 +177,8 @@ describe('the headers of', () => {
     const busy = await made.create({ prompt: shell('sleep 600') })
     words.busy = busy
     words.cancelled = await made.create({ prompt: 'x', ...IDLE })
-    words.environment = (await made.json<{ uid: string }>('POST', '/agent/environments', { name: 'e' })).uid
+    for (const name of ['environment', 'spare'])
+      words[name] = (await made.json<{ uid: string }>('POST', '/agent/environments', { name })).uid
     const [artifact] = (await made.ended(run_id)).artifacts
     words.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
     await made.until(busy, (run) => run.state === 'INPROGRESS')

@@ -1,6 +1,7 @@
 /** What a run changed in its repositories comes out as a patch, whatever the agent did with git. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -87,7 +88,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
 
     const makeEnvironment = async (config: object = {}): Promise<string> => {
       const repositories = [{ local_path: join(place, 'repo') }]
-      const body = { name: 'e', repositories, ...config }
+      const body = { name: randomUUID(), repositories, ...config }
       return (await api.json<{ uid: string }>('POST', '/agent/environments', body)).uid
     }
     const begin = async (command: string, config?: object) => {

@@ -1,5 +1,6 @@
 /** What agents may take of the disk, and what happens when it runs out. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { existsSync, globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -21,7 +22,7 @@ describe('a run that takes more of the disk than its limit', { concurrency: 2 },
   after(() => service?.stop())
 
   const create = async (command: string, config: Partial<EnvironmentConfig> = {}): Promise<string> => {
-    const environment = { name: 'test', limits: { disk_mb: 64 }, ...config }
+    const environment = { name: randomUUID(), limits: { disk_mb: 64 }, ...config }
     const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
     return api.create({ prompt: shell(command), config: { environment_id: uid } })
   }

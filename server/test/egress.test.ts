@@ -1,6 +1,7 @@
 /** What a sandbox reaches when its environment has a list of allowed hosts: those, by a proxy, and nothing else. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -60,7 +61,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     })
 
     const begin = async (command: string, config: Partial<EnvironmentConfig> = {}): Promise<string> => {
-      const body = { name: 'e', allowed_hosts: [registry.host], ...config }
+      const body = { name: randomUUID(), allowed_hosts: [registry.host], ...config }
       const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', body)
       const run_id = await api.create({ prompt: shell(command), config: { environment_id: uid } })
       runs.push(run_id)
@@ -231,7 +232,7 @@ describe('the operator', () => {
       startService({ env: { RUNYARD_EGRESS: egress, RUNYARD_PRIVATE_HOSTS: registry.host } })
     const runWith = async (service: TestService, config: object) => {
       const api = apiOf(service)
-      const environment = { name: 'e', allowed_hosts: [registry.host], ...config }
+      const environment = { name: randomUUID(), allowed_hosts: [registry.host], ...config }
       const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
       const run_id = await api.create({
         prompt: shell(`${get(`${registry.url}/`)} || true`),

@@ -1,6 +1,7 @@
 /** What stands in a workspace before the agent starts: repositories, setup commands, and how their failures are told. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -42,7 +43,7 @@ describe('an environment', { concurrency: 4 }, () => {
   /** Runs `command` in an environment; the run, its log and what the environment says afterwards. */
   async function runIn(config: Partial<EnvironmentConfig>, command = 'pwd') {
     const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
-      name: 'test',
+      name: `test ${randomUUID()}`,
       ...config,
     })
     const run_id = await api.create({ prompt: shell(command), config: { environment_id: uid } })

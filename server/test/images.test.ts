@@ -1,6 +1,7 @@
 /** Which images environments may name, and what their callers are told about one that cannot be used. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, describe, test } from 'node:test'
@@ -17,7 +18,7 @@ const SECONDS = 120
 const runs: string[] = []
 
 const createEnvironment = (api: Api, docker_image: string) =>
-  api.json<{ uid: string }>('POST', '/agent/environments', { name: 'test', docker_image })
+  api.json<{ uid: string }>('POST', '/agent/environments', { name: `test ${randomUUID()}`, docker_image })
 
 /** A run in the environment: its state, and why it ended so. */
 async function runIn(api: Api, environment_id: string) {

@@ -1,5 +1,6 @@
 /** What an environment may ask for: the operator's maxima, when it is written and when it is used. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
 import type { ErrorBody } from '../src/contract/error.ts'
@@ -16,7 +17,7 @@ describe('the limits of an environment', () => {
   after(() => service?.stop())
 
   const write = (limits: Limits) =>
-    apiOf(service).call('POST', '/agent/environments', { name: 'test', limits })
+    apiOf(service).call('POST', '/agent/environments', { name: randomUUID(), limits })
 
   test('are refused above what the operator allows, by field, maximum and variable', async () => {
     const excesses: Array<[Limits, string, string]> = [

@@ -1,6 +1,7 @@
 /** Repositories of the worker's own machine: whoever wrote one, or names one, reads nothing else by it. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import {
   appendFileSync,
   chmodSync,
@@ -97,7 +98,7 @@ function testOn(
     async function runWith(local_path: string, command = 'cat file; git log --format=%s') {
       if (existsSync(local(local_path))) give(local(local_path))
       const environment = await api.json<{ uid: string }>('POST', '/agent/environments', {
-        name: 'local',
+        name: randomUUID(),
         repositories: [{ local_path, directory: 'repository' }],
       })
       const run_id = await api.create({

@@ -169,7 +169,7 @@ describe('a worker', { skip }, () => {
     const { pool } = await start()
     const principal_id = await addPrincipal(store.db)
     const environment_id = randomText(22)
-    const config = { name: 'slow', setup_commands: [command] }
+    const config = { name: `slow ${environment_id}`, setup_commands: [command] }
     await insertEnvironment(store.db, { uid: environment_id, creator_id: principal_id, config, sealed: null })
     return { run_id: await addRun(store.db, principal_id, { pool, environment_id, ...more }), principal_id }
   }

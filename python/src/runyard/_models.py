@@ -559,6 +559,7 @@ class AmbientAgentConfig(WireModel):
     base_prompt: str | None = None
     """Instructions put before the conversation."""
     environment_id: str | None = None
+    """Id or name of an environment; returned as the id."""
     skill_spec: str | None = None
     skills: list[str] | None = None
     mcp_servers: dict[str, MCPServerConfig] | None = None
@@ -692,6 +693,7 @@ class EgressRefusedEvent(WireModel):
 
 class EnvironmentConfig(WireModel):
     name: str
+    """Trimmed; unique, and no id: environments are addressed by name or id. Compared exactly, case included."""
     description: str | None = None
     docker_image: str | None = None
     """The operator says which may run: RUNYARD_IMAGES. Only Docker uses it."""
@@ -699,7 +701,7 @@ class EnvironmentConfig(WireModel):
     repositories: list[EnvironmentRepository] | None = None
     setup_commands: list[str] | None = None
     variables: dict[str, str] | None = None
-    """At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`."""
+    """At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value."""
     secrets: list[str] | None = None
     """Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s."""
     on_success: Literal["nothing", "branch", "pull_request"] | str | None = None
@@ -713,6 +715,15 @@ class EnvironmentConfig(WireModel):
     package_registries: bool | None = None
     """With `allowlist`: whether the usual package registries are allowed; default true."""
     limits: EnvironmentConfigLimits | None = None
+
+
+class EnvironmentLastRun(WireModel):
+    """The newest run of it that the caller may see; absent while there is none."""
+
+    run_id: str
+    state: RunState
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
 
 
 class ErrorEvent(WireModel):
@@ -1006,6 +1017,7 @@ class Environment(WireModel):
     """RFC 3339, UTC, milliseconds."""
     setup_failed: bool
     """The setup of its latest run failed."""
+    last_run: EnvironmentLastRun | None = None
     creator: RunCreatorInfo
     scope: EnvironmentScope
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { addressOf } from './address.ts'
-import { EnvironmentId } from './environment-id.ts'
+import { EnvironmentReference } from './environment-name.ts'
 
 const text = (max: number) => z.string().max(max)
 
@@ -56,7 +56,9 @@ export const AmbientAgentConfig = z
     base_prompt: text(1_048_576)
       .optional()
       .meta({ description: 'Instructions put before the conversation.' }),
-    environment_id: EnvironmentId.optional(),
+    environment_id: EnvironmentReference.optional().meta({
+      description: 'Id or name of an environment; returned as the id.',
+    }),
     skill_spec: text(1024).optional(),
     skills: z.array(text(1024)).max(20).optional(),
     mcp_servers: z.record(text(128), MCPServerConfig).optional(),

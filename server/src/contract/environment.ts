@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { addressOf } from './address.ts'
+import { EnvironmentName } from './environment-name.ts'
 import { normalizeImage } from './image.ts'
 import { EnvironmentLimits } from './limits.ts'
 import { Cursor, PageInfo } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { SecretName } from './secret.ts'
+import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -83,7 +85,10 @@ const VariableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be
 
 export const EnvironmentConfig = z
   .object({
-    name: z.string().min(1).max(256),
+    name: EnvironmentName.meta({
+      description:
+        'Trimmed; unique, and no id: environments are addressed by name or id. Compared exactly, case included.',
+    }),
     description: z.string().max(4096).nullable().optional(),
     docker_image: z
       .string()
@@ -121,7 +126,8 @@ export const EnvironmentConfig = z
       )
       .optional()
       .meta({
-        description: 'At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`.',
+        description:
+          'At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value.',
       }),
     secrets: z.array(SecretName).max(100).optional().meta({
       description:
@@ -163,6 +169,10 @@ export const Environment = z
     created_at: Timestamp,
     last_updated: Timestamp,
     setup_failed: z.boolean().meta({ description: 'The setup of its latest run failed.' }),
+    last_run: z
+      .object({ run_id: z.string(), state: RunState, created_at: Timestamp })
+      .optional()
+      .meta({ description: 'The newest run of it that the caller may see; absent while there is none.' }),
     creator: RunCreatorInfo,
     scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
   })

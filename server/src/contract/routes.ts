@@ -46,6 +46,9 @@ export interface RouteDefinition {
   large?: boolean
 }
 
+const EnvironmentParams = z.object({
+  environment_id: z.string().meta({ description: 'Id or name of the environment.' }),
+})
 const RunParams = z.object({ run_id: z.string().meta({ description: 'Id of the run.' }) })
 const SecretParams = z.object({ name: z.string().meta({ description: 'Name of the secret.' }) })
 const Empty = z.object({}).nullish().meta({ description: 'No body is needed.' })
@@ -251,7 +254,7 @@ export const ROUTES = {
     path: '/agent/environments/{environment_id}',
     summary: 'Get an environment',
     tag: 'Environments',
-    params: z.object({ environment_id: z.string() }),
+    params: EnvironmentParams,
     status: 200,
     response: Environment,
     errors: reading,
@@ -304,6 +307,31 @@ export const ROUTES = {
     query: SecretQuery,
     status: 200,
     response: Secret,
+    errors: writing,
+  }),
+  updateEnvironment: define({
+    method: 'PUT',
+    path: '/agent/environments/{environment_id}',
+    summary: 'Replace the configuration of an environment',
+    description:
+      'What is left out is gone, but a variable whose value is `***` keeps the one it has. Attempts of runs that have begun keep what they began with; the next ones get the new configuration.',
+    tag: 'Environments',
+    params: EnvironmentParams,
+    body: EnvironmentConfig,
+    status: 200,
+    response: Environment,
+    errors: writing,
+  }),
+  deleteEnvironment: define({
+    method: 'DELETE',
+    path: '/agent/environments/{environment_id}',
+    summary: 'Delete an environment',
+    description:
+      'Answers with what is deleted. Runs keep its id; those that have not begun yet FAIL, since they cannot be prepared any more.',
+    tag: 'Environments',
+    params: EnvironmentParams,
+    status: 200,
+    response: Environment,
     errors: writing,
   }),
 } as const satisfies Record<string, RouteDefinition>

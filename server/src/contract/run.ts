@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
 import { ArtifactItem } from './artifact.ts'
-import { isEnvironmentId } from './environment-id.ts'
+import { EnvironmentReference, NO_ENVIRONMENT } from './environment-name.ts'
 import { Cursor, PageInfo } from './page-info.ts'
 import { RunId } from './run-id.ts'
 import { RunState, RunStatusMessage } from './state.ts'
@@ -177,13 +177,9 @@ export const ListRunsQuery = z.object({
   created_after: TimestampInput.optional(),
   created_before: TimestampInput.optional(),
   updated_after: TimestampInput.optional(),
-  environment_id: z
-    .string()
-    .refine(
-      (value) => value === 'empty-environment' || isEnvironmentId(value),
-      'must be an environment id (22 characters of A-Z, a-z, 0-9) or empty-environment',
-    )
-    .optional(),
+  environment_id: EnvironmentReference.optional().meta({
+    description: `Id, of a deleted environment too, or name; \`${NO_ENVIRONMENT}\` for runs without any.`,
+  }),
   skill: z.string().max(1024).optional(),
   skill_spec: z.string().max(1024).optional(),
   schedule_id: z.string().max(256).optional(),

@@ -2,13 +2,14 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
 import { type AmbientAgentConfig, NAME_MAX_LENGTH } from '../contract/agent-config.ts'
+import { kindOfReference } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import { type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { MASK, seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
-import { findEnvironment } from '../store/environments.ts'
+import { findEnvironmentId } from '../store/environments.ts'
 import { findConversation, findRun, type NewRun, type RunRow } from '../store/runs.ts'
 import { storeAttachments } from './attachments.ts'
 import { requireAvailable } from './unavailable.ts'
@@ -40,9 +41,10 @@ export async function resolveRun(
     throw new AppError('feature_not_available', detail)
   }
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
-  const { parent, scope } = await lookUp(services.db, request, actor)
+  const { parent, scope, environment_id } = await lookUp(services.db, request, actor)
   const { config, secrets } = maskConfig({
     ...given,
+    environment_id,
     name: given.name ?? (skill_spec === null ? undefined : cut(skillName(skill_spec), NAME_MAX_LENGTH)),
     skill_spec: skill_spec ?? undefined,
     idle_timeout_minutes: given.idle_timeout_minutes ?? 10,
@@ -77,11 +79,9 @@ async function lookUp(
   db: Db,
   request: RunAgentRequest,
   actor: Actor,
-): Promise<{ parent: RunRow | null; scope: NewRun['scope'] }> {
+): Promise<{ parent: RunRow | null; scope: NewRun['scope']; environment_id: string | undefined }> {
   const { config, conversation_id } = request
-  if (config?.environment_id && !(await findEnvironment(db, config.environment_id))) {
-    throw new AppError('invalid_request', 'config.environment_id: there is no environment with this id.')
-  }
+  const environment_id = await lookUpEnvironment(db, config?.environment_id)
   const conversation = conversation_id ? await findConversation(db, conversation_id, actor) : null
   if (conversation_id && !conversation) {
     throw new AppError('resource_not_found', 'conversation_id: there is no conversation with this id.')
@@ -99,7 +99,17 @@ async function lookUp(
     }
   }
   const personal = request.team === false || conversation?.personal || parent?.scope === 'User'
-  return { parent, scope: personal ? 'User' : 'Team' }
+  return { parent, scope: personal ? 'User' : 'Team', environment_id }
+}
+
+async function lookUpEnvironment(db: Db, reference: string | undefined): Promise<string | undefined> {
+  if (reference === undefined) return undefined
+  const uid = await findEnvironmentId(db, reference)
+  if (!uid) {
+    const detail = `config.environment_id: there is no environment with this ${kindOfReference(reference)}.`
+    throw new AppError('invalid_request', detail)
+  }
+  return uid
 }
 
 async function lookUpParent(

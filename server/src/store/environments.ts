@@ -1,11 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
 import type { EnvironmentConfig, ListEnvironmentsQuery } from '../contract/environment.ts'
 import { isEnvironmentId } from '../contract/environment-id.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isMoment, isPlainText } from './cursor.ts'
-import type { Db } from './db.ts'
+import { type Db, transact } from './db.ts'
+import { type LastRun, lastRunIn } from './last-run.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
+import { now } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 export interface EnvironmentRow {
@@ -20,26 +23,113 @@ export interface EnvironmentRow {
   creator: RunCreatorInfo
 }
 
-/** Without what only a run needs. */
-export type ListedEnvironment = Omit<EnvironmentRow, 'sealed'>
+/** Without what only a run needs, and with what the caller may see of its runs. */
+export interface ListedEnvironment extends Omit<EnvironmentRow, 'sealed'> {
+  last_run: LastRun | null
+}
+
+/** What a caller writes of an environment. */
+export interface EnvironmentContent {
+  config: EnvironmentConfig
+  sealed: Buffer | null
+}
 
 const LISTED = sql`e.uid, e.name, e.config, e.scope, e.setup_failed, e.created_at, e.last_updated,
   jsonb_build_object('uid', p.principal_id, 'type', p.type, 'display_name', p.display_name) as creator`
-const FROM = sql`from environments e join principals p on p.principal_id = e.creator_id`
+const CREATOR = sql`join principals p on p.principal_id = e.creator_id`
+const FROM = sql`from environments e ${CREATOR}`
 
+/** The condition that a row is the one with this id or name. No name looks like an id. */
+const isReferredBy = (reference: string): RawBuilder<unknown> =>
+  isEnvironmentId(reference)
+    ? sql`e.uid = ${reference}`
+    : sql`e.scope = 'Team' and e.name = ${isPlainText(reference) ? reference : ''}`
+
+const nameTaken = (name: string): AppError =>
+  new AppError('conflict', `name: there is an environment called ${JSON.stringify(name)} already.`, {
+    retryable: false,
+  })
+
+/** Throws `conflict` when the name is taken. Two at once meet at the index of names: the second waits for the first. */
 export async function insertEnvironment(
-  trx: Db,
-  environment: { uid: string; creator_id: string; config: EnvironmentConfig; sealed: Buffer | null },
-): Promise<EnvironmentRow> {
-  await sql`
-    insert into environments (uid, name, config, sealed, creator_id, scope)
-    values (${environment.uid}, ${environment.config.name}, ${json(environment.config)},
-      ${environment.sealed}, ${environment.creator_id}, 'Team')`.execute(trx)
-  const row = await findEnvironment(trx, environment.uid)
-  if (!row) throw new Error('The environment just inserted is gone.')
-  return row
+  db: Db,
+  { uid, creator_id, config, sealed }: EnvironmentContent & { uid: string; creator_id: string },
+): Promise<ListedEnvironment> {
+  const { rows } = await sql<ListedEnvironment>`
+    with e as (
+      insert into environments (uid, name, config, sealed, creator_id, scope)
+      values (${uid}, ${config.name}, ${json(config)}, ${sealed}::bytea, ${creator_id}::uuid, 'Team')
+      on conflict do nothing returning *)
+    select ${LISTED}, null as last_run from e ${CREATOR}`.execute(db)
+  if (!rows[0]) throw nameTaken(config.name)
+  return rows[0]
 }
 
+/**
+ * Puts what `change` makes of an environment in its place; `null` when there is none. What `change` is given stays so until
+ * then. Throws `conflict` when the name is another's. `last_updated` always rises.
+ */
+export async function replaceEnvironment(
+  db: Db,
+  reference: string,
+  actor: Pick<Actor, 'principal_id'>,
+  change: (environment: EnvironmentRow) => EnvironmentContent,
+): Promise<ListedEnvironment | null> {
+  return transact(db, async (trx) => {
+    const found = await sql<EnvironmentRow>`
+      select ${LISTED}, e.sealed ${FROM} where ${isReferredBy(reference)} for update of e`.execute(trx)
+    const before = found.rows[0]
+    if (!before) return null
+    const { config, sealed } = change(before)
+    const { rows } = await sql<ListedEnvironment>`
+      with e as (
+        update environments set name = ${config.name}, config = ${json(config)}, sealed = ${sealed}::bytea,
+          last_updated = greatest(${now}, last_updated + interval '1 millisecond')
+        where uid = ${before.uid} returning *)
+      select ${LISTED}, ${lastRunIn(sql`e.uid`, actor)} as last_run from e ${CREATOR}`
+      .execute(trx)
+      .catch((error) => {
+        throw isNameTaken(error) ? nameTaken(config.name) : error
+      })
+    return rows[0] ?? null
+  })
+}
+
+const isNameTaken = (error: unknown): boolean =>
+  error instanceof Error && 'constraint' in error && error.constraint === 'environments_team_name'
+
+/** What was deleted; `null` when there was none. Its runs keep the id. */
+export async function deleteEnvironment(
+  db: Db,
+  reference: string,
+  actor: Pick<Actor, 'principal_id'>,
+): Promise<ListedEnvironment | null> {
+  const { rows } = await sql<ListedEnvironment>`
+    with e as (delete from environments e where ${isReferredBy(reference)} returning *)
+    select ${LISTED}, ${lastRunIn(sql`e.uid`, actor)} as last_run from e ${CREATOR}`.execute(db)
+  return rows[0] ?? null
+}
+
+export async function readEnvironment(
+  db: Db,
+  reference: string,
+  actor: Pick<Actor, 'principal_id'>,
+): Promise<ListedEnvironment | null> {
+  const { rows } = await sql<ListedEnvironment>`
+    select ${LISTED}, ${lastRunIn(sql`e.uid`, actor)} as last_run ${FROM} where ${isReferredBy(reference)}`.execute(
+    db,
+  )
+  return rows[0] ?? null
+}
+
+/** The id behind an id or name; `null` when there is no such environment. */
+export async function findEnvironmentId(db: Db, reference: string): Promise<string | null> {
+  const { rows } = await sql<{ uid: string }>`
+    select e.uid from environments e where ${isReferredBy(reference)}`.execute(db)
+  return rows[0]?.uid ?? null
+}
+
+/** For its worker. */
 export async function findEnvironment(db: Db, uid: string): Promise<EnvironmentRow | null> {
   const found = await sql<EnvironmentRow>`select ${LISTED}, e.sealed ${FROM} where e.uid = ${uid}`.execute(db)
   return found.rows[0] ?? null
@@ -75,6 +165,7 @@ const SORT: Record<SortKey, Sort> = {
 export async function listEnvironments(
   db: Db,
   { sort_by = 'last_updated', limit = 1000, cursor }: ListEnvironmentsQuery,
+  actor: Pick<Actor, 'principal_id'>,
 ): Promise<{ environments: ListedEnvironment[]; next_cursor: string | null }> {
   const sort = SORT[sort_by]
   const position = cursor === undefined ? null : readPosition(cursor, sort_by)
@@ -84,7 +175,9 @@ export async function listEnvironments(
     bytes: sql`octet_length(r.config::text)`,
     limit,
   })
-  const { rows: environments } = await sql<ListedEnvironment & Paged>`${page}`.execute(db)
+  // Only of the page's own rows: what stands inside is worked out for all that are sorted.
+  const { rows: environments } = await sql<ListedEnvironment & Paged>`
+    select e.*, ${lastRunIn(sql`e.uid`, actor)} as last_run from (${page}) e order by e.place`.execute(db)
   const last = environments.at(-1)
   const more = isFollowed(environments) && last
   return { environments, next_cursor: more ? encodeCursor([sort_by, sort.valueOf(last), last.uid]) : null }

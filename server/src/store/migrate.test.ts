@@ -4,6 +4,7 @@ import { after, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { createDatabase, stopTestServer } from '../../test/support/databases.ts'
 import { findPostgres } from '../../test/support/postgres-server.ts'
+import { EnvironmentName } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
 import { type Db, openPglite, openPostgres, type Store } from './db.ts'
 import { readLog } from './events.ts'
@@ -89,6 +90,61 @@ test('an upgrade gives attachments that no file system takes a name that it does
   await store.close()
 })
 
+/** Environments from when names could be anything, and what each is called after the upgrade. */
+const OLD_NAMES: Array<[string, string]> = [
+  ['site', 'site'],
+  ['site-3', 'site-3'],
+  ['site', 'site-2'],
+  ['site', 'site-4'],
+  ['Site', 'Site'],
+  [' site\t', 'site-5'],
+  ['a\nb', 'a b'],
+  ['a b', 'a b-2'],
+  ['\u00a0\u0007', 'environment'],
+  ['', 'environment-2'],
+  ['A'.repeat(22), `${'A'.repeat(22)}-2`],
+  ['empty-environment', 'empty-environment-2'],
+  ['..', '..-2'],
+  ['x'.repeat(256), 'x'.repeat(256)],
+  ['x'.repeat(256), `${'x'.repeat(120)}-2`],
+  ['😀'.repeat(128), '😀'.repeat(128)],
+  ['😀'.repeat(128), `${'😀'.repeat(120)}-2`],
+]
+
+async function assertNamesAgree(store: Store): Promise<void> {
+  const { db } = store
+  await migrate(db, '0008_changes')
+  const principal_id = randomUUID()
+  await sql`insert into principals (principal_id, type, display_name) values (${principal_id}, 'user', 'someone')`.execute(
+    db,
+  )
+  for (const [place, [name]] of OLD_NAMES.entries())
+    await sql`insert into environments (uid, name, config, creator_id, scope, created_at)
+      values (${`${place}`.padStart(22, '0')}, ${name}, ${json({ name, docker_image: 'x' })}, ${principal_id}, 'Team',
+        timestamptz '2026-01-01' + ${place}::int * interval '1 second')`.execute(db)
+  await migrate(db)
+  const { rows } = await sql<{ name: string; config: { name: string } }>`
+    select name, config from environments order by uid`.execute(db)
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    OLD_NAMES.map(([, name]) => name),
+  )
+  for (const { name, config } of rows) {
+    assert.deepEqual(config, { name, docker_image: 'x' })
+    // What a caller reads can be written again.
+    assert.equal(EnvironmentName.parse(name), name)
+  }
+  await assert.rejects(
+    sql`update environments set name = 'site' where name = 'Site'`.execute(db),
+    /environments_team_name/,
+  )
+}
+
+test('an upgrade gives environments of one name a name each on PGlite', async () => {
+  const store = await openPglite()
+  await assertNamesAgree(store).finally(() => store.close())
+})
+
 test('migrates PGlite once, and refuses a newer database', async () => {
   const store = await openPglite()
   await assertMigrates(store).finally(() => store.close())
@@ -113,6 +169,13 @@ describe('migrate on PostgreSQL', { skip }, () => {
       return openPostgres({ url: database.url })
     })
     for (const database of databases) await database.drop()
+  })
+
+  test('an upgrade gives environments of one name a name each', async () => {
+    const database = await createDatabase()
+    const store = openPostgres({ url: database.url })
+    await assertNamesAgree(store).finally(() => store.close())
+    await database.drop()
   })
 
   test('processes that start at once migrate once', async () => {

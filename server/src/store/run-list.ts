@@ -1,10 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
+import { kindOfReference, NO_ENVIRONMENT } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
 import { type ListRunsQuery, SORT_KEYS, type SortKey } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isMoment, isPlainText } from './cursor.ts'
 import type { Db } from './db.ts'
+import { findEnvironmentId } from './environments.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
 import { type RunRow, selectOfRuns, visibleTo } from './runs.ts'
 import { json } from './storable.ts'
@@ -95,7 +97,11 @@ export async function listRuns(
   const by = query.sort_by ?? 'updated_at'
   const order = query.sort_order ?? 'desc'
   const position = query.cursor === undefined ? null : readPosition(query.cursor, by, order)
-  const conditions = [...filtersOf(query, actor), ...(position ? [after(position)] : [])]
+  const environment_id = await resolveEnvironment(db, query.environment_id)
+  const conditions = [
+    ...filtersOf({ ...query, environment_id }, actor),
+    ...(position ? [after(position)] : []),
+  ]
   const found = await sql<ListedRun & Paged>`${cutPage(
     sql`${select} where ${sql.join(conditions, sql` and `)}`,
     {
@@ -108,6 +114,15 @@ export async function listRuns(
   const last = runs.at(-1)
   const more = isFollowed(runs) && last
   return { runs, next_cursor: more ? encodeCursor([by, order, sortValue(last, by), last.run_id]) : null }
+}
+
+/** An id stands for itself: its environment may be deleted. */
+async function resolveEnvironment(db: Db, reference: string | undefined): Promise<string | undefined> {
+  if (reference === undefined || reference === NO_ENVIRONMENT || kindOfReference(reference) === 'id')
+    return reference
+  const uid = await findEnvironmentId(db, reference)
+  if (!uid) throw new AppError('invalid_request', 'environment_id: there is no environment with this name.')
+  return uid
 }
 
 function ordering(by: SortKey, order: 'asc' | 'desc'): RawBuilder<unknown> {
@@ -132,7 +147,10 @@ function sortValue(run: ListedRun, by: SortKey): string | null {
   return run[by].toISOString()
 }
 
-function filtersOf(query: ListRunsQuery, actor: Actor): RawBuilder<unknown>[] {
+function filtersOf(
+  query: ListRunsQuery & { environment_id: string | undefined },
+  actor: Actor,
+): RawBuilder<unknown>[] {
   const given = <T>(value: T | undefined, condition: (value: T) => RawBuilder<unknown>) =>
     value === undefined ? [] : [condition(value)]
   return [
@@ -149,7 +167,7 @@ function filtersOf(query: ListRunsQuery, actor: Actor): RawBuilder<unknown>[] {
     ...given(query.created_before, (time) => sql`r.created_at < ${time}::timestamptz`),
     ...given(query.updated_after, (time) => sql`r.updated_at > ${time}::timestamptz`),
     ...given(query.environment_id, (uid) =>
-      uid === 'empty-environment' ? sql`r.environment_id is null` : sql`r.environment_id = ${uid}`,
+      uid === NO_ENVIRONMENT ? sql`r.environment_id is null` : sql`r.environment_id = ${uid}`,
     ),
     ...given(
       query.skill ?? query.skill_spec,

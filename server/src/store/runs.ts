@@ -103,7 +103,7 @@ const person = (alias: string): RawBuilder<unknown> =>
   sql`jsonb_build_object('uid', ${sql.ref(`${alias}.principal_id`)}, 'type', ${sql.ref(`${alias}.type`)},
     'display_name', ${sql.ref(`${alias}.display_name`)})`
 
-const instant = (column: RawBuilder<unknown>): RawBuilder<string> =>
+export const instant = (column: RawBuilder<unknown>): RawBuilder<string> =>
   sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /** Columns that a driver would read as texts; what is counted never exceeds what a double holds. */

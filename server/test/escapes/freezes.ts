@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { shell } from '../support/service.ts'
 import type { Context } from './context.ts'
@@ -92,7 +93,7 @@ export const FREEZES: Probe[] = [
       const variables = Object.fromEntries(
         Array.from({ length: 128 }, (_, index) => [`V${index}`, 'x'.repeat(65_000)]),
       )
-      const made = await attacker.call('POST', '/agent/environments', { name: 'x', variables })
+      const made = await attacker.call('POST', '/agent/environments', { name: randomUUID(), variables })
       if (made.ok) {
         const { uid } = (await made.json()) as { uid: string }
         const run_id = await attacker.create({ prompt: shell('true'), config: { environment_id: uid } })

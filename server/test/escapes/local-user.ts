@@ -225,7 +225,7 @@ async function busyRun(context: Context) {
   const service = await context.service()
   const variable = `variable-${randomUUID()}`
   const { uid } = await service.owner.json<{ uid: string }>('POST', '/agent/environments', {
-    name: 'x',
+    name: randomUUID(),
     variables: { SECRET: variable },
   })
   const run_id = await service.owner.create({

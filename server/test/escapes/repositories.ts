@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { git, makeRepository } from '../support/git.ts'
@@ -58,7 +59,7 @@ async function prepare(context: Context): Promise<Ground> {
 /** Everything that the attacker is told of a run in that repository. */
 async function toldOf({ service: { attacker } }: Ground, local_path: string): Promise<string> {
   const answer = await attacker.call('POST', '/agent/environments', {
-    name: 'x',
+    name: randomUUID(),
     repositories: [{ local_path }],
   })
   if (!answer.ok) return answer.text()
@@ -380,7 +381,7 @@ export const REPOSITORIES: Probe[] = [
       const { service, secret_repository, secret_file } = ground
       const message = async (local_path: string) => {
         const answer = await service.attacker.call('POST', '/agent/environments', {
-          name: 'x',
+          name: randomUUID(),
           repositories: [{ local_path }],
         })
         if (!answer.ok) return `${answer.status}`
@@ -453,7 +454,7 @@ export const REPOSITORIES: Probe[] = [
       const seen: string[] = []
       for (const url of SPELLINGS(context.canary)) {
         const answer = await attacker.call('POST', '/agent/environments', {
-          name: 'x',
+          name: randomUUID(),
           repositories: [{ url }],
         })
         const text = await answer.text()

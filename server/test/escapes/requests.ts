@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { exchange, formatRequest } from '../support/raw-http.ts'
 import { shell } from '../support/service.ts'
@@ -238,7 +239,7 @@ export const REQUESTS: Probe[] = [
     async run(context) {
       const { attacker, base_url } = await context.service()
       const { uid } = await attacker.json<{ uid: string }>('POST', '/agent/environments', {
-        name: 'x',
+        name: randomUUID(),
         egress: 'none',
       })
       const { port } = new URL(base_url)

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -57,7 +58,7 @@ async function stallOf(context: Context, command: string, stdin?: string): Promi
 async function overDisk(context: Context, command: string): Promise<Verdict> {
   const { attacker, data_dir } = await context.service()
   const { uid } = await attacker.json<{ uid: string }>('POST', '/agent/environments', {
-    name: 'x',
+    name: randomUUID(),
     limits: { disk_mb: 256 },
   })
   const run_id = await attacker.create({

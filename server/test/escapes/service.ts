@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:net'
 import { shell } from '../support/service.ts'
 import type { AttackedService, Victim } from './attacked-service.ts'
@@ -272,7 +273,7 @@ export const SERVICE: Probe[] = [
         viewer.call('POST', '/agent/runs', { prompt: 'x', config: { worker_host: 'nobody' } }),
         viewer.call('POST', `/agent/runs/${run_id}/followups`, { message: 'x' }),
         viewer.call('POST', `/agent/runs/${run_id}/cancel`),
-        viewer.call('POST', '/agent/environments', { name: 'x' }),
+        viewer.call('POST', '/agent/environments', { name: randomUUID() }),
       ])
       return brokenBy(
         answers.filter((answer) => answer.ok).map(({ url }) => url),
@@ -289,7 +290,7 @@ export const SERVICE: Probe[] = [
     async run(context) {
       const { owner, attacker, base_url, keys } = await context.service()
       const { uid } = await owner.json<{ uid: string }>('POST', '/agent/environments', {
-        name: 'x',
+        name: randomUUID(),
         variables: { SECRET: context.canary },
       })
       const mcp_servers = {
@@ -326,7 +327,7 @@ export const SERVICE: Probe[] = [
     async run(context) {
       const { owner, attacker } = await context.service()
       const { uid } = await owner.json<{ uid: string }>('POST', '/agent/environments', {
-        name: 'x',
+        name: randomUUID(),
         variables: { SECRET: context.canary },
       })
       const answer = await attacker.call('POST', '/agent/runs', {
@@ -349,7 +350,7 @@ export const SERVICE: Probe[] = [
     async run(context) {
       const { attacker, data_dir, repositories } = await context.service()
       const env = async (config: object) => {
-        const answer = await attacker.call('POST', '/agent/environments', { name: 'x', ...config })
+        const answer = await attacker.call('POST', '/agent/environments', { name: randomUUID(), ...config })
         if (!answer.ok) return [await answer.text()]
         const { uid } = (await answer.json()) as { uid: string }
         const run_id = await attacker.create({ prompt: 'x', config: { environment_id: uid } })
@@ -402,7 +403,7 @@ export const SERVICE: Probe[] = [
           { setup_minutes: 240 },
         ].map(async (limits) => ({
           limits,
-          answer: await attacker.call('POST', '/agent/environments', { name: 'x', limits }),
+          answer: await attacker.call('POST', '/agent/environments', { name: randomUUID(), limits }),
         })),
       )
       return brokenBy(
@@ -438,7 +439,10 @@ export const SERVICE: Probe[] = [
         `localhost:${port}/library/x`,
         `127.0.0.1:${port}/x@sha256:${'a'.repeat(64)}`,
       ]) {
-        const answer = await attacker.call('POST', '/agent/environments', { name: 'x', docker_image })
+        const answer = await attacker.call('POST', '/agent/environments', {
+          name: randomUUID(),
+          docker_image,
+        })
         if (!answer.ok) continue
         const { uid } = (await answer.json()) as { uid: string }
         const run_id = await attacker.create({ prompt: 'x', config: { environment_id: uid } })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { shell, spawnRunyard } from '../support/service.ts'
 import type { Context } from './context.ts'
 import { broken, held, type Probe, type Verdict } from './probe.ts'
@@ -90,7 +91,8 @@ export const TERMINAL: Probe[] = PLACES.map(
       let more: object = {}
       if (environment !== undefined) {
         const answer = await owner.call('POST', '/agent/environments', {
-          name: environment,
+          // What a terminal acts on is refused in a name.
+          name: randomUUID(),
           description: environment,
         })
         if (!answer.ok) return held(`refused with ${answer.status}`)

@@ -237,9 +237,9 @@ export const HOSTILE_BODIES: HostileCase[] = [
     'config.worker_host: must be made of A-Z, a-z, 0-9, ".", "_", "-"',
   ),
   create(
-    'an environment id of another form',
+    'an environment that is SQL',
     withConfig({ environment_id: "' or 1=1" }),
-    'config.environment_id: must be 22 characters of A-Z, a-z, 0-9',
+    'config.environment_id: there is no environment with this name.',
   ),
   create(
     'an unknown environment',
@@ -335,5 +335,30 @@ export const HOSTILE_BODIES: HostileCase[] = [
       ),
     },
     'variables: are over 1 MiB together',
+  ),
+  environment(
+    'a name of nothing',
+    { name: ' \t\u00a0\ufeff' },
+    'name: Too small: expected string to have >=1 characters',
+  ),
+  environment('a name with an escape', { name: 'a\u001b[2Jb' }, 'name: must have no control characters'),
+  environment('a name of two lines', { name: 'a\u2028b' }, 'name: must have no control characters'),
+  environment(
+    'a name over 256 characters',
+    { name: 'x'.repeat(257) },
+    'name: Too big: expected string to have <=256 characters',
+  ),
+  environment('a name that is a step in a path', { name: '..' }, 'name: is reserved'),
+  environment('a name that is a filter', { name: 'empty-environment' }, 'name: is reserved'),
+  environment(
+    'a name that looks like an id',
+    { name: 'A'.repeat(22) },
+    'name: must not look like an id (22 characters of A-Z, a-z, 0-9)',
+  ),
+  environment('no name', { docker_image: 'x' }, 'name: Invalid input: expected string, received undefined'),
+  environment(
+    'a value that is none',
+    { name: 'x', variables: { A: '***' } },
+    'variables.A: "***" keeps the value it has, and it has none yet.',
   ),
 ]

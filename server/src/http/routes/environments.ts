@@ -1,60 +1,120 @@
 import type { FastifyInstance } from 'fastify'
-import type { Environment, EnvironmentConfig } from '../../contract/environment.ts'
-import { isEnvironmentId } from '../../contract/environment-id.ts'
+import { type Environment, EnvironmentConfig } from '../../contract/environment.ts'
+import { kindOfReference } from '../../contract/environment-name.ts'
 import { AppError } from '../../contract/error.ts'
 import { imageRefusal, judgeImage } from '../../contract/image.ts'
 import { findExcess } from '../../contract/limits.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
-import { MASK, seal } from '../../sealing/sealing.ts'
+import { MASK, seal, unseal } from '../../sealing/sealing.ts'
 import {
-  findEnvironment,
+  deleteEnvironment,
+  type EnvironmentContent,
   insertEnvironment,
   type ListedEnvironment,
   listEnvironments,
+  readEnvironment,
+  replaceEnvironment,
 } from '../../store/environments.ts'
 import { randomText } from '../../store/random-text.ts'
-import type { Services } from '../context.ts'
+import type { HttpContext, Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
+
+type Variables = Record<string, string>
 
 export function serveEnvironments(app: FastifyInstance, services: Services): void {
   const { store, settings } = services
   const seal_key = settings.keyring
 
-  serve(app, services, ROUTES.listEnvironments, async ({ query }) => {
-    const { environments, next_cursor } = await listEnvironments(store.db, query)
+  /** What is stored of a configuration, in place of one that had the variables `kept`. */
+  const sealContent = (
+    uid: string,
+    { variables: given, ...config }: EnvironmentConfig,
+    kept: Variables = {},
+  ): EnvironmentContent => {
+    if (!given) return { config, sealed: null }
+    const variables = keepValues(given, kept)
+    return {
+      config: { ...config, variables: maskAll(variables) },
+      sealed: seal(seal_key, uid, variables),
+    }
+  }
+
+  serve(app, services, ROUTES.listEnvironments, async ({ query, actor }) => {
+    const { environments, next_cursor } = await listEnvironments(store.db, query, actor)
     return { environments: environments.map(viewEnvironment), page_info: pageInfo(next_cursor) }
   })
 
   serve(app, services, ROUTES.createEnvironment, async (call) => {
-    const { docker_image } = call.body
-    if (docker_image && settings.images && !judgeImage(docker_image, settings.images))
-      throw new AppError('feature_not_available', imageRefusal(docker_image))
-    const excess = findExcess(call.body.limits, settings.limit_maxima)
-    if (excess) throw new AppError('invalid_request', excess)
+    requireAllowed(call.body, settings)
     return sendOnce(store.db, call, async (db) => {
       const uid = randomText(22)
-      const { variables, ...config } = call.body
-      const row = await insertEnvironment(db, {
-        uid,
-        creator_id: call.actor.principal_id,
-        config: { ...config, ...(variables ? { variables: maskAll(variables) } : {}) },
-        sealed: variables ? seal(seal_key, uid, variables) : null,
-      })
+      const content = sealContent(uid, call.body)
+      const row = await insertEnvironment(db, { uid, creator_id: call.actor.principal_id, ...content })
       return { status: 201, body: viewEnvironment(row) }
     })
   })
 
-  serve(app, services, ROUTES.getEnvironment, async ({ params }) => {
-    const uid = params.environment_id
-    const row = isEnvironmentId(uid) ? await findEnvironment(store.db, uid) : null
-    if (!row) throw new AppError('resource_not_found', 'There is no environment with this id.')
-    return viewEnvironment(row)
+  serve(app, services, ROUTES.getEnvironment, async ({ params: { environment_id }, actor }) =>
+    viewFound(environment_id, await readEnvironment(store.db, environment_id, actor)),
+  )
+
+  serve(app, services, ROUTES.updateEnvironment, async ({ params: { environment_id }, body, actor }) => {
+    requireAllowed(body, settings)
+    const row = await replaceEnvironment(store.db, environment_id, actor, ({ uid, sealed }) =>
+      sealContent(uid, body, sealed ? unseal(seal_key, uid, sealed) : {}),
+    )
+    return viewFound(environment_id, row)
   })
+
+  serve(app, services, ROUTES.deleteEnvironment, async ({ params: { environment_id }, actor }) =>
+    viewFound(environment_id, await deleteEnvironment(store.db, environment_id, actor)),
+  )
 }
 
-const maskAll = (variables: Record<string, string>): EnvironmentConfig['variables'] =>
+/** What the operator allows, which a run is asked again. */
+function requireAllowed(
+  { docker_image, limits }: EnvironmentConfig,
+  settings: HttpContext['settings'],
+): void {
+  if (docker_image && settings.images && !judgeImage(docker_image, settings.images))
+    throw new AppError('feature_not_available', imageRefusal(docker_image))
+  const excess = findExcess(limits, settings.limit_maxima)
+  if (excess) throw new AppError('invalid_request', excess)
+}
+
+/** The variables with the values they keep: what was read can be changed and written, though it was read without them. */
+function keepValues(given: Variables, kept: Variables): Variables {
+  const variables = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      if (value !== MASK) return [name, value]
+      const before = Object.hasOwn(kept, name) ? kept[name] : undefined
+      if (before === undefined)
+        throw new AppError(
+          'invalid_request',
+          `variables.${name}: "${MASK}" keeps the value it has, and it has none yet.`,
+        )
+      return [name, before]
+    }),
+  )
+  // The limits are of the values, and those that are kept have only been counted as they were written.
+  const checked = EnvironmentConfig.shape.variables.safeParse(variables)
+  if (!checked.success)
+    throw new AppError('invalid_request', `variables: ${checked.error.issues[0]?.message}`)
+  return variables
+}
+
+const maskAll = (variables: Variables): Variables =>
   Object.fromEntries(Object.keys(variables).map((name) => [name, MASK]))
+
+function viewFound(reference: string, row: ListedEnvironment | null): Environment {
+  if (!row)
+    throw new AppError(
+      'resource_not_found',
+      `There is no environment with this ${kindOfReference(reference)}.`,
+    )
+  return viewEnvironment(row)
+}
 
 const viewEnvironment = (row: ListedEnvironment): Environment => ({
   uid: row.uid,
@@ -62,6 +122,7 @@ const viewEnvironment = (row: ListedEnvironment): Environment => ({
   created_at: row.created_at.toISOString(),
   last_updated: row.last_updated.toISOString(),
   setup_failed: row.setup_failed,
+  ...(row.last_run ? { last_run: row.last_run } : {}),
   creator: row.creator,
   scope: { type: row.scope },
 })

@@ -206,6 +206,81 @@ test('environments are made, listed and used', LIMIT, async () => {
   assert.match(run.stdout, /│ hello you\n/)
 })
 
+test('environments are addressed by name: read, changed, renamed, used and deleted', LIMIT, async () => {
+  const env = (...args: string[]) => home.run(['env', ...args])
+  const config = async (name: string) => JSON.parse((await env('get', name)).stdout).config as object
+  const made = await env(
+    'create',
+    'my site',
+    '--setup',
+    'echo one',
+    '--variable',
+    'WHO=you',
+    '--variable',
+    'A=b',
+  )
+  assert.equal(made.code, 0, made.stderr)
+
+  const taken = await env('create', 'my site')
+  assert.deepEqual([taken.code, taken.stdout], [1, ''])
+  assert.match(taken.stderr, /there is an environment called "my site" already/)
+
+  const change = [
+    '--description',
+    'Of mine',
+    '--variable',
+    'B=c',
+    '--remove-variable',
+    'A',
+    '--no-registries',
+  ]
+  const changed = await env('update', 'my site', ...change)
+  assert.deepEqual([changed.code, changed.stdout], [0, made.stdout], changed.stderr)
+  assert.deepEqual(await config('my site'), {
+    name: 'my site',
+    description: 'Of mine',
+    setup_commands: ['echo one'],
+    variables: { WHO: '***', B: '***' },
+    package_registries: false,
+  })
+  assert.equal((await env('update', 'my site', '--name', 'site', '--registries')).code, 0)
+  const run = await home.run(['run', block('echo hello $WHO $B'), '--env', 'site'])
+  assert.match(run.stdout, /│ hello you c\n/)
+  assert.match((await home.run(['list', '--env', 'site'])).stdout, /SUCCEEDED/)
+  assert.match(
+    (await env('list')).stdout,
+    / LAST RUN .*\n(.*\n)*[A-Za-z0-9]{22} {2}site .*SUCCEEDED (just now|\d+s ago)/,
+  )
+
+  // A file is the whole of it, but for the name and for values that it keeps.
+  const file = JSON.stringify({ variables: { WHO: '***' } })
+  assert.equal((await home.run(['env', 'update', 'site', '-f', '-'], { input: file })).code, 0)
+  assert.deepEqual(await config('site'), { name: 'site', variables: { WHO: '***' } })
+
+  for (const [args, code, says] of [
+    [['update', 'site'], 2, /Nothing is to be changed/],
+    [['update', 'site', '--remove-variable', 'NONE'], 2, /There is no variable NONE/],
+    [['update', 'site', '--variable', 'NEW=***'], 1, /variables\.NEW: "\*\*\*" keeps the value it has/],
+    [['update', 'site', '--name', 'A'.repeat(22)], 1, /name: must not look like an id/],
+    [['update', 'my site', '--description', 'x'], 1, /There is no environment with this name/],
+    [['get', 'nothing'], 1, /There is no environment with this name/],
+  ] as const) {
+    const refused = await env(...args)
+    assert.deepEqual([refused.code, refused.stdout], [code, ''], args.join(' '))
+    assert.match(refused.stderr, says)
+  }
+
+  const deleted = await env('delete', 'site')
+  assert.deepEqual([deleted.code, deleted.stdout], [0, made.stdout])
+  assert.match(deleted.stderr, /Deleted site\./)
+  assert.equal((await env('rm', made.stdout.trim())).code, 1)
+  assert.match((await home.run(['list', '--env', made.stdout.trim()])).stdout, /SUCCEEDED/)
+  assert.match(
+    (await home.run(['run', 'x', '--env', 'site'])).stderr,
+    /config\.environment_id: there is no environment/,
+  )
+})
+
 test('a wrong key, an unknown run and no server: one line, a hint, and a code', LIMIT, async () => {
   const environment = { RUNYARD_API_KEY: 'ry_wrong' }
   const wrong = await home.run(['list'], { environment })

@@ -5,6 +5,7 @@ import type { Environment, EnvironmentConfig, ListEnvironmentsParams } from './s
 import type { RequestOptions, Transport } from './transport.ts'
 
 const PATH = '/agent/environments'
+const pathOf = (environment_id: string): string[] => ['agent', 'environments', environment_id]
 
 /** `client.environments` */
 export class Environments {
@@ -19,10 +20,30 @@ export class Environments {
     return requestJson(this.#transport, { method: 'POST', path: PATH, body: environment }, options)
   }
 
-  /** One environment. An id that nobody has: `NotFoundError`. */
+  /** One environment, by id or name. One that is not there: `NotFoundError`. */
   retrieve(environment_id: string, options?: RequestOptions): APIPromise<Environment> {
-    const path = ['agent', 'environments', environment_id]
-    return requestJson(this.#transport, { method: 'GET', path }, options)
+    return requestJson(this.#transport, { method: 'GET', path: pathOf(environment_id) }, options)
+  }
+
+  /**
+   * Replaces the configuration of an environment, by id or name, with this one: what it leaves out is gone, but variables
+   * whose value is `***` keep the one they have. So `config` of an environment can be read, changed and written.
+   */
+  update(
+    environment_id: string,
+    environment: EnvironmentConfig,
+    options?: RequestOptions,
+  ): APIPromise<Environment> {
+    const path = pathOf(environment_id)
+    return requestJson(this.#transport, { method: 'PUT', path, body: environment }, options)
+  }
+
+  /**
+   * Deletes an environment, by id or name, and returns it as it was. Repeated after its answer was lost, it finds nothing
+   * any more: `NotFoundError`.
+   */
+  delete(environment_id: string, options?: RequestOptions): APIPromise<Environment> {
+    return requestJson(this.#transport, { method: 'DELETE', path: pathOf(environment_id) }, options)
   }
 
   /**

@@ -140,6 +140,34 @@ describe('oz-agent-sdk', () => {
     await oz.agent.runs.cancel(busy.run_id)
   })
 
+  test('reads, replaces and deletes an environment, whose config has the shape the client knows', async () => {
+    const body: OzAPI.CloudEnvironmentConfig = {
+      name: 'of the client',
+      description: null,
+      github_repos: [{ owner: 'acme', repo: 'site' }],
+      setup_commands: ['true'],
+    }
+    const made = assertIs('Environment', Environment, await oz.post('/agent/environments', { body }))
+    assert.deepEqual(made.config, body)
+    const place = `/agent/environments/${made.uid}`
+    const changed = assertIs(
+      'Environment',
+      Environment,
+      await oz.put(place, { body: { ...body, description: 'changed' } }),
+    )
+    assert.equal(changed.config.description, 'changed')
+    const { run_id } = await oz.agent.run({
+      prompt: 'x',
+      config: { environment_id: 'of the client', worker_host: NOBODY },
+    })
+    assert.equal((await oz.agent.runs.retrieve(run_id)).agent_config?.environment_id, made.uid)
+    const read = assertIs('Environment', Environment, await oz.get('/agent/environments/of%20the%20client'))
+    assert.equal(read.last_run?.run_id, run_id)
+    assert.deepEqual(assertIs('Environment', Environment, await oz.delete(place)), read)
+    await refused(oz.get(place), NotFoundError)
+    await refused(viewer.delete(place), PermissionDeniedError)
+  })
+
   describe('lists', () => {
     const ids = { plain: '', parent: '', child: '', environment: '', artifact: '' }
     let environment_id = ''

@@ -8,7 +8,7 @@ import { addClientOptions, type ClientOptions, openSession } from '../session.ts
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
 
-interface CreateOptions extends ClientOptions {
+interface ConfigOptions extends ClientOptions {
   file?: string
   name?: string
   description?: string
@@ -18,35 +18,58 @@ interface CreateOptions extends ClientOptions {
   variable?: Record<string, string>
   egress?: 'none' | 'allowlist' | 'open'
   allowHost?: string[]
-  registries: boolean
+  registries?: boolean
+}
+
+interface UpdateOptions extends ConfigOptions {
+  removeVariable?: string[]
 }
 
 export function addEnvironmentCommands(program: Command): void {
   const group = program
     .command('env')
-    .summary('make and list environments')
+    .summary('make, list, change and delete environments')
     .description('Environments: image, repositories and setup of runs.')
-  addClientOptions(
+  addConfigOptions(
     group
       .command('create [name]')
-      .description('Creates an environment from options, or from a JSON file that holds its config.')
-      .option('-f, --file <file>', 'JSON file with the config, - for standard input')
-      .option('--description <text>', 'what it is for')
-      .option('--image <image>', 'container image')
-      .option('-r, --repo <url[#ref]>', 'https address or path of a repository; repeat for more', repeated)
-      .option('--setup <command>', 'setup command; repeat for more', repeated)
-      .option('--variable <key=value>', 'environment variable; repeat for more', pair)
-      .addOption(
-        new Option('--egress <network>', 'what the network lets out').choices(['none', 'allowlist', 'open']),
-      )
-      .option('--allow-host <host>', 'host that is allowed, or *.host; repeat for more', repeated)
-      .option('--no-registries', 'do not allow the usual package registries'),
-  ).action(async (name: string | undefined, options: CreateOptions) => {
+      .description('Creates an environment from options, or from a JSON file that holds its config.'),
+  ).action(async (name: string | undefined, options: ConfigOptions) => {
     const { client, output } = openSession(options)
     const environment = await client.environments.create(await buildConfig(name, options))
     if (output.format !== 'text') return output.json(environment)
     output.line(oneLine(environment.uid))
     output.note(`Created. Use it: runyard run … --env ${environment.uid}`)
+  })
+
+  addConfigOptions(
+    group
+      .command('update <environment>')
+      .description(
+        'Changes what the options say of an environment, by name or id, and keeps the rest. A JSON file replaces its whole config; a variable with the value *** keeps the one it has.',
+      )
+      .option('-n, --name <name>', 'another name')
+      .option('--remove-variable <key>', 'environment variable to remove; repeat for more', repeated),
+  ).action(async (reference: string, options: UpdateOptions) => {
+    const { client, output } = openSession(options)
+    const { uid, config } = await client.environments.retrieve(reference)
+    const environment = await client.environments.update(uid, await changeConfig(config, options))
+    if (output.format !== 'text') return output.json(environment)
+    output.line(oneLine(environment.uid))
+    output.note('Updated. Runs that have begun keep what they began with.')
+  })
+
+  addClientOptions(
+    group
+      .command('delete <environment>')
+      .alias('rm')
+      .description('Deletes an environment, by name or id. Runs that wait for it fail.'),
+  ).action(async (reference: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const environment = await client.environments.delete(reference)
+    if (output.format !== 'text') return output.json(environment)
+    output.line(oneLine(environment.uid))
+    output.note(`Deleted ${oneLine(environment.config.name)}.`)
   })
 
   addClientOptions(group.command('list').alias('ls').description('Lists environments.')).action(
@@ -60,45 +83,87 @@ export function addEnvironmentCommands(program: Command): void {
         { heading: 'ENVIRONMENT' },
         { heading: 'NAME' },
         { heading: 'USES', flexible: true },
+        { heading: 'LAST RUN' },
         { heading: 'UPDATED' },
       ]
-      const rows = environments.map(({ uid, config, last_updated }) => {
+      const rows = environments.map(({ uid, config, last_run, last_updated }) => {
         const repositories = (config.repositories ?? []).map(({ url, local_path }) => url ?? local_path)
         const from_github = (config.github_repos ?? []).map(({ owner, repo }) => `${owner}/${repo}`)
         const uses = [config.docker_image, ...repositories, ...from_github].filter(Boolean).join(' ')
-        return [uid, config.name, uses, formatAge(last_updated)]
+        const run = last_run ? `${last_run.state} ${formatAge(last_run.created_at)}` : ''
+        return [uid, config.name, uses, run, formatAge(last_updated)]
       })
       output.line(formatTable(columns, rows, output.columns()))
     },
   )
 
-  addClientOptions(group.command('get <id>').description('Shows one environment, as JSON.')).action(
-    async (id: string, options: ClientOptions) => {
-      const { client, output } = openSession({
-        ...options,
-        output: options.output === 'text' ? 'json' : options.output,
-      })
-      output.json(await client.environments.retrieve(id))
-    },
-  )
+  addClientOptions(
+    group.command('get <environment>').description('Shows one environment, by name or id, as JSON.'),
+  ).action(async (reference: string, options: ClientOptions) => {
+    const { client, output } = openSession({
+      ...options,
+      output: options.output === 'text' ? 'json' : options.output,
+    })
+    output.json(await client.environments.retrieve(reference))
+  })
 }
 
-async function buildConfig(name: string | undefined, options: CreateOptions): Promise<EnvironmentConfig> {
-  // The service checks a file's fields and names what is wrong.
-  const given = (options.file ? await readJsonObject(options.file) : {}) as Partial<EnvironmentConfig>
+/** Options for the fields of a config. */
+const addConfigOptions = (command: Command): Command =>
+  addClientOptions(
+    command
+      .option('-f, --file <file>', 'JSON file with the config, - for standard input')
+      .option('--description <text>', 'what it is for')
+      .option('--image <image>', 'container image')
+      .option('-r, --repo <url[#ref]>', 'https address or path of a repository; repeat for more', repeated)
+      .option('--setup <command>', 'setup command; repeat for more', repeated)
+      .option('--variable <key=value>', 'environment variable; repeat for more', pair)
+      .addOption(
+        new Option('--egress <network>', 'what the network lets out').choices(['none', 'allowlist', 'open']),
+      )
+      .option('--allow-host <host>', 'host that is allowed, or *.host; repeat for more', repeated)
+      .option('--registries', 'allow the usual package registries (the default)')
+      .option('--no-registries', 'do not allow the usual package registries'),
+  )
+
+async function buildConfig(name: string | undefined, options: ConfigOptions): Promise<EnvironmentConfig> {
+  const given = await readConfig(options)
   const full_name = name ?? given.name
   if (!full_name) throw usageFailure('A name is needed.', 'runyard env create NAME, or -f FILE')
+  return { ...given, name: full_name, ...fieldsOf(options, given) }
+}
+
+async function changeConfig(before: EnvironmentConfig, options: UpdateOptions): Promise<EnvironmentConfig> {
+  const given = options.file ? { name: before.name, ...(await readConfig(options)) } : before
+  const changes = { ...fieldsOf(options, given), ...(options.name ? { name: options.name } : {}) }
+  const removed = options.removeVariable ?? []
+  if (!options.file && Object.keys(changes).length + removed.length === 0)
+    throw usageFailure('Nothing is to be changed.', 'runyard env update NAME --image …, or -f FILE')
+  const { variables = {}, ...config } = { ...given, ...changes }
+  const missing = removed.find((key) => !Object.hasOwn(variables, key))
+  if (missing !== undefined) throw usageFailure(`There is no variable ${oneLine(missing)} to remove.`)
+  const kept = Object.entries(variables).filter(([key]) => !removed.includes(key))
+  return { ...config, ...(kept.length > 0 ? { variables: Object.fromEntries(kept) } : {}) }
+}
+
+/** The service checks a file's fields and names what is wrong. */
+const readConfig = async ({ file }: ConfigOptions): Promise<Partial<EnvironmentConfig>> =>
+  file ? await readJsonObject(file) : {}
+
+/** What the options say, beside what there is. */
+function fieldsOf(
+  options: ConfigOptions,
+  { variables }: Partial<EnvironmentConfig>,
+): Partial<EnvironmentConfig> {
   return {
-    ...given,
-    name: full_name,
     ...(options.description ? { description: options.description } : {}),
     ...(options.image ? { docker_image: options.image } : {}),
     ...(options.repo ? { repositories: options.repo.map(readRepository) } : {}),
     ...(options.setup ? { setup_commands: options.setup } : {}),
-    ...(options.variable ? { variables: options.variable } : {}),
+    ...(options.variable ? { variables: { ...variables, ...options.variable } } : {}),
     ...(options.egress ? { egress: options.egress } : {}),
     ...(options.allowHost ? { allowed_hosts: options.allowHost } : {}),
-    ...(options.registries ? {} : { package_registries: false }),
+    ...(options.registries === undefined ? {} : { package_registries: options.registries }),
   }
 }
 

@@ -46,7 +46,7 @@ export function addListCommand(program: Command): void {
     .option('-s, --state <state>', 'in this state; repeat, or separate by commas, for more', repeated)
     .option('-n, --name <name>', 'with this agent name')
     .option('-m, --model <id>', 'with this model')
-    .option('-e, --env <id>', 'in this environment; empty-environment for none')
+    .option('-e, --env <environment>', 'in this environment, by name or id; empty-environment for none')
     .option('--skill <spec>', 'with this skill')
     .option('--creator <uid>', 'created by')
     .option('--executor <uid>', 'executed as')

@@ -34,7 +34,7 @@ export function addRunCommand(program: Command): void {
       'Starts a run and shows it until it ends. The prompt is the words given, a file, or - for standard input.',
     )
     .option('-f, --file <file>', 'read the prompt from a file, - for standard input')
-    .option('-e, --env <id>', 'environment to run in')
+    .option('-e, --env <environment>', 'environment to run in, by name or id')
     .option('-m, --model <id>', 'model, as `runyard model list` names it')
     .option('--skill <spec>', 'skill to run, such as owner/repo:name')
     .option('-n, --name <name>', 'label for grouping and filtering')
@@ -50,7 +50,7 @@ export function addRunCommand(program: Command): void {
   addClientOptions(command)
     .addHelpText(
       'after',
-      "\nExample:\n  runyard run 'Run the tests and fix what fails' --env 3q9… --metadata ticket=42",
+      "\nExample:\n  runyard run 'Run the tests and fix what fails' --env tests --metadata ticket=42",
     )
     .action(async (words: string[], options: RunOptions) => {
       if (options.wait && options.detach) throw usageFailure('Give --wait or --detach, not both.')

@@ -229,7 +229,7 @@ class EnvironmentParams(RequestOptions, total=False):
     repositories: Sequence[EnvironmentRepositoryParam | EnvironmentRepository]
     setup_commands: Sequence[str]
     variables: Mapping[str, str]
-    """Values are returned as `***`."""
+    """Values are returned as `***`; in an update that keeps the value."""
     secrets: Sequence[str]
     """Names. Those with `git` give access to repositories; all others are variables."""
     on_success: Literal["nothing", "branch", "pull_request"]

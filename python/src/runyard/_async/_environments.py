@@ -40,8 +40,25 @@ class AsyncEnvironments:
         return await self._transport.send(Call("POST", _PATH, body=body), into(Environment), options)
 
     async def retrieve(self, environment_id: str, **options: Unpack[RequestOptions]) -> Environment:
-        """One environment."""
+        """One environment, by id or name."""
         call = Call("GET", f"{_PATH}/{segment(environment_id)}")
+        return await self._transport.send(call, into(Environment), options)
+
+    async def update(self, environment_id: str, **params: Unpack[EnvironmentParams]) -> Environment:
+        """Replaces the configuration of an environment, by id or name.
+
+        What is left out is gone, but variables whose value is `***` keep the one they have.
+        """
+        body, options = split("update", params, EnvironmentParams)
+        call = Call("PUT", f"{_PATH}/{segment(environment_id)}", body=body)
+        return await self._transport.send(call, into(Environment), options)
+
+    async def delete(self, environment_id: str, **options: Unpack[RequestOptions]) -> Environment:
+        """Deletes an environment, by id or name, and returns it as it was.
+
+        Repeated after its answer was lost, it finds nothing any more: `NotFoundError`.
+        """
+        call = Call("DELETE", f"{_PATH}/{segment(environment_id)}")
         return await self._transport.send(call, into(Environment), options)
 
     def list(self, **params: Unpack[ListEnvironmentsParams]) -> AsyncEnvironmentList:
@@ -68,6 +85,8 @@ class AsyncEnvironmentsWithRawResponse:
         environments = AsyncEnvironments(AsyncRawTransport(transport.settings, transport.http))
         self.create = raw_method(environments.create)
         self.retrieve = raw_method(environments.retrieve)
+        self.update = raw_method(environments.update)
+        self.delete = raw_method(environments.delete)
         self.list = raw_method(environments.list_page)
 
 
@@ -78,4 +97,6 @@ class AsyncEnvironmentsWithStreamingResponse:
         environments = AsyncEnvironments(AsyncStreamingTransport(transport.settings, transport.http))
         self.create = streaming_method(environments.create)
         self.retrieve = streaming_method(environments.retrieve)
+        self.update = streaming_method(environments.update)
+        self.delete = streaming_method(environments.delete)
         self.list = streaming_method(environments.list_page)

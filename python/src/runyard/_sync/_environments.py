@@ -41,8 +41,25 @@ class Environments:
         return self._transport.send(Call("POST", _PATH, body=body), into(Environment), options)
 
     def retrieve(self, environment_id: str, **options: Unpack[RequestOptions]) -> Environment:
-        """One environment."""
+        """One environment, by id or name."""
         call = Call("GET", f"{_PATH}/{segment(environment_id)}")
+        return self._transport.send(call, into(Environment), options)
+
+    def update(self, environment_id: str, **params: Unpack[EnvironmentParams]) -> Environment:
+        """Replaces the configuration of an environment, by id or name.
+
+        What is left out is gone, but variables whose value is `***` keep the one they have.
+        """
+        body, options = split("update", params, EnvironmentParams)
+        call = Call("PUT", f"{_PATH}/{segment(environment_id)}", body=body)
+        return self._transport.send(call, into(Environment), options)
+
+    def delete(self, environment_id: str, **options: Unpack[RequestOptions]) -> Environment:
+        """Deletes an environment, by id or name, and returns it as it was.
+
+        Repeated after its answer was lost, it finds nothing any more: `NotFoundError`.
+        """
+        call = Call("DELETE", f"{_PATH}/{segment(environment_id)}")
         return self._transport.send(call, into(Environment), options)
 
     def list(self, **params: Unpack[ListEnvironmentsParams]) -> EnvironmentList:
@@ -69,6 +86,8 @@ class EnvironmentsWithRawResponse:
         environments = Environments(RawTransport(transport.settings, transport.http))
         self.create = raw_method(environments.create)
         self.retrieve = raw_method(environments.retrieve)
+        self.update = raw_method(environments.update)
+        self.delete = raw_method(environments.delete)
         self.list = raw_method(environments.list_page)
 
 
@@ -79,4 +98,6 @@ class EnvironmentsWithStreamingResponse:
         environments = Environments(StreamingTransport(transport.settings, transport.http))
         self.create = streaming_method(environments.create)
         self.retrieve = streaming_method(environments.retrieve)
+        self.update = streaming_method(environments.update)
+        self.delete = streaming_method(environments.delete)
         self.list = streaming_method(environments.list_page)

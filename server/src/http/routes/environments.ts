@@ -26,14 +26,14 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   const { store, settings } = services
   const seal_key = settings.keyring
 
-  /** What is stored of a configuration, in place of one that had the variables `kept`. */
+  /** What is stored of a configuration, in place of one whose variables `readKept` opens. */
   const sealContent = (
     uid: string,
     { variables: given, ...config }: EnvironmentConfig,
-    kept: Variables = {},
+    readKept: () => Variables = () => ({}),
   ): EnvironmentContent => {
     if (!given) return { config, sealed: null }
-    const variables = keepValues(given, kept)
+    const variables = keepValues(given, readKept)
     return {
       config: { ...config, variables: maskAll(variables) },
       sealed: seal(seal_key, uid, variables),
@@ -62,7 +62,7 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   serve(app, services, ROUTES.updateEnvironment, async ({ params: { environment_id }, body, actor }) => {
     requireAllowed(body, settings)
     const row = await replaceEnvironment(store.db, environment_id, actor, ({ uid, sealed }) =>
-      sealContent(uid, body, sealed ? unseal(seal_key, uid, sealed) : {}),
+      sealContent(uid, body, () => (sealed ? unseal(seal_key, uid, sealed) : {})),
     )
     return viewFound(environment_id, row)
   })
@@ -84,7 +84,9 @@ function requireAllowed(
 }
 
 /** The variables with the values they keep: what was read can be changed and written, though it was read without them. */
-function keepValues(given: Variables, kept: Variables): Variables {
+function keepValues(given: Variables, readKept: () => Variables): Variables {
+  if (!Object.values(given).includes(MASK)) return given
+  const kept = readKept()
   const variables = Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
       if (value !== MASK) return [name, value]

@@ -163,6 +163,29 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     })
   })
 
+  test('leaves no value readable in the database, and none that opens in another row', async () => {
+    const rows = await sql<{ text: string }>`select s::text as text from secrets s`.execute(db)
+    assert.equal(rows.rows.length, 2)
+    for (const { text } of rows.rows) {
+      assert(!text.includes(CANARY))
+      assert(!Buffer.from(/\\\\x([0-9a-f]+)/.exec(text)?.[1] ?? '', 'hex').includes(CANARY))
+    }
+    const who = { principal_id: owner, personal: true }
+    const [personal, shared] = await readSecrets(db, ['PERSONAL', 'SHARED'], who)
+    assert(personal && shared)
+    await sql`update secrets set sealed = ${Buffer.from(shared.sealed)}::bytea where name = 'PERSONAL'`.execute(
+      db,
+    )
+    await sql`update secrets set version = version + 1 where name = 'SHARED'`.execute(db)
+    for (const row of await readSecrets(db, ['PERSONAL', 'SHARED'], who))
+      assert.throws(() => openSecret(new_ring, row), /does not open/, row.name)
+    // They stop neither others from being sealed again, nor a new value.
+    await putSealed('SHARED', 'Team', new_ring)
+    const [anew] = await readSecrets(db, ['SHARED'], who)
+    assert(anew)
+    assert.equal(openSecret(new_ring, anew), `${CANARY} of SHARED`)
+  })
+
   async function assertWhole(keyring: typeof new_ring): Promise<void> {
     const rows = await readSecrets(db, ['PERSONAL', 'SHARED'], { principal_id: owner, personal: true })
     assert.deepEqual(

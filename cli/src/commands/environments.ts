@@ -16,6 +16,9 @@ interface ConfigOptions extends ClientOptions {
   repo?: string[]
   setup?: string[]
   variable?: Record<string, string>
+  secret?: string[]
+  onSuccess?: 'nothing' | 'branch' | 'pull_request'
+  pushBranch?: string[]
   egress?: 'none' | 'allowlist' | 'open'
   allowHost?: string[]
   registries?: boolean
@@ -118,6 +121,15 @@ const addConfigOptions = (command: Command): Command =>
       .option('-r, --repo <url[#ref]>', 'https address or path of a repository; repeat for more', repeated)
       .option('--setup <command>', 'setup command; repeat for more', repeated)
       .option('--variable <key=value>', 'environment variable; repeat for more', pair)
+      .option('--secret <name>', 'secret that its runs use; repeat for more', repeated)
+      .addOption(
+        new Option('--on-success <what>', 'what becomes of the changes of a run that succeeds').choices([
+          'nothing',
+          'branch',
+          'pull_request',
+        ]),
+      )
+      .option('--push-branch <name>', 'branch that runs may push, or name*; repeat for more', repeated)
       .addOption(
         new Option('--egress <network>', 'what the network lets out').choices(['none', 'allowlist', 'open']),
       )
@@ -161,6 +173,9 @@ function fieldsOf(
     ...(options.repo ? { repositories: options.repo.map(readRepository) } : {}),
     ...(options.setup ? { setup_commands: options.setup } : {}),
     ...(options.variable ? { variables: { ...variables, ...options.variable } } : {}),
+    ...(options.secret ? { secrets: options.secret } : {}),
+    ...(options.onSuccess ? { on_success: options.onSuccess } : {}),
+    ...(options.pushBranch ? { push_branches: options.pushBranch } : {}),
     ...(options.egress ? { egress: options.egress } : {}),
     ...(options.allowHost ? { allowed_hosts: options.allowHost } : {}),
     ...(options.registries === undefined ? {} : { package_registries: options.registries }),

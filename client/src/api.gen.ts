@@ -773,6 +773,8 @@ export interface components {
             local_path?: string;
             /** @description Branch, tag or commit; default: the default branch. */
             ref?: string;
+            /** @description Of a repository with `url`: whether its submodules are cloned as well; default false. Private ones need to be repositories of the environment. */
+            submodules?: boolean;
             /** Format: uri */
             url?: string;
         };

@@ -18,6 +18,10 @@ for (const [name, value, says] of [
   ['RUNYARD_PUBLIC_URL', 'ftp://example.org', 'http'],
   ['RUNYARD_SANDBOX', 'chroot', 'bubblewrap'],
   ['RUNYARD_SLOTS', '0', '1'],
+  ['RUNYARD_GIT_TOKEN', 'short', '8 characters'],
+  ['RUNYARD_GIT_TOKEN', 'http://token@git.example', 'https://TOKEN@HOST'],
+  ['RUNYARD_GIT_TOKEN', 'https://git.example', 'https://TOKEN@HOST'],
+  ['RUNYARD_GIT_TOKEN', 'https://token@git.example/acme', 'https://TOKEN@HOST'],
   ['RUNYARD_GIT_HOSTS', 'git.acme.example', '=gitlab'],
   ['RUNYARD_GIT_HOSTS', 'git.acme.example=gitea', '=gitlab'],
   ['RUNYARD_GIT_HOSTS', 'https://git.acme.example=github', '=gitlab'],
@@ -44,6 +48,15 @@ test('git hosts have a kind, and the port of https goes without saying', () => {
   })
   assert.deepEqual(readConfig({}).git_hosts, {})
 })
+
+for (const [text, host, username, token] of [
+  ['github_pat_11AB', 'github.com', null, 'github_pat_11AB'],
+  ['https://glpat-%2F1@git.example:8443', 'git.example:8443', null, 'glpat-/1'],
+  ['https://me:100%secret@git.example/', 'git.example', 'me', '100%secret'],
+] as const)
+  test(`RUNYARD_GIT_TOKEN=${text} is a token for ${host}`, () => {
+    assert.deepEqual(readConfig({ RUNYARD_GIT_TOKEN: text }).git_token, { host, username, token })
+  })
 
 test('docs/configuration.md names every variable the service reads, and no other', () => {
   const source = readFileSync(new URL('./config.ts', import.meta.url), 'utf8')

@@ -182,6 +182,24 @@ describe('an environment', { concurrency: 4 }, () => {
       const { output } = await runOn({ ref: git(join(served, 'project'), 'rev-parse', 'main~1') })
       assert.equal(output, '/workspace/project\nsecond\n1\n')
     })
+    test('clones its submodules when that is asked for', async () => {
+      const outer = join(served, 'outer')
+      execFileSync('git', ['init', '--quiet', '--initial-branch=main', outer])
+      writeFileSync(join(outer, '.gitmodules'), '[submodule "lib"]\n\tpath = lib\n\turl = ../project\n')
+      const commit = git(join(served, 'project'), 'rev-parse', 'main')
+      git(outer, 'add', '.gitmodules')
+      git(outer, 'update-index', '--add', '--cacheinfo', `160000,${commit},lib`)
+      git(outer, 'commit', '--quiet', '-m', 'with a submodule')
+      for (const [submodules, expected] of [
+        [true, 'third\n'],
+        [false, ''],
+      ] as const) {
+        const repositories = [{ url: `${server.url}/outer`, submodules }]
+        const { run, output } = await runIn({ ...trusting, repositories }, 'cat lib/file 2>/dev/null || true')
+        assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+        assert.equal(output, expected)
+      }
+    })
     test('does not trust a certificate nobody vouches for', () =>
       assertFails({ ...open, repositories: [{ url: `${server.url}/project` }] }, /certificate/))
     test('says that it is not there', () =>

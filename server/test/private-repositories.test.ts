@@ -220,7 +220,10 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     test('say what is wrong with a secret', async () => {
       for (const [secrets, expected] of [
         [['WRONG_TOKEN'], /^Cloning .* refused the secret WRONG_TOKEN for acme\/site \(status 401\)/s],
-        [['ELSEWHERE'], /^Cloning .* asks for a credential for acme\/site, and the environment has none/s],
+        [
+          ['ELSEWHERE'],
+          /^Cloning .* asks for a credential for acme\/site, and no secret of the environment is for it/s,
+        ],
         [['HOST_TOKEN', 'ABSENT'], /^The environment names secrets that this run cannot have: ABSENT\.$/],
       ] as const) {
         const { run, said } = await runIn('true', { secrets: [...secrets] })

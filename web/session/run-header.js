@@ -77,7 +77,10 @@ export class RunHeader {
     else if (type === 'changes.pushed')
       setFact(
         'pushed',
-        makePageLink(data.url, data.pull_request ? `#${data.pull_request.number}` : data.branch),
+        makePageLink(
+          data.url,
+          data.pull_request ? `pull request #${data.pull_request.number}` : plainText(data.branch),
+        ),
       )
     else return
     this.#is_changed = true

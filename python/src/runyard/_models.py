@@ -204,6 +204,8 @@ class EnvironmentRepository(WireModel):
     """Branch, tag or commit; default: the default branch."""
     depth: int | None = None
     """Commits of history; default 1, 0 is all."""
+    submodules: bool | None = None
+    """Of a repository with `url`: whether its submodules are cloned as well; default false. Private ones need to be repositories of the environment."""
     directory: str | None = None
     """Folder below /workspace; default: the name of the repository."""
 

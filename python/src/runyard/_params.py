@@ -205,6 +205,8 @@ class EnvironmentRepositoryParam(TypedDict, total=False):
     """Branch, tag or commit; default: the default branch."""
     depth: int
     """Commits of history; default 1, 0 is all."""
+    submodules: bool
+    """Whether its submodules are cloned as well; default false."""
     directory: str
     """Folder below /workspace; default: the name of the repository."""
 

@@ -60,18 +60,20 @@ export const EnvironmentRepository = z
       .max(1_000_000)
       .optional()
       .meta({ description: 'Commits of history; default 1, 0 is all.' }),
+    submodules: z.boolean().optional().meta({
+      description:
+        'Of a repository with `url`: whether its submodules are cloned as well; default false. Private ones need to be repositories of the environment.',
+    }),
     directory: Directory.optional().meta({
       description: 'Folder below /workspace; default: the name of the repository.',
     }),
   })
   .check((ctx) => {
-    if ((ctx.value.url === undefined) === (ctx.value.local_path === undefined)) {
-      ctx.issues.push({
-        code: 'custom',
-        message: 'must have exactly one of url and local_path',
-        input: ctx.value,
-      })
-    }
+    const { url, local_path, submodules } = ctx.value
+    const refuse = (message: string) => ctx.issues.push({ code: 'custom', message, input: ctx.value })
+    if ((url === undefined) === (local_path === undefined))
+      refuse('must have exactly one of url and local_path')
+    if (submodules && !url) refuse('must have a url to have submodules')
   })
   .meta({ id: 'EnvironmentRepository' })
 export type EnvironmentRepository = z.infer<typeof EnvironmentRepository>

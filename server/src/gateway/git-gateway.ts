@@ -166,7 +166,7 @@ function explain(
   if (status === 401 || status === 403)
     return credential
       ? `${repository.host} refused the secret ${credential.name} for ${repository.path} (status ${status}).`
-      : `${repository.host} asks for a credential for ${repository.path}, and the environment has none.`
+      : `${repository.host} asks for a credential for ${repository.path}, and no secret of the environment is for it.`
   if (status === 404)
     return `${repository.host} has no repository ${repository.path}${credential ? `, or the secret ${credential.name} does not reach it` : ''}.`
   if (status >= 300 && status < 400) {

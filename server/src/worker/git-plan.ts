@@ -29,7 +29,12 @@ export function planGit(
   const branches = [branch, ...(config.push_branches ?? [])]
   return {
     rules: { repositories, credentials, branches, kinds: git_hosts },
-    env: { ...configureGit(repositories.flatMap(leadToGateway), variables), RUNYARD_BRANCH: branch },
+    env: {
+      ...configureGit(repositories.flatMap(leadToGateway), variables),
+      RUNYARD_BRANCH: branch,
+      // The gateway has no large files, for want of which the checkout would fail.
+      GIT_LFS_SKIP_SMUDGE: '1',
+    },
   }
 }
 

@@ -130,7 +130,8 @@ async function setUp(
     if (!(error instanceof SetupFailed)) throw error
     const late = deadline.aborted ? ['The setup took longer than its limit.'] : []
     // Git and most programs say no more of a refusal than its number.
-    return { failure: [error.message, ...refusals, ...late].join(' ') }
+    const unsaid = refusals.filter((refusal) => !error.message.includes(refusal))
+    return { failure: [error.message, ...unsaid, ...late].join(' ') }
   }
 }
 

@@ -94,7 +94,8 @@ async function pushRepository(
   const commit = /^[0-9a-f]{40,64}$/m.exec(stdout.toString())?.[0]
   if (exit.code !== 0 || !commit) {
     const said = mask(stderr.toString().slice(-SAID)).trim()
-    const why = [...refusals.slice(refused), exit.timed_out ? 'It took too long.' : said].filter(Boolean)
+    const unsaid = refusals.slice(refused).filter((refusal) => !said.includes(refusal))
+    const why = [...unsaid, exit.timed_out ? 'It took too long.' : said].filter(Boolean)
     context.log.warn({ ...store.lease, repository: name, said }, 'A branch could not be pushed.')
     return { failure: `Pushing ${branch} to ${name} failed. ${why.join('\n')}`.trim(), retryable: false }
   }

@@ -43,6 +43,7 @@ export async function fetchRepository(options: {
         ...env,
         URL: repository.url,
         DEPTH: depth === 0 ? '' : String(depth),
+        SUBMODULES: repository.submodules ? '1' : '',
         // What goes by the gateway does so within the sandbox.
         GIT_ALLOW_PROTOCOL: 'https:http',
       },
@@ -83,7 +84,9 @@ if [ -n "$pinned" ]; then
   git checkout --quiet --detach FETCH_HEAD
 else
   git clone --quiet \${DEPTH:+--depth "$DEPTH"} \${REF:+--branch "$REF"} --end-of-options "$URL" "$DIR"
-fi`
+  cd -- "$DIR"
+fi
+[ -z "$SUBMODULES" ] || git submodule --quiet update --init --recursive \${DEPTH:+--depth "$DEPTH"}`
 
 /** Nothing is made, or said, of half a bundle. */
 const CLONE_BUNDLE = `set -e

@@ -1,18 +1,26 @@
 /** Repositories that need a credential: cloned, changed, pushed as a branch, opened as a pull request, with the token nowhere. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
+import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { git } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { addHostedRepository } from './support/hosted-repositories.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import {
+  apiOf,
+  type StartOptions,
+  shell,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
 const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
@@ -37,6 +45,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     const root = temporaryDirectory('hosted')
     const site = join(root, 'acme/site.git')
     let host: GitHost
+    let options: StartOptions
     let service: TestService
     let api: ReturnType<typeof apiOf>
     const runs: string[] = []
@@ -47,7 +56,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         ...{ root, kind: 'github', token: TOKEN },
         tokens: { [READ_TOKEN]: { contents: 'read', pull_requests: 'none' } },
       })
-      service = await startService({
+      options = {
         sandbox,
         env: {
           NODE_EXTRA_CA_CERTS: host.ca_file,
@@ -56,7 +65,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
           RUNYARD_LOG_LEVEL: 'trace',
           ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
         },
-      })
+      }
+      service = await startService(options)
       api = apiOf(service)
       const put = (name: string, value: string, more: object = {}) =>
         api.json('PUT', `/agent/secrets/${name}`, { value, git: { host: host.host, ...more } })
@@ -233,6 +243,60 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       const { run, said } = await runIn('echo x > x', { secrets: ['READ_TOKEN'], on_success: 'pull_request' })
       assert.equal(run.state, 'FAILED')
       assert.match(said, /Nothing can be pushed to \S+\/acme\/site: the secret READ_TOKEN is for reading/)
+    })
+
+    describe('while they are pushed', { skip: sandbox !== 'bubblewrap' }, () => {
+      const hook = join(site, 'hooks/pre-receive')
+      const asked = join(root, 'asked')
+      /** The host takes its time until the hook is gone. */
+      const hold = () => {
+        rmSync(asked, { force: true })
+        writeFileSync(hook, `#!/bin/sh\ntouch ${asked}\nwhile [ -e ${hook} ]; do sleep 0.1; done\n`, {
+          mode: 0o755,
+        })
+      }
+      const release = () => rmSync(hook, { force: true })
+      after(release)
+
+      test('obey an interrupt, and go on with a follow-up', async () => {
+        hold()
+        const run_id = await begin('echo slow > slow', { on_success: 'pull_request' })
+        await until('the push', () => existsSync(asked))
+        await api.json('POST', `/agent/runs/${run_id}/interrupt`)
+        const run = await api.until(run_id, ({ state }) => state === 'BLOCKED', 30)
+        assert.match(run.status_message?.message ?? '', /^Interrupted/)
+        release()
+        const { said, ...later } = await followUp(run_id, 'true')
+        assert.equal(later.run.state, 'SUCCEEDED', said)
+        assert.equal(hosted('show', `runyard/${run_id}:slow`), 'slow')
+      })
+
+      test('are cancelled at once', async () => {
+        hold()
+        const run_id = await begin('echo slow > slow', { on_success: 'pull_request' })
+        await until('the push', () => existsSync(asked))
+        await api.json('POST', `/agent/runs/${run_id}/cancel`)
+        const { run, events } = await finish(run_id)
+        assert.equal(run.state, 'CANCELLED')
+        assert.deepEqual(ofType(events, 'changes.pushed'), [])
+        release()
+      })
+
+      test('go on when the service was killed', async () => {
+        hold()
+        const before = host.pulls.length
+        const run_id = await begin('echo slow > slow', { on_success: 'pull_request' })
+        await until('the push', () => existsSync(asked))
+        await service.kill('SIGKILL')
+        release()
+        service = await startService({ ...options, data_dir: service.data_dir })
+        api = apiOf(service)
+        const { run, events, said } = await finish(run_id)
+        assert.equal(run.state, 'SUCCEEDED', said)
+        assert.equal(ofType(events, 'changes.pushed').length, 1)
+        assert.equal(host.pulls.length, before + 1)
+        assert.equal(hosted('show', `runyard/${run_id}:slow`), 'slow')
+      })
     })
 
     test('leave their token nowhere', async () => {

@@ -261,11 +261,12 @@ export class Execution {
       if (interrupted) await this.#acknowledge()
       const ending = budget.spent() ?? (interrupted || outcome === null ? INTERRUPTED : outcome)
       const failure = this.#worked ? await this.#keep(workspace, ending) : null
+      const end = failure ?? (await this.#publish(run, workspace, ending, budget))
       // Stopped meanwhile: whoever goes on keeps what the turn made. An interrupt that was acknowledged is not told again, so
       // it ends the run here.
       if (this.#stopping.is('overfull') && !interrupted) return
       this.#worked = false
-      if (await this.#finish(failure ?? (await this.#publish(run, workspace, ending)))) return
+      if (await this.#finish(end)) return
       await this.#deliver(inbox)
       const spent = budget.spent()
       if (spent) return this.#giveUp(spent, inbox)
@@ -301,10 +302,15 @@ export class Execution {
   }
 
   /** Does with the changes of a run that succeeded what its environment says; returns how the run ends. */
-  async #publish(run: RunRow, workspace: Workspace, ending: Outcome): Promise<Outcome> {
-    if (ending.state !== 'SUCCEEDED') return ending
+  async #publish(run: RunRow, workspace: Workspace, ending: Outcome, budget: Budget): Promise<Outcome> {
+    if (ending.state !== 'SUCCEEDED' || this.#stopping.is('overfull')) return ending
     const request = requestOnSuccess(workspace, run, await this.#store.readHistory())
-    return (request && judgePush(await this.#push(workspace, request))) ?? ending
+    if (!request) return ending
+    const outcome = await this.#push(workspace, request)
+    if (!this.#stopping.turn.aborted) return judgePush(outcome) ?? ending
+    if (this.#interrupt === null) return budget.spent() ?? ending
+    await this.#acknowledge()
+    return INTERRUPTED
   }
 
   /** True when the run has ended; false when follow-ups came meanwhile. */

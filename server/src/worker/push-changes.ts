@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { v7 as uuidv7 } from 'uuid'
 import type { EnvironmentRepository } from '../contract/environment.ts'
 import type { PushOutcome, PushRequest } from '../harness/harness.ts'
@@ -100,10 +101,11 @@ async function pushRepository(
     return { failure: `Pushing ${branch} to ${name} failed. ${why.join('\n')}`.trim(), retryable: false }
   }
   const { title, body = '' } = request
-  const answer = await egress.publish({
+  const publishing = egress.publish({
     ...{ host, path, branch },
     ...(request.pull_request ? { pull_request: { base: repository.ref ?? null, title, body } } : {}),
   })
+  const answer = await Promise.race([publishing, stopped(signal)])
   if ('failure' in answer) return answer
   const { url, pull_request = before?.pull_request } = answer
   const push: Push = {
@@ -114,6 +116,12 @@ async function pushRepository(
     await store.recordPush({ ...push, artifact_uid: uuidv7() })
   context.watch.touchRun(store.lease.run_id)
   return push
+}
+
+/** What was asked for meanwhile may be done all the same; whoever asks again finds it. */
+async function stopped(signal: AbortSignal): Promise<{ failure: string; retryable: boolean }> {
+  if (!signal.aborted) await once(signal, 'abort')
+  return { failure: 'It was stopped.', retryable: true }
 }
 
 /** The exit code that says that nothing was changed. */

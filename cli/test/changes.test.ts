@@ -46,12 +46,13 @@ let app: Repository
 let run_id: string
 let right_tree: string
 let clones = 0
+let environments = 0
 const cloneApp = (): Repository => app.clone(place(`clone-${++clones}/app`))
 
 /** Runs a prompt on repositories; the run as it ended. */
 async function runOn(repositories: string[], script: string): Promise<RunItem> {
   const repo = repositories.flatMap((name) => ['--repo', name])
-  const made = await home.run(['env', 'create', `with-${repositories.join('-')}`, ...repo])
+  const made = await home.run(['env', 'create', `with-${repositories.join('-')}-${++environments}`, ...repo])
   assert.equal(made.code, 0, made.stderr)
   const ended = await home.run(['run', block(script), '--env', made.stdout.trim(), '-o', 'json'])
   assert.equal(ended.code, 0, ended.stdout + ended.stderr)

@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Egress, openGateway } from '../src/gateway/gateway.ts'
 import type { GitCredential } from '../src/gateway/git-credential.ts'
+import { FLUSH, writeLine } from '../src/gateway/pkt-line.ts'
 import { GIT_ENV, git, makeRepository } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { temporaryDirectory } from './support/service.ts'
@@ -20,6 +21,7 @@ const READ_TOKEN = 'a-token-that-only-reads'
 describe('the git gateway', () => {
   const root = temporaryDirectory('hosted')
   const refused: string[] = []
+  let heard = ''
   let host: GitHost
   let gateway: ReturnType<typeof openGateway>
   let way: Egress
@@ -48,8 +50,11 @@ describe('the git gateway', () => {
       tokens: { [READ_TOKEN]: { contents: 'read', pull_requests: 'none' } },
       interfere: ({ path }) =>
         path.startsWith('/acme/moved')
-          ? { status: 301, headers: { location: 'https://elsewhere.example/x' } }
+          ? { status: 301, headers: { location: `https://${TOKEN}@elsewhere.example/x?token=${TOKEN}` } }
           : undefined,
+      onData: (data) => {
+        heard += data.toString('latin1')
+      },
     })
     process.env.NODE_EXTRA_CA_CERTS = host.ca_file
     gateway = openGateway(PROGRAM, { error: (fields, message) => console.error(message, fields) })
@@ -203,7 +208,7 @@ describe('the git gateway', () => {
     const into = join(temporaryDirectory('clone'), 'x')
     assert.match(
       (await run('/', 'clone', `${base}/acme/moved`, into)).said,
-      /remote: .*acme\/moved has moved \(https:\/\/elsewhere/,
+      /remote: .*acme\/moved has moved \(https:\/\/elsewhere\.example\/x\)\./,
     )
     assert.match(
       (await run('/', 'clone', `${base}/acme/absent`, into)).said,
@@ -237,8 +242,27 @@ describe('the git gateway', () => {
     assert.deepEqual(host.requests.slice(asked), [])
   })
 
+  test('takes no options of a push, wherever they are announced', async () => {
+    const directory = await clone('site')
+    const head = git(directory, 'rev-parse', 'HEAD')
+    const asked = host.requests.length
+    const command = `${'0'.repeat(40)} ${head} refs/heads/docs/options\0`
+    const body = [`${command}report-status`, `${command}push-options`].map(writeLine).join('') + FLUSH
+    const status = await ask('POST', '/acme/site/git-receive-pack', body)
+    assert.match(status, /^HTTP\/1\.1 400 /)
+    assert.deepEqual(host.requests.slice(asked), [])
+  })
+
+  test('sends no body with a question: a host might take it for another request', async () => {
+    heard = ''
+    const smuggled = 'GET /api/v3/user HTTP/1.1\r\nHost: x\r\n\r\n'
+    await ask('GET', '/acme/site/info/refs?service=git-upload-pack', smuggled)
+    assert.match(heard, /^GET \/acme\/site/)
+    assert.equal(heard.includes('/user'), false)
+  })
+
   /** Sent as it is. */
-  const ask = (method: string, url: string): Promise<string> =>
+  const ask = (method: string, url: string, body = ''): Promise<string> =>
     new Promise((resolve) => {
       const client = connect(way.socket)
       let answer = ''
@@ -246,8 +270,8 @@ describe('the git gateway', () => {
         answer += data
       })
       client.on('close', () => resolve(answer.split('\r\n')[0] ?? ''))
-      client.end(
-        `${method} /git/${host.host}${url} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+      client.write(
+        `${method} /git/${host.host}${url} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       )
     })
 

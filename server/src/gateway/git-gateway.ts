@@ -170,8 +170,9 @@ function explain(
   if (status === 404)
     return `${repository.host} has no repository ${repository.path}${credential ? `, or the secret ${credential.name} does not reach it` : ''}.`
   if (status >= 300 && status < 400) {
-    const to = (location ?? '').replace(/[^\x21-\x7e]/g, '').slice(0, 300)
-    return `${name} has moved${to && ` (${to})`}. Name its new address in the environment.`
+    // Not what is behind `?`, nor a user: hosts may say a token again.
+    const to = URL.parse(location ?? '')
+    return `${name} has moved${to ? ` (${`${to.origin}${to.pathname}`.slice(0, 300)})` : ''}. Name its new address in the environment.`
   }
   return `${repository.host} answered git with status ${status}.`
 }

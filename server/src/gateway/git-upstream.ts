@@ -47,7 +47,12 @@ export function askUpstream(
     outgoing.once('close', () => reject(unreachable(target)))
   })
   if (head) outgoing.write(head)
-  sendBody(incoming, outgoing)
+  if (method === 'POST') sendBody(incoming, outgoing)
+  else {
+    // Node would send a body without its length, and a server may take that for another request of ours.
+    incoming.resume()
+    outgoing.end()
+  }
   return answered
 }
 

@@ -45,6 +45,15 @@ describe('a push', () => {
     body.end()
   })
 
+  test('is heard on every line, as servers do', async () => {
+    const body = bodyOf(
+      writeLine(`${NOTHING} ${ONE} refs/heads/a\0report-status`),
+      writeLine(`${NOTHING} ${ONE} refs/heads/b\0push-options`),
+      '0000',
+    )
+    assert.deepEqual([...((await readPush(body))?.capabilities ?? [])], ['report-status', 'push-options'])
+  })
+
   test('may ask for nothing: git does, to see whether it may push at all', async () => {
     assert.deepEqual((await readPush(bodyOf('0000')))?.commands, [])
   })

@@ -33,13 +33,14 @@ export async function readPush(body: Readable): Promise<Push | null> {
   const read = await readHead(body)
   if (!read) return null
   const commands: PushCommand[] = []
-  let capabilities = new Set<string>()
+  const capabilities = new Set<string>()
   for (const line of read.lines) {
     const [text = '', said] = line.toString('latin1').replace(/\n$/, '').split('\0')
     if (SHALLOW.test(text)) continue
     const { ref, next } = COMMAND.exec(text)?.groups ?? {}
     if (ref === undefined || next === undefined) return null
-    if (commands.length === 0) capabilities = new Set(said?.split(' '))
+    // On the first line by the protocol; servers of git hear them on every one.
+    for (const capability of said?.split(' ') ?? []) capabilities.add(capability)
     commands.push({ ref, deletes: NOTHING.test(next) })
   }
   return { commands, capabilities, head: read.head }

@@ -48,6 +48,7 @@ export async function serveGitHost(options: GitHostOptions): Promise<GitHost> {
     requests.push(said)
     const instead = options.interfere?.(said)
     if (instead instanceof Error) return void request.socket.destroy()
+    if (instead === 'silence') return
     if (instead) return void send(response, instead, now())
     if (!is_api) return void serveGit(state, url, request, response)
     const prefix = options.kind === 'github' ? '/api/v3' : '/api/v4'
@@ -59,6 +60,8 @@ export async function serveGitHost(options: GitHostOptions): Promise<GitHost> {
   const server = createServer({ key, cert }, (request, response) => {
     answer(request, response).catch((error) => send(response, { status: 500, body: String(error) }, now()))
   })
+  const { onData } = options
+  if (onData) server.on('secureConnection', (socket) => socket.on('data', onData))
   await new Promise<void>((resolve) => server.listen(0, address, resolve))
   const host = `${address}:${(server.address() as AddressInfo).port}`
   state.url = `https://${host}`

@@ -61,8 +61,10 @@ export interface GitHostOptions {
     /** What it was given; absent: writing both. */
     permissions?: Record<string, 'read' | 'write'>
   }
-  /** Answers in the host's place; `undefined` leaves it to the host, an `Error` breaks the connection. */
-  interfere?: (request: GitHostRequest) => Answer | Error | undefined
+  /** Answers in the host's place; `undefined` leaves it to the host, an `Error` breaks the connection, `silence` leaves it open. */
+  interfere?: (request: GitHostRequest) => Answer | Error | 'silence' | undefined
+  /** Told what comes on its connections, as it is. */
+  onData?: (data: Buffer) => void
   /** The host's clock. */
   now?: () => number
 }

@@ -110,6 +110,12 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       return finish(run_id)
     }
     const hosted = (...args: string[]): string => git(site, ...args)
+    const loseWorkspace = (run_id: string) => {
+      if (sandbox === 'docker') return removeSandbox(run_id)
+      const places = join(service.data_dir, 'sandboxes/bubblewrap')
+      for (const name of readdirSync(places))
+        if (name.startsWith(run_id)) rmSync(join(places, name), { recursive: true, force: true })
+    }
 
     test('are cloned and fetched, and nothing else of their host is had', async () => {
       const { run, output } = await runIn(
@@ -211,6 +217,28 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       )
       assert.equal(merged.run.state, 'SUCCEEDED', merged.said)
       assert.equal(hosted('show', `runyard/${run_id}:y`), 'y')
+    })
+
+    test('go on from what was pushed where the workspace is a new one, and lose nothing of it', async () => {
+      const run_id = await begin('echo one > one', { on_success: 'pull_request' })
+      const branch = `runyard/${run_id}`
+      await finish(run_id)
+      const pushed = hosted('rev-parse', branch)
+      loseWorkspace(run_id)
+      const idle = await followUp(run_id, 'ls')
+      assert.deepEqual([idle.run.state, hosted('rev-parse', branch)], ['SUCCEEDED', pushed], idle.said)
+      assert.match(idle.output, /file\none\n$/)
+      loseWorkspace(run_id)
+      const more = await followUp(run_id, 'echo two > two')
+      assert.equal(more.run.state, 'SUCCEEDED', more.said)
+      assert.equal(hosted('ls-tree', '--name-only', branch), 'file\none\ntwo')
+
+      // Merged, say: nothing is pushed anew of a workspace where nothing was done.
+      hosted('update-ref', '-d', `refs/heads/${branch}`)
+      loseWorkspace(run_id)
+      const gone = await followUp(run_id, 'true')
+      assert.equal(gone.run.state, 'SUCCEEDED', gone.said)
+      assert.equal(hosted('for-each-ref', `refs/heads/${branch}`), '')
     })
 
     test('take pushes of the run’s own branch from its agent, and of no other', async () => {

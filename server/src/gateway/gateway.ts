@@ -122,6 +122,8 @@ const GONE: BranchAnswer = { failure: 'The gateway is gone.', retryable: true }
 
 /** A gateway's process. */
 interface Life {
+  /** It has ended: nobody hears what is sent. */
+  readonly is_over: boolean
   send(order: Order): void
   end(): Promise<void>
 }
@@ -167,11 +169,16 @@ export function openGateway(program: string, log: { error(fields: object, messag
       child.once('error', (error) => resolve(error.message))
       child.once('exit', (code, signal) => resolve(String(signal ?? code)))
     })
+    let is_over = false
     ended.then((why) => {
+      is_over = true
       for (const { asked } of ways.values()) for (const settle of asked.values()) settle(GONE)
       if (!closing) startAgain(why)
     })
     return {
+      get is_over() {
+        return is_over
+      },
       send,
       async end() {
         child.stdin.end()
@@ -204,7 +211,7 @@ export function openGateway(program: string, log: { error(fields: object, messag
         closed.abort()
       }
       const publish = async (request: BranchRequest): Promise<BranchAnswer> => {
-        if (closed.signal.aborted || !life) return GONE
+        if (closed.signal.aborted || !life || life.is_over) return GONE
         const asked = randomUUID()
         const { promise, resolve } = Promise.withResolvers<BranchAnswer>()
         way.asked.set(asked, resolve)

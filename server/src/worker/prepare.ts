@@ -1,4 +1,3 @@
-import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { NewEvent } from '../contract/event.ts'
 import type { Outcome } from '../harness/harness.ts'
 import {
@@ -15,9 +14,11 @@ import type { GitRules, WorkerContext } from './context.ts'
 import { refuse } from './endings.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
+import { branchOf } from './git-plan.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { openLocalRepository } from './local-repository.ts'
-import { directoryOf, fetchRepository, repositoriesOf } from './repository.ts'
+import { pushableOf } from './push-changes.ts'
+import { directoryOf, fetchRepository, repositoriesOf, restoreBranch } from './repository.ts'
 import { exportId, exportRepository } from './repository-export.ts'
 import { createSetupSteps, SetupFailed, type SetupSteps } from './setup-step.ts'
 import { limitsOf, planWorkspace, type WorkspacePlan } from './workspace-plan.ts'
@@ -87,7 +88,7 @@ export async function prepareSandbox(
   const bare = repositoriesOf(config).length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(sandbox, false)
-  const made = await setUp(context, store, config, sandbox, steps, hooks)
+  const made = await setUp(context, store, { plan, sandbox, restores: run.started_at !== null }, steps, hooks)
   const failed = 'failure' in made
   if (environment && !bare && !hooks.halted.aborted) await store.markSetup(environment.uid, failed)
   if (failed) return refuse('environment_setup_failed', made.failure)
@@ -95,16 +96,19 @@ export async function prepareSandbox(
   return { ...plan, ...made, sandbox }
 }
 
-/** Repositories, then commands, each in order. `failure`: what the first failing one has to say. */
+/**
+ * Repositories, then commands, each in order. `restores`: what the run pushed before is in them. `failure`: what the first
+ * failing one has to say.
+ */
 async function setUp(
   context: WorkerContext,
   { lease }: FencedStore,
-  config: EnvironmentConfig,
-  sandbox: Sandbox,
+  { plan, sandbox, restores }: { plan: WorkspacePlan; sandbox: Sandbox; restores: boolean },
   steps: SetupSteps,
   { signal: stopping, halted, refusals }: PrepareHooks,
 ): Promise<{ commits: Commits } | { failure: string }> {
   const { limit_maxima } = context.settings
+  const { config } = plan
   const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
   const deadline = AbortSignal.timeout(setup_minutes * 60_000)
   const signal = AbortSignal.any([stopping, halted, deadline])
@@ -121,6 +125,9 @@ async function setUp(
     }
     // Before a command of anybody's could move them.
     const commits = await readCommits(sandbox, repositoriesOf(config).map(directoryOf), signal)
+    const branch = branchOf(lease.run_id)
+    for (const { repository } of restores ? pushableOf({ ...plan, commits }) : [])
+      await restoreBranch({ repository, branch, sandbox, steps, signal })
     for (const command of config.setup_commands ?? []) {
       await steps.exec('command', sandbox, { command, env: { CI: 'true' }, signal })
     }

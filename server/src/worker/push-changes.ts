@@ -49,7 +49,7 @@ export async function pushChanges(
 }
 
 /** Repositories that can be pushed, with their folders below the workspace. */
-export function pushableOf({ config, git, commits }: Workspace) {
+export function pushableOf({ config, git, commits }: Pick<Workspace, 'config' | 'git' | 'commits'>) {
   const hosts = new Set(git?.rules.repositories.map(({ host }) => host))
   return repositoriesOf(config).flatMap((repository) => {
     const directory = directoryOf(repository)
@@ -128,7 +128,7 @@ async function stopped(signal: AbortSignal): Promise<{ failure: string; retryabl
 const NOTHING = 3
 /**
  * Hooks of the repository are its own tests' business. A branch that somebody else has pushed to is not overwritten; what this
- * run pushed itself, and has rewritten since, is. Values come by the environment, never as part of the command.
+ * run pushed itself, and has rewritten since, is: not what a workspace never held, since it rewrote nothing of it. Values come by the environment, never as part of the command.
  */
 const PUSH = `cd -- "./$DIR" || exit 90
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
@@ -137,11 +137,13 @@ set -- -c core.hooksPath=/dev/null -c core.fsmonitor=false -c commit.gpgSign=fal
 git "$@" add --all >/dev/null || exit 91
 if ! git "$@" diff --cached --quiet; then git "$@" commit --quiet --no-verify --file=- || exit 92; fi
 head=$(git "$@" rev-parse --verify --quiet 'HEAD^{commit}') || exit ${NOTHING}
-[ "$head" != "$BASE" ] || [ -n "$LAST" ] || exit ${NOTHING}
+known=
+if [ -n "$LAST" ] && git "$@" cat-file -e "$LAST^{commit}" 2>/dev/null; then known=1; fi
+[ "$head" != "$BASE" ] || [ -n "$known" ] || exit ${NOTHING}
 flags='--quiet --no-verify --no-follow-tags --recurse-submodules=no'
 if [ "$head" != "$LAST" ]; then
   said=$(git "$@" push $flags --end-of-options "$URL" "HEAD:refs/heads/$BRANCH" 2>&1) ||
-    { [ -n "$LAST" ] &&
+    { [ -n "$known" ] &&
       git "$@" push $flags "--force-with-lease=refs/heads/$BRANCH:$LAST" --end-of-options "$URL" "HEAD:refs/heads/$BRANCH"; } ||
     { echo "$said" >&2; exit 93; }
 fi

@@ -71,6 +71,23 @@ export async function fetchRepository(options: {
   if (reason) throw reason
 }
 
+/** Goes on in a repository just fetched from what the run pushed of it before, where that is still there. */
+export async function restoreBranch(options: {
+  repository: EnvironmentRepository & { url: string }
+  branch: string
+  sandbox: Sandbox
+  steps: SetupSteps
+  signal: AbortSignal
+}): Promise<void> {
+  const { repository, branch, sandbox, steps, signal } = options
+  await steps.exec('restore', sandbox, {
+    name: `what was pushed of ${repository.url} as ${branch}, if anything`,
+    command: RESTORE_BRANCH,
+    env: { DIR: directoryOf(repository), URL: repository.url, REF: `refs/heads/${branch}` },
+    signal,
+  })
+}
+
 // Values come by the environment, never as part of the command, and after --end-of-options.
 const CLONE_URL = `set -e
 case "$REF" in
@@ -87,6 +104,13 @@ else
   cd -- "$DIR"
 fi
 [ -z "$SUBMODULES" ] || git submodule --quiet update --init --recursive \${DEPTH:+--depth "$DEPTH"}`
+
+/** `ls-remote` ends with 2 where there is none. */
+const RESTORE_BRANCH = `set -e
+cd -- "./$DIR"
+git ls-remote --quiet --exit-code --end-of-options "$URL" "$REF" >/dev/null || { [ $? -eq 2 ] && exit 0; exit 1; }
+git fetch --quiet --end-of-options "$URL" "$REF"
+git reset --quiet --hard FETCH_HEAD`
 
 /** Nothing is made, or said, of half a bundle. */
 const CLONE_BUNDLE = `set -e

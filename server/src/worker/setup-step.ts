@@ -72,8 +72,10 @@ export function createSetupSteps(hooks: {
   }
 }
 
-const describe = (phase: Phase, name: string): string =>
-  phase === 'clone' ? `Cloning ${name}` : `The setup command "${name}"`
+function describe(phase: Phase, name: string): string {
+  if (phase === 'clone') return `Cloning ${name}`
+  return phase === 'restore' ? `Restoring ${name}` : `The setup command "${name}"`
+}
 
 function howItEnded(exit: ExecExit): string {
   if (exit.aborted) return 'was stopped'

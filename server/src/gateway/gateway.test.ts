@@ -78,6 +78,17 @@ describe('the gateway', () => {
     way.close()
   })
 
+  test('answers what it is asked while it is not there', async () => {
+    const way = await gateway.open(rules, () => {})
+    const told = said.length
+    process.kill(pidOf(dirname(way.socket)), 'SIGKILL')
+    while (said.length === told) await new Promise(setImmediate)
+    const answer = await way.publish({ host: 'x.example', path: 'a/b', branch: 'c' })
+    assert.deepEqual(answer, { failure: 'The gateway is gone.', retryable: true })
+    for (let again = ''; !again.startsWith('HTTP/1.1 403 '); ) again = await ask(way)
+    way.close()
+  })
+
   test('that stands still does not keep the worker, and leaves nothing', async () => {
     const stuck = openGateway(PROGRAM, { error() {} })
     const { socket } = await stuck.open(rules, () => {})

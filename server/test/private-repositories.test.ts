@@ -4,13 +4,14 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
 import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { git } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
-import { addHostedRepository } from './support/hosted-repositories.ts'
+import { type Answer, addHostedRepository } from './support/hosted-repositories.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import {
@@ -49,11 +50,14 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     let service: TestService
     let api: ReturnType<typeof apiOf>
     const runs: string[] = []
+    /** Of the host's API. */
+    let instead: Answer | 'silence' | undefined
 
     before(async () => {
       addHostedRepository(root, 'acme/site')
       host = await serveGitHost({
         ...{ root, kind: 'github', token: TOKEN },
+        interfere: ({ path }) => (path.startsWith('/api/') ? instead : undefined),
         tokens: { [READ_TOKEN]: { contents: 'read', pull_requests: 'none' } },
       })
       options = {
@@ -239,6 +243,50 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       const gone = await followUp(run_id, 'true')
       assert.equal(gone.run.state, 'SUCCEEDED', gone.said)
       assert.equal(hosted('for-each-ref', `refs/heads/${branch}`), '')
+    })
+
+    test('stop being published within a second, and are published later', async () => {
+      instead = 'silence'
+      const publishing = async () => {
+        const run_id = await begin('echo one > one', { on_success: 'pull_request' })
+        const asks = () => host.requests.some(({ path }) => path.endsWith(`${run_id}&per_page=5`))
+        for (const deadline = Date.now() + 30_000; !asks() && Date.now() < deadline; ) await wait(20)
+        return run_id
+      }
+      const [interrupted, cancelled] = [await publishing(), await publishing()]
+      const began = Date.now()
+      await api.json('POST', `/agent/runs/${interrupted}/interrupt`)
+      await api.json('POST', `/agent/runs/${cancelled}/cancel`)
+      assert.equal((await api.until(interrupted, ({ state }) => state !== 'INPROGRESS')).state, 'BLOCKED')
+      assert.equal((await api.ended(cancelled)).state, 'CANCELLED')
+      assert.equal(Date.now() - began < 5_000, true)
+      instead = undefined
+      const later = await followUp(interrupted, 'git commit --quiet --amend -m better')
+      assert.equal(later.run.state, 'SUCCEEDED', later.said)
+      assert.equal(host.pulls.at(-1)?.head, `runyard/${interrupted}`)
+    })
+
+    test('are known to be pushed though no pull request could be opened', async () => {
+      instead = { status: 403, body: { message: 'No.' } }
+      const run_id = await begin('echo one > one', { on_success: 'pull_request' })
+      const refused = await finish(run_id)
+      instead = undefined
+      assert.deepEqual([refused.run.state, ofType(refused.events, 'changes.pushed').length], ['FAILED', 1])
+      const { run, said } = await followUp(run_id, 'git commit --quiet --amend -m better')
+      assert.equal(run.state, 'SUCCEEDED', said)
+    })
+
+    test('say nothing of a secret when they cannot be pushed, however it is cut', async () => {
+      const value = 'abcdefghijklmnopqrstuvwxyz0123456789'
+      await api.json('PUT', '/agent/secrets/PRINTED', { value })
+      const { run, said } = await runIn(
+        `printf '#!/bin/sh\nprintf "%%s%%1970s" "$PRINTED" . >&2; exit 1\n' > ../clean; chmod +x ../clean
+        git config filter.x.clean ../clean; git config filter.x.required true
+        echo 'file filter=x' > .git/info/attributes; echo x > file`,
+        { on_success: 'branch', secrets: ['HOST_TOKEN', 'PRINTED'] },
+      )
+      assert.equal(run.state, 'FAILED')
+      assert.equal(said.includes(value.slice(-8)), false, said)
     })
 
     test('take pushes of the run’s own branch from its agent, and of no other', async () => {

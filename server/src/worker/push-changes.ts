@@ -76,6 +76,8 @@ async function pushRepository(
   const name = `${host}/${path}`
   const branch = branchOf(store.lease.run_id)
   const refused = refusals.length
+  // An agent may write down there what is hidden everywhere else.
+  const [title, body] = [mask(request.title), mask(request.body ?? '')]
   const { exit, stdout, stderr } = await readPrinted(
     sandbox.exec({
       command: PUSH,
@@ -86,7 +88,7 @@ async function pushRepository(
         LAST: before?.commit ?? '',
         GIT_TERMINAL_PROMPT: '0',
       },
-      stdin: `${request.title}\n`,
+      stdin: `${title}\n`,
       timeout_ms: PUSH_MS,
       signal,
     }),
@@ -94,28 +96,29 @@ async function pushRepository(
   if (exit.code === NOTHING) return null
   const commit = /^[0-9a-f]{40,64}$/m.exec(stdout.toString())?.[0]
   if (exit.code !== 0 || !commit) {
-    const said = mask(stderr.toString().slice(-SAID)).trim()
+    // Masked before it is cut: the end of a value is not known for one.
+    const said = mask(stderr.toString()).slice(-SAID).trim().toWellFormed()
     const unsaid = refusals.slice(refused).filter((refusal) => !said.includes(refusal))
     const why = [...unsaid, exit.timed_out ? 'It took too long.' : said].filter(Boolean)
     context.log.warn({ ...store.lease, repository: name, said }, 'A branch could not be pushed.')
     return { failure: `Pushing ${branch} to ${name} failed. ${why.join('\n')}`.trim(), retryable: false }
   }
-  const { title, body = '' } = request
-  const publishing = egress.publish({
-    ...{ host, path, branch },
-    ...(request.pull_request ? { pull_request: { base: repository.ref ?? null, title, body } } : {}),
-  })
-  const answer = await Promise.race([publishing, stopped(signal)])
-  if ('failure' in answer) return answer
-  const { url, pull_request = before?.pull_request } = answer
+  const pull_request = { base: repository.ref ?? null, title, body }
+  const publish = (more: object) =>
+    Promise.race([egress.publish({ host, path, branch, ...more }), stopped(signal)])
+  const shown = await publish({})
+  if ('failure' in shown) return shown
+  const answer = request.pull_request ? await publish({ pull_request }) : shown
+  // The branch is there whatever became of its pull request, and the next push is to know of it.
+  const { url, pull_request: known = before?.pull_request } = 'failure' in answer ? shown : answer
   const push: Push = {
-    ...{ directory, repository: name, branch, commit, url: pull_request?.url ?? url },
-    ...(pull_request ? { pull_request } : {}),
+    ...{ directory, repository: name, branch, commit, url: known?.url ?? url },
+    ...(known ? { pull_request: known } : {}),
   }
   if (push.commit !== before?.commit || push.url !== before.url)
     await store.recordPush({ ...push, artifact_uid: uuidv7() })
   context.watch.touchRun(store.lease.run_id)
-  return push
+  return 'failure' in answer ? answer : push
 }
 
 /** What was asked for meanwhile may be done all the same; whoever asks again finds it. */
@@ -127,8 +130,9 @@ async function stopped(signal: AbortSignal): Promise<{ failure: string; retryabl
 /** The exit code that says that nothing was changed. */
 const NOTHING = 3
 /**
- * Hooks of the repository are its own tests' business. A branch that somebody else has pushed to is not overwritten; what this
- * run pushed itself, and has rewritten since, is: not what a workspace never held, since it rewrote nothing of it. Values come by the environment, never as part of the command.
+ * Hooks of the repository are its own tests' business. A branch that somebody else has pushed to is not overwritten. What this
+ * run pushed itself is, where it has been rewritten since: a workspace that does not hold it has rewritten nothing. Values come
+ * by the environment, never as part of the command.
  */
 const PUSH = `cd -- "./$DIR" || exit 90
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE

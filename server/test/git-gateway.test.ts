@@ -276,8 +276,12 @@ describe('the git gateway', () => {
     })
 
   test('has a pull request opened once, for a branch that was pushed', async () => {
-    const request = { ...{ host: host.host, path: 'acme/site', branch: 'runyard/one' } }
+    const commit = await hosted('site', 'runyard/one')
+    const request = { host: host.host, path: 'acme/site', branch: 'runyard/one', commit }
     assert.deepEqual(await way.publish(request), { url: `${host.url}/acme/site/tree/runyard/one` })
+    const other = { ...request, commit: await hosted('site', 'main') }
+    assert.match(JSON.stringify(await way.publish(other)), /does not have [0-9a-f]{40} as runyard\/one/)
+    assert.match(JSON.stringify(await way.publish({ ...request, branch: 'runyard/none' })), /does not have/)
     const pull_request = { base: 'feature', title: 'A title', body: 'A body' }
     const opened = await way.publish({ ...request, pull_request })
     assert.deepEqual(opened, {

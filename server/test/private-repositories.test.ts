@@ -1,6 +1,7 @@
 /** Repositories that need a credential: cloned, changed, pushed as a branch, opened as a pull request, with the token nowhere. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -28,8 +29,10 @@ const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta
 const docker = spawnSync(script, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] })
 const is_root = process.getuid?.() === 0
 
-const TOKEN = 'canary-5d1f09ba77c2e4'
-const READ_TOKEN = 'canary-read-91c07ffb23'
+// Not those of another run of these tests, whose processes are looked at, too.
+const [TOKEN, READ_TOKEN] = ['write', 'read'].map(
+  (what) => `canary-${what}-${randomBytes(8).toString('hex')}`,
+) as [string, string]
 const FORMS = [TOKEN, READ_TOKEN].flatMap((token) => [
   token,
   ...[token, `x-access-token:${token}`].map((text) =>
@@ -287,6 +290,19 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       )
       assert.equal(run.state, 'FAILED')
       assert.equal(said.includes(value.slice(-8)), false, said)
+    })
+
+    test('are not said to be pushed where git was led elsewhere, and not begun where nothing can be', async () => {
+      const { run, events, said } = await runIn(
+        `git init --quiet --bare ../fake; git config url.file:///workspace/fake.insteadOf ${host.url}/acme/site; echo x > x`,
+        { on_success: 'branch', repositories: [{ url: `${host.url}/acme/site`, depth: 0 }] },
+      )
+      assert.equal(run.state, 'FAILED')
+      assert.match(said, /acme\/site does not have [0-9a-f]{40} as runyard\//)
+      assert.deepEqual(ofType(events, 'changes.pushed'), [])
+      const idle = await runIn('echo begun', { on_success: 'branch', secrets: [] })
+      assert.deepEqual([idle.run.state, idle.output], ['FAILED', ''])
+      assert.match(idle.said, /none of its secrets is for a host of its repositories/)
     })
 
     test('take pushes of the run’s own branch from its agent, and of no other', async () => {

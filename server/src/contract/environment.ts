@@ -83,7 +83,9 @@ const MAX_VARIABLES = 1_000
 const MAX_VARIABLE_BYTES = 65_536
 const MAX_VARIABLES_BYTES = 1024 ** 2
 
-const VariableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name')
+const VariableName = z
+  .string()
+  .regex(/^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name')
 
 export const EnvironmentConfig = z
   .object({

@@ -8,7 +8,9 @@ import { wholeNumber } from './whole-number.ts'
 const MIN_VALUE = 8
 const MAX_VALUE_BYTES = 65_536
 
-export const SecretName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name')
+export const SecretName = z
+  .string()
+  .regex(/^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name')
 
 /** Lower case, and without the port that https has anyway: as addresses of repositories are compared. */
 const GitHost = z

@@ -83,7 +83,7 @@ describe('the gateway', () => {
     const told = said.length
     process.kill(pidOf(dirname(way.socket)), 'SIGKILL')
     while (said.length === told) await new Promise(setImmediate)
-    const answer = await way.publish({ host: 'x.example', path: 'a/b', branch: 'c' })
+    const answer = await way.publish({ host: 'x.example', path: 'a/b', branch: 'c', commit: 'd' })
     assert.deepEqual(answer, { failure: 'The gateway is gone.', retryable: true })
     for (let again = ''; !again.startsWith('HTTP/1.1 403 '); ) again = await ask(way)
     way.close()

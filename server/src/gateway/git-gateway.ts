@@ -8,7 +8,7 @@ import { type EgressRules, type Refusal, readTarget } from './egress-rules.ts'
 import { basicOf, findCredential, type GitCredential, type GitHostKind } from './git-credential.ts'
 import { kindOf } from './git-host.ts'
 import { type GitRequest, readGitRequest } from './git-request.ts'
-import { type GitRepository, type GitRules, mayPush } from './git-rules.ts'
+import { type GitRepository, type GitRules, gitPathOf, mayPush } from './git-rules.ts'
 import { askUpstream, passAnswer, Untrusted } from './git-upstream.ts'
 import { BrokenLines } from './pkt-line.ts'
 import { type Push, type PushCommand, readPush, writeRejection } from './push-commands.ts'
@@ -124,15 +124,11 @@ const credentialOf = ({ credentials }: GitRules, { host, path }: GitRepository):
 
 const nameOf = ({ host, path }: { host: string; path: string }): string => `${host}/${path}`
 
-function pathOf(
-  { path, has_suffix }: GitRepository,
+const pathOf = (
+  repository: GitRepository,
   { service, advertises }: GitRequest,
   kind: GitHostKind | null,
-): string {
-  // GitLab redirects addresses without it.
-  const suffix = has_suffix || kind ? '.git' : ''
-  return `/${path}${suffix}/${advertises ? `info/refs?service=${service}` : service}`
-}
+): string => `${gitPathOf(repository, kind)}/${advertises ? `info/refs?service=${service}` : service}`
 
 function judge(git: GitRules, { ref, deletes }: PushCommand): string | null {
   const branches = git.branches.join(', ')

@@ -20,6 +20,10 @@ export interface GitRules {
   kinds: Record<string, GitHostKind>
 }
 
+/** Where the repository is on its host: GitLab redirects addresses without the suffix, and GitHub takes both. */
+export const gitPathOf = ({ path, has_suffix }: GitRepository, kind: GitHostKind | null): string =>
+  `/${path}${has_suffix || kind ? '.git' : ''}`
+
 export const mayPush = ({ branches }: GitRules, ref: string): boolean =>
   ref.startsWith('refs/heads/') &&
   branches.some((pattern) => {

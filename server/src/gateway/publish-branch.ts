@@ -1,10 +1,11 @@
 import type { CheckedFetch } from './checked-fetch.ts'
-import { findCredential } from './git-credential.ts'
+import { basicOf, findCredential } from './git-credential.ts'
 import { branchUrl, kindOf } from './git-host.ts'
 import { GitHostFailure } from './git-host-api.ts'
-import type { GitRules } from './git-rules.ts'
+import { type GitRules, gitPathOf } from './git-rules.ts'
 import type { GitTokens } from './git-tokens.ts'
 import { openPullRequest } from './pull-requests.ts'
+import { readBranch } from './read-branch.ts'
 
 /** A branch that was pushed, to be shown or merged. */
 export interface BranchRequest {
@@ -12,6 +13,8 @@ export interface BranchRequest {
   /** Of the repository, as in `acme/site`. */
   path: string
   branch: string
+  /** What was pushed as it. Git in a sandbox may have been led elsewhere, so it is looked for. */
+  commit: string
   /** Absent: only where the branch can be seen is asked for. */
   pull_request?: {
     /** Where there is no branch of this name, and for `null`, it is the default branch. */
@@ -32,24 +35,30 @@ interface PublishServices {
   tokens: GitTokens
 }
 
-/** Finds where a branch can be seen, and opens its pull request unless one is open. Never throws. */
+/** Finds where a branch can be seen once it is there, and opens its pull request unless one is open. Never throws. */
 export async function publishBranch(
-  { host, path, branch, pull_request }: BranchRequest,
+  { host, path, branch, commit, pull_request }: BranchRequest,
   { git, fetch, tokens }: PublishServices,
 ): Promise<BranchAnswer> {
   const kind = git ? kindOf(host, git.kinds) : null
   const page = kind ? branchUrl(kind, host, path, branch) : `https://${host}/${path}`
-  if (!pull_request) return { url: page }
-  if (!kind)
-    return {
-      failure: `What ${host} is, GitHub or GitLab, is said by RUNYARD_GIT_HOSTS; without it no pull request can be opened there.`,
-      retryable: false,
-    }
+  const repository = git?.repositories.find((each) => each.host === host && each.path === path)
   const credential = git && findCredential(git.credentials, host, path)
-  if (!credential)
+  if (!repository || !credential)
     return { failure: `No secret of the environment gives access to ${host}/${path}.`, retryable: false }
   try {
     const token = await tokens.tokenOf(credential, path)
+    if (!pull_request) {
+      const url = `https://${host}${gitPathOf(repository, kind)}`
+      const there = await readBranch(fetch, { url, authorization: basicOf(credential, token, kind), branch })
+      if (there === undefined || there === commit) return { url: page }
+      return { failure: `${host}/${path} does not have ${commit} as ${branch}.`, retryable: false }
+    }
+    if (!kind)
+      return {
+        failure: `What ${host} is, GitHub or GitLab, is said by RUNYARD_GIT_HOSTS; without it no pull request can be opened there.`,
+        retryable: false,
+      }
     const wish = { fetch, kind, host, path, token, credential_name: credential.name, branch, ...pull_request }
     const opened = await openPullRequest(wish)
     if (!('failure' in opened))
@@ -58,7 +67,7 @@ export async function publishBranch(
   } catch (error) {
     if (error instanceof GitHostFailure)
       return { failure: error.message, retryable: isPassing(error.failure) }
-    return { failure: `${host} could not be asked for a pull request.`, retryable: true }
+    return { failure: `${host} could not be asked for ${branch}.`, retryable: true }
   }
 }
 

@@ -59,6 +59,8 @@ export interface BranchRequest {
   host: string
   path: string
   branch: string
+  /** What was pushed as it. */
+  commit: string
   /** Absent: only where the branch can be seen is asked for. */
   pull_request?: { base: string | null; title: string; body: string }
 }

@@ -1,7 +1,8 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import { PROXY_URL } from '../sandbox/sandbox.ts'
+import type { Commits } from '../store/sandboxes.ts'
 import type { GitCredential, GitRules, WorkerSettings } from './context.ts'
-import { repositoriesOf } from './repository.ts'
+import { directoryOf, repositoriesOf } from './repository.ts'
 
 /** The branch that a run pushes unless it is told otherwise. */
 export const branchOf = (run_id: string): string => `runyard/${run_id}`
@@ -46,6 +47,25 @@ export function readRepositoryAddress(address: string): GitRules['repositories']
   return { host, path, has_suffix: path !== named }
 }
 
+/** Repositories of a workspace that can be pushed, with their folders below it. */
+export function pushableOf({
+  config,
+  git,
+  commits,
+}: {
+  config: EnvironmentConfig
+  git: GitPlan | null
+  commits: Commits
+}) {
+  const hosts = new Set(git?.rules.repositories.map(({ host }) => host))
+  return repositoriesOf(config).flatMap((repository) => {
+    const directory = directoryOf(repository)
+    const { url } = repository
+    if (!url || !(directory in commits) || !hosts.has(readRepositoryAddress(url).host)) return []
+    return [{ repository: { ...repository, url }, directory }]
+  })
+}
+
 /** Settings of git: by https, and as people write it who have keys of ssh. */
 function leadToGateway({ host, path }: GitRules['repositories'][number]): Array<[string, string]> {
   const base = `url.${PROXY_URL}/git/${host}/${path}.insteadOf`
@@ -58,7 +78,7 @@ function configureGit(
   settings: Array<[string, string]>,
   variables: Record<string, string>,
 ): Record<string, string> {
-  const own = Number.parseInt(variables.GIT_CONFIG_COUNT ?? '0', 10) || 0
+  const own = /^\d{1,4}$/.test(variables.GIT_CONFIG_COUNT ?? '') ? Number(variables.GIT_CONFIG_COUNT) : 0
   return {
     ...Object.fromEntries(
       settings.flatMap(([key, value], at) => [

@@ -5,10 +5,9 @@ import type { PushOutcome, PushRequest } from '../harness/harness.ts'
 import type { Push } from '../store/pushes.ts'
 import type { Egress, WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
-import { branchOf, readRepositoryAddress } from './git-plan.ts'
+import { branchOf, pushableOf, readRepositoryAddress } from './git-plan.ts'
 import type { Workspace } from './prepare.ts'
 import { readPrinted } from './printed.ts'
-import { directoryOf, repositoriesOf } from './repository.ts'
 
 const PUSH_MS = 600_000
 /** Characters kept of what git said. */
@@ -46,17 +45,6 @@ export async function pushChanges(
     if (result) pushed.push(result)
   }
   return { pushed }
-}
-
-/** Repositories that can be pushed, with their folders below the workspace. */
-export function pushableOf({ config, git, commits }: Pick<Workspace, 'config' | 'git' | 'commits'>) {
-  const hosts = new Set(git?.rules.repositories.map(({ host }) => host))
-  return repositoriesOf(config).flatMap((repository) => {
-    const directory = directoryOf(repository)
-    const { url } = repository
-    if (!url || !(directory in commits) || !hosts.has(readRepositoryAddress(url).host)) return []
-    return [{ repository: { ...repository, url }, directory }]
-  })
 }
 
 interface OnePush {
@@ -105,7 +93,7 @@ async function pushRepository(
   }
   const pull_request = { base: repository.ref ?? null, title, body }
   const publish = (more: object) =>
-    Promise.race([egress.publish({ host, path, branch, ...more }), stopped(signal)])
+    Promise.race([egress.publish({ host, path, branch, commit, ...more }), stopped(signal)])
   const shown = await publish({})
   if ('failure' in shown) return shown
   const answer = request.pull_request ? await publish({ pull_request }) : shown

@@ -52,6 +52,11 @@ export async function planWorkspace(
   const values = { ...variables, ...secrets.variables }
   const credentials = [...secrets.credentials, ...own]
   const git = planGit(config, run.run_id, { credentials, variables: values }, context.settings)
+  if (!git && config.on_success && config.on_success !== 'nothing')
+    return refuse(
+      'integration_not_configured',
+      'The environment wants changes to be pushed (on_success), and none of its secrets is for a host of its repositories.',
+    )
   const egress = planEgress(config, context, git !== null)
   if ('refusal' in egress) return refuse('feature_not_available', egress.refusal)
   const excess = findExcess(config.limits, context.settings.limit_maxima)

@@ -51,5 +51,7 @@ export const PACKAGES: Record<string, string> = {
   fastify: 'server/src/http',
   dockerode: 'server/src/sandbox',
   ai: 'server/src/harness',
+  '@aws-sdk/client-s3': 'server/src/blobs',
+  '@aws-sdk/lib-storage': 'server/src/blobs',
 }
 export const CONTRACT_PACKAGES = ['zod']

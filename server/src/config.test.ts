@@ -61,8 +61,8 @@ for (const [text, host, username, token] of [
 test('docs/configuration.md names every variable the service reads, and no other', () => {
   const source = readFileSync(new URL('./config.ts', import.meta.url), 'utf8')
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
-  const read = new Set([...source.matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name]) => name))
+  const read = new Set([...source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name]) => name))
   const clients = ['RUNYARD_BASE_URL', 'RUNYARD_API_KEY']
-  const told = new Set([...page.matchAll(/`([A-Z][A-Z]+_[A-Z_]+)`/g)].map(([, name]) => name))
+  const told = new Set([...page.matchAll(/`([A-Z][A-Z]+_[A-Z0-9_]+)`/g)].map(([, name]) => name))
   assert.deepEqual([...told].filter((name) => !clients.includes(name ?? '')).sort(), [...read].sort())
 })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import type { S3Place } from './blobs/s3-client.ts'
 import { AppError } from './contract/error.ts'
 import { isImagePattern } from './contract/image.ts'
 
@@ -31,6 +32,19 @@ const Variables = z.object({
     })
     .optional(),
   RUNYARD_DATA_DIR: z.string().min(1).optional(),
+  RUNYARD_BLOBS: z
+    .string()
+    .regex(
+      /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/(?!\.{1,2}(\/|$))[A-Za-z0-9._-]+)*\/?$/,
+      'must be s3://BUCKET or s3://BUCKET/PREFIX',
+    )
+    .optional(),
+  AWS_ACCESS_KEY_ID: z.string().optional(),
+  AWS_SECRET_ACCESS_KEY: z.string().optional(),
+  AWS_SESSION_TOKEN: z.string().optional(),
+  AWS_REGION: z.string().optional(),
+  AWS_ENDPOINT_URL: z.string().optional(),
+  AWS_ENDPOINT_URL_S3: z.string().optional(),
   RUNYARD_SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   RUNYARD_OLD_SECRET_KEYS: z
     .string()
@@ -124,6 +138,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     version,
     database_url: env.DATABASE_URL,
     data_dir: resolve(env.RUNYARD_DATA_DIR ?? '.runyard'),
+    s3: readS3(env),
     secret_key: env.RUNYARD_SECRET_KEY,
     old_secret_keys: env.RUNYARD_OLD_SECRET_KEYS ?? [],
     host: env.RUNYARD_HOST ?? '127.0.0.1',
@@ -203,8 +218,38 @@ function provider<N extends string>(name: N, api_key: string | undefined, base_u
   }
 }
 
-/** How blobs are limited on the disk of the data directory. */
-export const blobLimitsOf = (config: Pick<Config, 'min_free_percent' | 'max_files_bytes'>) => ({
-  min_free_percent: config.min_free_percent,
-  ...(config.max_files_bytes ? { max_bytes: config.max_files_bytes } : {}),
-})
+/** `null` where files are kept in the data directory; what other programs read of `AWS_…` is then not looked at. */
+function readS3(env: z.infer<typeof Variables>): S3Place | null {
+  if (!env.RUNYARD_BLOBS) return null
+  const [bucket = '', ...folders] = env.RUNYARD_BLOBS.slice('s3://'.length).replace(/\/$/, '').split('/')
+  const accessKeyId = env.AWS_ACCESS_KEY_ID
+  const secretAccessKey = env.AWS_SECRET_ACCESS_KEY
+  const [endpoint_name, endpoint] = env.AWS_ENDPOINT_URL_S3
+    ? ['AWS_ENDPOINT_URL_S3', env.AWS_ENDPOINT_URL_S3]
+    : ['AWS_ENDPOINT_URL', env.AWS_ENDPOINT_URL]
+  if (endpoint && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
+    throw new AppError('invalid_request', `${endpoint_name}: must be an http or https address`)
+  if (!endpoint && !env.AWS_REGION)
+    throw new AppError('invalid_request', 'AWS_REGION: RUNYARD_BLOBS on Amazon S3 needs the region')
+  if (!accessKeyId !== !secretAccessKey)
+    throw new AppError(
+      'invalid_request',
+      'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: one is set without the other',
+    )
+  return {
+    bucket,
+    prefix: folders.map((folder) => `${folder}/`).join(''),
+    // Stores with an address of their own mostly take any.
+    region: env.AWS_REGION ?? 'us-east-1',
+    ...(endpoint ? { endpoint } : {}),
+    ...(accessKeyId && secretAccessKey
+      ? {
+          credentials: {
+            accessKeyId,
+            secretAccessKey,
+            ...(env.AWS_SESSION_TOKEN ? { sessionToken: env.AWS_SESSION_TOKEN } : {}),
+          },
+        }
+      : {}),
+  }
+}

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { openDiskBlobs } from './blobs/disk.ts'
+import type { Blobs } from './blobs/blobs.ts'
 import { readDiskSpace } from './blobs/disk-space.ts'
-import { blobLimitsOf, type Config } from './config.ts'
+import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
 import { createApp } from './http/app.ts'
@@ -21,6 +20,7 @@ import { countWorkers } from './store/workers.ts'
 export interface ListenOptions {
   config: Config
   store: Store
+  blobs: Blobs
   watch: Watch
   log: Logger
   /** The worker of this process, when it has one. */
@@ -32,7 +32,7 @@ export interface ListenOptions {
 export async function listen(
   options: ListenOptions,
 ): Promise<{ app: FastifyInstance; public_url: () => string }> {
-  const { config, store, watch, backend, tls } = options
+  const { config, store, blobs, watch, backend, tls } = options
   const scheme = tls ? 'https' : 'http'
   let port = config.port
   const public_url = () =>
@@ -73,7 +73,7 @@ export async function listen(
   const app = createApp({
     store,
     watch,
-    blobs: openDiskBlobs(join(config.data_dir, 'blobs'), blobLimitsOf(config)),
+    blobs,
     settings,
     readiness: () => readiness(store, backend, config, fingerprints),
   })

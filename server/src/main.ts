@@ -2,7 +2,6 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pino, { type Logger } from 'pino'
-import { openDiskBlobs } from './blobs/disk.ts'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
 import type { Keys } from './control.ts'
@@ -10,6 +9,7 @@ import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-d
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { keyOfDev, keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
+import { openBlobs } from './open-blobs.ts'
 import { type Resealed, resealAll } from './reseal.ts'
 import { fingerprintsOf, readKeyring } from './secret-keys.ts'
 import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
@@ -98,6 +98,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
   const closers: Closer[] = [() => lock.release()]
   const stop = closeAll(closers)
   try {
+    const { blobs, unlimited } = await openBlobs(config)
     const store = await openEmbedded(config)
     closers.unshift(() => store.close())
     await migrate(store.db)
@@ -109,7 +110,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     await watch.start()
     closers.unshift(() => watch.close())
     await recoverRuns(store, watch, log)
-    closers.unshift(cleanUp(config, store, log))
+    closers.unshift(startCleanUp({ store, blobs: unlimited, log }))
     const worker = await work({
       config: {
         ...config,
@@ -117,6 +118,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
         local_repos: config.local_repos ?? process.cwd(),
       },
       store,
+      blobs,
       watch,
       log,
       embedded: true,
@@ -124,7 +126,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       persist: (step) => step(),
     })
     closers.unshift(() => worker.stop())
-    const { app, public_url } = await listen({ config, store, watch, log, backend: worker.backend })
+    const { app, public_url } = await listen({ config, store, blobs, watch, log, backend: worker.backend })
     closers.unshift(() => app.close())
     const api_key = await keyOfDev(store.db, options.known_key)
     return {
@@ -160,6 +162,7 @@ export async function startServe(
   const stop = closeAll(closers)
   try {
     prepareDataDir(config.data_dir)
+    const { blobs, unlimited } = await openBlobs(config)
     const { reason, detail } = await readFirstState(store)
     // Where the database has gone meanwhile, `/readyz` compares them later.
     if (reason === null)
@@ -169,12 +172,13 @@ export async function startServe(
     await watch.start()
     closers.unshift(
       inTime(startSweep(store, watch, log)),
-      inTime(cleanUp(config, store, log)),
+      inTime(startCleanUp({ store, blobs: unlimited, log })),
       reportDatabase(store, log, reason),
     )
     const { app, public_url } = await listen({
       config,
       store,
+      blobs,
       watch,
       log,
       ...(options.tls ? { tls: options.tls } : {}),
@@ -199,6 +203,7 @@ export async function startWorkerRole(
   const stop = closeAll(closers)
   try {
     prepareDataDir(config.data_dir)
+    const { blobs, unlimited } = await openBlobs(config)
     const waiting = {
       say: options.onWait ?? ((missing: string) => log.warn(missing)),
       signal: options.signal,
@@ -209,10 +214,10 @@ export async function startWorkerRole(
     await watch.start()
     closers.unshift(
       inTime(startSweep(store, watch, log)),
-      inTime(cleanUp(config, store, log)),
+      inTime(startCleanUp({ store, blobs: unlimited, log })),
       reportDatabase(store, log, null),
     )
-    const worker = await work({ config, store, watch, log, embedded: false, persist })
+    const worker = await work({ config, store, blobs, watch, log, embedded: false, persist })
     closers.unshift(() => worker.stop())
     return {
       pool: config.pool,
@@ -304,10 +309,6 @@ async function openEmbedded({ data_dir }: Config): Promise<Store> {
   closeTree(directory)
   return store
 }
-
-/** Files that no run names go also where no more are taken, so no limits. */
-const cleanUp = ({ data_dir }: Config, store: Store, log: Logger) =>
-  startCleanUp({ store, blobs: openDiskBlobs(join(data_dir, 'blobs')), log })
 
 function requireDatabase(config: Config, role: string): string {
   if (config.database_url) return config.database_url

@@ -1,10 +1,9 @@
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
-import { openDiskBlobs } from './blobs/disk.ts'
+import type { Blobs } from './blobs/blobs.ts'
 import { readDiskSpace } from './blobs/disk-space.ts'
-import { blobLimitsOf, type Config } from './config.ts'
+import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import type { Persist } from './database-wait.ts'
 import { openGateway } from './gateway/gateway.ts'
@@ -55,6 +54,7 @@ function findGitCredential(
 export interface WorkOptions {
   config: Config
   store: Store
+  blobs: Blobs
   watch: Watch
   log: Logger
   embedded: boolean
@@ -63,7 +63,7 @@ export interface WorkOptions {
 }
 
 /** Works, one life after the other, until stopped: a worker that was declared lost comes back under a new id. */
-export async function work({ config, store, watch, log, embedded, persist }: WorkOptions) {
+export async function work({ config, store, blobs, watch, log, embedded, persist }: WorkOptions) {
   const installation_id = await persist(() => readInstallation(store.quick))
   const { data_dir } = config
   const { backend, reason } = await chooseBackend({
@@ -113,7 +113,7 @@ export async function work({ config, store, watch, log, embedded, persist }: Wor
     gateway,
     store,
     watch,
-    blobs: openDiskBlobs(join(data_dir, 'blobs'), blobLimitsOf(config)),
+    blobs,
     backend,
     former_backends: await openFormerBackends(backend, { data_dir, installation_id }),
     harnesses: new Map([loop, runbook].map((harness) => [harness.name, harness])),

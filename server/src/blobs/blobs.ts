@@ -27,10 +27,10 @@ export interface BlobInfo {
 export interface Blobs {
   /**
    * Stores the whole stream or nothing; replaces what is there. Returns its size in bytes. Throws `BlobsFull` when there is
-   * no room.
+   * no room, and what the stream fails with. Like every method it throws `BlobsUnavailable` when the storage does not answer.
    */
   put(key: string, data: Readable | Uint8Array): Promise<number>
-  /** `null` when there is none. The caller consumes or destroys the stream. */
+  /** `null` when there is none. The caller consumes or destroys the stream, which fails unless it gives every byte. */
   get(key: string): Promise<Readable | null>
   /** Idempotent. */
   delete(key: string): Promise<void>
@@ -41,7 +41,19 @@ export interface Blobs {
   list(folder: string): AsyncIterable<BlobInfo>
 }
 
-/** Nothing more is stored for now; the message says to people why. */
-export class BlobsFull extends Error {
+/** The storage cannot be used for now; the message says to people why. */
+export class BlobsUnavailable extends Error {
+  override name = 'BlobsUnavailable'
+}
+
+/** Nothing more is stored for now. */
+export class BlobsFull extends BlobsUnavailable {
   override name = 'BlobsFull'
+}
+
+/** Removes a blob that no row names. Where the storage does not answer, the clean-up finds it later. */
+export async function discardBlob(blobs: Blobs, key: string): Promise<void> {
+  await blobs.delete(key).catch((error: unknown) => {
+    if (!(error instanceof BlobsUnavailable)) throw error
+  })
 }

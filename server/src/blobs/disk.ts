@@ -4,12 +4,12 @@ import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
+import { Allowance } from './allowance.ts'
+import { isSegment, segmentsOf } from './blob-key.ts'
 import { type Blobs, BlobsFull } from './blobs.ts'
 import { readDiskSpace } from './disk-space.ts'
 import { walkFiles } from './file-walk.ts'
 import { writeSparse } from './sparse-file.ts'
-
-const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,200}$/
 
 export interface DiskBlobsOptions {
   /** Nothing is stored while less of the file system is free. */
@@ -18,7 +18,6 @@ export interface DiskBlobsOptions {
   max_bytes?: number
 }
 
-/** Between two counts of what is there, which others add to as well. */
 const COUNT_MS = 30_000
 
 /** Blobs as files below `root`, which every process of the installation must share. */
@@ -26,23 +25,18 @@ export function openDiskBlobs(
   root: string,
   { min_free_percent = 0, max_bytes }: DiskBlobsOptions = {},
 ): Blobs {
-  let held = { bytes: 0, counted_at: Number.NEGATIVE_INFINITY }
+  const allowance = new Allowance({
+    max_bytes,
+    countBytes: () => countBytes(root),
+    count_every_ms: COUNT_MS,
+  })
   const requireRoom = async (): Promise<void> => {
     await mkdir(root, { recursive: true, mode: 0o700 })
     if ((await readDiskSpace(root)).free_percent < min_free_percent)
       throw new BlobsFull('Too little of the disk of the service is free to keep files.')
-    if (max_bytes === undefined) return
-    if (performance.now() - held.counted_at > COUNT_MS)
-      held = { bytes: await countBytes(root), counted_at: performance.now() }
-    if (held.bytes >= max_bytes)
-      throw new BlobsFull('The service keeps as many files as its operator allows.')
+    await allowance.requireRoom()
   }
-  const pathOf = (key: string): string => {
-    const segments = key.split('/')
-    if (!segments.every((segment) => SEGMENT.test(segment)))
-      throw new Error(`Not a blob key: ${JSON.stringify(key)}`)
-    return join(root, ...segments)
-  }
+  const pathOf = (key: string): string => join(root, ...segmentsOf(key))
   return {
     async put(key, data) {
       const path = pathOf(key)
@@ -51,7 +45,7 @@ export function openDiskBlobs(
         await requireRoom()
         const size = await writeSynced(partial, data)
         await rename(partial, path)
-        held.bytes += size
+        allowance.add(size)
         return size
       } catch (error) {
         if (data instanceof Readable) data.destroy()
@@ -74,7 +68,7 @@ export function openDiskBlobs(
     },
     async *list(folder) {
       const path = pathOf(folder)
-      for await (const { name, ...info } of walkFiles(path, (segment) => SEGMENT.test(segment)))
+      for await (const { name, ...info } of walkFiles(path, isSegment))
         yield { key: `${folder}/${name}`, ...info }
     },
   }

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { type Blobs, BlobsFull } from '../blobs/blobs.ts'
+import { type Blobs, BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import { AppError } from '../contract/error.ts'
 import type { Attachment } from '../contract/run-request.ts'
 import { readKeptBytes, type StoredAttachment } from '../store/attachments.ts'
@@ -38,7 +38,7 @@ export async function storeAttachments(
     return stored
   } catch (error) {
     await removeAttachments(services.blobs, stored)
-    if (!(error instanceof BlobsFull)) throw error
+    if (!(error instanceof BlobsUnavailable)) throw error
     throw new AppError('resource_unavailable', `${error.message} Attachments are not taken for now.`, {
       headers: { 'retry-after': RETRY_AFTER_SECONDS },
       cause: error,
@@ -81,5 +81,5 @@ export async function withAttachments<T>(
 }
 
 const removeAttachments = async (blobs: Blobs, stored: readonly StoredAttachment[]): Promise<void> => {
-  for (const { blob_key } of stored) await blobs.delete(blob_key)
+  for (const { blob_key } of stored) await discardBlob(blobs, blob_key)
 }

@@ -131,7 +131,7 @@ export class CleanUp {
     this.#told_of_others = true
     this.#log.warn(
       { others },
-      'Another installation keeps files in the same data directory, so files that no run names are not removed. Give each a directory of its own; where the other one is gone for good, remove its note (blobs/owners in the data directory).',
+      'Another installation keeps files in the same place, so files that no run names are not removed. Give each a data directory, or a prefix of its own; where the other one is gone for good, remove its note (blobs/owners in the data directory, owners on S3).',
     )
   }
 }

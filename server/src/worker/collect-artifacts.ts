@@ -1,4 +1,4 @@
-import { BlobsFull } from '../blobs/blobs.ts'
+import { BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import type { NewEvent } from '../contract/event.ts'
 import { type Sandbox, SandboxFault, SandboxFileError } from '../sandbox/sandbox.ts'
 import type { WorkerContext } from './context.ts'
@@ -63,7 +63,7 @@ export async function collectArtifacts(
   const known = await store.readArtifactHashes()
   let room = settings.max_run_files_bytes - (await store.readKeptBytes())
   const left_out = names.slice(MAX_FILES).map((name) => `${relative(name)}: a turn keeps ${MAX_FILES} files`)
-  let full: BlobsFull | null = null
+  let full: BlobsUnavailable | null = null
   for (const name of names.slice(0, MAX_FILES)) {
     if (signal.aborted) return
     try {
@@ -74,7 +74,7 @@ export async function collectArtifacts(
         room,
       })
     } catch (error) {
-      if (error instanceof BlobsFull) full = error
+      if (error instanceof BlobsUnavailable) full = error
       else if (!(error instanceof SandboxFileError)) throw error
       log.warn(
         { ...store.lease, filepath: masked.text(relative(name)), err: error },
@@ -103,11 +103,11 @@ async function keep(
   const stored = await putArtifact(blobs, run_id, sandbox.openFile(file.name, { max_bytes }))
   const { blob_key, size_bytes, sha256 } = stored
   if (file.known.get(filepath) === sha256) {
-    await blobs.delete(blob_key)
+    await discardBlob(blobs, blob_key)
     return 0
   }
   if (size_bytes > file.room) {
-    await blobs.delete(blob_key)
+    await discardBlob(blobs, blob_key)
     throw new SandboxFileError('EFBIG', `EFBIG: ${file.name}`)
   }
   const filename = filepath.split('/').at(-1) ?? filepath

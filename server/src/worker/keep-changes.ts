@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
-import { BlobsFull } from '../blobs/blobs.ts'
+import { BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import { Changes } from '../contract/diff.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Commits } from '../store/sandboxes.ts'
@@ -47,14 +47,14 @@ export async function keepChanges(
   try {
     stored = await putArtifact(context.blobs, run_id, Readable.from(patch()))
   } catch (error) {
-    if (!(error instanceof BlobsFull)) throw error
+    if (!(error instanceof BlobsUnavailable)) throw error
     const message = `The changes were not kept. ${error.message}`
     return emit({ type: 'error', data: { error_code: 'resource_unavailable', message, retryable: true } })
   }
   const changes = comparison.changes()
   const is_kept = last?.sha256 === stored.sha256 && isDeepStrictEqual(Changes.parse(last), changes)
   if (signal.aborted || is_kept) {
-    await context.blobs.delete(stored.blob_key)
+    await discardBlob(context.blobs, stored.blob_key)
     return
   }
   const turn = await store.readTurn()

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { v7 as uuidv7 } from 'uuid'
 import type { Blobs } from '../blobs/blobs.ts'
 
-/** Stores the bytes of an artifact whose row is still to be written. Throws `BlobsFull`, or what `data` fails with. */
+/** Stores the bytes of an artifact whose row is still to be written. Throws `BlobsUnavailable`, or what `data` fails with. */
 export async function putArtifact(
   blobs: Blobs,
   run_id: string,

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
+import { BlobsUnavailable } from '../../blobs/blobs.ts'
 import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
@@ -34,7 +35,7 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
   app.get<{ Params: { uid: string } }>('/downloads/artifacts/:uid', async (request, reply) => {
     const actor = await links.verify(`/downloads/artifacts/${request.params.uid}`, request.query)
     const artifact = await findArtifact(store.db, request.params.uid, actor)
-    const data = artifact && (await blobs.get(artifact.blob_key))
+    const data = artifact && (await blobs.get(artifact.blob_key).catch(refuseForNow))
     if (!artifact || !data) throw new AppError('resource_not_found', NOT_FOUND)
     const inline = INLINE.includes(artifact.mime_type)
     return reply
@@ -58,6 +59,11 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
       })
       .send(Readable.from(transcriptLines(store.db, run_id), { objectMode: false }))
   })
+}
+
+function refuseForNow(error: unknown): never {
+  if (!(error instanceof BlobsUnavailable)) throw error
+  throw new AppError('resource_unavailable', error.message, { headers: { 'retry-after': '5' }, cause: error })
 }
 
 /** Nothing that is downloaded may act as a page of this service. */

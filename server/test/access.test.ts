@@ -266,8 +266,15 @@ onEachService('access', (service) => {
 
   test('artifacts are behind links that work without a key', async () => {
     const { admin, viewer } = service()
-    const command =
-      "mkdir -p artifacts/sub; printf '<b>hi</b>' > artifacts/page.html; printf PNG > \"artifacts/sub/it's ü.png\""
+    const command = [
+      'mkdir -p artifacts/sub; cd artifacts',
+      "printf '<b>hi</b>' > page.html",
+      'printf \'<svg onload="alert(1)"/>\' > drawing.png',
+      // Shown as `photo exe.png` where the order of letters is obeyed.
+      'printf x > "$(printf \'photo \\342\\200\\256gnp.exe\')"',
+      "printf x > 'a\";b%41.txt'",
+      `echo iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1Pe | base64 -d > "sub/it's ü.png"`,
+    ].join('\n')
     const run_id = await admin.create({ prompt: shell(command) })
     const run = await admin.ended(run_id)
     const files = run.artifacts.flatMap((artifact) =>
@@ -282,17 +289,24 @@ onEachService('access', (service) => {
     assert.deepEqual(
       artifacts.map(({ data }) => [data.filepath, data.content_type, data.size_bytes]),
       [
+        ['a";b%41.txt', 'text/plain', 1],
+        ['drawing.png', 'image/svg+xml', 24],
         ['page.html', 'text/html', 9],
-        ["sub/it's ü.png", 'image/png', 3],
+        ['photo \u202egnp.exe', 'text/plain', 1],
+        ["sub/it's ü.png", 'image/png', 33],
       ],
     )
     const downloads = await Promise.all(artifacts.map(({ data }) => fetch(data.download_url)))
     // Nothing that could act as a page is shown as one.
+    const bytes = 'application/octet-stream'
     assert.deepEqual(
       downloads.map(({ headers }) => [headers.get('content-type'), headers.get('content-disposition')]),
       [
-        ['application/octet-stream', "attachment; filename*=UTF-8''page.html"],
-        ['image/png', "inline; filename*=UTF-8''it%27s%20%C3%BC.png"],
+        [bytes, `attachment; filename="a\\";b%41.txt"; filename*=UTF-8''a%22%3Bb%2541.txt`],
+        [bytes, 'attachment; filename=drawing.png'],
+        [bytes, 'attachment; filename=page.html'],
+        [bytes, 'attachment; filename="photo _gnp.exe"'],
+        ['image/png', `inline; filename="it's ?.png"; filename*=UTF-8''it%27s%20%C3%BC.png`],
       ],
     )
     for (const [index, download] of downloads.entries()) {

@@ -26,6 +26,9 @@ import { assertWhole, ofType, printed } from './support/traces.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 
+/** The first bytes of a picture. */
+const PNG_BASE64 = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1Pe'
+
 describe('a workspace', { skip }, () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
   let cluster: Cluster
@@ -141,7 +144,8 @@ describe('a workspace', { skip }, () => {
     const run_id = await runShell(
       [
         'cd "$RUNYARD_ARTIFACTS_DIR" && mkdir -p a/b && mkfifo pipe',
-        'echo report > report.md; echo deep > a/b/deep.txt; printf "\\211PNG" > shot.png; : > empty',
+        'echo report > report.md; echo deep > a/b/deep.txt; printf "\\211PNG" > not.png; : > empty',
+        `echo ${PNG_BASE64} | base64 -d > shot.png`,
         'ln -s /etc/passwd link.txt; ln -s /etc dir; ln -s report.md inner; touch "$(printf "new\\nline")"',
       ].join('\n'),
     )
@@ -154,16 +158,17 @@ describe('a workspace', { skip }, () => {
       ])
     const first = [
       ['a/b/deep.txt', 'FILE', 'text/plain', 5],
-      ['empty', 'FILE', 'application/octet-stream', 0],
+      ['empty', 'FILE', 'text/plain', 0],
+      ['not.png', 'FILE', 'text/plain', 4],
       ['report.md', 'FILE', 'text/markdown', 7],
-      ['shot.png', 'SCREENSHOT', 'image/png', 4],
+      ['shot.png', 'SCREENSHOT', 'image/png', 33],
     ]
     assert.deepEqual(await kept(), first)
 
     await followUp(run_id, { message: shell('echo changed > artifacts/report.md') })
     const run = await api.ended(run_id)
     assert.deepEqual(await kept(), [...first, ['report.md', 'FILE', 'text/markdown', 8]])
-    assert.equal(run.artifacts.length, 5)
+    assert.equal(run.artifacts.length, 6)
     assertWhole(await api.events(run_id))
     const downloaded = await Promise.all(
       run.artifacts.map(({ data }) => download('artifact_uid' in data ? data.artifact_uid : undefined)),

@@ -4,7 +4,7 @@ import { openS3Blobs } from './s3.ts'
 import { createS3Client, type S3Place } from './s3-client.ts'
 
 /** A start fails soon rather than late. */
-const PATIENCE_MS = 3_000
+const PATIENCE_MS = 1_000
 
 /** The storage cannot be used as it is set up; the message says why and what helps. */
 export class S3Refusal extends Error {

@@ -121,7 +121,7 @@ export function openS3Blobs(
         return counted.bytes
       } catch (error) {
         if (data instanceof Readable) data.destroy()
-        throw counted.failure ? counted.failure.error : toBlobsError(error)
+        throw counted.failure?.error === error ? error : toBlobsError(error)
       }
     },
     async get(key) {
@@ -142,7 +142,7 @@ export function openS3Blobs(
   }
 }
 
-/** Counts what goes through, and remembers whether it was the source that failed. */
+/** Counts what goes through, and remembers what the source failed with. */
 class Counted implements AsyncIterable<Uint8Array> {
   bytes = 0
   failure: { error: unknown } | null = null

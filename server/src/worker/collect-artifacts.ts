@@ -1,6 +1,7 @@
 import { BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import type { NewEvent } from '../contract/event.ts'
 import { type Sandbox, SandboxFault, SandboxFileError } from '../sandbox/sandbox.ts'
+import { readContentType } from './content-type.ts'
 import type { WorkerContext } from './context.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
@@ -17,25 +18,6 @@ const FIND_MS = 60_000
 const FIND_BYTES = 512 * 1024
 /** Names of files that were not kept, in an event. */
 const SHOWN = 10
-
-/** By ending, for what people open most; everything else is bytes. */
-const MIME_TYPES: Record<string, string> = {
-  csv: 'text/csv',
-  html: 'text/html',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  json: 'application/json',
-  log: 'text/plain',
-  md: 'text/markdown',
-  patch: 'text/x-diff',
-  pdf: 'application/pdf',
-  png: 'image/png',
-  svg: 'image/svg+xml',
-  txt: 'text/plain',
-  webp: 'image/webp',
-  xml: 'application/xml',
-  zip: 'application/zip',
-}
 
 export interface CollectOptions {
   /** Names of files are the agent's words, too. */
@@ -100,7 +82,7 @@ async function keep(
   const { filepath } = file
   // What is kept already needs no room, unless it changed.
   const max_bytes = file.known.has(filepath) ? MAX_BYTES : Math.max(0, Math.min(MAX_BYTES, file.room))
-  const stored = await putArtifact(blobs, run_id, sandbox.openFile(file.name, { max_bytes }))
+  const { stored, head } = await putArtifact(blobs, run_id, sandbox.openFile(file.name, { max_bytes }))
   const { blob_key, size_bytes, sha256 } = stored
   if (file.known.get(filepath) === sha256) {
     await discardBlob(blobs, blob_key)
@@ -111,7 +93,7 @@ async function keep(
     throw new SandboxFileError('EFBIG', `EFBIG: ${file.name}`)
   }
   const filename = filepath.split('/').at(-1) ?? filepath
-  const mime_type = MIME_TYPES[file.name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/octet-stream'
+  const mime_type = await readContentType(head, filename)
   const artifact_type = /^image\/(png|jpeg|webp)$/.test(mime_type) ? 'SCREENSHOT' : 'FILE'
   await store.insertArtifact({ ...stored, artifact_type, filename, filepath, mime_type })
   watch.touchRun(run_id)

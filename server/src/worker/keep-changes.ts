@@ -8,7 +8,7 @@ import type { CollectOptions } from './collect-artifacts.ts'
 import { Comparison } from './comparison.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
-import { putArtifact } from './put-artifact.ts'
+import { putArtifact, type StoredBytes } from './put-artifact.ts'
 
 /** The patch is not masked, or it could not be applied; the names of its files are. */
 export interface KeepOptions extends CollectOptions {
@@ -43,9 +43,9 @@ export async function keepChanges(
   const patch = async function* () {
     for (let next = first; !next.done; next = await parts.next()) yield next.value
   }
-  let stored: Awaited<ReturnType<typeof putArtifact>>
+  let stored: StoredBytes
   try {
-    stored = await putArtifact(context.blobs, run_id, Readable.from(patch()))
+    stored = (await putArtifact(context.blobs, run_id, Readable.from(patch()))).stored
   } catch (error) {
     if (!(error instanceof BlobsUnavailable)) throw error
     const message = `The changes were not kept. ${error.message}`

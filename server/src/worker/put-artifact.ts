@@ -3,24 +3,38 @@ import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { v7 as uuidv7 } from 'uuid'
 import type { Blobs } from '../blobs/blobs.ts'
+import { HEAD_BYTES } from './content-type.ts'
 
-/** Stores the bytes of an artifact whose row is still to be written. Throws `BlobsUnavailable`, or what `data` fails with. */
+/** What an artifact's row says of its bytes. */
+export interface StoredBytes {
+  artifact_uid: string
+  blob_key: string
+  size_bytes: number
+  sha256: string
+}
+
+/**
+ * Stores the bytes of an artifact whose row is still to be written; gives their beginning back. Throws `BlobsUnavailable`, or
+ * what `data` fails with.
+ */
 export async function putArtifact(
   blobs: Blobs,
   run_id: string,
   data: Readable,
-): Promise<{ artifact_uid: string; blob_key: string; size_bytes: number; sha256: string }> {
+): Promise<{ stored: StoredBytes; head: Uint8Array }> {
   const artifact_uid = uuidv7()
   const blob_key = `runs/${run_id}/artifacts/${artifact_uid}`
   const hash = createHash('sha256')
+  let head = Buffer.alloc(0)
   const hashing = new Transform({
     transform(chunk: Buffer, _encoding, callback) {
       hash.update(chunk)
+      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)])
       callback(null, chunk)
     },
   })
   // A failure of either ends both; the blob's reader is the one to tell it.
   pipeline(data, hashing).catch(() => {})
   const size_bytes = await blobs.put(blob_key, hashing)
-  return { artifact_uid, blob_key, size_bytes, sha256: hash.digest('hex') }
+  return { stored: { artifact_uid, blob_key, size_bytes, sha256: hash.digest('hex') }, head }
 }

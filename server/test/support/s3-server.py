@@ -10,6 +10,8 @@ import sys
 
 # Before moto reads its settings: no request goes unchecked.
 os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = "0"
+# A listing of few objects has several pages.
+os.environ["MOTO_S3_DEFAULT_MAX_KEYS"] = "50"
 
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.iam.models import iam_backends

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { create as writeDisposition } from 'content-disposition'
 import type { FastifyInstance } from 'fastify'
 import { BlobsUnavailable } from '../../blobs/blobs.ts'
 import { AppError } from '../../contract/error.ts'
@@ -43,7 +44,7 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
         ...DOWNLOAD_HEADERS,
         'content-type': inline ? artifact.mime_type : 'application/octet-stream',
         'content-length': artifact.size_bytes,
-        'content-disposition': `${inline ? 'inline' : 'attachment'}; filename*=UTF-8''${encodeFileName(artifact.filename)}`,
+        'content-disposition': describeDisposition(artifact.filename, inline),
       })
       .send(data)
   })
@@ -74,9 +75,9 @@ async function* transcriptLines(db: Db, run_id: string): AsyncGenerator<string> 
     for (const event of events) yield `${JSON.stringify(event)}\n`
 }
 
-/** RFC 8187: what encodeURIComponent leaves beyond attr-char is encoded too. */
-const encodeFileName = (name: string): string =>
-  encodeURIComponent(name.toWellFormed()).replace(
-    /['()*]/g,
-    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
+/** What turns the order of letters shows `gpj.exe` as `exe.jpg`. */
+const UNSHOWN = /[\p{Cc}\p{Bidi_Control}\u2028\u2029/\\]/gu
+
+/** RFC 6266: a name in plain letters for old programs, and the real one (RFC 8187) where that is another. */
+const describeDisposition = (filename: string, inline: boolean): string =>
+  writeDisposition(filename.toWellFormed().replace(UNSHOWN, '_'), { type: inline ? 'inline' : 'attachment' })

@@ -173,7 +173,8 @@ describe('a workspace', { skip }, () => {
     const downloaded = await Promise.all(
       run.artifacts.map(({ data }) => download('artifact_uid' in data ? data.artifact_uid : undefined)),
     )
-    assert.deepEqual(downloaded, ['deep\n', '', 'report\n', '\ufffdPNG', 'changed\n'])
+    const png = Buffer.from(PNG_BASE64, 'base64').toString()
+    assert.deepEqual(downloaded, ['deep\n', '', '\ufffdPNG', 'report\n', png, 'changed\n'])
   })
 
   async function download(uid: string | undefined): Promise<string> {

@@ -94,6 +94,7 @@ function explain(fault: Fault, { bucket, prefix, region, endpoint }: S3Place, do
     return `The key may not ${doing} in the bucket "${bucket}"${prefix ? ` below ${prefix}` : ''}. It needs s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload. (${said})`
   if (CERTIFICATE.test(code))
     return `The certificate of ${store} is not trusted here: name its authority in NODE_EXTRA_CA_CERTS. (${code})`
+  if (code === 'EPROTO') return `${store} does not speak TLS, or not as this service does: http or https?`
   if (isAway(fault)) return `${store} cannot be reached, or does not answer as it should. (${code || said})`
   return `It cannot ${doing} in the bucket "${bucket}" at ${store}. (${said})`
 }

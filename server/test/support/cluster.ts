@@ -38,8 +38,11 @@ export interface Cluster {
   stop(): Promise<void>
 }
 
-/** `runyard serve` and any number of `runyard worker`, processes of their own, on this database. */
-export async function startCluster(database_url: string): Promise<Cluster> {
+/** `runyard serve` and any number of `runyard worker`, processes of their own, on this database, with `common` settings. */
+export async function startCluster(
+  database_url: string,
+  common: Record<string, string> = {},
+): Promise<Cluster> {
   const data_dir = temporaryDirectory('cluster')
   const store = openPostgres({ url: database_url })
   await migrate(store.db)
@@ -50,6 +53,7 @@ export async function startCluster(database_url: string): Promise<Cluster> {
       DATABASE_URL: database_url,
       RUNYARD_DATA_DIR: data_dir,
       RUNYARD_ALLOW_WEAK_LIMITS: '1',
+      ...common,
       ...env,
     })
     roles.push(role)

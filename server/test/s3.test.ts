@@ -1,0 +1,137 @@
+/** `serve` and `worker` on machines of their own: nothing is shared but PostgreSQL and a store that speaks S3. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
+import type { Blobs } from '../src/blobs/blobs.ts'
+import { openS3Blobs } from '../src/blobs/s3.ts'
+import { createS3Client } from '../src/blobs/s3-client.ts'
+import type { ArtifactResponse } from '../src/contract/artifact.ts'
+import type { RunDiff } from '../src/contract/diff.ts'
+import { CleanUp } from '../src/worker/clean-up.ts'
+import { type Cluster, startCluster, until } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { git } from './support/git.ts'
+import { findPostgres } from './support/postgres-server.ts'
+import { missingS3, type S3Server, startS3 } from './support/s3-server.ts'
+import { shell, spawnRunyard, temporaryDirectory } from './support/service.ts'
+
+const LARGE_BYTES = 20_000_000
+const MINUTE = 60_000
+const missing =
+  findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? missingS3() : 'PostgreSQL is not installed'
+
+describe('files on S3', { skip: missing }, () => {
+  const repositories = temporaryDirectory('repositories')
+  const of_worker = temporaryDirectory('worker')
+  let s3: S3Server
+  let blobs: Blobs
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let cluster: Cluster
+  before(async () => {
+    const repository = join(repositories, 'repo')
+    execFileSync('git', ['init', '--quiet', '--initial-branch=main', repository])
+    writeFileSync(join(repository, 'README.md'), 'one\n')
+    git(repository, 'add', '--all')
+    git(repository, 'commit', '--quiet', '-m', 'base')
+    s3 = await startS3()
+    const place = s3.place('of/this/')
+    blobs = openS3Blobs(createS3Client(place), place)
+    database = await createDatabase()
+    cluster = await startCluster(database.url, {
+      ...s3.environment('of/this'),
+      RUNYARD_SECRET_KEY: 'the same on each machine, and long enough',
+      RUNYARD_LOCAL_REPOS: repositories,
+    })
+    await cluster.worker('default', { RUNYARD_DATA_DIR: of_worker })
+  })
+  after(async () => {
+    await cluster?.stop()
+    await database?.drop()
+    await s3?.stop()
+    await stopTestServer()
+  })
+
+  const keysIn = async (folder: string): Promise<string[]> =>
+    (await Array.fromAsync(blobs.list(folder))).map(({ key }) => key)
+  const download = async (url: string): Promise<Buffer> => {
+    const answer = await fetch(url)
+    assert.equal(answer.status, 200)
+    return Buffer.from(await answer.arrayBuffer())
+  }
+
+  test('come in, go out and are cleaned up without a shared disk', async () => {
+    const { api, store, data_dir } = cluster
+    // What is older than its note may be another installation's, and stays.
+    await until('the note of the installation', async () => (await keysIn('owners')).length > 0)
+
+    const environment = { name: randomUUID(), repositories: [{ local_path: join(repositories, 'repo') }] }
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
+    const run_id = await api.create({
+      config: { environment_id: uid },
+      prompt: shell(
+        [
+          'cd /workspace; cat attachments/in.txt > artifacts/out.txt; echo two >> repo/README.md',
+          `head -c ${LARGE_BYTES} /dev/zero | tr '\\0' x > artifacts/large.bin`,
+        ].join('\n'),
+      ),
+      attachments: [
+        { file_name: 'in.txt', mime_type: 'text/plain', data: Buffer.from('brought\n').toString('base64') },
+      ],
+    })
+    const run = await api.ended(run_id, 60)
+    assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+
+    const files: Record<string, Buffer> = {}
+    for (const { data } of run.artifacts) {
+      assert('artifact_uid' in data && data.artifact_uid)
+      const { data: file } = await api.json<ArtifactResponse>('GET', `/agent/artifacts/${data.artifact_uid}`)
+      const bytes = await download(file.download_url)
+      assert.equal(createHash('sha256').update(bytes).digest('hex'), file.sha256)
+      files[file.filepath] = bytes
+    }
+    assert.deepEqual(Object.keys(files).sort(), ['changes-1.patch', 'large.bin', 'out.txt'])
+    assert.equal(files['out.txt']?.toString(), 'brought\n')
+    assert.equal(files['large.bin']?.length, LARGE_BYTES)
+    const diff = await api.json<RunDiff>('GET', `/agent/runs/${run_id}/diff`)
+    assert.match((await download(diff.patch?.data.download_url ?? '')).toString(), /^\+two$/m)
+
+    assert.equal((await keysIn('runs')).length, 4)
+    for (const directory of [data_dir, of_worker]) assert(!existsSync(join(directory, 'blobs')), directory)
+
+    const [kept = ''] = (await keysIn('runs')).filter((key) => key.includes('/attachments/'))
+    const lost = `runs/${run_id}/artifacts/${randomUUID()}`
+    await blobs.put(lost, Buffer.from('of a killed process'))
+    await sql`delete from artifacts where run_id = ${run_id}`.execute(store.db)
+    let now = Date.now() + 25 * 60 * MINUTE
+    const cleanUp = new CleanUp({ store, blobs, log: console, now: () => now })
+    for (let minute = 0; minute < 15; minute += 1) {
+      now += MINUTE
+      await cleanUp.look()
+    }
+    assert.deepEqual(await keysIn('runs'), [kept])
+    const attached = await blobs.get(kept)
+    assert.equal(attached && (await text(attached)), 'brought\n')
+  })
+
+  test('that cannot be kept end the start with one line', async () => {
+    for (const command of [['serve', '--port', '0'], ['worker']]) {
+      const child = spawnRunyard(command, {
+        DATABASE_URL: database.url,
+        RUNYARD_DATA_DIR: temporaryDirectory('refused'),
+        ...s3.environment('of/this'),
+        RUNYARD_BLOBS: 's3://not-there',
+      })
+      child.stdout?.resume()
+      const code = await new Promise((resolve) => child.once('close', resolve))
+      assert.equal(code, 2, child.log())
+      const lines = child.log().trim().split('\n')
+      assert.match(lines.at(-1) ?? '', /RUNYARD_BLOBS: There is no bucket "not-there" at http/)
+      assert.equal(lines.length, 1, child.log())
+    }
+  })
+})

@@ -744,6 +744,8 @@ export interface components {
                 pids?: number;
                 setup_minutes?: number;
             };
+            /** @description Commands may call the models of the installation by the gateway, with the budget of the run; default false. They have addresses and a token as `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, `GOOGLE_GEMINI_BASE_URL` and `GEMINI_API_KEY`, but for providers of which the environment sets one of these itself. No key enters the sandbox. */
+            models?: boolean;
             /** @description Trimmed; unique, and no id: environments are addressed by name or id. Compared exactly, case included. */
             name: string;
             /**
@@ -1383,7 +1385,17 @@ export interface components {
             type: "usage";
         };
         UsageEventData: {
+            /**
+             * @description A command in the sandbox called the model by the gateway. Absent: a step of the agent ended.
+             * @constant
+             */
+            by_gateway?: true;
             cached_input_tokens?: number;
+            /**
+             * @description The answer of the model did not say it all, or was given up.
+             * @constant
+             */
+            estimated?: true;
             inference_cost_usd?: number;
             input_tokens: number;
             model_id: string;

@@ -22,6 +22,7 @@ import type { WardenArguments } from './warden-process.ts'
 import { startBeats } from './worker/beat.ts'
 import type { GitCredential } from './worker/context.ts'
 import { createDiskGuard } from './worker/disk-guard.ts'
+import { findProviders } from './worker/model-access.ts'
 import { recoverRuns } from './worker/sweep.ts'
 import { spawnWarden } from './worker/warden.ts'
 import { startWorker, type WorkerHandle, type WorkerOptions } from './worker/worker.ts'
@@ -131,6 +132,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
       egress: config.egress ?? 'allowlist',
       private_hosts: config.private_hosts,
       git_hosts: config.git_hosts,
+      models: findProviders(config.models),
       ...findGitCredential(config, { embedded, backend, log }),
       images: {
         patterns: [...(config.images ?? []), config.default_image ?? DEFAULT_IMAGE],

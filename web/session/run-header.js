@@ -71,7 +71,7 @@ export class RunHeader {
     else if (type === 'usage') {
       this.#tokens += data.total_tokens
       this.#cost += data.inference_cost_usd ?? 0
-      this.#model = data.model_id
+      if (!data.by_gateway) this.#model = data.model_id
     } else if (type === 'attempt.started') this.#retries = data.attempt - data.execution
     else if (type === 'artifact.created') addArtifact(data)
     else if (type === 'changes.pushed')

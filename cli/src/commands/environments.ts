@@ -22,6 +22,7 @@ interface ConfigOptions extends ClientOptions {
   egress?: 'none' | 'allowlist' | 'open'
   allowHost?: string[]
   registries?: boolean
+  models?: boolean
 }
 
 interface UpdateOptions extends ConfigOptions {
@@ -135,7 +136,9 @@ const addConfigOptions = (command: Command): Command =>
       )
       .option('--allow-host <host>', 'host that is allowed, or *.host; repeat for more', repeated)
       .option('--registries', 'allow the usual package registries (the default)')
-      .option('--no-registries', 'do not allow the usual package registries'),
+      .option('--no-registries', 'do not allow the usual package registries')
+      .option('--models', 'let commands call models by the gateway')
+      .option('--no-models', 'let them call none (the default)'),
   )
 
 async function buildConfig(name: string | undefined, options: ConfigOptions): Promise<EnvironmentConfig> {
@@ -179,6 +182,7 @@ function fieldsOf(
     ...(options.egress ? { egress: options.egress } : {}),
     ...(options.allowHost ? { allowed_hosts: options.allowHost } : {}),
     ...(options.registries === undefined ? {} : { package_registries: options.registries }),
+    ...(options.models === undefined ? {} : { models: options.models }),
   }
 }
 

@@ -544,6 +544,10 @@ class UsageEventData(WireModel):
     total_tokens: int
     cached_input_tokens: int | None = None
     inference_cost_usd: float | None = None
+    by_gateway: Literal[True] | None = None
+    """A command in the sandbox called the model by the gateway. Absent: a step of the agent ended."""
+    estimated: Literal[True] | None = None
+    """The answer of the model did not say it all, or was given up."""
 
 
 class WebhookEventData(WireModel):
@@ -716,6 +720,8 @@ class EnvironmentConfig(WireModel):
     """With `allowlist`: hosts besides those of the repositories, such as `api.example.com`, or `*.example.com` for all below it. Ports 80 and 443, or another as in `example.com:8443`."""
     package_registries: bool | None = None
     """With `allowlist`: whether the usual package registries are allowed; default true."""
+    models: bool | None = None
+    """Commands may call the models of the installation by the gateway, with the budget of the run; default false. They have addresses and a token as `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, `GOOGLE_GEMINI_BASE_URL` and `GEMINI_API_KEY`, but for providers of which the environment sets one of these itself. No key enters the sandbox."""
     limits: EnvironmentConfigLimits | None = None
 
 

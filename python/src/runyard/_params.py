@@ -244,6 +244,8 @@ class EnvironmentParams(RequestOptions, total=False):
     """With `allowlist`, besides the hosts of the repositories: `api.example.com`, or `*.example.com` for all below."""
     package_registries: bool
     """With `allowlist`: whether the usual package registries are allowed; default true."""
+    models: bool
+    """Whether commands may call the installation's models by the gateway, with the budget of the run; default false."""
     limits: EnvironmentLimitsParam
 
 

@@ -155,6 +155,10 @@ export const EnvironmentConfig = z
     package_registries: z.boolean().optional().meta({
       description: 'With `allowlist`: whether the usual package registries are allowed; default true.',
     }),
+    models: z.boolean().optional().meta({
+      description:
+        'Commands may call the models of the installation by the gateway, with the budget of the run; default false. They have addresses and a token as `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, `GOOGLE_GEMINI_BASE_URL` and `GEMINI_API_KEY`, but for providers of which the environment sets one of these itself. No key enters the sandbox.',
+    }),
     limits: EnvironmentLimits.optional().meta({
       description: 'What a run may use, up to the maxima that the operator has set.',
     }),

@@ -108,6 +108,13 @@ export const EVENT_DATA = {
     total_tokens: z.int(),
     cached_input_tokens: z.int().optional(),
     inference_cost_usd: z.number().optional(),
+    by_gateway: z.literal(true).optional().meta({
+      description:
+        'A command in the sandbox called the model by the gateway. Absent: a step of the agent ended.',
+    }),
+    estimated: z.literal(true).optional().meta({
+      description: 'The answer of the model did not say it all, or was given up.',
+    }),
   }),
   'egress.refused': z
     .object({

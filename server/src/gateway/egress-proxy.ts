@@ -11,6 +11,8 @@ import { dial, openDirectory, Refused, Unreachable } from './dial.ts'
 import { type EgressRules, type Refusal, readTarget, type Target } from './egress-rules.ts'
 import type { GitGateway } from './git-gateway.ts'
 import { GIT_PREFIX } from './git-request.ts'
+import type { ModelGateway } from './model-gateway.ts'
+import { MODEL_PREFIX } from './model-request.ts'
 import { passOn } from './pass-on.ts'
 
 /** Connections of one sandbox at once; package managers open some twenty. */
@@ -24,13 +26,14 @@ const KEEP_ALIVE_MS = 30_000
 const LINGER_MS = 5_000
 
 /**
- * Makes the proxy; whoever made it makes it listen. `onRefusal` is told each time. `git` answers what is not asked of a proxy
- * but of the gateway itself.
+ * Makes the proxy; whoever made it makes it listen. `onRefusal` is told each time. `git` and `models` answer what is not
+ * asked of a proxy but of the gateway itself.
  */
 export function createEgressProxy(
   rules: EgressRules,
   onRefusal: (refusal: Refusal) => void,
   git: GitGateway | null = null,
+  models: ModelGateway | null = null,
 ): Server {
   const findAddresses = openDirectory(rules)
   /** What plain HTTP within a tunnel goes to. */
@@ -49,6 +52,11 @@ export function createEgressProxy(
       status: error instanceof Refused ? 403 : 502,
       message: expected ? error.message : 'The host could not be reached.',
     }
+  }
+
+  const findOwn = (path = ''): GitGateway | ModelGateway | null => {
+    if (path.startsWith(GIT_PREFIX)) return git
+    return path.startsWith(MODEL_PREFIX) ? models : null
   }
 
   server.on('connect', (incoming: IncomingMessage, client: Socket, head: Buffer) => {
@@ -86,7 +94,8 @@ export function createEgressProxy(
     if (signal === null) return void socket.destroy()
     const forward = async () => {
       const tunnel = tunnels.get(socket)
-      if (!tunnel && git && incoming.url?.startsWith(GIT_PREFIX)) return git(incoming, response, signal)
+      const own = tunnel ? null : findOwn(incoming.url)
+      if (own) return own(incoming, response, signal)
       const url = URL.parse(tunnel ? `http://${incoming.headers.host}${incoming.url}` : (incoming.url ?? ''))
       const asked = url && (url.protocol === 'http:' ? readTarget(url.host, 80) : null)
       if (!asked)

@@ -7,7 +7,7 @@
  * - `close` it, with every connection through it;
  * - `publish` a branch that was pushed by it.
  *
- * It writes lines back: `opened` or `failed`, what was `refused`, what was `published`. At the end of its input (the worker is gone) it goes.
+ * It writes lines back: `opened` or `failed`, what was `refused`, what was `published`, what models have `used`. At the end of its input (the worker is gone) it goes.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -18,6 +18,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Refusal } from './egress-rules.ts'
+import type { ModelUsage } from './model-rules.ts'
 import type { BranchAnswer, BranchRequest } from './publish-branch.ts'
 import { openWay, type Way, type WayRules } from './way.ts'
 
@@ -33,6 +34,8 @@ interface News {
   refused: Refusal
   published: string
   answer: BranchAnswer
+  /** Of models. */
+  used: ModelUsage
   /** Which way out it is about. */
   by: string
 }
@@ -68,8 +71,12 @@ export interface Egress {
 }
 
 export interface Gateway {
-  /** Opens a way out. `onRefusal` is told of each target once, and of the first fifty only. */
-  open(rules: WayRules, onRefusal: (refusal: Refusal) => void): Promise<Egress>
+  /** Opens a way out. `onRefusal` is told of each target once, and of the first fifty only; `onUsed` of what models cost. */
+  open(
+    rules: WayRules,
+    onRefusal: (refusal: Refusal) => void,
+    onUsed?: (used: ModelUsage) => void,
+  ): Promise<Egress>
   close(): Promise<void>
 }
 
@@ -99,7 +106,11 @@ export async function runGateway(
     } else {
       const { open: id, rules } = order
       try {
-        ways.set(id, await openWay(join(directory, id), rules, (refused) => say({ refused, by: id })))
+        const tell = {
+          refused: (refused: Refusal) => say({ refused, by: id }),
+          used: (used: ModelUsage) => say({ used, by: id }),
+        }
+        ways.set(id, await openWay(join(directory, id), rules, tell.refused, tell.used))
         say({ opened: id })
       } catch (error) {
         say({ failed: id, why: String(error) })
@@ -113,6 +124,7 @@ export async function runGateway(
 interface OpenedWay {
   rules: WayRules
   onRefusal: (refusal: Refusal) => void
+  onUsed: (used: ModelUsage) => void
   opened: PromiseWithResolvers<void>
   /** What was asked of it, by ids. */
   asked: Map<string, (answer: BranchAnswer) => void>
@@ -148,6 +160,7 @@ export function openGateway(program: string, log: { error(fields: object, messag
       log.error({ why: news.why }, 'The gateway could not open a way out.')
       ways.get(news.failed)?.opened.reject(new Error(`The gateway could not open a way out: ${news.why}`))
     } else if (news.refused && news.by) ways.get(news.by)?.onRefusal(news.refused)
+    else if (news.used && news.by) ways.get(news.by)?.onUsed(news.used)
     else if (news.published && news.answer && news.by)
       ways.get(news.by)?.asked.get(news.published)?.(news.answer)
   }
@@ -198,11 +211,20 @@ export function openGateway(program: string, log: { error(fields: object, messag
   }
 
   return {
-    async open(rules, onRefusal) {
+    async open(given, onRefusal, onUsed = () => {}) {
       // Whoever cleans temporary folders may have removed it.
       makePlace(place)
       const id = randomUUID()
-      const way: OpenedWay = { rules, onRefusal, opened: Promise.withResolvers(), asked: new Map() }
+      const rules = { ...given, ...(given.models ? { models: { ...given.models } } : {}) }
+      const way: OpenedWay = {
+        ...{ rules, onRefusal, opened: Promise.withResolvers(), asked: new Map() },
+        onUsed(used) {
+          // Should the gateway be started again, it begins with what is left.
+          if (rules.models && rules.models.tokens_left !== null)
+            rules.models.tokens_left -= used.input_tokens + used.output_tokens
+          onUsed(used)
+        },
+      }
       ways.set(id, way)
       const closed = new AbortController()
       const close = () => {

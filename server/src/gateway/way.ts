@@ -8,11 +8,14 @@ import { createGitGateway } from './git-gateway.ts'
 import { apiUrlOf, kindOf } from './git-host.ts'
 import type { GitRules } from './git-rules.ts'
 import { openTokens } from './git-tokens.ts'
+import { createModelGateway } from './model-gateway.ts'
+import type { ModelRules, ModelUsage } from './model-rules.ts'
 import { type BranchAnswer, type BranchRequest, publishBranch } from './publish-branch.ts'
 
-/** What one sandbox may reach, and what it may do there with git. */
+/** What one sandbox may reach, what it may do there with git, and which models it may call. */
 export interface WayRules extends EgressRules {
   git?: GitRules
+  models?: ModelRules
 }
 
 /** The gateway's own side of a sandbox's way out. */
@@ -25,11 +28,12 @@ export interface Way {
 /** Names of hosts are the agent's words: no more of them than somebody would read. */
 const MAX_REFUSALS = 50
 
-/** Listens on a Unix socket at `path`. `onRefusal` is told of each refusal once, and of the first fifty only. */
+/** Listens on a Unix socket at `path`. `onRefusal` is told of each refusal once, and of the first fifty only; `onUsed` of what models cost. */
 export async function openWay(
   path: string,
-  { git, ...rules }: WayRules,
+  { git, models, ...rules }: WayRules,
   onRefusal: (refusal: Refusal) => void,
+  onUsed: (used: ModelUsage) => void,
 ): Promise<Way> {
   const told = new Set<string>()
   const tell = (refusal: Refusal) => {
@@ -42,7 +46,12 @@ export async function openWay(
   const fetch = createCheckedFetch({ hosts: git ? hostsOf(git) : [], private_hosts })
   const tokens = openTokens(fetch)
   const gateway = git ? createGitGateway({ git, private_hosts }, { ...tokens, onRefusal: tell }) : null
-  const proxy = createEgressProxy(rules, tell, gateway)
+  const proxy = createEgressProxy(
+    rules,
+    tell,
+    gateway,
+    models ? createModelGateway(models, { onUsed }) : null,
+  )
   const sockets = new Set<Socket>()
   proxy.on('connection', (socket: Socket) => {
     sockets.add(socket)

@@ -1,5 +1,6 @@
 import type { EventType, RunEvent } from '../contract/event.ts'
 import { closesMessages } from './interruption.ts'
+import { endsStep } from './step-end.ts'
 
 /** What a conversation does not tell. */
 const UNSEEN: readonly EventType[] = ['run.state', 'attempt.started', 'followup.delivered', 'usage']
@@ -35,7 +36,7 @@ export function endOfPage(events: readonly RunEvent[]): number {
       texts.clear()
       calls.add(event.data.tool_call_id)
     } else if (event.type === 'tool.result') calls.delete(event.data.tool_call_id)
-    else if (event.type === 'usage') texts.clear()
+    else if (endsStep(event)) texts.clear()
     else if (event.type === 'message.assistant' || event.type === 'reasoning') {
       if (event.data.text === '') texts.delete(event.data.message_id)
       else texts.add(event.data.message_id)

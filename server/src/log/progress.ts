@@ -1,5 +1,6 @@
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { closesMessages } from './interruption.ts'
+import { endsStep } from './step-end.ts'
 
 export interface Progress {
   /** A user message or the results of tool calls wait for the model. */
@@ -43,7 +44,7 @@ export function readProgress(log: readonly NewEvent[]): Progress {
       torn.clear()
     } else if (event.type === 'tool.result') {
       if (open.delete(event.data.tool_call_id)) waiting = true
-    } else if (event.type === 'usage') {
+    } else if (endsStep(event)) {
       waiting = calls_in_step > 0
       steps += 1
       calls_in_step = 0

@@ -1,5 +1,6 @@
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { indexLog, type LogIndex } from './log-index.ts'
+import { endsStep } from './step-end.ts'
 
 /** A part of the agent's answer. */
 export type StepPart =
@@ -57,9 +58,9 @@ export function readTranscript(log: readonly NewEvent[], output_characters: numb
       parts.push(part)
       if (part.type === 'call') open.push(part)
     } else if (event.type === 'egress.refused') (open[0] ?? last)?.refusals.push(event.data.message)
-    else if (event.type === 'usage' || event.type === 'tool.result') {
+    else if (endsStep(event)) complete = true
+    else if (event.type === 'tool.result') {
       complete = true
-      if (event.type === 'usage') continue
       const { tool_call_id } = event.data
       last = open.find((part) => part.call.tool_call_id === tool_call_id) ?? last
       open = open.filter((part) => part !== last)

@@ -7,6 +7,8 @@ export interface Budget {
   /** Starts the clock of this attempt: a run's time is that from claim to end. `onSpent` is called once. */
   start(onSpent: () => void): void
   count(events: readonly NewEvent[]): void
+  /** `null`: no limit. */
+  tokensLeft(): number | null
   /** How the run ends; `null` while there is something left. */
   spent(): Outcome | null
   close(): void
@@ -43,6 +45,7 @@ export function createBudget(
         if (type === 'usage') tokens += data.input_tokens + data.output_tokens
       check()
     },
+    tokensLeft: () => (max_tokens === undefined ? null : Math.max(0, max_tokens - tokens)),
     spent: () =>
       spent === null
         ? null

@@ -54,6 +54,29 @@ export interface GitRules {
   kinds: Record<string, 'github' | 'gitlab'>
 }
 
+/** Whose models may be called, by which address (with the version) and key; `null`: none is needed. */
+export type ModelProviders = Partial<
+  Record<'openai' | 'anthropic' | 'google', { api_key: string | null; base_url: string }>
+>
+
+/** What the gateway does for one sandbox with models. */
+export interface ModelRules {
+  token: string
+  providers: ModelProviders
+  /** Input and output together; `null`: as many as it likes. */
+  tokens_left: number | null
+}
+
+/** What one call of a model has used. */
+export interface ModelUsage {
+  provider: string
+  model: string | null
+  input_tokens: number
+  output_tokens: number
+  cached_input_tokens?: number
+  estimated?: true
+}
+
 /** A branch of a repository, to be shown or merged. */
 export interface BranchRequest {
   host: string
@@ -70,7 +93,7 @@ export type BranchAnswer =
   | { url: string; pull_request?: { number: number; url: string } }
   | { failure: string; retryable: boolean }
 
-/** A proxy and git for one sandbox, until it is closed. */
+/** A proxy, git and models for one sandbox, until it is closed. */
 export interface Egress extends SandboxEgress {
   /** Has a pull request opened for a branch that was pushed, or finds the one that is open. */
   publish(request: BranchRequest): Promise<BranchAnswer>
@@ -84,8 +107,14 @@ export interface Gateway {
    * public address.
    */
   open(
-    rules: { hosts: readonly string[] | null; private_hosts: readonly string[]; git?: GitRules },
+    rules: {
+      hosts: readonly string[] | null
+      private_hosts: readonly string[]
+      git?: GitRules
+      models?: ModelRules
+    },
     onRefusal: (refusal: EventData<'egress.refused'>) => void,
+    onUsed?: (used: ModelUsage) => void,
   ): Promise<Egress>
 }
 
@@ -131,6 +160,8 @@ export interface WorkerSettings {
   private_hosts: readonly string[]
   /** Whose API hosts of git speak, beside github.com and gitlab.com. */
   git_hosts: Record<string, 'github' | 'gitlab'>
+  /** What commands may call where their environment lets them. */
+  models: ModelProviders
   /** For all environments, behind their own; only where one person is all there are. */
   git_credential?: GitCredential
   /** Container images that environments may name; only Docker uses them. */

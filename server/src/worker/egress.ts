@@ -28,12 +28,13 @@ const PACKAGE_REGISTRIES = [
  */
 export type EgressPlan = { policy: EgressPolicy; hosts: string[] | null } | { refusal: string }
 
-/** `by_gateway`: git goes by the gateway, which needs a way to it, whatever else is let out. */
+/** `by_gateway`: what goes by the gateway, which needs a way to it, whatever else is let out. */
 export function planEgress(
   config: EnvironmentConfig,
   { backend, settings }: WorkerContext,
-  by_gateway: boolean,
+  by_gateway: { git: boolean; models: boolean },
 ): EgressPlan {
+  const needs_gateway = by_gateway.git || by_gateway.models
   const offered = backend.capabilities.egress
   const widest = POLICIES.indexOf(settings.egress)
   const addresses = repositoriesOf(config).flatMap(({ url }) => (url ? [new URL(url)] : []))
@@ -41,7 +42,7 @@ export function planEgress(
     // The host's own commands: whoever chose it said that it isolates nothing.
     if (!offered.includes('none')) return 'open'
     if (offered.includes('allowlist') && widest >= POLICIES.indexOf('allowlist')) return 'allowlist'
-    return addresses.length > 0 && !by_gateway ? 'open' : 'none'
+    return addresses.length > 0 && !by_gateway.git ? 'open' : 'none'
   }
   const policy = config.egress ?? chooses()
   if (POLICIES.indexOf(policy) > widest && offered.includes('none'))
@@ -53,11 +54,11 @@ export function planEgress(
     return {
       refusal: `The ${backend.name} sandbox of this worker has no lists of allowed hosts: /readyz says why.`,
     }
-  if (by_gateway && !has_proxy)
+  if (needs_gateway && !has_proxy)
     return {
-      refusal: `The ${backend.name} sandbox of this worker has no way to the gateway, which alone uses secrets for git: /readyz says why.`,
+      refusal: `The ${backend.name} sandbox of this worker has no way to the gateway, which alone ${by_gateway.git ? 'uses secrets for git' : 'calls models for commands'}: /readyz says why.`,
     }
-  if (policy === 'none') return { policy: by_gateway ? 'allowlist' : 'none', hosts: [] }
+  if (policy === 'none') return { policy: needs_gateway ? 'allowlist' : 'none', hosts: [] }
   if (policy === 'open') return { policy: has_proxy ? 'allowlist' : 'open', hosts: null }
   const registries = config.package_registries === false ? [] : PACKAGE_REGISTRIES
   const hosts = [...addresses.map(({ host }) => host), ...registries, ...(config.allowed_hosts ?? [])]

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { NewEvent, RunEvent } from '../contract/event.ts'
+import type { EventData, NewEvent, RunEvent } from '../contract/event.ts'
 import type { Harness, Outcome, PushOutcome, PushRequest, Session, TurnRun } from '../harness/harness.ts'
 import { closeContext } from '../log/context.ts'
 import { closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
@@ -7,7 +7,7 @@ import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '.
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
 import { type Budget, createBudget } from './budget.ts'
-import type { Egress, GitRules, WorkerContext } from './context.ts'
+import type { Egress, WorkerContext } from './context.ts'
 import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
 import { createEventWriter, type EventWriter } from './event-writer.ts'
 import { FencedStore } from './fenced-store.ts'
@@ -16,6 +16,7 @@ import { createInbox, type RunInbox } from './inbox.ts'
 import { keepWork } from './keep-work.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
+import { describeUsage } from './model-access.ts'
 import { judgePush, requestOnSuccess } from './on-success.ts'
 import { prepareSandbox, type Workspace } from './prepare.ts'
 import { pushChanges } from './push-changes.ts'
@@ -142,7 +143,7 @@ export class Execution {
       signal: this.#stopping.from('cancelled'),
       halted: AbortSignal.any([this.#stopping.from('overfull'), this.#stopping.turn]),
       masked: this.#writer.masked,
-      openEgress: (hosts, git) => this.#openEgress(hosts, git),
+      openEgress: (plan) => this.#openEgress(plan, budget),
       refusals: this.#refusals,
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
@@ -219,12 +220,24 @@ export class Execution {
     this.#handover = { reason: 'The setup was interrupted and begins anew.', counted: false }
   }
 
-  async #openEgress(hosts: string[] | null, git: GitRules | undefined): Promise<Egress> {
+  async #openEgress(
+    { hosts, git, models }: Pick<Workspace, 'hosts' | 'git' | 'models'>,
+    budget: Budget,
+  ): Promise<Egress> {
     const { gateway, settings } = this.#context
-    const rules = { hosts, private_hosts: settings.private_hosts, ...(git ? { git } : {}) }
-    this.#egress = await gateway.open(rules, (refusal) => {
+    const rules = {
+      ...{ hosts, private_hosts: settings.private_hosts },
+      ...(git ? { git: git.rules } : {}),
+      ...(models ? { models: { ...models.rules, tokens_left: budget.tokensLeft() } } : {}),
+    }
+    const onRefusal = (refusal: EventData<'egress.refused'>) => {
       this.#refusals.push(refusal.message)
       this.#emit({ type: 'egress.refused', data: refusal }).catch(() => {})
+    }
+    this.#egress = await gateway.open(rules, onRefusal, (used) => {
+      const event: NewEvent = { type: 'usage', data: describeUsage(used) }
+      budget.count([event])
+      this.#emit(event).catch(() => {})
     })
     return this.#egress
   }

@@ -10,7 +10,7 @@ import {
 import type { RunRow } from '../store/runs.ts'
 import type { Commits } from '../store/sandboxes.ts'
 import { readCommits } from './commits.ts'
-import type { GitRules, WorkerContext } from './context.ts'
+import type { WorkerContext } from './context.ts'
 import { refuse } from './endings.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
@@ -31,8 +31,8 @@ export interface PrepareHooks {
   halted: AbortSignal
   /** Told, before anything runs, the values that the sandbox is given and nobody is to read in the log. */
   masked: EventWriter['masked']
-  /** Opens the way out of the sandbox, to these hosts and repositories only; closing it is the caller's business. */
-  openEgress: (hosts: string[] | null, git: GitRules | undefined) => Promise<SandboxEgress>
+  /** Opens the way out of the sandbox, to what the plan names only; closing it is the caller's business. */
+  openEgress: (plan: Pick<WorkspacePlan, 'hosts' | 'git' | 'models'>) => Promise<SandboxEgress>
   /** What the network policy refused so far, one sentence each. */
   refusals: readonly string[]
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
@@ -64,8 +64,8 @@ export async function prepareSandbox(
   }
   const plan = await planWorkspace(context, store, { run, environment }, hooks.masked)
   if ('failure' in plan) return plan
-  const { config, hosts, git } = plan
-  const proxied = plan.spec.egress === 'allowlist' && { proxy: await hooks.openEgress(hosts, git?.rules) }
+  const { config } = plan
+  const proxied = plan.spec.egress === 'allowlist' && { proxy: await hooks.openEgress(plan) }
   const spec: SandboxSpec = { ...plan.spec, ...proxied }
   const steps = createSetupSteps(hooks)
 

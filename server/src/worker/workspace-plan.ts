@@ -12,6 +12,7 @@ import { refuse } from './endings.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { type GitPlan, planGit } from './git-plan.ts'
+import { keysOf, type ModelAccess, planModels } from './model-access.ts'
 import { directoryOf, repositoriesOf } from './repository.ts'
 import { readUsedSecrets } from './used-secrets.ts'
 
@@ -23,6 +24,8 @@ export interface WorkspacePlan {
   hosts: string[] | null
   /** `null` where no repository goes by the gateway. */
   git: GitPlan | null
+  /** `null` where commands may call none. */
+  models: ModelAccess | null
   /** Where the agent starts. */
   cwd: string
   /** What the environment gives to commands, in clear. */
@@ -48,8 +51,18 @@ export async function planWorkspace(
       `The environment names secrets that this run cannot have: ${secrets.missing.join(', ')}.`,
     )
   const own = git_credential ? [git_credential] : []
-  masked.hide([...Object.values(variables), ...secrets.values, ...own.map(({ secret }) => secret)])
   const values = { ...variables, ...secrets.variables }
+  const { models: providers } = context.settings
+  const models = planModels(config, values, providers)
+  masked.hide([
+    ...[...Object.values(variables), ...secrets.values, ...own.map(({ secret }) => secret)],
+    ...(models ? [models.rules.token, ...keysOf(providers)] : []),
+  ])
+  if (models && Object.keys(providers).length === 0)
+    return refuse(
+      'feature_not_available',
+      'The environment lets commands call models, and this worker has none: its operator sets the key of a provider.',
+    )
   const credentials = [...secrets.credentials, ...own]
   const git = planGit(config, run.run_id, { credentials, variables: values }, context.settings)
   if (!git && config.on_success && config.on_success !== 'nothing')
@@ -57,7 +70,7 @@ export async function planWorkspace(
       'integration_not_configured',
       'The environment wants changes to be pushed (on_success), and none of its secrets is for a host of its repositories.',
     )
-  const egress = planEgress(config, context, git !== null)
+  const egress = planEgress(config, context, { git: git !== null, models: models !== null })
   if ('refusal' in egress) return refuse('feature_not_available', egress.refusal)
   const excess = findExcess(config.limits, context.settings.limit_maxima)
   if (excess)
@@ -70,12 +83,12 @@ export async function planWorkspace(
     ...image,
     limits: limitsOf(config, context.settings.limit_maxima),
     egress: egress.policy,
-    env: { ...AGENT_ENV, ...values, ...git?.env },
+    env: { ...AGENT_ENV, ...models?.env, ...values, ...git?.env },
     folders: ['artifacts', 'attachments'],
   }
   const used = spec.image ?? context.backend.default_image
   return {
-    ...{ config, spec, hosts: egress.hosts, git, cwd: workingDirectory(config), values },
+    ...{ config, spec, hosts: egress.hosts, git, models, cwd: workingDirectory(config), values },
     ...(used === undefined ? {} : { image: used }),
   }
 }

@@ -84,6 +84,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
         egress: 'none',
         private_hosts: [],
         git_hosts: {},
+        models: {},
         images: { patterns: [], local: false },
         limit_maxima: readConfig({}).limit_maxima,
         max_run_files_bytes: GiB,

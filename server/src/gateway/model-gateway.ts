@@ -1,0 +1,209 @@
+/**
+ * Models for one sandbox: the requests of a few paths of each provider's API go on with the operator's key, which never enters
+ * the sandbox, where clients have the gateway's address and a token that is worth nothing elsewhere. Answers pass as they come.
+ * What they cost is read on the way, and nothing more is generated once the run's budget is spent.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline, type Readable, Transform } from 'node:stream'
+import { Unreachable } from './dial.ts'
+import { createModelMeter, type ModelMeter } from './model-meter.ts'
+import { type ModelRefusal, refuseModel } from './model-refusal.ts'
+import { holdsToken, type ModelRequest, readModelRequest, readProvider } from './model-request.ts'
+import type { ModelProvider, ModelProviderName, ModelRules, ModelUsage } from './model-rules.ts'
+import { answeredHeaders, askModel, Silent } from './model-upstream.ts'
+
+const MAX_BODY = 64 * 1024 ** 2
+/** Requests of one sandbox at once. */
+const MAX_PARALLEL = 16
+/** Models that think before they answer in one piece take minutes to say the first word. */
+const FIRST_WORD_MS = 600_000
+const SILENT_MS = 90_000
+/** Of an answer that is an error. */
+const MAX_ERROR = 1024 ** 2
+
+export interface ModelGatewayOptions {
+  /** Told once for each request that generated something. */
+  onUsed: (used: ModelUsage) => void
+  /** How long a provider may say nothing, in milliseconds: until its answer begins, and within it. */
+  first_word_ms?: number
+  silent_ms?: number
+}
+
+/** Answers one request below `MODEL_PREFIX`, until the signal says that nobody waits. */
+export type ModelGateway = (
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  signal: AbortSignal,
+) => Promise<void>
+
+export function createModelGateway(
+  { token, providers, tokens_left }: ModelRules,
+  { onUsed, first_word_ms = FIRST_WORD_MS, silent_ms = SILENT_MS }: ModelGatewayOptions,
+): ModelGateway {
+  let left = tokens_left
+  let at_work = 0
+
+  const count = (used: ModelUsage): void => {
+    if (left !== null) left -= used.input_tokens + used.output_tokens
+    onUsed(used)
+  }
+
+  const judge = (
+    incoming: IncomingMessage,
+    provider: ModelProviderName,
+    asked: ModelRequest | null,
+  ): ModelRefusal | null => {
+    if (!holdsToken(provider, incoming, token)) return NO_TOKEN
+    if (!asked) return NO_ROUTE
+    if (Number(incoming.headers['content-length'] ?? 0) > MAX_BODY) return TOO_LARGE
+    if (asked.generates && left !== null && left <= 0) return SPENT
+    return at_work >= MAX_PARALLEL ? TOO_MANY : null
+  }
+
+  const pass = async (
+    incoming: IncomingMessage,
+    response: ServerResponse,
+    signal: AbortSignal,
+    { provider, to, asked }: { provider: ModelProviderName; to: ModelProvider; asked: ModelRequest },
+  ): Promise<void> => {
+    const body = countBody(incoming)
+    const call = { provider, path: asked.path, to, body: body.stream, silent_ms: first_word_ms }
+    const asking = askModel(incoming, call, signal)
+    asking.catch(() => {})
+    const answer = await Promise.race([asking, body.failed]).catch((error) => {
+      // What is given up before it is answered was worked on all the same.
+      if (asked.generates && signal.aborted)
+        count(createModelMeter(provider, true).end({ whole: false, request_bytes: body.bytes() }))
+      throw error
+    })
+    const status = answer.statusCode ?? 502
+    if (status >= 300 && status < 400) {
+      answer.destroy()
+      throw new Unreachable(`The provider ${provider} answered with a redirect (status ${status}).`)
+    }
+    if (status >= 400) return passError(answer, response, to.api_key)
+    const streams = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '')
+    const meter = asked.generates ? createModelMeter(provider, streams) : null
+    answer.setTimeout(silent_ms, () => answer.destroy())
+    response.writeHead(status, answer.statusMessage, answeredHeaders(answer))
+    // Whoever streams waits for the head.
+    response.flushHeaders()
+    await new Promise<void>((resolve) =>
+      pipeline(answer, metered(meter), response, (error) => {
+        if (meter) count(meter.end({ whole: !error, request_bytes: body.bytes() }))
+        resolve()
+      }),
+    )
+  }
+
+  return async (incoming, response, signal) => {
+    const provider = readProvider(incoming.url ?? '')
+    const to = provider && providers[provider]
+    if (!provider || !to)
+      return refuseModel(incoming, response, provider ?? 'openai', {
+        status: 404,
+        message: `There is no such provider here; there is ${Object.keys(providers).join(', ')}.`,
+      })
+    const asked = readModelRequest(provider, incoming)
+    const refusal = judge(incoming, provider, asked)
+    if (refusal || !asked) return refuseModel(incoming, response, provider, refusal ?? NO_ROUTE)
+    at_work += 1
+    try {
+      await pass(incoming, response, signal, { provider, to, asked })
+    } catch (error) {
+      refuseModel(incoming, response, provider, describe(error))
+    } finally {
+      at_work -= 1
+    }
+  }
+}
+
+const NO_TOKEN: ModelRefusal = {
+  status: 401,
+  message: 'The model gateway takes the token of this run, which its commands have as their API key.',
+}
+const NO_ROUTE: ModelRefusal = { status: 404, message: 'The model gateway does not pass this on.' }
+const TOO_LARGE: ModelRefusal = {
+  status: 413,
+  message: 'The request is over 64 MiB.',
+  headers: { connection: 'close' },
+}
+const SPENT: ModelRefusal = {
+  status: 403,
+  message: 'The run has spent its budget of tokens (budget.max_tokens): it may call no model any more.',
+}
+const TOO_MANY: ModelRefusal = {
+  status: 429,
+  message: `${MAX_PARALLEL} requests of this run are at work already.`,
+  headers: { 'retry-after': '1' },
+}
+
+function describe(error: unknown): ModelRefusal {
+  if (error instanceof TooLong) return TOO_LARGE
+  if (error instanceof Silent) return { status: 504, message: error.message }
+  return {
+    status: 502,
+    message: error instanceof Unreachable ? error.message : 'The request could not be passed on.',
+  }
+}
+
+/** `failed` rejects where the body is too long; who sent it can still read the answer then. */
+function countBody(incoming: IncomingMessage): {
+  stream: Readable
+  bytes: () => number
+  failed: Promise<never>
+} {
+  let bytes = 0
+  const stream = new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      bytes += piece.length
+      if (bytes > MAX_BODY) done(new TooLong())
+      else done(null, piece)
+    },
+  })
+  incoming.pipe(stream)
+  const failed = new Promise<never>((_, reject) =>
+    stream.once('error', (error) => {
+      incoming.unpipe(stream)
+      reject(error)
+    }),
+  )
+  failed.catch(() => {})
+  return { stream, bytes: () => bytes, failed }
+}
+
+class TooLong extends Error {}
+
+const metered = (meter: ModelMeter | null): Transform =>
+  new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      meter?.push(piece)
+      done(null, piece)
+    },
+  })
+
+/** Providers quote what they do not like: the key of the operator too. */
+async function passError(
+  answer: IncomingMessage,
+  response: ServerResponse,
+  api_key: string | null,
+): Promise<void> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  answer.setTimeout(SILENT_MS, () => answer.destroy())
+  for await (const piece of answer) {
+    bytes += piece.length
+    if (bytes > MAX_ERROR) break
+    pieces.push(piece)
+  }
+  const text = Buffer.concat(pieces).toString('latin1')
+  const body = Buffer.from(api_key === null ? text : text.replaceAll(api_key, '***'), 'latin1')
+  const headers = answeredHeaders(answer).flatMap((value, at, all) =>
+    at % 2 === 0 && value.toLowerCase() !== 'content-length' ? [value, all[at + 1] ?? ''] : [],
+  )
+  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, [
+    ...headers,
+    ...['Content-Length', String(body.length)],
+  ])
+  response.end(body)
+}

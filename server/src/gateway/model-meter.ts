@@ -1,0 +1,137 @@
+import type { ModelProviderName, ModelUsage } from './model-rules.ts'
+
+/** A line of a stream, or an answer in one piece, of which no more is read. */
+const MAX_BYTES = 16 * 1024 ** 2
+const BYTES_OF_A_TOKEN = 4
+
+/** Reads what an answer has cost while it passes by. */
+export interface ModelMeter {
+  push(piece: Buffer): void
+  /** `whole`: the answer came to its end. `request_bytes`: what was asked, for where the answer does not say. */
+  end(answer: { whole: boolean; request_bytes: number }): ModelUsage
+}
+
+/** What was said so far; the last word counts. */
+interface Said {
+  model: string | null
+  usage: Record<string, unknown>
+}
+
+/** `streams`: the answer is one of server-sent events. */
+export function createModelMeter(provider: ModelProviderName, streams: boolean): ModelMeter {
+  const said: Said = { model: null, usage: {} }
+  let bytes = 0
+  let events = 0
+  let pieces: Buffer[] = []
+  let held = 0
+  const hold = (piece: Buffer) => {
+    held += piece.length
+    if (held <= MAX_BYTES) pieces.push(piece)
+    else pieces = []
+  }
+  const take = (): string => {
+    const text = held <= MAX_BYTES ? Buffer.concat(pieces).toString() : ''
+    pieces = []
+    held = 0
+    return text
+  }
+  const readLine = (line: string) => {
+    if (!line.startsWith('data:')) return
+    events += 1
+    if (said.model === null || /"usage/.test(line)) read(said, line.slice('data:'.length))
+  }
+  return {
+    push(piece) {
+      bytes += piece.length
+      if (!streams) return hold(piece)
+      let from = 0
+      for (let at = piece.indexOf(0x0a); at !== -1; at = piece.indexOf(0x0a, from)) {
+        hold(piece.subarray(from, at))
+        readLine(take())
+        from = at + 1
+      }
+      hold(piece.subarray(from))
+    },
+    end({ whole, request_bytes }) {
+      if (streams) readLine(take())
+      else read(said, take())
+      const counted = COUNTS[provider](said.usage)
+      const { model } = said
+      const guess = {
+        input_tokens: Math.ceil(request_bytes / BYTES_OF_A_TOKEN),
+        // An event of a stream holds a token or a few.
+        output_tokens: streams ? events : Math.ceil(bytes / BYTES_OF_A_TOKEN),
+      }
+      if (!counted) return { provider, model, ...guess, estimated: true }
+      if (whole || counted.output_tokens >= guess.output_tokens) return { provider, model, ...counted }
+      return { provider, model, ...counted, output_tokens: guess.output_tokens, estimated: true }
+    },
+  }
+}
+
+/** What is no JSON says nothing. */
+function read(said: Said, text: string): void {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return
+  }
+  // Google streams an array where it is not asked for events.
+  for (const each of [value].flat()) {
+    if (!isObject(each)) continue
+    for (const part of [each, each.message, each.response]) {
+      if (!isObject(part)) continue
+      const model = part.model ?? part.modelVersion
+      if (typeof model === 'string') said.model = model.slice(0, 200)
+      const usage = part.usage ?? part.usageMetadata
+      // Anthropic says a part of it at the beginning, and the rest at the end.
+      if (isObject(usage)) said.usage = { ...said.usage, ...present(usage) }
+    }
+  }
+}
+
+type Counted = Pick<ModelUsage, 'input_tokens' | 'output_tokens' | 'cached_input_tokens'>
+
+/** `null`: the answer did not say. */
+const COUNTS: Record<ModelProviderName, (usage: Record<string, unknown>) => Counted | null> = {
+  openai(usage) {
+    const input = usage.prompt_tokens ?? usage.input_tokens
+    const output = usage.completion_tokens ?? usage.output_tokens
+    const details = usage.prompt_tokens_details ?? usage.input_tokens_details
+    return counted([input], [output], isObject(details) ? details.cached_tokens : undefined)
+  },
+  anthropic(usage) {
+    const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = usage
+    const input = [input_tokens, cache_read_input_tokens, cache_creation_input_tokens]
+    return counted(input, [output_tokens], cache_read_input_tokens)
+  },
+  google(usage) {
+    const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usage
+    const input = [promptTokenCount, toolUsePromptTokenCount]
+    return counted(input, [candidatesTokenCount, thoughtsTokenCount], usage.cachedContentTokenCount)
+  },
+}
+
+function counted(input: unknown[], output: unknown[], cached: unknown): Counted | null {
+  if (![...input, ...output].some((each) => typeof each === 'number')) return null
+  return {
+    input_tokens: sum(input),
+    output_tokens: sum(output),
+    ...(typeof cached === 'number' ? { cached_input_tokens: sum([cached]) } : {}),
+  }
+}
+
+/** What a provider counted may be anything. */
+const sum = (numbers: unknown[]): number =>
+  numbers.reduce<number>(
+    (total, each) =>
+      typeof each === 'number' && each > 0 ? Math.min(total + Math.round(each), 2 ** 40) : total,
+    0,
+  )
+
+const present = (fields: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

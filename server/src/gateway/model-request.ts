@@ -1,0 +1,93 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { ModelProviderName } from './model-rules.ts'
+
+/** Where the addresses of models begin at the gateway: `/model/<provider>/…`. */
+export const MODEL_PREFIX = '/model/'
+
+export interface ModelRequest {
+  /** After the version, with its query; goes behind the provider's base URL. */
+  path: string
+  /** It makes the model work, which costs. */
+  generates: boolean
+}
+
+interface Route {
+  method: string
+  path: RegExp
+  generates?: true
+}
+
+/** With the version and without: clients differ in which of the two their base URL has. */
+const ROUTES: Record<ModelProviderName, { version: RegExp; routes: Route[] }> = {
+  openai: {
+    version: /^v1\//,
+    routes: [
+      { method: 'POST', path: /^chat\/completions$/, generates: true },
+      { method: 'POST', path: /^responses$/, generates: true },
+      { method: 'GET', path: /^models$/ },
+    ],
+  },
+  anthropic: {
+    version: /^v1\//,
+    routes: [
+      { method: 'POST', path: /^messages$/, generates: true },
+      { method: 'POST', path: /^messages\/count_tokens$/ },
+      { method: 'GET', path: /^models$/ },
+    ],
+  },
+  google: {
+    version: /^v1beta\//,
+    routes: [
+      {
+        method: 'POST',
+        path: /^models\/[A-Za-z0-9][A-Za-z0-9._-]{0,199}:(generateContent|streamGenerateContent)$/,
+        generates: true,
+      },
+      { method: 'POST', path: /^models\/[A-Za-z0-9][A-Za-z0-9._-]{0,199}:countTokens$/ },
+      { method: 'GET', path: /^models$/ },
+    ],
+  },
+}
+/** Of a query nothing else is passed on: Google takes keys, headers and methods there. */
+const PARAMETERS = ['alt', 'beta', 'limit', 'after_id', 'before_id', 'pageSize', 'pageToken']
+
+/** The provider that an address below `MODEL_PREFIX` names; `null`: none that there is. */
+export function readProvider(url: string): ModelProviderName | null {
+  const name = /^\/model\/(openai|anthropic|google)\//.exec(url)?.[1]
+  return (name as ModelProviderName | undefined) ?? null
+}
+
+/** `null` for everything that is not passed on. The path is one of a few, so nothing of the address leads elsewhere. */
+export function readModelRequest(
+  provider: ModelProviderName,
+  { method, url = '' }: IncomingMessage,
+): ModelRequest | null {
+  const [full = '', query = ''] = url.split(/\?(.*)/s, 2)
+  const { version, routes } = ROUTES[provider]
+  const path = full.slice(`${MODEL_PREFIX}${provider}/`.length).replace(version, '')
+  const route = routes.find((each) => each.method === method && each.path.test(path))
+  if (!route) return null
+  const given = new URLSearchParams(query)
+  const kept = [...given].filter(([name]) => PARAMETERS.includes(name))
+  const search = new URLSearchParams(kept).toString()
+  return { path: `/${path}${search && `?${search}`}`, generates: route.generates ?? false }
+}
+
+/** Whether the request holds the token, where clients of the provider put their key. */
+export function holdsToken(
+  provider: ModelProviderName,
+  { headers, url = '' }: IncomingMessage,
+  token: string,
+): boolean {
+  const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+  const key = {
+    openai: undefined,
+    anthropic: headers['x-api-key'],
+    google: headers['x-goog-api-key'] ?? new URLSearchParams(url.split(/\?(.*)/s, 2)[1] ?? '').get('key'),
+  }[provider]
+  const given = typeof key === 'string' ? key : bearer
+  return given !== undefined && timingSafeEqual(digest(given), digest(token))
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

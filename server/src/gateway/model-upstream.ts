@@ -1,0 +1,110 @@
+import { Agent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps, Agent as TlsAgent } from 'node:https'
+import type { Readable } from 'node:stream'
+import { Unreachable } from './dial.ts'
+import type { ModelProvider, ModelProviderName } from './model-rules.ts'
+
+/** Not the sandbox's business: credentials, who pays, and what concerns one connection only (RFC 9110 §7.6.1). */
+const DROPPED = new Set([
+  ...['authorization', 'proxy-authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie', 'cookie2'],
+  ...['openai-organization', 'openai-project', 'x-goog-user-project', 'x-goog-iam-authorization-token'],
+  ...['x-http-method-override', 'x-http-method', 'x-method-override'],
+  ...[
+    'host',
+    'connection',
+    'keep-alive',
+    'proxy-connection',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+  ],
+  ...['expect', 'content-length', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'],
+  // What is counted has to be read.
+  'accept-encoding',
+])
+/** Each request has a connection of its own: none meets what another has left there. */
+const AGENTS = { http: new Agent({ keepAlive: false }), https: new TlsAgent({ keepAlive: false }) }
+
+export interface ModelCall {
+  provider: ModelProviderName
+  /** Behind the base URL, from the first slash. */
+  path: string
+  to: ModelProvider
+  body: Readable
+  /** How long the provider may say nothing, in milliseconds, before its answer begins. */
+  silent_ms: number
+}
+
+/** The provider said nothing for too long. */
+export class Silent extends Error {}
+
+/** Sends a request on and resolves with the head of its answer. Throws `Unreachable`, `Silent`. */
+export function askModel(
+  incoming: IncomingMessage,
+  { provider, path, to, body, silent_ms }: ModelCall,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const base = new URL(to.base_url)
+  const is_tls = base.protocol === 'https:'
+  const length = incoming.headers['content-length']
+  const outgoing = (is_tls ? requestHttps : requestHttp)({
+    ...{ protocol: base.protocol, host: base.hostname.replace(/^\[|\]$/g, ''), port: base.port },
+    ...{ agent: is_tls ? AGENTS.https : AGENTS.http, signal, timeout: silent_ms },
+    ...{ method: incoming.method, path: `${base.pathname.replace(/\/+$/, '')}${path}` },
+    headers: {
+      ...keptHeaders(incoming),
+      ...(length === undefined ? {} : { 'content-length': length }),
+      'accept-encoding': 'identity',
+      ...(to.api_key === null ? {} : credential(provider, to.api_key)),
+    },
+  })
+  const gone = new Unreachable(`The provider ${provider} could not be reached.`)
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('timeout', () => {
+      reject(new Silent(`The provider ${provider} said nothing for ${silent_ms / 1_000} seconds.`))
+      outgoing.destroy()
+    })
+    outgoing.once('response', resolve)
+    outgoing.on('error', () => reject(gone))
+    outgoing.once('close', () => reject(gone))
+    // Nobody asked for another protocol.
+    outgoing.once('upgrade', (_answer, socket) => {
+      socket.destroy()
+      reject(gone)
+    })
+  })
+  body.pipe(outgoing)
+  // A provider that answers early may close: what is still to be sent is read and dropped.
+  outgoing.once('close', () => {
+    body.unpipe(outgoing)
+    body.resume()
+  })
+  body.once('error', () => outgoing.destroy())
+  return answered
+}
+
+function credential(provider: ModelProviderName, api_key: string): Record<string, string> {
+  if (provider === 'openai') return { authorization: `Bearer ${api_key}` }
+  return { [provider === 'anthropic' ? 'x-api-key' : 'x-goog-api-key']: api_key }
+}
+
+function keptHeaders({ headersDistinct, headers }: IncomingMessage): Record<string, string[]> {
+  const named = new Set((headers.connection ?? '').toLowerCase().split(/\s*,\s*/))
+  return Object.fromEntries(
+    Object.entries(headersDistinct).flatMap(([name, values]) =>
+      DROPPED.has(name) || named.has(name) || values === undefined ? [] : [[name, values]],
+    ),
+  )
+}
+
+/** Of an answer's headers, raw and in pairs, what the sandbox gets. */
+export function answeredHeaders({ rawHeaders }: IncomingMessage): string[] {
+  return Array.from({ length: rawHeaders.length / 2 }, (_, at) => rawHeaders.slice(at * 2, at * 2 + 2))
+    .filter(([name = '']) => !UNANSWERED.has(name.toLowerCase()))
+    .flat()
+}
+const UNANSWERED = new Set([
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer', 'upgrade'],
+  ...['transfer-encoding', 'set-cookie', 'set-cookie2', 'alt-svc'],
+])

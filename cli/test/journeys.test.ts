@@ -233,6 +233,7 @@ test('environments are addressed by name: read, changed, renamed, used and delet
     '--remove-variable',
     'A',
     '--no-registries',
+    '--models',
   ]
   const changed = await env('update', 'my site', ...change)
   assert.deepEqual([changed.code, changed.stdout], [0, made.stdout], changed.stderr)
@@ -242,6 +243,7 @@ test('environments are addressed by name: read, changed, renamed, used and delet
     setup_commands: ['echo one'],
     variables: { WHO: '***', B: '***' },
     package_registries: false,
+    models: true,
   })
   assert.equal((await env('update', 'my site', '--name', 'site', '--registries')).code, 0)
   const run = await home.run(['run', block('echo hello $WHO $B'), '--env', 'site'])

@@ -154,6 +154,12 @@ ${command}`),
       )
       assert.match(output, /^.* 401\n.* 401\n\{"object":"list".* 200\n$/)
     })
+
+    test('are counted when the last thing a run does is to call one', async () => {
+      const { events, run } = await runIn(CHAT)
+      assert.equal(ofType(events, 'usage').length, 1)
+      assert.equal(run.request_usage?.total_tokens, 15)
+    })
   })
 }
 

@@ -33,7 +33,7 @@ export function createEgressProxy(
   rules: EgressRules,
   onRefusal: (refusal: Refusal) => void,
   git: GitGateway | null = null,
-  models: ModelGateway | null = null,
+  models: ModelGateway['answer'] | null = null,
 ): Server {
   const findAddresses = openDirectory(rules)
   /** What plain HTTP within a tunnel goes to. */
@@ -54,7 +54,7 @@ export function createEgressProxy(
     }
   }
 
-  const findOwn = (path = ''): GitGateway | ModelGateway | null => {
+  const findOwn = (path = ''): GitGateway | null => {
     if (path.startsWith(GIT_PREFIX)) return git
     return path.startsWith(MODEL_PREFIX) ? models : null
   }

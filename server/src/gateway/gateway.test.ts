@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { request } from 'node:http'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { openModelServer } from '../../test/support/model-server.ts'
 import { type Egress, openGateway } from './gateway.ts'
 
 const PROGRAM = fileURLToPath(new URL('../gateway-process.ts', import.meta.url))
@@ -55,6 +58,34 @@ describe('the gateway', () => {
     two.close()
     for (let answer = ''; !answer.includes('ECONNREFUSED') && !answer.includes('ENOENT'); )
       answer = await ask(one)
+  })
+
+  test('tells what models have used before it is settled', async () => {
+    await using model = await openModelServer(() => ({ text: 'Hello.' }))
+    const used: number[] = []
+    const providers = { openai: { api_key: null, base_url: model.url } }
+    const models = { token: 'token', providers, tokens_left: null }
+    const way = await gateway.open(
+      { ...rules, models },
+      () => {},
+      (one) => used.push(one.input_tokens),
+    )
+    await way.settle()
+    for (const count of [1, 2, 3]) {
+      await once(
+        request({
+          ...{ socketPath: way.socket, path: '/model/openai/v1/chat/completions', method: 'POST' },
+          headers: { authorization: 'Bearer token' },
+        })
+          .end('{"model":"scripted","messages":[]}')
+          .on('response', (answer) => answer.resume()),
+        'close',
+      )
+      await way.settle()
+      assert.deepEqual(used, Array(count).fill(10))
+    }
+    way.close()
+    await way.settle()
   })
 
   test('has a place of its own, which may go and comes back', async () => {

@@ -5,9 +5,10 @@
  *
  * - `open` a way out: a Unix socket with a proxy behind it that obeys these rules;
  * - `close` it, with every connection through it;
- * - `publish` a branch that was pushed by it.
+ * - `publish` a branch that was pushed by it;
+ * - `settle` it: say when what was used by it is told.
  *
- * It writes lines back: `opened` or `failed`, what was `refused`, what was `published`, what models have `used`. At the end of its input (the worker is gone) it goes.
+ * It writes lines back: `opened` or `failed`, what was `refused`, what was `published`, what models have `used`, what is `settled`. At the end of its input (the worker is gone) it goes.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -26,6 +27,7 @@ type Order =
   | { open: string; rules: WayRules }
   | { close: string }
   | { publish: string; by: string; request: BranchRequest }
+  | { settle: string }
 interface News {
   opened: string
   /** This one could not be opened. */
@@ -36,6 +38,7 @@ interface News {
   answer: BranchAnswer
   /** Of models. */
   used: ModelUsage
+  settled: string
   /** Which way out it is about. */
   by: string
 }
@@ -55,6 +58,9 @@ const LONGEST_AGAIN_MS = 10_000
 const OPEN_MS = 15_000
 /** A gateway that is told to go gets so long. */
 const END_MS = 2_000
+/** What is still at work at the end of a turn gets so long, and the gateway so long to say so. */
+const SETTLE_MS = 1_000
+const SETTLED_MS = 5_000
 /** Looking up a name takes a thread until it is answered. */
 const THREADS = '128'
 
@@ -67,6 +73,11 @@ export interface Egress {
   closed: AbortSignal
   /** Finds where a branch can be seen, and opens its pull request unless one is open. Never throws. */
   publish(request: BranchRequest): Promise<BranchAnswer>
+  /**
+   * Resolves when `onUsed` was told of every model that has answered; of those at work, when they end or after a second. Never
+   * throws.
+   */
+  settle(): Promise<void>
   close(): void
 }
 
@@ -103,6 +114,9 @@ export async function runGateway(
       const { publish: published, by, request } = order
       const asking = ways.get(by)?.publish(request) ?? Promise.resolve(GONE)
       asking.then((answer) => say({ published, answer, by }))
+    } else if ('settle' in order) {
+      const idle = ways.get(order.settle)?.idle()
+      Promise.race([idle, wait(SETTLE_MS)]).then(() => say({ settled: order.settle }))
     } else {
       const { open: id, rules } = order
       try {
@@ -126,6 +140,8 @@ interface OpenedWay {
   onRefusal: (refusal: Refusal) => void
   onUsed: (used: ModelUsage) => void
   opened: PromiseWithResolvers<void>
+  /** Who waits until it is settled. */
+  settling: Set<() => void>
   /** What was asked of it, by ids. */
   asked: Map<string, (answer: BranchAnswer) => void>
 }
@@ -160,6 +176,7 @@ export function openGateway(program: string, log: { error(fields: object, messag
       log.error({ why: news.why }, 'The gateway could not open a way out.')
       ways.get(news.failed)?.opened.reject(new Error(`The gateway could not open a way out: ${news.why}`))
     } else if (news.refused && news.by) ways.get(news.by)?.onRefusal(news.refused)
+    else if (news.settled) for (const settle of ways.get(news.settled)?.settling ?? []) settle()
     else if (news.used && news.by) ways.get(news.by)?.onUsed(news.used)
     else if (news.published && news.answer && news.by)
       ways.get(news.by)?.asked.get(news.published)?.(news.answer)
@@ -218,6 +235,7 @@ export function openGateway(program: string, log: { error(fields: object, messag
       const rules = { ...given, ...(given.models ? { models: { ...given.models } } : {}) }
       const way: OpenedWay = {
         ...{ rules, onRefusal, opened: Promise.withResolvers(), asked: new Map() },
+        settling: new Set(),
         onUsed(used) {
           // Should the gateway be started again, it begins with what is left.
           if (rules.models && rules.models.tokens_left !== null)
@@ -230,6 +248,7 @@ export function openGateway(program: string, log: { error(fields: object, messag
       const close = () => {
         if (ways.delete(id)) life?.send({ close: id })
         for (const settle of way.asked.values()) settle(GONE)
+        for (const settle of way.settling) settle()
         closed.abort()
       }
       const publish = async (request: BranchRequest): Promise<BranchAnswer> => {
@@ -239,6 +258,16 @@ export function openGateway(program: string, log: { error(fields: object, messag
         way.asked.set(asked, resolve)
         life.send({ publish: asked, by: id, request })
         return promise.finally(() => way.asked.delete(asked))
+      }
+      const settle = async (): Promise<void> => {
+        if (closed.signal.aborted || !life) return
+        const { promise, resolve } = Promise.withResolvers<void>()
+        way.settling.add(resolve)
+        life.send({ settle: id })
+        const late = setTimeout(resolve, SETTLED_MS)
+        await promise
+        clearTimeout(late)
+        way.settling.delete(resolve)
       }
       if (life) life.send({ open: id, rules })
       else life = start()
@@ -251,7 +280,14 @@ export function openGateway(program: string, log: { error(fields: object, messag
       } finally {
         clearTimeout(late)
       }
-      return { socket: join(place.directory, id), uid: place.uid, closed: closed.signal, publish, close }
+      return {
+        socket: join(place.directory, id),
+        uid: place.uid,
+        closed: closed.signal,
+        publish,
+        settle,
+        close,
+      }
     },
     async close() {
       closing = true

@@ -59,7 +59,7 @@ describe('the model gateway', () => {
       },
       { onUsed: (one) => used.push(one), ...limits },
     )
-    const server: Server = createEgressProxy({ hosts: [], private_hosts: [] }, () => {}, null, models)
+    const server: Server = createEgressProxy({ hosts: [], private_hosts: [] }, () => {}, null, models.answer)
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const close = () => {

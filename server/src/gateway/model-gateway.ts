@@ -29,19 +29,19 @@ export interface ModelGatewayOptions {
   silent_ms?: number
 }
 
-/** Answers one request below `MODEL_PREFIX`, until the signal says that nobody waits. */
-export type ModelGateway = (
-  incoming: IncomingMessage,
-  response: ServerResponse,
-  signal: AbortSignal,
-) => Promise<void>
+export interface ModelGateway {
+  /** Answers one request below `MODEL_PREFIX`, until the signal says that nobody waits. */
+  answer(incoming: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void>
+  /** Resolves when nothing is at work: what it has used was told. */
+  idle(): Promise<void>
+}
 
 export function createModelGateway(
   { token, providers, tokens_left }: ModelRules,
   { onUsed, first_word_ms = FIRST_WORD_MS, silent_ms = SILENT_MS }: ModelGatewayOptions,
 ): ModelGateway {
   let left = tokens_left
-  let at_work = 0
+  const at_work = new Set<Promise<void>>()
 
   const count = (used: ModelUsage): void => {
     if (left !== null) left -= used.input_tokens + used.output_tokens
@@ -57,7 +57,7 @@ export function createModelGateway(
     if (!asked) return NO_ROUTE
     if (Number(incoming.headers['content-length'] ?? 0) > MAX_BODY) return TOO_LARGE
     if (asked.generates && left !== null && left <= 0) return SPENT
-    return at_work >= MAX_PARALLEL ? TOO_MANY : null
+    return at_work.size >= MAX_PARALLEL ? TOO_MANY : null
   }
 
   const pass = async (
@@ -96,7 +96,7 @@ export function createModelGateway(
     )
   }
 
-  return async (incoming, response, signal) => {
+  const answer: ModelGateway['answer'] = async (incoming, response, signal) => {
     const provider = readProvider(incoming.url ?? '')
     const to = provider && providers[provider]
     if (!provider || !to)
@@ -107,14 +107,17 @@ export function createModelGateway(
     const asked = readModelRequest(provider, incoming)
     const refusal = judge(incoming, provider, asked)
     if (refusal || !asked) return refuseModel(incoming, response, provider, refusal ?? NO_ROUTE)
-    at_work += 1
-    try {
-      await pass(incoming, response, signal, { provider, to, asked })
-    } catch (error) {
-      refuseModel(incoming, response, provider, describe(error))
-    } finally {
-      at_work -= 1
-    }
+    const passing = pass(incoming, response, signal, { provider, to, asked }).catch((error) =>
+      refuseModel(incoming, response, provider, describe(error)),
+    )
+    at_work.add(passing)
+    await passing.finally(() => at_work.delete(passing))
+  }
+  return {
+    answer,
+    async idle() {
+      await Promise.allSettled(at_work)
+    },
   }
 }
 

@@ -22,6 +22,8 @@ export interface WayRules extends EgressRules {
 export interface Way {
   /** Never throws. */
   publish(request: BranchRequest): Promise<BranchAnswer>
+  /** Resolves when no model is at work. */
+  idle(): Promise<void>
   close(): void
 }
 
@@ -46,12 +48,8 @@ export async function openWay(
   const fetch = createCheckedFetch({ hosts: git ? hostsOf(git) : [], private_hosts })
   const tokens = openTokens(fetch)
   const gateway = git ? createGitGateway({ git, private_hosts }, { ...tokens, onRefusal: tell }) : null
-  const proxy = createEgressProxy(
-    rules,
-    tell,
-    gateway,
-    models ? createModelGateway(models, { onUsed }) : null,
-  )
+  const model_gateway = models ? createModelGateway(models, { onUsed }) : null
+  const proxy = createEgressProxy(rules, tell, gateway, model_gateway?.answer ?? null)
   const sockets = new Set<Socket>()
   proxy.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -62,6 +60,7 @@ export async function openWay(
   proxy.listen(path)
   await once(proxy, 'listening')
   return {
+    idle: async () => model_gateway?.idle(),
     publish: (request) => publishBranch(request, { git, fetch, tokens }),
     close() {
       proxy.close()

@@ -148,6 +148,11 @@ describe('a page of a conversation', () => {
   test('ends before the last message of the caller', () => {
     assert.equal(end(asked('u'), said('t'), usage, asked('v'), called('a'), usage, ended('a'), said('w')), 3)
   })
+  test('does not end where a command used a model by the gateway', () => {
+    const used: NewEvent = { ...usage, data: { ...usage.data, by_gateway: true } }
+    assert.equal(end(asked('u'), called('a'), ended('a'), said('t'), used, lost), 3)
+    assert.equal(end(asked('u'), called('a'), ended('a'), said('t'), usage, lost), 5)
+  })
   test('ends, where its only step goes on, with all calls ended and no text that may be taken back', () => {
     assert.equal(end(asked('u'), called('a'), called('b'), ended('a'), ended('b'), said('t'), lost), 5)
     assert.equal(end(asked('u'), said('t'), lost, said('t', ''), setup, called('a')), 5)

@@ -37,6 +37,14 @@ test('results of calls wait for the model', () => {
   assert.equal(readProgress([user, called('a'), usage, ended('a'), said, usage]).needs_step, false)
 })
 
+test('what commands use by the gateway ends no step, whenever it comes', () => {
+  const used: NewEvent = { ...usage, data: { ...usage.data, by_gateway: true } }
+  const log = [user, said, called('a'), usage, ended('a')]
+  for (let at = 0; at <= log.length; at += 1)
+    assert.deepEqual(readProgress(log.toSpliced(at, 0, used)), readProgress(log), `at ${at}`)
+  assert.deepEqual(readProgress([user, said, used]).torn, [said])
+})
+
 test('open calls are listed in order', () => {
   assert.deepEqual(openIds(user, called('a'), called('b'), called('c'), usage, ended('a')), ['b', 'c'])
 })

@@ -97,6 +97,8 @@ export type BranchAnswer =
 export interface Egress extends SandboxEgress {
   /** Has a pull request opened for a branch that was pushed, or finds the one that is open. */
   publish(request: BranchRequest): Promise<BranchAnswer>
+  /** Resolves when all that models have used was told, or after seconds. */
+  settle(): Promise<void>
   close(): void
 }
 

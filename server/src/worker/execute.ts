@@ -268,7 +268,7 @@ export class Execution {
       if (history.some(hasAttachments)) await inbox.writeAttachments()
       const request = { history, inbox, signal: this.#stopping.turn }
       const outcome = await takeTurn(session, request, (error) => this.#warn(error, 'Steering failed.'))
-      await this.#writer.drain()
+      await this.#settle(workspace)
       if (this.#stopping.is('overfull')) return
       if (outcome === null && !this.#stopping.turn.aborted) continue
       const interrupted = this.#interrupt !== null
@@ -285,6 +285,12 @@ export class Execution {
       const spent = budget.spent()
       if (spent) return this.#giveUp(spent, inbox)
     }
+  }
+
+  /** What the commands of a turn used may still be under way to here, and belongs to it. */
+  async #settle({ models }: Workspace): Promise<void> {
+    if (models) await this.#egress?.settle()
+    await this.#writer.drain()
   }
 
   /** Keeps what a turn made; returns how the run ends instead, where that cannot be had. */

@@ -395,7 +395,8 @@ describe('the model gateway', () => {
   })
 
   test('a provider that says nothing is given up, before its answer and within it', async () => {
-    const own = await open({}, { first_word_ms: 100, silent_ms: 100 })
+    const own = await open({}, { first_word_ms: 100 })
+    const later = await open({}, { silent_ms: 100 })
     reply = () => {}
     const first = await ask('openai/v1/responses', { to: own.url })
     assert.equal(first.status, 504)
@@ -404,9 +405,10 @@ describe('the model gateway', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(OPENAI_EVENTS[0])
     }
-    const second = await ask('openai/v1/responses', { to: own.url })
+    const second = await ask('openai/v1/responses', { to: later.url })
     await assert.rejects(second.text())
     own.close()
+    later.close()
   })
 
   test('a provider that is away is told of', async () => {

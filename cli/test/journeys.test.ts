@@ -245,7 +245,7 @@ test('environments are addressed by name: read, changed, renamed, used and delet
     package_registries: false,
     models: true,
   })
-  assert.equal((await env('update', 'my site', '--name', 'site', '--registries')).code, 0)
+  assert.equal((await env('update', 'my site', '--name', 'site', '--registries', '--no-models')).code, 0)
   const run = await home.run(['run', block('echo hello $WHO $B'), '--env', 'site'])
   assert.match(run.stdout, /│ hello you c\n/)
   assert.match((await home.run(['list', '--env', 'site'])).stdout, /SUCCEEDED/)

@@ -23,6 +23,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/log',
     'server/src/sealing',
     'server/src/blobs/blobs.ts',
+    'server/src/gateway/gateway.ts',
     'server/src/harness/harness.ts',
     'server/src/sandbox/sandbox.ts',
   ],

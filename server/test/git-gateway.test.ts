@@ -1,4 +1,5 @@
 /** Git by the gateway: the real client on one side, a host of git on the other, and the gateway's process between them. */
+
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,8 +8,8 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type Egress, openGateway } from '../src/gateway/gateway.ts'
-import type { GitCredential } from '../src/gateway/git-credential.ts'
+import type { Egress, GitCredential } from '../src/gateway/gateway.ts'
+import { openGateway } from '../src/gateway/open-gateway.ts'
 import { FLUSH, writeLine } from '../src/gateway/pkt-line.ts'
 import { GIT_ENV, git, makeRepository } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'

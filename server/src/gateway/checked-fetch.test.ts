@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { makeCertificate } from '../../test/support/certificate.ts'
 import { createCheckedFetch, type FetchLimits } from './checked-fetch.ts'
 import { Refused, Unreachable } from './dial.ts'
-import type { RefusalReason } from './egress-rules.ts'
+import type { RefusalReason } from './gateway.ts'
 
 const FILE = fileURLToPath(new URL('./checked-fetch.ts', import.meta.url))
 

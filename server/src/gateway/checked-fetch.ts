@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { lookupOf, openDirectory, Unreachable, unreachable } from './dial.ts'
-import { type EgressRules, readTarget, type Target } from './egress-rules.ts'
+import { readTarget, type Target } from './egress-rules.ts'
+import type { EgressRules } from './gateway.ts'
 
 const MAX_BYTES = 1024 ** 2
 const LIMIT_MS = 30_000

@@ -1,14 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
-import {
-  type EgressRules,
-  isPrivateHost,
-  judgeTarget,
-  makeRefusal,
-  type Refusal,
-  type RefusalReason,
-  type Target,
-} from './egress-rules.ts'
+import { isPrivateHost, judgeTarget, makeRefusal, type Target } from './egress-rules.ts'
+import type { EgressRules, Refusal, RefusalReason } from './gateway.ts'
 import { findPublic } from './public-address.ts'
 
 const LOOKUP_MS = 10_000

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { createEgressProxy } from './egress-proxy.ts'
-import type { Refusal } from './egress-rules.ts'
+import type { Refusal } from './gateway.ts'
 
 describe('the proxy of a sandbox', () => {
   const directory = mkdtempSync(join(tmpdir(), 'runyard-proxy-'))

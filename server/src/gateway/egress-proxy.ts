@@ -3,12 +3,14 @@
  * a reason. CONNECT (RFC 9110 §9.3.6) for TLS, requests in absolute form (RFC 9112 §3.2.2) for plain HTTP. Names are looked up
  * here and the addresses that were checked are the ones that are dialled, so a name that changes its address gains nothing.
  */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
 import { asksForTls } from './client-hello.ts'
 import { dial, openDirectory, Refused, Unreachable } from './dial.ts'
-import { type EgressRules, type Refusal, readTarget, type Target } from './egress-rules.ts'
+import { readTarget, type Target } from './egress-rules.ts'
+import type { EgressRules, Refusal } from './gateway.ts'
 import type { GitGateway } from './git-gateway.ts'
 import { GIT_PREFIX } from './git-request.ts'
 import type { ModelGateway } from './model-gateway.ts'

@@ -1,27 +1,5 @@
 import { isIP } from 'node:net'
-
-/** What one sandbox may reach. */
-export interface EgressRules {
-  /** Names, or `*.name` for everything below it, at the ports of the web or with `:port`; `null`: every public host. */
-  hosts: readonly string[] | null
-  /**
-   * Names and addresses that need not be public, at the ports of the web or with `:port`. The operator's word; they have to be
-   * in `hosts` all the same.
-   */
-  private_hosts: readonly string[]
-}
-
-export type RefusalReason = 'not_listed' | 'no_name' | 'not_public' | 'port' | 'server_name'
-/** What the git gateway refuses, or was refused. */
-export type GitRefusalReason = 'repository' | 'push' | 'credential'
-
-export interface Refusal {
-  host: string
-  port: number
-  reason: RefusalReason | GitRefusalReason
-  /** One line for whoever wanted to go there; a person or an agent. */
-  message: string
-}
+import type { EgressRules, Refusal, RefusalReason } from './gateway.ts'
 
 /** Where a client wants to go, its host as it is compared: lower case, without a dot at its end. */
 export interface Target {

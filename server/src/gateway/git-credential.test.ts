@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { basicOf, findCredential, type GitCredential } from './git-credential.ts'
+import type { GitCredential } from './gateway.ts'
+import { basicOf, findCredential } from './git-credential.ts'
 
 const make = (name: string, host: string, repositories: string[] | null): GitCredential => ({
   ...{ name, host, repositories, username: null, secret: 's', read_only: false, app: null },

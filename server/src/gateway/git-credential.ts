@@ -1,19 +1,4 @@
-/** What authenticates to a git host; it stays in the gateway. */
-export interface GitCredential {
-  /** The secret's name, for messages. */
-  name: string
-  /** `github.com`, or with a port that is not 443: `git.internal:8443`. */
-  host: string
-  /** `acme/site`, or `acme/*` for everything below it; `null`: every one of the host. */
-  repositories: readonly string[] | null
-  username: string | null
-  /** A token, or the PEM of a GitHub App's private key where `app` is given. */
-  secret: string
-  read_only: boolean
-  app: { app_id: string; installation_id: string } | null
-}
-
-export type GitHostKind = 'github' | 'gitlab'
+import type { GitCredential, GitHostKind } from './gateway.ts'
 
 /**
  * The credential for a repository, by its path as in `acme/site`; the one that names it most exactly, and of equals the first.

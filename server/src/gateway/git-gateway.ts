@@ -2,13 +2,15 @@
  * Git for one sandbox: fetches, and pushes of its own branches, of the environment's repositories and of nothing else. The
  * credential is added here, so it never enters the sandbox, where `url.<base>.insteadOf` leads git to this place.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { openDirectory, Refused, Unreachable } from './dial.ts'
-import { type EgressRules, type Refusal, readTarget } from './egress-rules.ts'
-import { basicOf, findCredential, type GitCredential, type GitHostKind } from './git-credential.ts'
+import { readTarget } from './egress-rules.ts'
+import type { EgressRules, GitCredential, GitHostKind, GitRepository, GitRules, Refusal } from './gateway.ts'
+import { basicOf, findCredential } from './git-credential.ts'
 import { kindOf } from './git-host.ts'
 import { type GitRequest, readGitRequest } from './git-request.ts'
-import { type GitRepository, type GitRules, gitPathOf, mayPush } from './git-rules.ts'
+import { gitPathOf, mayPush } from './git-rules.ts'
 import { askUpstream, passAnswer, Untrusted } from './git-upstream.ts'
 import { BrokenLines } from './pkt-line.ts'
 import { type Push, type PushCommand, readPush, writeRejection } from './push-commands.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CheckedFetch } from './checked-fetch.ts'
 import { Refused, Unreachable } from './dial.ts'
-import type { GitHostKind } from './git-credential.ts'
+import type { GitHostKind } from './gateway.ts'
 import { apiUrlOf } from './git-host.ts'
 
 const TRIES = 3

@@ -1,4 +1,4 @@
-import type { GitHostKind } from './git-credential.ts'
+import type { GitHostKind } from './gateway.ts'
 
 /** Whose API a host speaks; `null` where nobody said. `configured`: hosts, perhaps with a port, in lower case. */
 export function kindOf(host: string, configured: Record<string, GitHostKind>): GitHostKind | null {

@@ -1,6 +1,6 @@
 import githubAppJwt from 'universal-github-app-jwt'
 import type { CheckedFetch } from './checked-fetch.ts'
-import type { GitCredential } from './git-credential.ts'
+import type { GitCredential } from './gateway.ts'
 import { type ApiAnswer, GitHostFailure, openGitHostApi, stringOf } from './git-host-api.ts'
 
 /** An installation token is good for an hour; one that ends sooner than this is not handed out any more. */

@@ -21,8 +21,8 @@ import {
   type ProviderServer,
 } from '../../test/support/provider-server.ts'
 import { createEgressProxy } from './egress-proxy.ts'
+import type { ModelRules, ModelUsage } from './gateway.ts'
 import { createModelGateway } from './model-gateway.ts'
-import type { ModelRules, ModelUsage } from './model-rules.ts'
 
 const KEY = 'sk-canary-77d0c2b95e'
 const TOKEN = 'rym_0123456789abcdefghij'

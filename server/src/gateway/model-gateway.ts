@@ -3,13 +3,14 @@
  * the sandbox, where clients have the gateway's address and a token that is worth nothing elsewhere. Answers pass as they come.
  * What they cost is read on the way, and nothing more is generated once the run's budget is spent.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { Unreachable } from './dial.ts'
+import type { ModelProvider, ModelProviderName, ModelRules, ModelUsage } from './gateway.ts'
 import { createModelMeter, type ModelMeter } from './model-meter.ts'
 import { type ModelRefusal, refuseModel } from './model-refusal.ts'
 import { holdsToken, type ModelRequest, readModelRequest, readProvider } from './model-request.ts'
-import type { ModelProvider, ModelProviderName, ModelRules, ModelUsage } from './model-rules.ts'
 import { answeredHeaders, askModel, Silent } from './model-upstream.ts'
 
 const MAX_BODY = 64 * 1024 ** 2

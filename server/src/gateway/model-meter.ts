@@ -1,4 +1,4 @@
-import type { ModelProviderName, ModelUsage } from './model-rules.ts'
+import type { ModelProviderName, ModelUsage } from './gateway.ts'
 
 /** A line of a stream, or an answer in one piece, of which no more is read. */
 const MAX_BYTES = 16 * 1024 ** 2

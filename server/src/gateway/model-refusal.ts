@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ModelProviderName } from './model-rules.ts'
+import type { ModelProviderName } from './gateway.ts'
 
 /** What the gateway itself answers in place of a provider. */
 export interface ModelRefusal {

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { ModelProviderName } from './model-rules.ts'
+import type { ModelProviderName } from './gateway.ts'
 
 /** Where the addresses of models begin at the gateway: `/model/<provider>/…`. */
 export const MODEL_PREFIX = '/model/'

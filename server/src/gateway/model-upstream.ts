@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps, Agent as TlsAgent } from 'node:https'
 import type { Readable } from 'node:stream'
 import { Unreachable } from './dial.ts'
-import type { ModelProvider, ModelProviderName } from './model-rules.ts'
+import type { ModelProvider, ModelProviderName } from './gateway.ts'
 
 /** Not the sandbox's business: credentials, who pays, and what concerns one connection only (RFC 9110 §7.6.1). */
 const DROPPED = new Set([

@@ -1,33 +1,12 @@
 import type { CheckedFetch } from './checked-fetch.ts'
+import type { BranchAnswer, BranchRequest, GitRules } from './gateway.ts'
 import { basicOf, findCredential } from './git-credential.ts'
 import { branchUrl, kindOf } from './git-host.ts'
 import { GitHostFailure } from './git-host-api.ts'
-import { type GitRules, gitPathOf } from './git-rules.ts'
+import { gitPathOf } from './git-rules.ts'
 import type { GitTokens } from './git-tokens.ts'
 import { openPullRequest } from './pull-requests.ts'
 import { readBranch } from './read-branch.ts'
-
-/** A branch that was pushed, to be shown or merged. */
-export interface BranchRequest {
-  host: string
-  /** Of the repository, as in `acme/site`. */
-  path: string
-  branch: string
-  /** What was pushed as it. Git in a sandbox may have been led elsewhere, so it is looked for. */
-  commit: string
-  /** Absent: only where the branch can be seen is asked for. */
-  pull_request?: {
-    /** Where there is no branch of this name, and for `null`, it is the default branch. */
-    base: string | null
-    title: string
-    body: string
-  }
-}
-
-/** `url`: for people, of the pull request or else of the branch. `retryable`: it may go well later, without anybody's doing. */
-export type BranchAnswer =
-  | { url: string; pull_request?: { number: number; url: string } }
-  | { failure: string; retryable: boolean }
 
 interface PublishServices {
   git: GitRules | undefined

@@ -1,5 +1,5 @@
 import type { CheckedFetch } from './checked-fetch.ts'
-import type { GitHostKind } from './git-credential.ts'
+import type { GitHostKind } from './gateway.ts'
 import { type ApiAnswer, GitHostFailure, propertyOf, stringOf } from './git-host-api.ts'
 
 export interface PullRequest {

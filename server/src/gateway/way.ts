@@ -3,20 +3,12 @@ import { rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { createCheckedFetch } from './checked-fetch.ts'
 import { createEgressProxy } from './egress-proxy.ts'
-import type { EgressRules, Refusal } from './egress-rules.ts'
+import type { BranchAnswer, BranchRequest, GitRules, ModelUsage, Refusal, WayRules } from './gateway.ts'
 import { createGitGateway } from './git-gateway.ts'
 import { apiUrlOf, kindOf } from './git-host.ts'
-import type { GitRules } from './git-rules.ts'
 import { openTokens } from './git-tokens.ts'
 import { createModelGateway } from './model-gateway.ts'
-import type { ModelRules, ModelUsage } from './model-rules.ts'
-import { type BranchAnswer, type BranchRequest, publishBranch } from './publish-branch.ts'
-
-/** What one sandbox may reach, what it may do there with git, and which models it may call. */
-export interface WayRules extends EgressRules {
-  git?: GitRules
-  models?: ModelRules
-}
+import { publishBranch } from './publish-branch.ts'
 
 /** The gateway's own side of a sandbox's way out. */
 export interface Way {
@@ -30,7 +22,10 @@ export interface Way {
 /** Names of hosts are the agent's words: no more of them than somebody would read. */
 const MAX_REFUSALS = 50
 
-/** Listens on a Unix socket at `path`. `onRefusal` is told of each refusal once, and of the first fifty only; `onUsed` of what models cost. */
+/**
+ * Listens on a Unix socket at `path`. `onRefusal` is told of each refusal once, and of the first fifty only; `onUsed` of what
+ * models cost.
+ */
 export async function openWay(
   path: string,
   { git, models, ...rules }: WayRules,

@@ -1,16 +1,9 @@
 import type { Blobs } from '../blobs/blobs.ts'
-import type { EventData } from '../contract/event.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
+import type { Gateway, GitCredential, GitHostKind, ModelProviders } from '../gateway/gateway.ts'
 import type { Harness, Outcome, Tool } from '../harness/harness.ts'
-import type {
-  EgressPolicy,
-  Sandbox,
-  SandboxBackend,
-  SandboxEgress,
-  SandboxLimits,
-  SandboxRef,
-} from '../sandbox/sandbox.ts'
+import type { EgressPolicy, Sandbox, SandboxBackend, SandboxLimits, SandboxRef } from '../sandbox/sandbox.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
@@ -29,95 +22,6 @@ export interface DiskGuard {
    * watch after the sandbox is removed: until then nobody else is ended for want of space.
    */
   watch(sandbox: Sandbox, limits: SandboxLimits, onOver: (outcome: Outcome) => void): { close(): void }
-}
-
-/** What authenticates to a git host; it is never given to a sandbox. */
-export interface GitCredential {
-  /** The secret's name, for messages. */
-  name: string
-  host: string
-  /** `null`: every one of the host. */
-  repositories: readonly string[] | null
-  username: string | null
-  /** A token, or the private key of a GitHub App. */
-  secret: string
-  read_only: boolean
-  app: { app_id: string; installation_id: string } | null
-}
-
-/** What the gateway does for one sandbox with git. */
-export interface GitRules {
-  repositories: ReadonlyArray<{ host: string; path: string; has_suffix: boolean }>
-  credentials: readonly GitCredential[]
-  /** Branches that may be pushed; `*` at the end of one stands for all that begin so. */
-  branches: readonly string[]
-  kinds: Record<string, 'github' | 'gitlab'>
-}
-
-/** Whose models may be called, by which address (with the version) and key; `null`: none is needed. */
-export type ModelProviders = Partial<
-  Record<'openai' | 'anthropic' | 'google', { api_key: string | null; base_url: string }>
->
-
-/** What the gateway does for one sandbox with models. */
-export interface ModelRules {
-  token: string
-  providers: ModelProviders
-  /** Input and output together; `null`: as many as it likes. */
-  tokens_left: number | null
-}
-
-/** What one call of a model has used. */
-export interface ModelUsage {
-  provider: string
-  model: string | null
-  input_tokens: number
-  output_tokens: number
-  cached_input_tokens?: number
-  estimated?: true
-}
-
-/** A branch of a repository, to be shown or merged. */
-export interface BranchRequest {
-  host: string
-  path: string
-  branch: string
-  /** What was pushed as it. */
-  commit: string
-  /** Absent: only where the branch can be seen is asked for. */
-  pull_request?: { base: string | null; title: string; body: string }
-}
-
-/** `url`: for people. `retryable`: it may go well later, without anybody's doing. */
-export type BranchAnswer =
-  | { url: string; pull_request?: { number: number; url: string } }
-  | { failure: string; retryable: boolean }
-
-/** A proxy, git and models for one sandbox, until it is closed. */
-export interface Egress extends SandboxEgress {
-  /** Has a pull request opened for a branch that was pushed, or finds the one that is open. */
-  publish(request: BranchRequest): Promise<BranchAnswer>
-  /** Resolves when all that models have used was told, or after seconds. */
-  settle(): Promise<void>
-  close(): void
-}
-
-/** The gateway as a worker sees it: it alone connects to other machines for sandboxes. */
-export interface Gateway {
-  /**
-   * `hosts`: names, and `*.name` for all below; `null`: every public one. `private_hosts`, each perhaps with a port, need no
-   * public address.
-   */
-  open(
-    rules: {
-      hosts: readonly string[] | null
-      private_hosts: readonly string[]
-      git?: GitRules
-      models?: ModelRules
-    },
-    onRefusal: (refusal: EventData<'egress.refused'>) => void,
-    onUsed?: (used: ModelUsage) => void,
-  ): Promise<Egress>
 }
 
 export interface Logger {
@@ -140,7 +44,7 @@ export interface WorkerContext {
   /** What agents can do, by name. */
   tools: ReadonlyMap<string, Tool>
   warden: Warden
-  gateway: Gateway
+  gateway: Pick<Gateway, 'open'>
   disk: DiskGuard
   log: Logger
   settings: WorkerSettings
@@ -161,7 +65,7 @@ export interface WorkerSettings {
   /** Hosts that sandboxes may reach although they have no public address, once an environment allows them. */
   private_hosts: readonly string[]
   /** Whose API hosts of git speak, beside github.com and gitlab.com. */
-  git_hosts: Record<string, 'github' | 'gitlab'>
+  git_hosts: Record<string, GitHostKind>
   /** What commands may call where their environment lets them. */
   models: ModelProviders
   /** For all environments, behind their own; only where one person is all there are. */

@@ -1,7 +1,8 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
+import type { GitCredential, GitRules } from '../gateway/gateway.ts'
 import { PROXY_URL } from '../sandbox/sandbox.ts'
 import type { Commits } from '../store/sandboxes.ts'
-import type { GitCredential, GitRules, WorkerSettings } from './context.ts'
+import type { WorkerSettings } from './context.ts'
 import { directoryOf, repositoriesOf } from './repository.ts'
 
 /** The branch that a run pushes unless it is told otherwise. */

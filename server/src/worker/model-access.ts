@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { EventData } from '../contract/event.ts'
+import type { ModelProviders, ModelRules, ModelUsage } from '../gateway/gateway.ts'
 import { PROXY_URL } from '../sandbox/sandbox.ts'
-import type { ModelProviders, ModelRules, ModelUsage } from './context.ts'
 
 /** What commands of a run need to call models by the gateway. */
 export interface ModelAccess {

@@ -1,7 +1,8 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
+import type { GitCredential } from '../gateway/gateway.ts'
 import { openSecret } from '../sealing/secret-value.ts'
 import type { RunRow } from '../store/runs.ts'
-import type { GitCredential, WorkerContext } from './context.ts'
+import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
 
 export interface UsedSecrets {

@@ -5,7 +5,8 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Gateway, openGateway } from '../../src/gateway/gateway.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
+import { openGateway } from '../../src/gateway/open-gateway.ts'
 import {
   DEFAULT_LIMITS,
   type ExecHandle,

@@ -8,7 +8,8 @@ import { dirname } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openModelServer } from '../../test/support/model-server.ts'
-import { type Egress, openGateway } from './gateway.ts'
+import type { Egress } from './gateway.ts'
+import { openGateway } from './open-gateway.ts'
 
 const PROGRAM = fileURLToPath(new URL('../gateway-process.ts', import.meta.url))
 

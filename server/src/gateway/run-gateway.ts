@@ -1,0 +1,54 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { ModelUsage, Refusal } from './gateway.ts'
+import { type GatewayArguments, GONE, type News, type Order } from './gateway-pipe.ts'
+import { openWay, type Way } from './way.ts'
+
+/** What is still at work at the end of a turn gets so long. */
+const SETTLE_MS = 1_000
+
+/** The gateway's side. Resolves when its input has ended. */
+export async function runGateway(
+  { directory, uid }: GatewayArguments,
+  { input, output }: { input: Readable; output: Writable },
+): Promise<void> {
+  process.umask(0o077)
+  if (uid !== null) {
+    process.setgroups?.([])
+    process.setgid?.(uid)
+    process.setuid?.(uid)
+  }
+  const ways = new Map<string, Way>()
+  const say = (news: Partial<News>) => output.write(`${JSON.stringify(news)}\n`)
+  output.on('error', () => {})
+  for await (const line of createInterface({ input })) {
+    const order = JSON.parse(line) as Order
+    if ('close' in order) {
+      ways.get(order.close)?.close()
+      ways.delete(order.close)
+    } else if ('publish' in order) {
+      const { publish: published, by, request } = order
+      const asking = ways.get(by)?.publish(request) ?? Promise.resolve(GONE)
+      asking.then((answer) => say({ published, answer, by }))
+    } else if ('settle' in order) {
+      const idle = ways.get(order.settle)?.idle()
+      Promise.race([idle, wait(SETTLE_MS)]).then(() => say({ settled: order.settle }))
+    } else {
+      const { open: id, rules } = order
+      try {
+        const tell = {
+          refused: (refused: Refusal) => say({ refused, by: id }),
+          used: (used: ModelUsage) => say({ used, by: id }),
+        }
+        ways.set(id, await openWay(join(directory, id), rules, tell.refused, tell.used))
+        say({ opened: id })
+      } catch (error) {
+        say({ failed: id, why: String(error) })
+      }
+    }
+  }
+  rmSync(directory, { recursive: true, force: true })
+}

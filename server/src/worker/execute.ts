@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { EventData, NewEvent, RunEvent } from '../contract/event.ts'
-import type { Egress } from '../gateway/gateway.ts'
-import type { Harness, Outcome, PushOutcome, PushRequest, Session, TurnRun } from '../harness/harness.ts'
+import type { NewEvent, RunEvent } from '../contract/event.ts'
+import type { Harness, Outcome, Session, TurnRun } from '../harness/harness.ts'
 import { closeContext } from '../log/context.ts'
 import { closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
 import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
@@ -17,14 +16,13 @@ import { createInbox, type RunInbox } from './inbox.ts'
 import { keepWork } from './keep-work.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
-import { describeUsage } from './model-access.ts'
 import { judgePush, requestOnSuccess } from './on-success.ts'
 import { prepareSandbox, type Workspace } from './prepare.ts'
-import { pushChanges } from './push-changes.ts'
 import { judgeDeaths } from './sandbox-deaths.ts'
 import { Stopping, type StopReason } from './stopping.ts'
 import { takeTurn } from './turn.ts'
 import { findUnsupported } from './unsupported.ts'
+import { WayOut } from './way-out.ts'
 
 /** A signal that was sent to all processes of the service may be heard here a moment after a command died of it. */
 const SIGNAL_MS = 100
@@ -40,6 +38,7 @@ export class Execution {
   readonly #store: FencedStore
   readonly #stopping = new Stopping()
   readonly #writer: EventWriter
+  readonly #way_out: WayOut
   #draining = false
   /** Something was done in the sandbox since its work was kept. */
   #worked: boolean
@@ -47,8 +46,6 @@ export class Execution {
   #finished = false
   #sandbox: Sandbox | null = null
   #disk_watch: { close(): void } | null = null
-  #egress: Egress | null = null
-  readonly #refusals: string[] = []
   /** How the run ends because its sandbox holds more than it may. */
   #overfull: Outcome | null = null
   /** Why another attempt is to go on, and whether this one counts as failed. */
@@ -70,6 +67,11 @@ export class Execution {
       onCommit: () => this.#touch(),
       // Lost, or over without our knowing (cancelled and queued again, say): giving it up is fenced and finds out.
       onRefused: () => this.stop('cancelled'),
+    })
+    this.#way_out = new WayOut({
+      ...{ context, store: this.#store },
+      emit: (event) => this.#emit(event),
+      mask: (text) => this.#writer.masked.text(text),
     })
     this.done = this.#execute()
   }
@@ -144,8 +146,8 @@ export class Execution {
       signal: this.#stopping.from('cancelled'),
       halted: AbortSignal.any([this.#stopping.from('overfull'), this.#stopping.turn]),
       masked: this.#writer.masked,
-      openEgress: (plan) => this.#openEgress(plan, budget),
-      refusals: this.#refusals,
+      openEgress: (plan) => this.#way_out.open(plan, budget),
+      refusals: this.#way_out.refusals,
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
     if (this.#overfull) return this.#endOverfull(inbox)
@@ -186,7 +188,7 @@ export class Execution {
       sandbox,
       tools: new Map([...this.#context.tools].filter(([, tool]) => can_push || !tool.pushes)),
       values,
-      ...(can_push ? { push: (request) => this.#push(workspace, request) } : {}),
+      ...(can_push ? { push: (request) => this.#way_out.push(workspace, request, this.#stopping.turn) } : {}),
       mask: (text) => this.#writer.masked.text(text),
       state: {
         read: () => kept,
@@ -221,28 +223,6 @@ export class Execution {
     this.#handover = { reason: 'The setup was interrupted and begins anew.', counted: false }
   }
 
-  async #openEgress(
-    { hosts, git, models }: Pick<Workspace, 'hosts' | 'git' | 'models'>,
-    budget: Budget,
-  ): Promise<Egress> {
-    const { gateway, settings } = this.#context
-    const rules = {
-      ...{ hosts, private_hosts: settings.private_hosts },
-      ...(git ? { git: git.rules } : {}),
-      ...(models ? { models: { ...models.rules, tokens_left: budget.tokensLeft() } } : {}),
-    }
-    const onRefusal = (refusal: EventData<'egress.refused'>) => {
-      this.#refusals.push(refusal.message)
-      this.#emit({ type: 'egress.refused', data: refusal }).catch(() => {})
-    }
-    this.#egress = await gateway.open(rules, onRefusal, (used) => {
-      const event: NewEvent = { type: 'usage', data: describeUsage(used) }
-      budget.count([event])
-      this.#emit(event).catch(() => {})
-    })
-    return this.#egress
-  }
-
   /** Watches over the sandbox from here on; returns what is used in its place. */
   #adopt(made: Sandbox, limits: SandboxLimits): Sandbox {
     this.#sandbox = made
@@ -269,7 +249,8 @@ export class Execution {
       if (history.some(hasAttachments)) await inbox.writeAttachments()
       const request = { history, inbox, signal: this.#stopping.turn }
       const outcome = await takeTurn(session, request, (error) => this.#warn(error, 'Steering failed.'))
-      await this.#settle(workspace)
+      await this.#way_out.settle(workspace)
+      await this.#writer.drain()
       if (this.#stopping.is('overfull')) return
       if (outcome === null && !this.#stopping.turn.aborted) continue
       const interrupted = this.#interrupt !== null
@@ -288,12 +269,6 @@ export class Execution {
     }
   }
 
-  /** What the commands of a turn used may still be under way to here, and belongs to it. */
-  async #settle({ models }: Workspace): Promise<void> {
-    if (models) await this.#egress?.settle()
-    await this.#writer.drain()
-  }
-
   /** Keeps what a turn made; returns how the run ends instead, where that cannot be had. */
   async #keep({ sandbox, commits }: Workspace, ending: Outcome): Promise<Outcome | null> {
     const signal = this.#stopping.from('overfull')
@@ -309,25 +284,12 @@ export class Execution {
     return ending.state === 'SUCCEEDED' ? { state: 'ERROR', status_message: NO_ARTIFACTS } : null
   }
 
-  #push(workspace: Workspace, request: PushRequest): Promise<PushOutcome> {
-    if (!this.#egress) return Promise.reject(new Error('A repository can be pushed and there is no gateway.'))
-    return pushChanges(
-      {
-        ...{ context: this.#context, store: this.#store, egress: this.#egress, refusals: this.#refusals },
-        mask: (text) => this.#writer.masked.text(text),
-        signal: this.#stopping.turn,
-      },
-      workspace,
-      request,
-    )
-  }
-
   /** Does with the changes of a run that succeeded what its environment says; returns how the run ends. */
   async #publish(run: RunRow, workspace: Workspace, ending: Outcome, budget: Budget): Promise<Outcome> {
     if (ending.state !== 'SUCCEEDED' || this.#stopping.is('overfull')) return ending
     const request = requestOnSuccess(workspace, run, await this.#store.readHistory())
     if (!request) return ending
-    const outcome = await this.#push(workspace, request)
+    const outcome = await this.#way_out.push(workspace, request, this.#stopping.turn)
     if (!this.#stopping.turn.aborted) return judgePush(outcome) ?? ending
     if (this.#interrupt === null) return budget.spent() ?? ending
     await this.#acknowledge()
@@ -412,7 +374,7 @@ export class Execution {
   async #release(): Promise<void> {
     const used = this.#sandbox
     const lost = this.#stopping.from('lost')
-    this.#egress?.close()
+    this.#way_out.close()
     if (used) {
       await stopProcesses(used, this.#context, lost)
       if (this.#overfull)

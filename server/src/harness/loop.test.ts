@@ -66,7 +66,7 @@ test('text is streamed, stored once complete, and ends the turn', async () => {
   ])
   assert.deepEqual(
     requests[0]?.tools?.map((tool) => tool.function.name),
-    ['bash', 'read', 'write', 'edit'],
+    ['bash', 'read', 'write', 'edit', 'open_pull_request'],
   )
 })
 

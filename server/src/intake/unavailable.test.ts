@@ -7,7 +7,10 @@ import { RunAgentRequest, RunFollowupRequest } from '../contract/run-request.ts'
 const PAGE = new URL('../../../docs/request-fields.md', import.meta.url)
 
 test('the documentation says what becomes of each field', () => {
-  const [, ...tables] = readFileSync(PAGE, 'utf8').split(/^## /m)
+  const tables = readFileSync(PAGE, 'utf8')
+    .split(/^## /m)
+    .slice(1)
+    .filter((section) => section.includes('\n| '))
   const documented = tables.map((table) => [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name))
   const known = [RunAgentRequest, AmbientAgentConfig, RunFollowupRequest].map((schema) =>
     Object.keys(schema.shape),

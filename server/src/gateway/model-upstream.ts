@@ -47,7 +47,7 @@ export function askModel(
 ): Promise<IncomingMessage> {
   const base = new URL(to.base_url)
   const is_tls = base.protocol === 'https:'
-  const length = incoming.headers['content-length']
+  const length = incoming.method === 'POST' ? incoming.headers['content-length'] : undefined
   const outgoing = (is_tls ? requestHttps : requestHttp)({
     ...{ protocol: base.protocol, host: base.hostname.replace(/^\[|\]$/g, ''), port: base.port },
     ...{ agent: is_tls ? AGENTS.https : AGENTS.http, signal, timeout: silent_ms },
@@ -74,7 +74,12 @@ export function askModel(
       reject(gone)
     })
   })
-  body.pipe(outgoing)
+  if (incoming.method === 'POST') body.pipe(outgoing)
+  else {
+    // Node would send a body without its length, and a server may take that for another request of ours.
+    body.resume()
+    outgoing.end()
+  }
   // A provider that answers early may close: what is still to be sent is read and dropped.
   outgoing.once('close', () => {
     body.unpipe(outgoing)

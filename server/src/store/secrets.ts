@@ -76,11 +76,12 @@ export const putSecret = (
     const sealed = seal(version)
     const fresh = before.exists
       ? sql``
-      : sql`creator_id = ${secret.creator_id}::uuid, created_at = next_update(last_updated),`
+      : sql`creator_id = ${secret.creator_id}::uuid, created_at = now.moment,`
     await sql`
       update secrets set ${fresh} version = ${version}::int, sealed = ${sealed}::bytea,
         git = ${secret.git === null ? null : json(secret.git)}, description = ${secret.description}::text,
-        last_updated = next_update(last_updated)
+        last_updated = now.moment
+      from (select next_update(last_updated) as moment from secrets where ${is(secret)}) now
       where ${is(secret)}`.execute(trx)
     const row = await findSecret(trx, secret)
     if (!row) throw new Error('The secret just put is gone.')

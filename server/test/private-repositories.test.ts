@@ -392,17 +392,20 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     })
 
     test('leave their token nowhere', async () => {
+      // What is printed is masked, so it is looked for inside; the brackets keep the search from finding itself.
+      const pattern = FORMS.map((form) => `${form.slice(0, 11)}[${form[11]}]`).join('|')
       const { run, output } = await runIn(
-        `env; git config --list --show-origin; for f in /proc/[0-9]*/environ /proc/[0-9]*/cmdline; do tr '\\0' '\\n' < $f; done 2>/dev/null
-        cat .git/config ~/.gitconfig ~/.git-credentials ~/.netrc 2>/dev/null
-        printf 'protocol=https\\nhost=${host.host}\\n\\n' | git credential fill 2>&1
-        GIT_TRACE_CURL=1 GIT_TRACE=1 git ls-remote origin 2>&1; GIT_CURL_VERBOSE=1 git push origin HEAD:$RUNYARD_BRANCH 2>&1
-        grep -rlE '${FORMS.map((form) => form.slice(0, 8)).join('|')}' /workspace /tmp /home /root /etc /run /var /dev/shm 2>/dev/null; echo end`,
+        `found() { grep -aqE '${pattern}' && echo "found in $1"; }
+        env | found env; git config --list --show-origin | found config
+        cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | found processes
+        printf 'protocol=https\nhost=${host.host}\n\n' | git credential fill 2>&1 | found credential
+        GIT_TRACE_CURL=1 GIT_TRACE=1 git ls-remote origin 2>&1 | found trace
+        GIT_CURL_VERBOSE=1 git push origin HEAD:$RUNYARD_BRANCH 2>&1 | found push
+        grep -rlaE '${pattern}' /workspace /tmp /home /root /etc /run /var /dev/shm 2>/dev/null; echo end`,
         { on_success: 'branch' },
       )
-      assert.match(output, /end\n$/)
+      assert.equal(output, 'end\n')
       assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
-      assert.equal(holdsToken(output), false)
       assert.equal(holdsToken(service.log()), false)
       for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
         if (Number(pid) === process.pid) continue

@@ -7,16 +7,19 @@ import { json } from './storable.ts'
 /** A branch that a run pushed. */
 export type Push = EventData<'changes.pushed'>
 
-/** Stores what was pushed, and its event, in one fenced statement; false when the lease is lost. */
+/** Stores what was pushed, and its event, in one fenced statement, once however often it is said; false when the lease is lost. */
 export async function recordPush(
   db: Db,
   lease: Lease,
   { artifact_uid, ...push }: Push & { artifact_uid: string },
 ): Promise<boolean> {
+  const is_stored = sql`exists (
+    select 1 from pushes p where p.run_id = ${lease.run_id}::uuid and p.directory = ${push.directory}
+      and p.commit = ${push.commit} and p.url = ${push.url})`
   const recorded = await sql`
     with owned as (
       update runs set last_sequence = last_sequence + 1, updated_at = next_update(updated_at)
-      where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS') returning run_id, last_sequence),
+      where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS') and not ${is_stored} returning run_id, last_sequence),
     logged as (
       insert into events (run_id, sequence, type, data)
       select run_id, last_sequence, 'changes.pushed', ${json(push)} from owned)
@@ -26,7 +29,9 @@ export async function recordPush(
     on conflict (run_id, directory) do update set repository = excluded.repository, branch = excluded.branch,
       commit = excluded.commit, url = excluded.url, pull_request = excluded.pull_request
     returning 1`.execute(db)
-  return recorded.rows.length > 0
+  if (recorded.rows.length > 0) return true
+  const found = await sql<{ is_stored: boolean }>`select ${is_stored} as is_stored`.execute(db)
+  return found.rows[0]?.is_stored ?? false
 }
 
 /** What the run pushed last from each of its repositories, by their folders. */

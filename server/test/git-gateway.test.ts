@@ -64,7 +64,7 @@ describe('the git gateway', () => {
         hosts: [],
         private_hosts: [host.host],
         git: {
-          repositories: ['site', 'tool', 'moved', 'absent'].map(path),
+          repositories: ['site', 'tool', 'moved', 'absent', 'odd'].map(path),
           credentials: [
             credentialOf({}),
             credentialOf({
@@ -74,6 +74,7 @@ describe('the git gateway', () => {
               read_only: true,
             }),
             credentialOf({ name: 'WRONG', repositories: ['acme/absent'], secret: 'wrong-token' }),
+            credentialOf({ name: 'ODD', repositories: ['acme/odd'], secret: 'no token' }),
           ],
           branches: ['runyard/one', 'docs/*'],
           kinds: { [host.host]: 'github' },
@@ -215,6 +216,7 @@ describe('the git gateway', () => {
       (await run('/', 'clone', `${base}/acme/absent`, into)).said,
       /remote: .* refused the secret WRONG for acme\/absent/,
     )
+    assert.match((await run('/', 'clone', `${base}/acme/odd`, into)).said, /remote: ODD is no token: /)
     assert.equal(
       refused.some((text) => text.startsWith('credential: ')),
       true,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
-import { lookupOf, openDirectory, Unreachable, unreachable } from './dial.ts'
+import { explainFailure, lookupOf, openDirectory, Unreachable } from './dial.ts'
 import { readTarget, type Target } from './egress-rules.ts'
 import type { EgressRules } from './gateway.ts'
 
@@ -45,9 +45,7 @@ export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {})
         ? error
         : late.aborted
           ? new Unreachable(`${target.host}:${target.port} did not answer in time.`)
-          : isUntrusted(error)
-            ? new Unreachable(`${target.host}:${target.port} shows a certificate that is not trusted.`)
-            : unreachable(target)
+          : explainFailure(target, error)
     try {
       return await new Promise<Response>((resolve, reject) => {
         const asking = request({
@@ -90,9 +88,3 @@ function answerOf({ statusCode = 0, headersDistinct }: IncomingMessage, bytes: B
   const has_body = ![204, 205, 304].includes(statusCode)
   return new Response(has_body ? new Uint8Array(bytes) : null, { status: statusCode, headers })
 }
-
-/** Node's names for what is wrong with a certificate (`ERR_TLS_*`, and those of OpenSSL). */
-const isUntrusted = (error: unknown): boolean =>
-  error instanceof Error &&
-  'code' in error &&
-  /^ERR_TLS_CERT|CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(String(error.code))

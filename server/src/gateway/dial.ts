@@ -29,6 +29,20 @@ export class Unreachable extends Error {}
 export const unreachable = ({ host, port }: Target): Unreachable =>
   new Unreachable(`${host}:${port} could not be reached.`)
 
+/** Node's names for what is wrong with a certificate (`ERR_TLS_*`, and those of OpenSSL). */
+const isUntrusted = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  /^ERR_TLS_CERT|CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(String(error.code))
+
+/** Why a request by TLS failed. */
+export const explainFailure = (target: Target, error: unknown): Unreachable =>
+  isUntrusted(error)
+    ? new Unreachable(
+        `${target.host}:${target.port} shows a certificate that is not trusted. NODE_EXTRA_CA_CERTS names a file with your own authorities.`,
+      )
+    : unreachable(target)
+
 /** Finds the addresses at which one sandbox may reach a target. It throws `Refused`, `Unreachable`. */
 export function openDirectory(rules: EgressRules): (target: Target) => Promise<Address[]> {
   const asked = new Map<string, Promise<Address[]>>()

@@ -9,14 +9,15 @@ import { readTarget } from './egress-rules.ts'
 import type { EgressRules, GitCredential, GitHostKind, GitRepository, GitRules, Refusal } from './gateway.ts'
 import { basicOf, findCredential } from './git-credential.ts'
 import { kindOf } from './git-host.ts'
+import { GitHostFailure } from './git-host-api.ts'
 import { type GitRequest, readGitRequest } from './git-request.ts'
 import { gitPathOf, mayPush } from './git-rules.ts'
-import { askUpstream, passAnswer, Untrusted } from './git-upstream.ts'
+import { askUpstream, passAnswer } from './git-upstream.ts'
 import { BrokenLines } from './pkt-line.ts'
 import { type Push, type PushCommand, readPush, writeRejection } from './push-commands.ts'
 
 interface GitGatewayOptions {
-  /** The token of a credential for one repository. Throws an `Error` whose message may be shown. */
+  /** The token of a credential for one repository. Throws `GitHostFailure`. */
   tokenOf: (credential: GitCredential, path: string) => Promise<string>
   /** Told each time. */
   onRefusal: (refusal: Refusal) => void
@@ -146,12 +147,8 @@ function ifBroken(error: unknown): null {
 /** What is expected to go wrong. */
 function describe(error: unknown): Answer {
   if (error instanceof Refused) return { status: 403, message: error.message }
-  if (error instanceof Untrusted)
-    return {
-      status: 502,
-      message: `${error.message} NODE_EXTRA_CA_CERTS names a file with your own authorities.`,
-    }
-  return { status: 502, message: error instanceof Unreachable ? error.message : String(error) }
+  const is_expected = error instanceof Unreachable || error instanceof GitHostFailure
+  return { status: 502, message: is_expected ? error.message : 'The request could not be passed on.' }
 }
 
 function explain(

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Agent, request } from 'node:https'
-import { pipeline, type Readable } from 'node:stream'
-import { type Address, lookupOf, unreachable } from './dial.ts'
+import { pipeline } from 'node:stream'
+import { type Address, explainFailure, lookupOf, unreachable } from './dial.ts'
 import type { Target } from './egress-rules.ts'
+import { sendBody } from './message.ts'
 
 /** Counting the objects of a large repository takes minutes, in which a server may say nothing. */
 const SILENT_MS = 600_000
@@ -10,8 +11,6 @@ const SILENT_MS = 600_000
 const ASKED = ['accept', 'content-type', 'content-encoding', 'git-protocol', 'user-agent'] as const
 const ANSWERED = ['content-type', 'content-encoding', 'cache-control'] as const
 const AGENT = new Agent({ keepAlive: false })
-/** Codes of Node and OpenSSL. */
-const CERTIFICATE = /CERT|ERR_TLS_|SIGNATURE/
 
 export interface GitUpstream {
   target: Target
@@ -24,10 +23,7 @@ export interface GitUpstream {
   head: Buffer | null
 }
 
-/** A certificate that cannot be trusted. */
-export class Untrusted extends Error {}
-
-/** Sends a request on and resolves with the head of its answer. Throws `Unreachable`, `Untrusted`. */
+/** Sends a request on and resolves with the head of its answer. Throws `Unreachable`. */
 export function askUpstream(
   incoming: IncomingMessage,
   { target, addresses, method, path, authorization, head }: GitUpstream,
@@ -41,28 +37,12 @@ export function askUpstream(
   outgoing.on('timeout', () => outgoing.destroy())
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve)
-    outgoing.on('error', (error: NodeJS.ErrnoException) =>
-      reject(CERTIFICATE.test(error.code ?? '') ? new Untrusted(error.code) : unreachable(target)),
-    )
+    outgoing.on('error', (error) => reject(explainFailure(target, error)))
     outgoing.once('close', () => reject(unreachable(target)))
   })
   if (head) outgoing.write(head)
-  if (method === 'POST') sendBody(incoming, outgoing)
-  else {
-    // Node would send a body without its length, and a server may take that for another request of ours.
-    incoming.resume()
-    outgoing.end()
-  }
+  sendBody(incoming, outgoing)
   return answered
-}
-
-/** A server that answers early may close: what is still to be sent is then read and dropped, so that git reads the answer. */
-function sendBody(incoming: Readable, outgoing: ReturnType<typeof request>): void {
-  incoming.pipe(outgoing)
-  outgoing.once('close', () => {
-    incoming.unpipe(outgoing)
-    incoming.resume()
-  })
 }
 
 export function passAnswer(answer: IncomingMessage, response: ServerResponse): void {

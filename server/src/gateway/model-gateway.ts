@@ -202,11 +202,8 @@ async function passError(
   }
   const text = Buffer.concat(pieces).toString('latin1')
   const body = Buffer.from(api_key === null ? text : text.replaceAll(api_key, '***'), 'latin1')
-  const headers = answeredHeaders(answer).flatMap((value, at, all) =>
-    at % 2 === 0 && value.toLowerCase() !== 'content-length' ? [value, all[at + 1] ?? ''] : [],
-  )
   response.writeHead(answer.statusCode ?? 502, answer.statusMessage, [
-    ...headers,
+    ...answeredHeaders(answer, ['content-length']),
     ...['Content-Length', String(body.length)],
   ])
   response.end(body)

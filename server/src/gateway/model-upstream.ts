@@ -3,23 +3,23 @@ import { request as requestHttps, Agent as TlsAgent } from 'node:https'
 import type { Readable } from 'node:stream'
 import { Unreachable } from './dial.ts'
 import type { ModelProvider, ModelProviderName } from './gateway.ts'
+import { endToEnd, HOP_BY_HOP, sendBody } from './message.ts'
 
-/** Not the sandbox's business: credentials, who pays, and what concerns one connection only (RFC 9110 §7.6.1). */
+/** Not the sandbox's business: credentials, who pays, and what concerns one connection only. */
 const DROPPED = new Set([
-  ...['authorization', 'proxy-authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie', 'cookie2'],
+  ...HOP_BY_HOP,
+  ...['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie', 'cookie2'],
   ...['openai-organization', 'openai-project', 'x-goog-user-project', 'x-goog-iam-authorization-token'],
   ...['x-http-method-override', 'x-http-method', 'x-method-override'],
   ...[
     'host',
-    'connection',
-    'keep-alive',
-    'proxy-connection',
-    'te',
-    'trailer',
-    'transfer-encoding',
-    'upgrade',
+    'expect',
+    'content-length',
+    'forwarded',
+    'x-forwarded-for',
+    'x-forwarded-host',
+    'x-forwarded-proto',
   ],
-  ...['expect', 'content-length', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'],
   // What is counted has to be read.
   'accept-encoding',
 ])
@@ -74,17 +74,7 @@ export function askModel(
       reject(gone)
     })
   })
-  if (incoming.method === 'POST') body.pipe(outgoing)
-  else {
-    // Node would send a body without its length, and a server may take that for another request of ours.
-    body.resume()
-    outgoing.end()
-  }
-  // A provider that answers early may close: what is still to be sent is read and dropped.
-  outgoing.once('close', () => {
-    body.unpipe(outgoing)
-    body.resume()
-  })
+  sendBody(body, outgoing)
   body.once('error', () => outgoing.destroy())
   return answered
 }
@@ -104,12 +94,5 @@ function keptHeaders({ headersDistinct, headers }: IncomingMessage): Record<stri
 }
 
 /** Of an answer's headers, raw and in pairs, what the sandbox gets. */
-export function answeredHeaders({ rawHeaders }: IncomingMessage): string[] {
-  return Array.from({ length: rawHeaders.length / 2 }, (_, at) => rawHeaders.slice(at * 2, at * 2 + 2))
-    .filter(([name = '']) => !UNANSWERED.has(name.toLowerCase()))
-    .flat()
-}
-const UNANSWERED = new Set([
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer', 'upgrade'],
-  ...['transfer-encoding', 'set-cookie', 'set-cookie2', 'alt-svc'],
-])
+export const answeredHeaders = ({ rawHeaders }: IncomingMessage, dropped: readonly string[] = []): string[] =>
+  endToEnd(rawHeaders, ['set-cookie', 'set-cookie2', 'alt-svc', ...dropped])

@@ -2,19 +2,8 @@ import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:
 import { pipeline, Transform } from 'node:stream'
 import { type Address, lookupOf, unreachable } from './dial.ts'
 import type { Target } from './egress-rules.ts'
+import { endToEnd } from './message.ts'
 
-/** Headers that concern one connection only (RFC 9110 §7.6.1). */
-const HOP_BY_HOP = [
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]
 /** Each request has a connection of its own: none meets what another has left there. */
 const AGENT = new Agent({ keepAlive: false })
 
@@ -69,17 +58,3 @@ export async function passOn(
  */
 const makePauses = (): Transform =>
   new Transform({ transform: (piece, _encoding, done) => void setImmediate(done, null, piece) })
-
-/** Raw headers as they came, in pairs, without those of one connection and without `Host`. */
-function endToEnd(raw: string[]): string[] {
-  const pairs = Array.from({ length: raw.length / 2 }, (_, at): [string, string] => [
-    raw[at * 2] ?? '',
-    raw[at * 2 + 1] ?? '',
-  ])
-  const named = pairs
-    .filter(([name]) => name.toLowerCase() === 'connection')
-    .flatMap(([, value]) => value.toLowerCase().split(/\s*,\s*/))
-    .filter((name) => name !== 'content-length')
-  const dropped = new Set([...HOP_BY_HOP, 'host', ...named])
-  return pairs.filter(([name]) => !dropped.has(name.toLowerCase())).flat()
-}

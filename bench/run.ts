@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: how fast the main path is on this machine. Starts `runyard dev` as its users do and measures through
- * HTTP, then what creates cost on PostgreSQL. Every figure stands beside a yardstick measured in the same run, so that
+ * HTTP, then what commands cost in each sandbox and creates on PostgreSQL. Every figure stands beside a yardstick measured in the same run, so that
  * ratios can be compared between machines; `--write` puts the tables into bench/README.md.
  */
 import { spawn } from 'node:child_process'
@@ -8,6 +8,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os'
 import { apiOf, shell, startService } from '../server/test/support/service.ts'
 import { writeFigures } from './figures.ts'
 import { measurePostgres } from './postgres.ts'
+import { measureSandboxes } from './sandboxes.ts'
 
 const WARM_UP = 20
 const ROUNDS = 200
@@ -135,10 +136,14 @@ const table = [
 ].join('\n')
 console.log(table)
 
+const in_sandboxes = await measureSandboxes()
+console.log(in_sandboxes)
+
 const on_postgres = await measurePostgres()
 console.log(on_postgres)
 
 if (process.argv.includes('--write')) {
   writeFigures('figures', table)
+  writeFigures('sandboxes', in_sandboxes)
   writeFigures('postgres', on_postgres)
 }

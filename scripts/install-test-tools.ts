@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url'
 const folder = fileURLToPath(new URL('../test/tools/', import.meta.url))
 const stamp = `${folder}node_modules/.installed`
 
-/** Other runtimes and compilers (800 MB); done again only when their lock file has changed. `false` when it failed. */
+/** Other runtimes and compilers, and agents (1.7 GB); done again only when their lock file has changed. `false` when it failed. */
 export function installTestTools(): boolean {
   const wanted = createHash('sha256')
     .update(readFileSync(`${folder}package-lock.json`))
     .digest('hex')
   if (readStamp() === wanted) return true
-  console.log('Installing the runtimes and compilers that the client library is tested with …')
+  console.log('Installing the runtimes, compilers and agents that are tested with …')
   const { status } = spawnSync('npm', ['ci', '--prefix', folder], { stdio: 'inherit' })
   if (status !== 0) return false
   writeFileSync(stamp, wanted)

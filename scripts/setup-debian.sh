@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs system packages on Debian and Ubuntu by group: scripts/setup-debian.sh sandbox docker postgres browser python
+# Installs system packages on Debian and Ubuntu by group: scripts/setup-debian.sh sandbox docker postgres browser python lfs
 # Quiet and fast when nothing is missing. Not root: prints the line to run and exits 1.
 set -eu
 
@@ -14,10 +14,11 @@ packages_of() {
     sandbox) echo 'bubblewrap git slirp4netns socat util-linux' ;;
     docker) if has dockerd; then echo debootstrap; else echo 'docker.io debootstrap'; fi ;;
     postgres) echo 'postgresql' ;;
+    lfs) echo 'git-lfs' ;;
     browser) has chromium || has google-chrome || echo chromium ;;
     python) can_make_venv || echo 'python3 python3-venv' ;;
     *)
-      echo "setup-debian.sh: unknown group '$1'; known: sandbox docker postgres browser python" >&2
+      echo "setup-debian.sh: unknown group '$1'; known: sandbox docker postgres browser python lfs" >&2
       exit 2
       ;;
   esac

@@ -1,7 +1,8 @@
 /**
  * `npm test [FOLDER|FILE …]`: installs what is missing on Debian, starts one PostgreSQL for all, runs every test and ends
- * with `N passed, N failed, N skipped`. What this machine cannot run is printed, never silent. `--long` adds the soaks;
- * `--busy` keeps every core busy meanwhile, since no test may depend on a quiet machine.
+ * with `N passed, N failed, N skipped`. What this machine cannot run is printed, never silent. `--long` adds the soaks
+ * and repeats on every sandbox what is the same code on all; `--busy` keeps every core busy meanwhile, since no test may
+ * depend on a quiet machine.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -21,9 +22,13 @@ const long = args.includes('--long')
 if (long) process.env.RUNYARD_TEST_LONG = '1'
 const wanted = args.filter((arg) => !arg.startsWith('--'))
 
-const setup = spawnSync('scripts/setup-debian.sh', ['sandbox', 'postgres', 'docker', 'browser', 'python'], {
-  stdio: 'inherit',
-})
+const setup = spawnSync(
+  'scripts/setup-debian.sh',
+  ['sandbox', 'postgres', 'docker', 'browser', 'python', 'lfs'],
+  {
+    stdio: 'inherit',
+  },
+)
 if (setup.status !== 0)
   console.log('Some system packages are missing; the tests that need them are skipped and named below.')
 
@@ -35,9 +40,14 @@ const files = globSync(`{server,client,cli,scripts,bench,web}/**/*.${suffix}.ts`
     (file) => wanted.length === 0 || wanted.some((prefix) => file.startsWith(prefix.replace(/\/$/, ''))),
   )
   .sort()
+  // At the end only short ones, so that no lane is left with a long one.
+  .sort((a, b) => Number(!isJourney(a)) - Number(!isJourney(b)))
 
-if (files.some((file) => file.startsWith('client/test/')) && !installTestTools())
-  console.log('The other runtimes are missing; the tests that need them are skipped and named below.')
+const needs_tools = (file: string) => /^client\/test\/|^server\/test\/agents\./.test(file)
+if (files.some(needs_tools) && !installTestTools())
+  console.log(
+    'The other runtimes and the agents are missing; the tests that need them are skipped and named below.',
+  )
 
 const pythonTests =
   wanted.length === 0
@@ -99,6 +109,10 @@ async function runNodeTests(): Promise<void> {
   })
   stream.compose(spec).pipe(process.stdout)
   await new Promise((resolve) => stream.once('end', resolve))
+}
+
+function isJourney(file: string): boolean {
+  return /^(server|cli|scripts)\/(test\/)?[^/]+$/.test(file)
 }
 
 function isSubtestFailure(error: object): boolean {

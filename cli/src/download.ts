@@ -7,6 +7,11 @@ import { cleanText, TextCleaner } from './clean-text.ts'
 import { CommandFailure, EXIT, usageFailure } from './failure.ts'
 import type { Output } from './output.ts'
 
+/** What is to arrive. */
+interface Downloadable {
+  data: Pick<ArtifactResponse['data'], 'download_url' | 'size_bytes' | 'sha256'>
+}
+
 /** Most file systems allow 255. */
 const LONGEST_NAME_BYTES = 200
 
@@ -31,7 +36,7 @@ function shorten(name: string): string {
  * not what it should be leaves no file, and the one that `force` replaces as it was.
  */
 export async function download(
-  artifact: ArtifactResponse,
+  artifact: Downloadable,
   file: string,
   options: { force: boolean; output: Output },
 ): Promise<void> {
@@ -65,7 +70,7 @@ async function openNew(file: string): Promise<FileHandle> {
 }
 
 /** The artifact in memory: all of it, and what it should be. */
-export async function readArtifact(artifact: ArtifactResponse): Promise<Buffer> {
+export async function readArtifact(artifact: Downloadable): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of await openArtifact(artifact)) {
@@ -77,7 +82,7 @@ export async function readArtifact(artifact: ArtifactResponse): Promise<Buffer> 
 }
 
 /** Its bytes as they come; throws at their end where they are not what they should be. */
-async function openArtifact({ data }: ArtifactResponse): Promise<AsyncGenerator<Uint8Array>> {
+async function openArtifact({ data }: Downloadable): Promise<AsyncGenerator<Uint8Array>> {
   const body = await openDownload(data.download_url)
   const digest = createHash('sha256')
   const chunks = async function* () {

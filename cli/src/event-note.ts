@@ -22,6 +22,11 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
         : `${branch} of ${repository}`
       return `${colors.green('↑')} ${oneLine(what)}  ${colors.dim(oneLine(url))}`
     }
+    case 'retrying': {
+      const { message, delay_ms, retry } = event.data
+      const when = `trying again in ${formatSeconds(delay_ms)} (${retry})`
+      return colors.yellow(`↻ ${oneLine(message)} ${colors.dim(when)}`)
+    }
     case 'egress.refused':
       return colors.yellow(`! ${oneLine(event.data.message)}`)
     case 'error':
@@ -30,3 +35,5 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
       return ''
   }
 }
+
+const formatSeconds = (milliseconds: number): string => `${Math.ceil(milliseconds / 1_000)} s`

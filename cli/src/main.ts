@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { addArtifactCommands } from './commands/artifacts.ts'
 import { addChangeCommands } from './commands/changes.ts'
 import { addDevCommand } from './commands/dev.ts'
+import { addDoctorCommand } from './commands/doctor.ts'
 import { addEnvironmentCommands } from './commands/environments.ts'
 import { addKeyCommands } from './commands/keys.ts'
 import { addListCommand } from './commands/list.ts'
@@ -11,6 +12,7 @@ import { addRunCommand } from './commands/run.ts'
 import { addRunsCommands } from './commands/runs.ts'
 import { addSecretCommands } from './commands/secrets.ts'
 import { addServiceCommands } from './commands/service.ts'
+import { addSkillCommands } from './commands/skills.ts'
 import { EXIT, explain } from './failure.ts'
 import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
 
@@ -61,11 +63,13 @@ export function createProgram(): Command {
   program.commandsGroup('What runs use and make:')
   addEnvironmentCommands(program)
   addSecretCommands(program)
+  addSkillCommands(program)
   addModelCommands(program)
   addArtifactCommands(program)
   program.commandsGroup('Server:')
   addDevCommand(program)
   addServiceCommands(program)
+  addDoctorCommand(program)
   addKeyCommands(program)
   return program
 }

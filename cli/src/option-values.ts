@@ -9,6 +9,15 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
   }
 
+/** A number above 0, with or without decimals. */
+export const amount =
+  (max: number) =>
+  (text: string): number => {
+    const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+    if (value > 0 && value <= max) return value
+    throw new InvalidArgumentError(`It must be a number above 0 and at most ${max}.`)
+  }
+
 export const port = wholeNumber(0, 65_535)
 
 /** `key=value`, repeated. */

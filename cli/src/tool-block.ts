@@ -80,7 +80,9 @@ export function titleOf(call: ToolCall, output: Output): string {
     return left < 10 ? title : `${title}  ${output.colors.dim(`$ ${truncate(shown, left)}`)}`
   }
   const name = firstLine(call.name)
-  const about = title || firstLine(summarise(call.input))
+  // Titles of our own tools begin with what they do: `read src/app.ts`.
+  const given = title.startsWith(`${name} `) ? title.slice(name.length + 1) : title
+  const about = given || firstLine(summarise(call.input))
   return `${output.colors.bold(name)} ${truncate(about, Math.max(10, limit - widthOf(name)))}`.trimEnd()
 }
 

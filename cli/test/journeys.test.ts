@@ -316,7 +316,6 @@ test('wrong use ends with 2', LIMIT, async () => {
     ['run', 'x', '-f', 'prompt.md'],
     ['run', '-f', 'missing.md'],
     ['run', 'x', '--metadata', 'novalue'],
-    ['run', 'x', '--harness', 'abacus'],
     ['list', '--limit', 'many'],
     ['list', '-o', 'xml'],
     ['get'],

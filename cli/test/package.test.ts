@@ -47,6 +47,7 @@ before(async () => {
   const installed = await runTool('npm', ['install', '--prefer-offline', archive], {
     cwd: project,
     env: environment,
+    ...LIMIT,
   })
   assert.equal(installed.code, 0, installed.stderr)
 }, LIMIT)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { SHARED_CACHE } from '../../server/test/support/service.ts'
 
 const BINARY = fileURLToPath(new URL('../bin/runyard.js', import.meta.url))
 
@@ -41,7 +42,7 @@ export class Home {
     const { PATH, TMPDIR } = process.env
     const child = spawn(command, args, {
       cwd: directory ?? this.directory,
-      env: { PATH, ...(TMPDIR ? { TMPDIR } : {}), HOME: this.directory, ...environment },
+      env: { PATH, ...(TMPDIR ? { TMPDIR } : {}), HOME: this.directory, ...SHARED_CACHE, ...environment },
       stdio: 'pipe',
     })
     this.#children.add(child)

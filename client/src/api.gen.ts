@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List skills
+         * @description Skills of the environments’ repositories, as the last run of each environment found them. An environment that no run has used yet has none here.
+         */
+        get: operations["listSkills"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/artifacts/{artifact_uid}": {
         parameters: {
             query?: never;
@@ -248,6 +268,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/runs/{run_id}/handoff/attachments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the files that the last execution left
+         * @description Links, valid for 15 minutes, to the workspace as the last execution that ended left it: for who goes on with the work elsewhere. Viewers are refused, since nothing in it is masked.
+         */
+        get: operations["listHandoffAttachments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/runs/{run_id}/interrupt": {
         parameters: {
             query?: never;
@@ -337,6 +377,30 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AgentSkill: {
+            /** @description Of the skill. */
+            name: string;
+            variants: {
+                /** @description The text of the skill, up to 8,192 characters; a run has all of it. */
+                base_prompt: string;
+                description: string;
+                environments: {
+                    name: string;
+                    uid: string;
+                }[];
+                /** @description Why it cannot be used. */
+                error?: string;
+                /** @description `owner/repo:path/SKILL.md`: what `skill` of a run takes. */
+                id: string;
+                /** @description When a run that the caller may see was last created with it. */
+                last_run_timestamp?: string | null;
+                source: {
+                    name: string;
+                    owner: string;
+                    skill_path: string;
+                };
+            }[];
+        };
         /** @description How a run is executed. */
         AmbientAgentConfig: {
             /** @description Instructions put before the conversation. */
@@ -554,6 +618,14 @@ export interface components {
             pool: string;
             worker_id: string;
         };
+        /** @description What a run may spend over all its executions; then it is BLOCKED with `budget_exceeded`, and a follow-up with a larger budget goes on. */
+        BudgetLimits: {
+            /** @description US dollars. A run whose model has no known price ends FAILED. */
+            max_cost_usd?: number;
+            max_duration_minutes?: number;
+            /** @description Input and output together. */
+            max_tokens?: number;
+        };
         ChangedFile: {
             /** @description Lines; 0 for binary files. */
             additions: number;
@@ -731,6 +803,8 @@ export interface components {
              * @enum {string}
              */
             egress?: "none" | "allowlist" | "open";
+            /** @description How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. Default 0. */
+            failure_retention_minutes?: number;
             github_repos?: {
                 owner: string;
                 repo: string;
@@ -758,6 +832,8 @@ export interface components {
             /** @description Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`. */
             push_branches?: string[];
             repositories?: components["schemas"]["EnvironmentRepository"][];
+            /** @description Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true. */
+            reuse_setup?: boolean;
             /** @description Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
             secrets?: string[];
             setup_commands?: string[];
@@ -874,14 +950,36 @@ export interface components {
             /** @description What the host wants beside the token; most take any. */
             username?: string;
         };
+        HandoffAttachment: {
+            attachment_id: string;
+            /**
+             * Format: date-time
+             * @description When the workspace was packed.
+             */
+            created_at: string;
+            /** @description Works without a key until `expires_at`. */
+            download_url: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            expires_at: string;
+            filename: string;
+            mime_type: string;
+            sha256: string;
+            size_bytes: number;
+            /** @description Messages that the agent had been given by then, the prompt included. */
+            turn: number;
+        };
+        HandoffAttachmentsResponse: {
+            /** @description One tar, compressed with zstd, with the folders `workspace` and `home/agent`. None: no execution has ended yet, or nothing was kept of the last one. */
+            attachments: components["schemas"]["HandoffAttachment"][];
+        };
         HarnessConfig: {
             model_id?: string;
             reasoning_level?: string;
-            /**
-             * @description `oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks.
-             * @enum {string}
-             */
-            type?: "oz" | "claude" | "codex" | "gemini" | "opencode" | "runbook";
+            /** @description `oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400. */
+            type?: string;
         };
         InterruptedEvent: {
             data: components["schemas"]["InterruptedEventData"];
@@ -913,6 +1011,7 @@ export interface components {
             has_more: boolean;
         };
         ListModelsResponse: {
+            /** @description What a run is answered by that names no model. */
             default_model_id?: string;
             models: components["schemas"]["Model"][];
         };
@@ -924,7 +1023,10 @@ export interface components {
             page_info: components["schemas"]["PageInfo"];
             secrets: components["schemas"]["Secret"][];
         };
-        /** @description A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`. */
+        ListSkillsResponse: {
+            agents: components["schemas"]["AgentSkill"][];
+        };
+        /** @description A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`. A name in braces behind a dollar sign, in `args`, `env` and `headers`, is a secret or variable of the environment. */
         MCPServerConfig: {
             args?: string[];
             command?: string;
@@ -934,6 +1036,10 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
+            /** @description The run fails when it cannot be started; else the run goes on without its tools. */
+            required?: boolean;
+            /** @description How long one call of a tool may take; default 120. */
+            timeout_seconds?: number;
             /** Format: uri */
             url?: string;
             warp_id?: string;
@@ -985,12 +1091,20 @@ export interface components {
             text: string;
         };
         Model: {
-            /** @description Tokens, where the provider says so. */
+            /** @description Tokens, where it is known. */
             context_window?: number;
             display_name?: string;
             /** @description What `config.model_id` takes: `provider/model`. */
             model_id: string;
+            /** @description Where they are known: public prices, or those the operator has set. */
+            prices?: components["schemas"]["ModelPrices"];
             provider: string;
+        };
+        /** @description US dollars per million tokens. */
+        ModelPrices: {
+            cached_input?: number;
+            input: number;
+            output: number;
         };
         PageInfo: {
             has_next_page: boolean;
@@ -1017,6 +1131,13 @@ export interface components {
             };
             text: string;
         };
+        /** @description Makes a secret the password of a registry of container images. */
+        RegistryAccess: {
+            /** @description As names of images begin: `ghcr.io`, `registry.internal:5000`; `docker.io` for those without a host. */
+            host: string;
+            /** @description Whose password it is. */
+            username: string;
+        };
         RequestUsage: {
             /** @description US dollars, where the price of the model is known. */
             inference_cost_usd?: number;
@@ -1032,20 +1153,45 @@ export interface components {
             };
             /** @description The agent. */
             harness: string;
-            /** @description The container image, where there is one. */
+            /** @description The container image, where there is one: its name in full and the digest its registry knows it by, `docker.io/library/node:24-bookworm@sha256:…`. Of an image that came from no registry, its id stands for the digest. */
             image?: string;
             /** @description `provider/model`; absent where no model is asked. */
             model_id?: string;
+            /** @description The skill that was read, and the commit that it was read of. */
+            skill?: {
+                commit: string;
+                description: string;
+                id: string;
+                name: string;
+            };
+        };
+        RetryingEvent: {
+            data: components["schemas"]["RetryingEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "retrying";
+        };
+        /** @description The model provider failed in a way that may pass; the step is going to be asked for again. */
+        RetryingEventData: {
+            /** @description How long is waited before it. */
+            delay_ms: number;
+            error_code: components["schemas"]["ErrorCode"];
+            /** @description What went wrong. */
+            message: string;
+            /** @description Which one: from 1. */
+            retry: number;
         };
         RunAgentRequest: {
             agent_identity_uid?: string;
             attachments?: components["schemas"]["Attachment"][];
-            budget?: {
-                /** @description Refused (feature_not_available) until the service knows prices. */
-                max_cost_usd?: number;
-                max_duration_minutes?: number;
-                max_tokens?: number;
-            };
+            budget?: components["schemas"]["BudgetLimits"];
             config?: components["schemas"]["AmbientAgentConfig"];
             /** Format: uuid */
             conversation_id?: string;
@@ -1109,9 +1255,11 @@ export interface components {
             turn: number;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             attachments?: components["schemas"]["Attachment"][];
+            /** @description Replaces these limits of the run’s budget, whatever it has spent of them; the others stay. */
+            budget?: components["schemas"]["BudgetLimits"];
             message?: string;
             /** @enum {string} */
             mode?: "normal" | "plan" | "orchestrate";
@@ -1130,6 +1278,8 @@ export interface components {
             agent_config: components["schemas"]["AmbientAgentConfig"];
             agent_skill?: {
                 bundled_skill_id?: string;
+                /** @description What it was read of. */
+                commit?: string;
                 description?: string;
                 full_path?: string;
                 name?: string;
@@ -1251,6 +1401,7 @@ export interface components {
              */
             last_updated: string;
             name: string;
+            registry?: components["schemas"]["RegistryAccess"];
             scope: {
                 /** @enum {string} */
                 type: "User" | "Team";
@@ -1264,6 +1415,8 @@ export interface components {
             description?: string | null;
             /** @description The value is a token of git, which never enters a sandbox. Without: a variable for commands. */
             git?: components["schemas"]["GitAccess"];
+            /** @description The value is a password that images are pulled with, and never enters a sandbox. Not beside `git`. */
+            registry?: components["schemas"]["RegistryAccess"];
             /** @description 8 characters to 64 KiB. No answer ever holds it. */
             value: string;
         };
@@ -1283,17 +1436,31 @@ export interface components {
         SetupEventData: {
             duration_ms?: number;
             exit_code?: number | null;
-            /** @description The backend, repository or command. */
+            /** @description The backend, repository, command or tool server. */
             name: string;
             /** @description The end of what it printed. */
             output?: string;
             /**
-             * @description What was done: making the sandbox, restoring a workspace, a clone, a setup command.
+             * @description What was done: making the sandbox, restoring a workspace, a clone, a setup command, starting a tool server.
              * @enum {string}
              */
-            phase: "sandbox" | "restore" | "clone" | "command";
+            phase: "sandbox" | "restore" | "clone" | "command" | "tool_server";
             /** @enum {string} */
             status: "started" | "finished" | "failed";
+            /** @description Of a `restore` that does not go on in the workspace as it was left. */
+            workspace?: {
+                /** @description Tool calls whose changes of files are lost, or not there as a whole. */
+                calls_after: number;
+                /**
+                 * Format: date-time
+                 * @description When the snapshot was taken; absent: the workspace is a fresh one.
+                 */
+                kept_at?: string;
+                /** @description What the agent is told. */
+                note: string;
+                /** @description Messages that the agent had been given by then, the prompt included. */
+                turn?: number;
+            };
         };
         ToolCallEvent: {
             data: components["schemas"]["ToolCallEventData"];
@@ -1386,7 +1553,7 @@ export interface components {
         };
         UsageEventData: {
             /**
-             * @description A command in the sandbox called the model by the gateway. Absent: a step of the agent ended.
+             * @description Commands in the sandbox called the model by the gateway, once or more. Absent: a step of the agent ended.
              * @constant
              */
             by_gateway?: true;
@@ -1424,6 +1591,80 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listSkills: {
+        parameters: {
+            query?: {
+                /** @description Those that cannot be used as well, with `error`. */
+                include_malformed_skills?: boolean;
+                /** @description Of no effect: each run of an environment refreshes its skills. */
+                refresh?: boolean;
+                /** @description Of this repository only: `owner/repo`. */
+                repo?: string;
+                /** @description Default `name`. */
+                sort_by?: "name" | "last_run";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListSkillsResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getArtifact: {
         parameters: {
             query?: never;
@@ -2647,6 +2888,74 @@ export interface operations {
             };
             /** @description `conflict` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listHandoffAttachments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HandoffAttachmentsResponse"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

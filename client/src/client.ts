@@ -10,6 +10,7 @@ import { requestAny } from './request.ts'
 import { Runs } from './runs.ts'
 import { isBrowser, readEnvironment } from './runtime.ts'
 import { Secrets } from './secrets.ts'
+import { Skills } from './skills.ts'
 import type { Fetch, FetchOptions, RequestOptions, Transport } from './transport.ts'
 import { Webhooks } from './webhooks.ts'
 
@@ -61,6 +62,7 @@ export class Runyard {
   readonly runs: Runs
   readonly environments: Environments
   readonly secrets: Secrets
+  readonly skills: Skills
   readonly models: Models
   readonly artifacts: Artifacts
   readonly webhooks: Webhooks
@@ -75,6 +77,7 @@ export class Runyard {
     this.runs = new Runs(transport)
     this.environments = new Environments(transport)
     this.secrets = new Secrets(transport)
+    this.skills = new Skills(transport)
     this.models = new Models(transport)
     this.artifacts = new Artifacts(transport)
     this.webhooks = new Webhooks(resolved.webhookSecret)

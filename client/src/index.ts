@@ -25,10 +25,12 @@ export type { PageList } from './page-list.ts'
 export type { QueryParams, QueryValue } from './query.ts'
 export type { CreateRunParams, WaitOptions } from './runs.ts'
 export {
+  type AgentSkill,
   type AmbientAgentConfig,
   type ArtifactItem,
   type ArtifactResponse,
   type Attachment,
+  type BudgetLimits,
   type ChangedFile,
   type ComparedRepository,
   type Conversation,
@@ -41,6 +43,8 @@ export {
   type ErrorCode,
   type FollowupOutcome,
   type GitAccess,
+  type HandoffAttachment,
+  type HandoffAttachmentsResponse,
   type HarnessConfig,
   type InterruptResponse,
   isTerminal,
@@ -53,6 +57,8 @@ export {
   type ListRunsResponse,
   type ListSecretsParams,
   type ListSecretsResponse,
+  type ListSkillsParams,
+  type ListSkillsResponse,
   type MCPServerConfig,
   type MessageDelta,
   type MessageDeltaEvent,
@@ -62,6 +68,7 @@ export {
   /** Its name in the API; `import { type Error as … }` keeps JavaScript's own. */
   type ProblemDetails as Error,
   type PutSecretParams,
+  type RegistryAccess,
   type RequestUsage,
   type ResolvedRun,
   type RunAgentRequest,

@@ -15,6 +15,7 @@ import { requestAnd, requestJson } from './request.ts'
 import {
   type ConversationParams,
   type DiffParams,
+  type HandoffAttachmentsResponse,
   type InterruptResponse,
   isTerminal,
   type ListEventsParams,
@@ -155,6 +156,15 @@ export class Runs {
    */
   diff(run_id: string, params: DiffParams = {}, options?: RequestOptions): APIPromise<RunDiff> {
     const call = { method: 'GET', path: runPath(run_id, 'diff'), query: params } as const
+    return requestJson(this.#transport, call, options)
+  }
+
+  /**
+   * The workspace as the last execution that ended left it: links to one `workspace.tar.zst`, or none where nothing was kept.
+   * They work without a key for 15 minutes.
+   */
+  handoffAttachments(run_id: string, options?: RequestOptions): APIPromise<HandoffAttachmentsResponse> {
+    const call = { method: 'GET', path: runPath(run_id, 'handoff', 'attachments') } as const
     return requestJson(this.#transport, call, options)
   }
 

@@ -24,10 +24,13 @@ export type EnvironmentRepository = Schemas['EnvironmentRepository']
 export type ErrorCode = Schemas['ErrorCode']
 export type FollowupOutcome = Schemas['FollowupOutcome']
 export type GitAccess = Schemas['GitAccess']
+export type RegistryAccess = Schemas['RegistryAccess']
 export type HarnessConfig = Schemas['HarnessConfig']
 export type InterruptResponse = Schemas['InterruptResponse']
 export type ListEnvironmentsResponse = Schemas['ListEnvironmentsResponse']
 export type ListEventsResponse = Schemas['ListEventsResponse']
+export type AgentSkill = Schemas['AgentSkill']
+export type ListSkillsResponse = Schemas['ListSkillsResponse']
 export type ListModelsResponse = Schemas['ListModelsResponse']
 export type ListRunsResponse = Schemas['ListRunsResponse']
 export type ListSecretsResponse = Schemas['ListSecretsResponse']
@@ -43,7 +46,10 @@ export type RunAgentRequest = Sendable<Schemas['RunAgentRequest']>
 export type RunAgentResponse = Schemas['RunAgentResponse']
 export type RunCreatorInfo = Schemas['RunCreatorInfo']
 export type RunDiff = Schemas['RunDiff']
+export type HandoffAttachment = Schemas['HandoffAttachment']
+export type HandoffAttachmentsResponse = Schemas['HandoffAttachmentsResponse']
 export type RunEvent = Schemas['RunEvent']
+export type BudgetLimits = Schemas['BudgetLimits']
 export type RunFollowupRequest = Sendable<Schemas['RunFollowupRequest']>
 export type RunFollowupResponse = Schemas['RunFollowupResponse']
 export type RunItem = Schemas['RunItem']
@@ -69,6 +75,7 @@ export type ListEnvironmentsParams = Sendable<
 >
 
 export type ListSecretsParams = Sendable<NonNullable<operations['listSecrets']['parameters']['query']>>
+export type ListSkillsParams = Sendable<NonNullable<operations['listSkills']['parameters']['query']>>
 /** Whose secret: one of the team (default), or your own. */
 export type SecretParams = Sendable<NonNullable<operations['getSecret']['parameters']['query']>>
 /** A secret, and whose it is. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { readConfig } from './config.ts'
+import { KNOWN_ENDPOINTS } from './harness/known-endpoints.ts'
 
 test('empty variables count as absent', () => {
   const config = readConfig({ DATABASE_URL: '', RUNYARD_PORT: '', OPENAI_API_KEY: '' })
@@ -25,6 +26,9 @@ for (const [name, value, says] of [
   ['RUNYARD_GIT_HOSTS', 'git.acme.example', '=gitlab'],
   ['RUNYARD_GIT_HOSTS', 'git.acme.example=gitea', '=gitlab'],
   ['RUNYARD_GIT_HOSTS', 'https://git.acme.example=github', '=gitlab'],
+  ['RUNYARD_ACP_AGENTS', '{"mine": "mine --acp"}', '"command"'],
+  ['RUNYARD_ACP_AGENTS', '{"oz": {"command": ["mine"]}}', '"command"'],
+  ['RUNYARD_ACP_AGENTS', '{mine', '"command"'],
 ] as const) {
   test(`${name}=${value} is refused with a line that names it`, () => {
     assert.throws(
@@ -59,9 +63,13 @@ for (const [text, host, username, token] of [
   })
 
 test('docs/configuration.md names every variable the service reads, and no other', () => {
-  const source = readFileSync(new URL('./config.ts', import.meta.url), 'utf8')
+  const sources = ['./config.ts', './config-models.ts']
+  const source = sources.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('')
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
-  const read = new Set([...source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name]) => name))
+  const read = new Set([
+    ...[...source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name]) => name),
+    ...Object.values(KNOWN_ENDPOINTS).map(({ variable }) => variable),
+  ])
   const clients = ['RUNYARD_BASE_URL', 'RUNYARD_API_KEY']
   const told = new Set([...page.matchAll(/`([A-Z][A-Z]+_[A-Z0-9_]+)`/g)].map(([, name]) => name))
   assert.deepEqual([...told].filter((name) => !clients.includes(name ?? '')).sort(), [...read].sort())

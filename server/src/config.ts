@@ -1,25 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { S3Place } from './blobs/s3-client.ts'
+import { MODEL_SETTINGS, readModels } from './config-models.ts'
+import { HARNESS_NAME } from './contract/agent-config.ts'
 import { AppError } from './contract/error.ts'
 import { isImagePattern } from './contract/image.ts'
+import { flag, number, whole } from './setting.ts'
 
 const MiB = 1024 ** 2
-const flag = z.enum(['1', 'true', '0', 'false']).transform((value) => value === '1' || value === 'true')
-const whole = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
-    .transform(Number)
-    .pipe(z.int().min(min).max(max))
-
-const number = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+(\.\d+)?$/, `must be a number from ${min} to ${max}`)
-    .transform(Number)
-    .pipe(z.number().min(min).max(max))
+const AGENTS_EXAMPLE =
+  '{"mine": {"command": ["mine", "--acp"], "env": {"KEY": "{token}"}, "provider": "openai"}}'
 
 /** Every environment variable the service reads; `docs/configuration.md` says the same. */
 const Variables = z.object({
@@ -32,6 +24,7 @@ const Variables = z.object({
     })
     .optional(),
   RUNYARD_DATA_DIR: z.string().min(1).optional(),
+  XDG_CACHE_HOME: z.string().default(() => join(homedir(), '.cache')),
   RUNYARD_BLOBS: z
     .string()
     .regex(
@@ -61,6 +54,13 @@ const Variables = z.object({
   RUNYARD_TRUST_PROXY: flag.optional(),
   RUNYARD_SANDBOX: z.enum(['docker', 'bubblewrap', 'host']).optional(),
   RUNYARD_DEFAULT_IMAGE: z.string().min(1).optional(),
+  RUNYARD_DOCKER_RUNTIME: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
+      'must be the name of a runtime of the Docker engine, such as runsc',
+    )
+    .optional(),
   RUNYARD_IMAGES: z
     .string()
     .transform(splitList)
@@ -100,9 +100,13 @@ const Variables = z.object({
     .optional(),
   RUNYARD_SLOTS: whole(1, 1_000).optional(),
   RUNYARD_GRACE_SECONDS: whole(0, 3_600).optional(),
+  RUNYARD_MAX_PREPARED_MB: whole(0, 1_048_576).optional(),
+  RUNYARD_WARM_SANDBOXES: whole(0, 100).optional(),
   RUNYARD_MAX_IDLE_SANDBOXES: whole(0, 10_000).optional(),
   RUNYARD_MIN_FREE_PERCENT: whole(0, 100).optional(),
   RUNYARD_MAX_RUN_FILES_MB: whole(1, 1_048_576).optional(),
+  RUNYARD_MAX_SNAPSHOT_MB: whole(0, 1_048_576).optional(),
+  RUNYARD_SNAPSHOT_SECONDS: whole(1, 86_400).optional(),
   RUNYARD_MAX_FILES_MB: whole(1, 1_073_741_824).optional(),
   RUNYARD_MAX_MEMORY_MB: whole(64, 1_048_576).optional(),
   RUNYARD_MAX_PIDS: whole(16, 32_768).optional(),
@@ -110,13 +114,21 @@ const Variables = z.object({
   RUNYARD_MAX_DISK_MB: whole(64, 16_777_216).optional(),
   RUNYARD_MAX_SETUP_MINUTES: whole(1, 240).optional(),
   RUNYARD_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
-  RUNYARD_DEFAULT_MODEL: z.string().min(1).optional(),
-  OPENAI_API_KEY: z.string().min(1).optional(),
-  OPENAI_BASE_URL: z.url().optional(),
-  ANTHROPIC_API_KEY: z.string().min(1).optional(),
-  ANTHROPIC_BASE_URL: z.url().optional(),
-  GOOGLE_GENERATIVE_AI_API_KEY: z.string().min(1).optional(),
-  GEMINI_API_KEY: z.string().min(1).optional(),
+  ...MODEL_SETTINGS,
+  RUNYARD_ACP_AGENTS: z
+    .string()
+    .default('{}')
+    .transform((text, context) => {
+      const agents = readAgents(text)
+      if (agents) return agents
+      context.addIssue({ code: 'custom', message: `must be JSON such as ${AGENTS_EXAMPLE}` })
+      return z.NEVER
+    }),
+  RUNYARD_TOOLS_DIR: z
+    .string()
+    .min(1)
+    .transform((path) => resolve(path))
+    .optional(),
 })
 
 /** The validated settings of a process, from its environment. */
@@ -138,6 +150,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     version,
     database_url: env.DATABASE_URL,
     data_dir: resolve(env.RUNYARD_DATA_DIR ?? '.runyard'),
+    cache_dir: resolve(env.XDG_CACHE_HOME, 'runyard'),
     s3: readS3(env),
     secret_key: env.RUNYARD_SECRET_KEY,
     old_secret_keys: env.RUNYARD_OLD_SECRET_KEYS ?? [],
@@ -148,19 +161,25 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     trust_proxy: env.RUNYARD_TRUST_PROXY ?? false,
     sandbox: env.RUNYARD_SANDBOX,
     default_image: env.RUNYARD_DEFAULT_IMAGE,
+    docker_runtime: env.RUNYARD_DOCKER_RUNTIME,
     images: env.RUNYARD_IMAGES,
     allow_weak_limits: env.RUNYARD_ALLOW_WEAK_LIMITS ?? false,
     egress: env.RUNYARD_EGRESS,
     private_hosts: env.RUNYARD_PRIVATE_HOSTS ?? [],
     git_hosts: env.RUNYARD_GIT_HOSTS ?? {},
     git_token: env.RUNYARD_GIT_TOKEN,
+    acp_agents: env.RUNYARD_ACP_AGENTS,
+    tools_dir: env.RUNYARD_TOOLS_DIR,
     local_repos: env.RUNYARD_LOCAL_REPOS && resolve(env.RUNYARD_LOCAL_REPOS),
     pool: env.RUNYARD_POOL ?? 'default',
     slots: env.RUNYARD_SLOTS ?? 8,
     grace_ms: (env.RUNYARD_GRACE_SECONDS ?? 10) * 1_000,
+    prepared: { max_bytes: (env.RUNYARD_MAX_PREPARED_MB ?? 4_096) * MiB },
+    warm: env.RUNYARD_WARM_SANDBOXES ?? 1,
     max_idle: env.RUNYARD_MAX_IDLE_SANDBOXES ?? 20,
     min_free_percent: env.RUNYARD_MIN_FREE_PERCENT ?? 10,
     max_run_files_bytes: (env.RUNYARD_MAX_RUN_FILES_MB ?? 1_024) * MiB,
+    snapshots: readSnapshots(env),
     max_files_bytes: env.RUNYARD_MAX_FILES_MB && env.RUNYARD_MAX_FILES_MB * MiB,
     limit_maxima: {
       memory_mb: env.RUNYARD_MAX_MEMORY_MB ?? 8_192,
@@ -170,12 +189,30 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       setup_minutes: env.RUNYARD_MAX_SETUP_MINUTES ?? 60,
     },
     log_level: env.RUNYARD_LOG_LEVEL,
-    models: {
-      ...provider('openai', env.OPENAI_API_KEY, env.OPENAI_BASE_URL),
-      ...provider('anthropic', env.ANTHROPIC_API_KEY, env.ANTHROPIC_BASE_URL),
-      ...provider('google', env.GOOGLE_GENERATIVE_AI_API_KEY ?? env.GEMINI_API_KEY, undefined),
-      ...(env.RUNYARD_DEFAULT_MODEL ? { default_model: env.RUNYARD_DEFAULT_MODEL } : {}),
-    },
+    models: readModels(env),
+  }
+}
+
+const readSnapshots = (env: z.infer<typeof Variables>) => ({
+  max_bytes: (env.RUNYARD_MAX_SNAPSHOT_MB ?? 1_024) * MiB,
+  every_ms: (env.RUNYARD_SNAPSHOT_SECONDS ?? 60) * 1_000,
+})
+
+const Agents = z.record(
+  z.string().regex(HARNESS_NAME),
+  z.strictObject({
+    command: z.array(z.string().min(1)).min(1),
+    env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).optional(),
+    provider: z.enum(['openai', 'anthropic', 'google']).optional(),
+  }),
+)
+
+function readAgents(text: string): z.infer<typeof Agents> | null {
+  try {
+    const { data } = Agents.safeParse(JSON.parse(text))
+    return data && !Object.hasOwn(data, 'oz') && !Object.hasOwn(data, 'runbook') ? data : null
+  } catch {
+    return null
   }
 }
 
@@ -208,14 +245,6 @@ function readGitToken(text: string): GitToken | null {
   )
   if (!name) return null
   return { host: url.host, username: password ? name : null, token: password || name }
-}
-
-/** A provider counts as configured when it has a key or an address of its own. */
-function provider<N extends string>(name: N, api_key: string | undefined, base_url: string | undefined) {
-  if (!api_key && !base_url) return {}
-  return { [name]: { ...(api_key ? { api_key } : {}), ...(base_url ? { base_url } : {}) } } as {
-    [K in N]?: { api_key?: string; base_url?: string }
-  }
 }
 
 /** `null` where files are kept in the data directory; what other programs read of `AWS_…` is then not looked at. */

@@ -66,16 +66,41 @@ function makeDirectory(path: string): void {
 const isDirectory = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
+/**
+ * Whether the directory is there; changes nothing. Throws like `prepareDataDir` when a start could not use it, or could not
+ * make it.
+ */
+export function checkDataDir(data_dir: string): boolean {
+  let nearest = data_dir
+  while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest)
+  try {
+    if (!statSync(nearest).isDirectory()) throw Object.assign(new Error(), { code: 'ENOTDIR' })
+    if (nearest === data_dir) mustBeClosed(data_dir)
+    accessSync(nearest, constants.W_OK | constants.X_OK)
+    return nearest === data_dir
+  } catch (error) {
+    throw refusalFor(error, data_dir) ?? error
+  }
+}
+
 function requireOwn(data_dir: string): void {
+  if (!mustBeClosed(data_dir)) return
+  chmodSync(data_dir, 0o700)
+  // For the day on which they are copied elsewhere. Blobs are made private; sandboxes have users of their own.
+  for (const name of ['lock', 'secret-key', 'client.json', 'db']) closeTree(join(data_dir, name))
+}
+
+/** Whether other users can get into the directory, which is this user's. Throws where it is not, or holds other things. */
+function mustBeClosed(data_dir: string): boolean {
   const uid = process.getuid?.()
-  if (uid === undefined) return
+  if (uid === undefined) return false
   const link = lstatSync(data_dir)
   // Whoever owns the link decides where it leads.
   if (link.isSymbolicLink() && link.uid !== uid && link.uid !== 0)
     throw refuse(data_dir, OTHERS(link.uid, uid))
   const { mode, uid: owner } = statSync(data_dir)
   if (owner !== uid) throw refuse(data_dir, OTHERS(owner, uid))
-  if ((mode & 0o077) === 0) return
+  if ((mode & 0o077) === 0) return false
   const names = readdirSync(data_dir)
   if (
     (mode & STICKY) !== 0 ||
@@ -86,9 +111,7 @@ function requireOwn(data_dir: string): void {
       'is used for other things too, and a data directory is closed to all other users. Choose an empty one',
     )
   }
-  chmodSync(data_dir, 0o700)
-  // For the day on which they are copied elsewhere. Blobs are made private; sandboxes have users of their own.
-  for (const name of ['lock', 'secret-key', 'client.json', 'db']) closeTree(join(data_dir, name))
+  return true
 }
 
 /** Takes a tree away from other users. PGlite makes the files of a new database readable and writable for all. */

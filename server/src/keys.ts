@@ -14,7 +14,7 @@ import {
 import type { Db, Store } from './store/db.ts'
 
 /** A process that holds the data directory may be starting, or be a command that ends soon. */
-const HELD_MS = 10_000
+const HELD_MS = 30_000
 
 export const keysOf = (db: Db): Keys => ({
   create: ({ name, role, principal_id }) =>

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Blobs } from './blobs/blobs.ts'
+import type { Blobs, BlobsState } from './blobs/blobs.ts'
 import { readDiskSpace } from './blobs/disk-space.ts'
 import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
+import { harnessNames } from './harness-names.ts'
 import { createApp } from './http/app.ts'
 import type { HttpSettings, Readiness } from './http/context.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
@@ -21,6 +22,7 @@ export interface ListenOptions {
   config: Config
   store: Store
   blobs: Blobs
+  blobs_state: () => Promise<BlobsState>
   watch: Watch
   log: Logger
   /** The worker of this process, when it has one. */
@@ -49,6 +51,7 @@ export async function listen(
     version: config.version,
     log_level: config.log_level ?? 'warn',
     default_pool: config.pool,
+    harnesses: harnessNames(config),
     ...(config.images
       ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }
       : {}),
@@ -75,7 +78,7 @@ export async function listen(
     watch,
     blobs,
     settings,
-    readiness: () => readiness(store, backend, config, fingerprints),
+    readiness: () => readiness(store, backend, config, fingerprints, options.blobs_state),
   })
   try {
     await app.listen({ host: config.host, port: config.port })
@@ -118,8 +121,12 @@ async function readiness(
   backend: SandboxBackend | undefined,
   { data_dir, min_free_percent }: Config,
   fingerprints: SecretFingerprints,
+  blobsState: () => Promise<BlobsState>,
 ): Promise<Readiness> {
-  const { reachable, migrated, reason: missing } = await readDatabaseState(store)
+  const [{ reachable, migrated, reason: missing }, files] = await Promise.all([
+    readDatabaseState(store),
+    blobsState(),
+  ])
   // The database may have been away when this process started.
   const reason = missing ?? (await refusalOfSecret(store, fingerprints))
   const database = { kind: store.kind, reachable, migrated }
@@ -128,11 +135,12 @@ async function readiness(
   const disks = [data_dir, ...(backend?.storage ? [backend.storage] : [])]
   const free = Math.min(...(await Promise.all(disks.map(freePercentOf))))
   return {
-    // Not the disk: what reads, cancels and queues works without room, and no other process would have more.
+    // Not the disk and the files: what reads, cancels and queues works without room, and no other process would have more.
     ready: reason === null,
     ...(reason === null ? {} : { reason }),
     database,
     disk: { free_percent: Math.round(free * 10) / 10, min_free_percent, enough: free >= min_free_percent },
+    files,
     live_workers: workers.live,
     // They claim nothing, and hand back what they cannot do.
     workers_without_disk: workers.full,

@@ -7,6 +7,7 @@ import { AppError } from './contract/error.ts'
 import type { Keys } from './control.ts'
 import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
+import { type Diagnosis, diagnose } from './doctor.ts'
 import { keyOfDev, keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
 import { openBlobs } from './open-blobs.ts'
@@ -28,6 +29,7 @@ export type { Config } from './config.ts'
 export { readConfig } from './config.ts'
 export { AppError } from './contract/error.ts'
 export { isServed } from './control.ts'
+export type { Diagnosis } from './doctor.ts'
 export type { Resealed } from './reseal.ts'
 export type { KeyListing, NewKey } from './store/api-keys.ts'
 
@@ -54,6 +56,8 @@ export interface DevService {
   sandbox: string
   /** What isolates runs, and what is weak about it, in one sentence. */
   sandbox_description: string
+  /** A provider of models is set up, whether it answers or not. */
+  has_models: boolean
   database: string
   /** Runs get their grace, then everything is closed. */
   stop(): Promise<void>
@@ -98,7 +102,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
   const closers: Closer[] = [() => lock.release()]
   const stop = closeAll(closers)
   try {
-    const { blobs, unlimited } = await openBlobs(config)
+    const { blobs, unlimited, state } = await openBlobs(config)
     const store = await openEmbedded(config)
     closers.unshift(() => store.close())
     await migrate(store.db)
@@ -126,7 +130,10 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       persist: (step) => step(),
     })
     closers.unshift(() => worker.stop())
-    const { app, public_url } = await listen({ config, store, blobs, watch, log, backend: worker.backend })
+    const { app, public_url } = await listen({
+      ...{ config, store, blobs, blobs_state: state, watch, log },
+      backend: worker.backend,
+    })
     closers.unshift(() => app.close())
     const api_key = await keyOfDev(store.db, options.known_key)
     return {
@@ -135,6 +142,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       web_url: `${public_url()}/`,
       sandbox: worker.backend.name,
       sandbox_description: worker.backend.description,
+      has_models: worker.has_models,
       database: 'pglite',
       stop: () => {
         worker.drain()
@@ -162,7 +170,7 @@ export async function startServe(
   const stop = closeAll(closers)
   try {
     prepareDataDir(config.data_dir)
-    const { blobs, unlimited } = await openBlobs(config)
+    const { blobs, unlimited, state } = await openBlobs(config)
     const { reason, detail } = await readFirstState(store)
     // Where the database has gone meanwhile, `/readyz` compares them later.
     if (reason === null)
@@ -179,6 +187,7 @@ export async function startServe(
       config,
       store,
       blobs,
+      blobs_state: state,
       watch,
       log,
       ...(options.tls ? { tls: options.tls } : {}),
@@ -246,6 +255,9 @@ export const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T
     use,
   )
 
+/** What this machine and its settings offer, as it is found out. */
+export const examine = (options: RoleOptions): AsyncGenerator<Diagnosis> => diagnose(() => configure(options))
+
 /** Seals with the current secret key whatever is sealed with another. */
 export const rotateSecretKey = (options: RoleOptions): Promise<Resealed> =>
   withMigratedStore(
@@ -303,9 +315,9 @@ const withMigratedStore = <T>(
   )
 
 /** The caller holds the lock of the data directory. */
-async function openEmbedded({ data_dir }: Config): Promise<Store> {
+async function openEmbedded({ data_dir, cache_dir }: Config): Promise<Store> {
   const directory = join(data_dir, 'db')
-  const store = await openPglite(directory)
+  const store = await openPglite(directory, cache_dir)
   closeTree(directory)
   return store
 }

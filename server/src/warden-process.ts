@@ -1,7 +1,4 @@
 /** Entry of the warden's process: `node warden-process.ts '{"backend": …}'`; see worker/warden.ts. */
-import { openBubblewrap } from './sandbox/bubblewrap.ts'
-import { openDocker } from './sandbox/docker.ts'
-import { openHost } from './sandbox/host.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { runWarden } from './worker/warden.ts'
 
@@ -15,10 +12,11 @@ export interface WardenArguments {
   deadline: boolean
 }
 
+/** Each is loaded when it is used: a worker cannot claim anything before its warden is there. */
 const OPEN: Record<string, (place: OpenOptions) => Promise<SandboxBackend>> = {
-  bubblewrap: openBubblewrap,
-  docker: openDocker,
-  host: openHost,
+  bubblewrap: async (place) => (await import('./sandbox/bubblewrap.ts')).openBubblewrap(place),
+  docker: async (place) => (await import('./sandbox/docker.ts')).openDocker(place),
+  host: async (place) => (await import('./sandbox/host.ts')).openHost(place),
 }
 
 const { deadline, backend, ...place } = JSON.parse(process.argv[2] ?? '{}') as WardenArguments

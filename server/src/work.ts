@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
@@ -6,9 +7,12 @@ import { readDiskSpace } from './blobs/disk-space.ts'
 import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import type { Persist } from './database-wait.ts'
-import type { GitCredential } from './gateway/gateway.ts'
+import type { GitCredential, ModelUsage } from './gateway/gateway.ts'
 import { openGateway } from './gateway/open-gateway.ts'
+import { createAcp } from './harness/acp.ts'
+import { listAgents } from './harness/acp-agents.ts'
 import { createLoop } from './harness/loop.ts'
+import { readFigures } from './harness/model-prices.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
 import { TOOLS } from './harness/tools/toolset.ts'
@@ -52,6 +56,13 @@ function findGitCredential(
   return {}
 }
 
+async function requireTools(directory: string | undefined): Promise<void> {
+  if (directory === undefined) return
+  const found = await stat(directory).catch(() => null)
+  if (!found?.isDirectory())
+    throw new AppError('invalid_request', `RUNYARD_TOOLS_DIR: there is no folder ${directory}.`)
+}
+
 export interface WorkOptions {
   config: Config
   store: Store
@@ -67,11 +78,14 @@ export interface WorkOptions {
 export async function work({ config, store, blobs, watch, log, embedded, persist }: WorkOptions) {
   const installation_id = await persist(() => readInstallation(store.quick))
   const { data_dir } = config
+  await requireTools(config.tools_dir)
   const { backend, reason } = await chooseBackend({
     data_dir,
     installation_id,
     ...(config.sandbox ? { requested: config.sandbox } : {}),
     ...(config.default_image ? { default_image: config.default_image } : {}),
+    ...(config.tools_dir ? { tools_dir: config.tools_dir } : {}),
+    ...(config.docker_runtime ? { docker_runtime: config.docker_runtime } : {}),
     logger: log,
   })
   log.info({ sandbox: backend.name, reason, ...backend.capabilities }, backend.description)
@@ -82,7 +96,9 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     )
   }
   const models = openModels(config.models)
-  const loop = createLoop(models)
+  const providers = findProviders(config.models)
+  const { retry_for_ms } = config.models
+  const loop = createLoop(models, retry_for_ms === undefined ? {} : { retry_for_ms })
   const wardenArguments: WardenArguments = {
     backend: backend.name,
     data_dir,
@@ -117,7 +133,11 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     blobs,
     backend,
     former_backends: await openFormerBackends(backend, { data_dir, installation_id }),
-    harnesses: new Map([loop, runbook].map((harness) => [harness.name, harness])),
+    harnesses: new Map(
+      [loop, ...listAgents(config.acp_agents).map((agent) => createAcp(agent, models)), runbook].map(
+        (harness) => [harness.name, harness],
+      ),
+    ),
     default_harness: models.configured ? loop.name : runbook.name,
     tools: TOOLS,
     log,
@@ -128,11 +148,17 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
       slots: config.slots,
       grace_ms: config.grace_ms,
       max_idle: config.max_idle,
+      warm: config.warm,
       seal_key: readKeyring(config),
       egress: config.egress ?? 'allowlist',
       private_hosts: config.private_hosts,
       git_hosts: config.git_hosts,
-      models: findProviders(config.models),
+      models: providers,
+      costOf: ({ provider, model, ...used }: ModelUsage) => {
+        const base_url = providers[provider]?.base_url
+        if (base_url === undefined || model === null) return undefined
+        return readFigures({ provider, base_url, id: model }, config.models.prices).cost(used)
+      },
       ...findGitCredential(config, { embedded, backend, log }),
       images: {
         patterns: [...(config.images ?? []), config.default_image ?? DEFAULT_IMAGE],
@@ -141,13 +167,18 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
       },
       limit_maxima: config.limit_maxima,
       max_run_files_bytes: config.max_run_files_bytes,
+      snapshots: config.snapshots,
+      prepared: config.prepared,
       ...(config.local_repos ? { local_repos: config.local_repos } : {}),
     },
   }
-  const readModels = async () => ({
-    models: await models.list(),
-    ...(models.default_model ? { default_model_id: models.default_model } : {}),
-  })
+  const readModels = async () => {
+    const chosen = models.configured ? await models.resolve() : null
+    return {
+      models: await models.list(),
+      ...(chosen && 'model_id' in chosen ? { default_model_id: chosen.model_id } : {}),
+    }
+  }
 
   const stopping = new AbortController()
   const startAgain = async (): Promise<WorkerHandle> => {
@@ -174,6 +205,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
   live().catch(() => {})
   return {
     backend,
+    has_models: models.configured,
     /** Call this first when the process is told to stop: what dies from now on was interrupted. */
     drain() {
       life.then(

@@ -1,24 +1,24 @@
 /** What a run changed in its repositories comes out as a patch, whatever the agent did with git. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { RunDiff } from '../src/contract/diff.ts'
 import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { git } from './support/git.ts'
+import { whyNoDocker } from './support/machine.ts'
+import { onceAmong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
-const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
-const docker = spawnSync(script, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] })
+const undocked = whyNoDocker()
 
 testOn('bubblewrap', false)
-testOn('docker', docker.status === 0 ? false : docker.stderr.trim())
+testOn('docker', undocked)
 
 /** A repository of one commit; what is in it is named by what becomes of it. */
 function makeRepository(path: string): void {
@@ -56,6 +56,7 @@ function readTree(path: string, below = ''): Record<string, string> {
 }
 
 function testOn(sandbox: BackendName, skip: string | false): void {
+  const once = onceAmong(sandbox)
   describe(`changes, ${sandbox}`, { skip }, () => {
     const place = temporaryDirectory('repositories')
     const data_dir = temporaryDirectory('data')
@@ -218,7 +219,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal((await api.call('GET', `/agent/runs/${run_id}/diff?turn=0`)).status, 400)
     })
 
-    test('of several repositories are one patch, below their folders', async () => {
+    once('of several repositories are one patch, below their folders', async () => {
       const repositories = ['other', 'repo'].map((name) => ({ local_path: join(place, name) }))
       const run_id = await runShell(
         'cd repo; echo 4 >> edited.txt; git mv moved.txt m; rm ../other/deleted.txt',
@@ -244,7 +245,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.deepEqual(git(join(both, 'other'), 'status', '--short'), 'D deleted.txt')
     })
 
-    test('that no patch can hold are named, and the others are kept', async () => {
+    once('that no patch can hold are named, and the others are kept', async () => {
       const run_id = await runShell(`echo 4 >> edited.txt; mkdir inner bare; mkfifo pipe
         truncate -s 11M big.bin; echo secret > locked; chmod 000 locked
         cd inner; git init --quiet; echo x > x; git add x; git commit --quiet --message inner; cd ../bare; git init --quiet`)
@@ -266,7 +267,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.match((await applied(diff))['edited.txt'] ?? '', /4\n$/)
     })
 
-    test('are what they are, whatever is configured', async () => {
+    once('are what they are, whatever is configured', async () => {
       const run_id = await runShell(`echo 4 >> edited.txt
         for setting in diff.external=/bin/false diff.noprefix=true diff.mnemonicPrefix=true color.ui=always \\
           color.diff=always diff.submodule=log diff.context=0 core.fsmonitor=/bin/false core.hooksPath=/workspace/repo \\
@@ -288,7 +289,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.match((await applied(diff))['edited.txt'] ?? '', /4\n$/)
     })
 
-    test('are found whatever the index says', async () => {
+    once('are found whatever the index says', async () => {
       const states = {
         removed:
           'git rm --quiet --cached edited.txt deleted.txt; git init --quiet inner; cd inner; git commit --quiet --allow-empty -m x',
@@ -314,7 +315,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       }
     })
 
-    test('beside what is no file come out', async () => {
+    once('beside what is no file come out', async () => {
       const run_id = await runShell(
         'echo 4 >> edited.txt; rm latin.txt; mkfifo latin.txt; echo x >> windows.txt',
       )
@@ -327,7 +328,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.match((await applied(diff))['windows.txt'] ?? '', /x\n$/)
     })
 
-    test('are the same whatever variables an environment has', async () => {
+    once('are the same whatever variables an environment has', async () => {
       const variables = {
         ...{
           GIT_DIFF_OPTS: '-u0',
@@ -353,7 +354,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.match(printed(await api.events(run_id)), /the same\n$/)
     })
 
-    test('cost the service no more than they may, whatever is printed or how files are called', async () => {
+    once('cost the service no more than they may, whatever is printed or how files are called', async () => {
       const flood = await diffOf(
         await runShell(`echo '* filter=x' > .gitattributes; git config filter.x.clean 'head -c 400000000 /dev/zero >&2; cat'
           echo 4 >> edited.txt`),
@@ -384,7 +385,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.deepEqual(namesOf(await diffOf(run_id)), ['added .gitattributes', 'modified edited.txt'])
     })
 
-    test('of a repository that is not one any more, or lost its past, are said to be missing', async () => {
+    once('of a repository that is not one any more, or lost its past, are said to be missing', async () => {
       const gone = await diffOf(await runShell('rm -rf /workspace/repo'))
       assert.deepEqual(gone.notes, [
         'The changes in repo are not all here: it is not a git repository any more.',

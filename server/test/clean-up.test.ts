@@ -4,15 +4,16 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { type Db, openPglite } from '../src/store/db.ts'
+import type { Db } from '../src/store/db.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { until } from './support/cluster.ts'
+import { openEmbedded } from './support/databases.ts'
 import { startService, temporaryDirectory } from './support/service.ts'
 
 test('dev removes old idempotency keys and says whose its files are', async () => {
   const data_dir = temporaryDirectory('data')
   const atDatabase = async (use: (db: Db) => Promise<unknown>) => {
-    const store = await openPglite(join(data_dir, 'db'))
+    const store = await openEmbedded(join(data_dir, 'db'))
     await use(store.db).finally(() => store.close())
   }
   await atDatabase(async (db) => {

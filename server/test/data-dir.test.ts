@@ -55,7 +55,8 @@ async function refusalOf(
   const said = child.log()
   assert.equal(code, 2, said)
   assert.match(said, /^(Starting[^\n]*\n)?error: The data directory [^\n]*\n$/)
-  assert.doesNotMatch(said, /object Object|errno|E[A-Z]{4,}/)
+  // The name of a temporary folder may hold any letters.
+  assert.doesNotMatch(said.replaceAll(data_dir, ''), /object Object|errno|E[A-Z]{4,}/)
   return said
 }
 

@@ -5,24 +5,23 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
 import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { makeRepository, serveRepositories } from './support/git.ts'
+import { whyNoDocker } from './support/machine.ts'
 import { type PackageRegistry, servePackages } from './support/package-registry.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { findProcesses, ofType, printed } from './support/traces.ts'
 
-const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
-const docker = spawnSync(script, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] })
+const undocked = whyNoDocker()
 /** Containers get their way out from root. */
 const is_root = process.getuid?.() === 0
 const python = spawnSync('/usr/bin/python3', ['-c', 'import ensurepip, venv']).status === 0
 
 testOn('bubblewrap', false)
-testOn('docker', docker.status === 0 ? !is_root && 'only root enters containers' : docker.stderr.trim())
+testOn('docker', undocked || (!is_root && 'only root enters containers'))
 
 /** Asks the proxy as programs do that know it; prints the status line and the body. */
 const ask = (...lines: string[]) =>

@@ -118,6 +118,12 @@ const ASKED: Asked[] = [
     key: false,
   },
   {
+    name: 'a forged workspace',
+    method: 'GET',
+    path: `/downloads/snapshots/{run}?expires=9999999999&key=${KEY}&signature=${'A'.repeat(43)}`,
+    key: false,
+  },
+  {
     name: 'a redirect of its session',
     method: 'GET',
     path: '/api/v1/agent/sessions/{run}/redirect',

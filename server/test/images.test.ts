@@ -1,17 +1,16 @@
 /** Which images environments may name, and what their callers are told about one that cannot be used. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { removeSandbox } from './support/docker-images.ts'
+import { removeImage, removeSandbox } from './support/docker-images.ts'
+import { startImageRegistry } from './support/image-registry.ts'
+import { whyNoDocker } from './support/machine.ts'
 import { TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, temporaryDirectory } from './support/service.ts'
 
-const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
-const { status } = spawnSync(script, { stdio: 'ignore' })
+const undocked = whyNoDocker()
 
 type Api = ReturnType<typeof apiOf>
 const SECONDS = 120
@@ -28,7 +27,7 @@ async function runIn(api: Api, environment_id: string) {
   return [state, status_message?.error_code, status_message?.message]
 }
 
-describe('images of environments', { skip: status !== 0 }, () => {
+describe('images of environments', { skip: undocked }, () => {
   after(() => runs.forEach(removeSandbox))
 
   test('dev runs what the engine has and pulls nothing else; an operator’s list is kept to', async () => {
@@ -50,6 +49,11 @@ describe('images of environments', { skip: status !== 0 }, () => {
     const present = await createEnvironment(api, TEST_IMAGE)
     const absent = await createEnvironment(api, foreign)
     assert.equal((await runIn(api, present.uid))[0], 'SUCCEEDED')
+    const [run_id = ''] = runs
+    assert.match(
+      (await api.get(run_id)).resolved?.image ?? '',
+      /^docker\.io\/library\/runyard-test:1@sha256:[0-9a-f]{64}$/,
+    )
     assert.deepEqual(await runIn(api, absent.uid), [
       'FAILED',
       'environment_setup_failed',
@@ -89,6 +93,61 @@ describe('images of environments', { skip: status !== 0 }, () => {
     assert.match(wide.log(), new RegExp(CANARY), 'the log has what the registry said')
     await wide.stop()
     registry.close()
+  })
+
+  test('a secret of an environment opens the registry of its image, and goes nowhere else', async () => {
+    const password = 'canary-Rg5tYq8w'
+    const registry = await startImageRegistry(`robot:${password}`)
+    const other = await startImageRegistry()
+    const service = await startService({
+      sandbox: 'docker',
+      env: {
+        RUNYARD_DEFAULT_IMAGE: TEST_IMAGE,
+        RUNYARD_IMAGES: `${registry.host}/*,${other.host}/*`,
+        RUNYARD_LOG_LEVEL: 'trace',
+      },
+    })
+    const api = apiOf(service)
+    const put = (name: string, value: string, access: object) =>
+      api.call('PUT', `/agent/secrets/${name}`, { value, registry: access })
+    const make = async (host: string, secret: string) => {
+      const config = { name: `test ${randomUUID()}`, docker_image: `${host}/acme/tool:1`, secrets: [secret] }
+      return (await api.json<{ uid: string }>('POST', '/agent/environments', config)).uid
+    }
+    try {
+      const access = { host: registry.host.toUpperCase(), username: 'robot' }
+      const put_answer = await put('IMAGES', 'canary-Zz1wrong', access)
+      assert.equal(put_answer.status, 200)
+      assert.deepEqual(((await put_answer.json()) as { registry: object }).registry, {
+        ...access,
+        host: registry.host,
+      })
+      const closed = await make(registry.host, 'IMAGES')
+      assert.deepEqual(await runIn(api, closed), [
+        'FAILED',
+        'environment_setup_failed',
+        `The image ${registry.host}/acme/tool:1 cannot be pulled: ${registry.host} refuses the secret IMAGES.`,
+      ])
+      // Of another kind, or for another host, it would be another secret.
+      assert.equal((await put('IMAGES', password, { ...access, host: other.host })).status, 409)
+      assert.equal((await put('IMAGES', password, access)).status, 200)
+      // The image holds no shell, so no command runs in it; that it was pulled shows in what the run was made of.
+      await runIn(api, closed)
+      const used = (await api.get(runs.at(-1) ?? '')).resolved?.image
+      assert.equal(used, `${registry.host}/acme/tool:1@${registry.digest}`)
+      await runIn(api, await make(other.host, 'IMAGES'))
+      assert.deepEqual(other.authorizations, [])
+      const events = JSON.stringify(await api.events(runs.at(-2) ?? ''))
+      const sent = Buffer.from('robot:canary-').toString('base64').slice(0, 16)
+      for (const text of [events, service.log()]) assert(!/canary-/.test(text) && !text.includes(sent))
+      assert.match(service.log(), /who are you\? Basic \*\*\*/)
+    } finally {
+      await service.stop()
+      for (const { host, close } of [registry, other]) {
+        close()
+        removeImage(`${host}/acme/tool:1`)
+      }
+    }
   })
 })
 

@@ -62,8 +62,10 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
   })
   const putSealed = (name: string, scope: 'User' | 'Team', keyring = old_ring) => {
     const key = { scope, owner_id: scope === 'User' ? owner : null, name }
-    return putSecret(db, { ...key, creator_id: owner, git: null, description: null }, (version) =>
-      sealSecret(keyring, { ...key, version }, `${CANARY} of ${name}`),
+    return putSecret(
+      db,
+      { ...key, creator_id: owner, git: null, registry: null, description: null },
+      (version) => sealSecret(keyring, { ...key, version }, `${CANARY} of ${name}`),
     )
   }
   const left = async (): Promise<number> => {

@@ -6,7 +6,7 @@ import { until } from './support/cluster.ts'
 import { apiOf, shell, startService } from './support/service.ts'
 import { assertWhole, ofType, printed } from './support/traces.ts'
 
-const RUNS = process.env.RUNYARD_TEST_LONG ? 1_000 : 250
+const RUNS = process.env.RUNYARD_TEST_LONG ? 1_000 : 60
 const CLIENTS = 20
 
 test(`${RUNS} runs created as fast as ${CLIENTS} clients can all succeed at the first attempt`, async (t) => {

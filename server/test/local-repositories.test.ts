@@ -1,6 +1,6 @@
 /** Repositories of the worker's own machine: whoever wrote one, or names one, reads nothing else by it. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import {
   appendFileSync,
@@ -17,23 +17,23 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { git, makeRepository } from './support/git.ts'
+import { pointerOf } from './support/lfs-host.ts'
+import { whyNoDocker } from './support/machine.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
-import { printed } from './support/traces.ts'
+import { ofType, printed } from './support/traces.ts'
 
 const SECRET = 'canary-7c1f'
 const NOBODY = 65_534
 const ABSENT = /^There is no local repository at \S+ below RUNYARD_LOCAL_REPOS\.$/
 const UNREADABLE = /^The local repository \S+ cannot be read\. It must be whole/
 
-const script = (name: string) => fileURLToPath(new URL(`../../scripts/${name}`, import.meta.url))
-const docker = spawnSync(script('test-docker.sh'), { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] })
+const undocked = whyNoDocker()
 const root = process.getuid?.() === 0
 
 testOn('bubblewrap', { every: true })
-testOn('docker', { skip: docker.status === 0 ? false : docker.stderr.trim() })
+testOn('docker', { skip: undocked })
 testOn('host', {})
 testOn('bubblewrap', { uid: NOBODY, skip: root ? false : 'only root can become somebody else' })
 
@@ -134,6 +134,20 @@ function testOn(
         make('deep/plain')
         execFileSync('git', ['clone', '--quiet', '--bare', local('deep/plain'), local('bare.git')])
         for (const path of ['deep/plain', local('deep/plain/.git'), 'bare.git']) await assertComes(path)
+      })
+
+      test('comes with the pointers of its large files, and says so', async () => {
+        make('media')
+        const content = Buffer.from('large')
+        writeFileSync(local('media/.gitattributes'), '*.bin filter=lfs -text\n')
+        writeFileSync(local('media/large.bin'), pointerOf(content))
+        git(local('media'), 'add', '--all')
+        git(local('media'), 'commit', '--quiet', '-m', 'large')
+        const { run, events, output, message } = await runWith('media', 'cat large.bin')
+        assert.equal(run.state, 'SUCCEEDED', message)
+        assert.equal(output, pointerOf(content))
+        const notes = ofType(events, 'setup').flatMap(({ data }) => data.output ?? [])
+        assert.match(notes.join(), /^Files of Git LFS are here as pointers, .* a local repository is brought/)
       })
 
       test('comes as a linked worktree, with a HEAD of its own', async () => {

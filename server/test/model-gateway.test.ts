@@ -1,10 +1,10 @@
 /** Commands that call models: with nothing else let out, by a token that is worth nothing elsewhere, at the run's expense. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
+import { isResting } from '../src/contract/state.ts'
 import { removeSandbox } from './support/docker-images.ts'
+import { whyNoDocker } from './support/machine.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
 import {
   ANTHROPIC_EVENTS,
@@ -16,8 +16,7 @@ import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
-const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
-const docker = spawnSync(script, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] })
+const undocked = whyNoDocker()
 const is_root = process.getuid?.() === 0
 
 const KEY = 'sk-canary-41ac90be77'
@@ -35,7 +34,7 @@ const ASK: Record<string, string> = {
 const CHAT = `ask "$OPENAI_BASE_URL/chat/completions" "Authorization: Bearer $OPENAI_API_KEY" ${BODY}`
 
 testOn('bubblewrap', false)
-testOn('docker', docker.status === 0 ? !is_root && 'only root enters containers' : docker.stderr.trim())
+testOn('docker', undocked || (!is_root && 'only root enters containers'))
 
 function testOn(sandbox: BackendName, skip: string | false): void {
   describe(`models for commands, ${sandbox}`, { skip }, () => {
@@ -84,7 +83,11 @@ ${command}`),
         ...more,
       })
       runs.push(run_id)
-      const run = await api.ended(run_id, 60)
+      const run = await api.until(
+        run_id,
+        ({ state, is_sandbox_running }) => isResting(state) && !is_sandbox_running,
+        60,
+      )
       const events = await api.events(run_id)
       const all = JSON.stringify([run, events]) + service.log()
       assert.equal(all.includes(KEY) || all.includes(ANTHROPIC_KEY), false)
@@ -121,9 +124,9 @@ ${command}`),
       const { run, output, said } = await runIn(
         `for i in 1 2 3 4 5; do ${CHAT}; sleep 0.3; done`,
         {},
-        { budget: { max_tokens: 20 } },
+        { budget: { max_tokens: 20, max_cost_usd: 100 } },
       )
-      assert.equal(run.state, 'FAILED')
+      assert.equal(run.state, 'BLOCKED')
       assert.match(said, /budget of 20 tokens/)
       assert.equal(openai.requests.length - before, 2, output)
     })

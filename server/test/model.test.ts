@@ -1,16 +1,29 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Runyard } from '@runyard/client'
 import type { RunItem } from '../src/contract/run.ts'
+import { isResting } from '../src/contract/state.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
-import { apiOf, startService, type TestService } from './support/service.ts'
+import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
 
 const KEY = 'sk-canary-5f3a9c71e2'
+
+let hiccups = 0
 
 /** What the scripted model does is decided by the newest message, so that runs can share one server. */
 function answer({ messages }: ChatRequest): Reply {
   const last = messages.at(-1)
   const text = typeof last?.content === 'string' ? last.content : JSON.stringify(last?.content)
+  if (text.includes('does not fit')) return { calls: [{ name: 'submit_result', arguments: { count: 3 } }] }
+  if (text.includes('count them'))
+    return { calls: [{ name: 'submit_result', arguments: { count: 'three' } }] }
+  if (text.includes('Which colour')) {
+    return {
+      calls: [{ name: 'ask_user', arguments: { question: 'Red or blue?', options: ['red', 'blue'] } }],
+    }
+  }
   if (last?.role === 'tool')
     return { text: ['The file says ', 'forty', '-two.'], usage: { prompt_tokens: 90, completion_tokens: 10 } }
   if (text.includes('write the file')) {
@@ -25,7 +38,8 @@ function answer({ messages }: ChatRequest): Reply {
   }
   if (text.includes('talk slowly'))
     return { text: Array.from({ length: 200 }, (_, i) => `word${i} `), delay_ms: 50 }
-  if (text.includes('short')) return { text: 'Short.' }
+  if (text.includes('hiccup') && hiccups++ < 2) return { error: { status: 503 } }
+  if (text.includes('short') || text.includes('hiccup')) return { text: 'Short.' }
   return { error: { status: 400, body: { error: { message: 'unexpected prompt' } } } }
 }
 
@@ -36,9 +50,18 @@ describe('a run with a model', () => {
   let client: Runyard
 
   before(async () => {
-    model = await openModelServer(answer, { api_key: KEY, models: [{ id: 'scripted' }, { id: 'other' }] })
+    model = await openModelServer(answer, {
+      api_key: KEY,
+      models: [{ id: 'embed-1' }, { id: 'scripted' }, { id: 'other' }],
+    })
+    const prices = join(temporaryDirectory('prices'), 'prices.json')
+    writeFileSync(prices, JSON.stringify({ 'openai/scripted': { input: 1, output: 10 } }))
+    // Nothing says which model: a key and an address are enough. An empty variable is none.
     service = await startService({
-      env: { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: KEY, RUNYARD_DEFAULT_MODEL: 'openai/scripted' },
+      env: {
+        ...{ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: KEY },
+        ...{ ANTHROPIC_API_KEY: '', RUNYARD_DEFAULT_MODEL: '', RUNYARD_MODEL_PRICES: prices },
+      },
     })
     api = apiOf(service)
     client = new Runyard({ baseURL: service.base_url, apiKey: service.api_key })
@@ -65,7 +88,10 @@ describe('a run with a model', () => {
     assert.deepEqual(run.resolved, { harness: 'oz', model_id: 'openai/scripted' })
     const { runs } = await api.json<{ runs: RunItem[] }>('GET', '/agent/runs?model_id=openai%2Fscripted')
     assert(runs.some((item) => item.run_id === run.run_id))
-    assert.deepEqual(run.request_usage, { input_tokens: 140, output_tokens: 30, total_tokens: 170 })
+    const inference_cost_usd = (140 + 300) / 1e6
+    assert.deepEqual(run.request_usage, {
+      ...{ input_tokens: 140, output_tokens: 30, total_tokens: 170, inference_cost_usd },
+    })
     const events = await api.events(run_id)
     const output = events.flatMap((event) => (event.type === 'tool.output' ? [event.data.text] : [])).join('')
     assert.match(output, /^42$/m)
@@ -103,6 +129,47 @@ describe('a run with a model', () => {
     )
   })
 
+  test('a provider that is away for a moment is asked again, and the run says so', async () => {
+    const run_id = await api.create({ prompt: 'A hiccup, please.' })
+    assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
+    const told = (await api.events(run_id)).flatMap((event) =>
+      event.type === 'retrying' ? [event.data] : [],
+    )
+    assert.deepEqual(
+      told.map(({ message, retry }) => [message, retry]),
+      [1, 2].map((retry) => ['The model provider is not available now (HTTP 503): scripted 503', retry]),
+    )
+  })
+
+  test('a result of a given form is asked for until it fits', async () => {
+    const output_schema = {
+      type: 'object',
+      properties: { count: { type: 'integer' } },
+      required: ['count'],
+    }
+    const run = await client.runs.createAndWait({ prompt: 'Please count them.', output_schema })
+    assert.deepEqual(run.result, { count: 3 })
+    const calls = (await api.events(run.run_id)).filter(({ type }) => type === 'tool.call')
+    assert.equal(calls.length, 2)
+    const refused = await api.call('POST', '/agent/runs', { prompt: 'x', output_schema: { type: 'strnig' } })
+    const { detail } = (await refused.json()) as { detail: string }
+    assert.deepEqual([refused.status, /^output_schema: is no JSON Schema/.test(detail)], [400, true])
+    const harness = { type: 'runbook' }
+    const other = await api.call('POST', '/agent/runs', { prompt: 'x', output_schema, config: { harness } })
+    assert.equal(other.status, 403)
+  })
+
+  test('a question waits for its answer, and the run goes on with it', async () => {
+    const run_id = await api.create({ prompt: 'Which colour?' })
+    const blocked = await api.until(run_id, ({ state }) => isResting(state))
+    assert.deepEqual(
+      [blocked.state, blocked.status_message?.message],
+      ['BLOCKED', 'Red or blue?\n1. red\n2. blue'],
+    )
+    await api.json('POST', `/agent/runs/${run_id}/followups`, { message: 'blue, in short' })
+    assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
+  })
+
   test('a model of no configured provider ends the run with what there is', async () => {
     const run_id = await api.create({ prompt: 'short', config: { model_id: 'anthropic/unheard-of' } })
     const run = await api.ended(run_id)
@@ -110,19 +177,44 @@ describe('a run with a model', () => {
     assert.match(run.status_message?.message ?? '', /anthropic\/unheard-of[\s\S]*openai\/scripted/)
   })
 
-  test('a budget of tokens ends it with its reason', async () => {
-    const run_id = await api.create({ prompt: 'Please write the file.', budget: { max_tokens: 60 } })
-    const run = await api.ended(run_id)
-    assert.equal(run.state, 'FAILED')
-    assert.equal(run.status_message?.error_code, 'budget_exceeded')
+  for (const [what, budget, raised] of [
+    ['tokens', { max_tokens: 60 }, { max_tokens: 10_000 }],
+    ['money', { max_cost_usd: 0.0001 }, { max_cost_usd: 1 }],
+  ] as const) {
+    test(`a budget of ${what} stops it, and a follow-up with a larger one goes on`, async () => {
+      const run_id = await api.create({ prompt: 'Please write the file.', budget })
+      const blocked = await api.until(run_id, ({ state }) => isResting(state))
+      assert.equal(blocked.state, 'BLOCKED')
+      assert.equal(blocked.status_message?.error_code, 'budget_exceeded')
+      assert.match(blocked.status_message?.message ?? '', /reached its budget of .* larger budget goes on/)
+      // Without one it is delivered, and nothing is done.
+      await api.json('POST', `/agent/runs/${run_id}/followups`, { message: 'Be short.' })
+      const again = await api.until(
+        run_id,
+        (run) => run.state === 'BLOCKED' && run.updated_at > blocked.updated_at,
+      )
+      assert.equal(again.status_message?.error_code, 'budget_exceeded')
+      await client.runs.followup(run_id, { message: 'Be short, I said.', budget: raised })
+      assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
+    })
+  }
+
+  test('a budget that is raised while the agent works holds from then on', async () => {
+    const run_id = await api.create({ prompt: 'Now talk slowly.', budget: { max_duration_minutes: 4 / 60 } })
+    await api.until(run_id, (run) => run.state === 'INPROGRESS')
+    await client.runs.followup(run_id, { message: 'Be short.', budget: { max_duration_minutes: 10 } })
+    assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
   })
 
-  test('what this version cannot do is refused, not left out', async () => {
-    const mcp_servers = { files: { command: 'mcp-files', env: { TOKEN: 'secret' } } }
-    const run = await api.ended(await api.create({ prompt: 'short', config: { mcp_servers } }))
-    assert.equal(run.state, 'FAILED')
-    assert.equal(run.status_message?.error_code, 'feature_not_available')
-    assert.equal(run.agent_config.mcp_servers?.files?.env?.TOKEN, '***')
+  test('money that cannot be counted is not left to chance', async () => {
+    const run_id = await api.create({
+      prompt: 'short',
+      budget: { max_cost_usd: 1 },
+      config: { model_id: 'openai/other' },
+    })
+    const { state, status_message } = await api.ended(run_id)
+    assert.deepEqual([state, status_message?.error_code], ['FAILED', 'invalid_request'])
+    assert.match(status_message?.message ?? '', /max_cost_usd.*"openai\/other".*max_tokens/)
   })
 })
 

@@ -14,6 +14,7 @@ import type { RunItem as OzRunItem, RunListParams } from 'oz-agent-sdk/resources
 import type { z } from 'zod'
 import { Environment } from '../src/contract/environment.ts'
 import { ErrorBody } from '../src/contract/error.ts'
+import { HandoffAttachmentsResponse } from '../src/contract/handoff.ts'
 import { ListRunsResponse, RunItem } from '../src/contract/run.ts'
 import { RunAgentResponse, RunFollowupResponse } from '../src/contract/run-request.ts'
 import { createComponentCheck, readOpenApi } from './support/openapi.ts'
@@ -208,6 +209,21 @@ describe('oz-agent-sdk', () => {
         { 'X-Runyard-Source': 'CLI' },
       )
       await waitFor(ids.artifact, ended)
+    })
+
+    /** The Python client of the wire format has a method for it, and reads these fields (PyPI, 0.15.0). */
+    test('the workspace that a run left', async () => {
+      const answer = await oz.get(`/agent/runs/${ids.artifact}/handoff/attachments`)
+      const { attachments } = assertIs('HandoffAttachmentsResponse', HandoffAttachmentsResponse, answer)
+      const [attachment, ...more] = attachments
+      assert(attachment && more.length === 0)
+      const { attachment_id, filename, mime_type, download_url } = attachment
+      assert.deepEqual([filename, mime_type], ['workspace.tar.zst', 'application/zstd'])
+      assert(attachment_id)
+      assert.equal((await fetch(download_url)).status, 200)
+      await refused(viewer.get(`/agent/runs/${ids.artifact}/handoff/attachments`), PermissionDeniedError)
+      const none = await oz.get(`/agent/runs/${ids.plain}/handoff/attachments`)
+      assert.deepEqual(none, { attachments: [] })
     })
 
     /** Which of the five runs a query finds. */

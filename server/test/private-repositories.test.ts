@@ -1,18 +1,21 @@
 /** Repositories that need a credential: cloned, changed, pushed as a branch, opened as a pull request, with the token nowhere. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import type { RunDiff } from '../src/contract/diff.ts'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
 import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { git } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
-import { type Answer, addHostedRepository } from './support/hosted-repositories.ts'
+import { type Answer, addHostedRepository, addLargeFile } from './support/hosted-repositories.ts'
+import { pointerOf } from './support/lfs-host.ts'
+import { whyNoDocker } from './support/machine.ts'
+import { onceAmong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import {
   apiOf,
@@ -24,8 +27,7 @@ import {
 } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
-const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
-const docker = spawnSync(script, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] })
+const undocked = whyNoDocker()
 const is_root = process.getuid?.() === 0
 
 // Not those of another run of these tests, whose processes are looked at, too.
@@ -40,13 +42,26 @@ const FORMS = [TOKEN, READ_TOKEN].flatMap((token) => [
 ])
 const holdsToken = (text: string): boolean => FORMS.some((form) => text.includes(form))
 
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+const LARGE = randomBytes(300_000)
+const MADE = Buffer.from('made')
+/** Git-lfs tries some ten times otherwise. */
+const NO_SMUDGE = {
+  ...{ GIT_LFS_SKIP_SMUDGE: '1', GIT_CONFIG_COUNT: '1' },
+  ...{ GIT_CONFIG_KEY_0: 'lfs.transfer.maxretries', GIT_CONFIG_VALUE_0: '1' },
+}
+
 testOn('bubblewrap', false)
-testOn('docker', docker.status === 0 ? !is_root && 'only root enters containers' : docker.stderr.trim())
+testOn('docker', undocked || (!is_root && 'only root enters containers'))
 
 function testOn(sandbox: BackendName, skip: string | false): void {
+  const once = onceAmong(sandbox)
   describe(`private repositories, ${sandbox}`, { skip }, () => {
     const root = temporaryDirectory('hosted')
     const site = join(root, 'acme/site.git')
+    const media = join(root, 'acme/media.git')
+    // Sandboxes of bubblewrap have the host's programs.
+    const has_lfs = sandbox === 'bubblewrap' && spawnSync('git-lfs', ['version']).status === 0
     let host: GitHost
     let options: StartOptions
     let service: TestService
@@ -54,19 +69,26 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     const runs: string[] = []
     /** Of the host's API. */
     let instead: Answer | 'silence' | undefined
+    /** How the host answers pushes; `undefined`: as ever. */
+    let takesPush: (() => Answer | Error | undefined) | undefined
 
     before(async () => {
       addHostedRepository(root, 'acme/site')
+      addHostedRepository(root, 'acme/media')
+      addLargeFile(media, 'large.bin', LARGE)
       host = await serveGitHost({
-        ...{ root, kind: 'github', token: TOKEN },
-        interfere: ({ path }) => (path.startsWith('/api/') ? instead : undefined),
+        ...{ root, kind: 'github', token: TOKEN, lfs: true },
+        interfere: ({ path }) => {
+          if (path.includes('git-receive-pack')) return takesPush?.()
+          return path.startsWith('/api/') ? instead : undefined
+        },
         tokens: { [READ_TOKEN]: { contents: 'read', pull_requests: 'none' } },
       })
       options = {
         sandbox,
         env: {
           NODE_EXTRA_CA_CERTS: host.ca_file,
-          RUNYARD_PRIVATE_HOSTS: host.host,
+          RUNYARD_PRIVATE_HOSTS: `${host.host},${host.lfs?.storage}`,
           RUNYARD_GIT_HOSTS: `${host.host}=github`,
           RUNYARD_LOG_LEVEL: 'trace',
           ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
@@ -132,7 +154,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.match(output, new RegExp(`^third\n3\n${host.url}/acme/site\nfatal: `))
     })
 
-    test('are cloned where nothing else is reached at all, and by the addresses of ssh', async () => {
+    once('are cloned where nothing else is reached at all, and by the addresses of ssh', async () => {
       const { run, output } = await runIn(`cat file; git ls-remote ${host.url}/acme/site main | cut -f2`, {
         egress: 'none',
       })
@@ -190,7 +212,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       )
     })
 
-    test('get a branch where no more is wanted, and nothing where nothing was changed', async () => {
+    once('get a branch where no more is wanted, and nothing where nothing was changed', async () => {
       const { run, events } = await runIn('echo x > x', { on_success: 'branch' })
       const branch = `runyard/${run.run_id}`
       assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
@@ -207,7 +229,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.deepEqual(ofType(idle.events, 'changes.pushed'), [])
     })
 
-    test('lose nothing that somebody else has pushed to the branch', async () => {
+    once('lose nothing that somebody else has pushed to the branch', async () => {
       const run_id = await begin('echo x > x', { on_success: 'branch' })
       await finish(run_id)
       const tree = hosted('rev-parse', 'main^{tree}')
@@ -225,7 +247,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(hosted('show', `runyard/${run_id}:y`), 'y')
     })
 
-    test('go on from what was pushed where the workspace is a new one, and lose nothing of it', async () => {
+    once('go on from what was pushed where the workspace is a new one, and lose nothing of it', async () => {
       const run_id = await begin('echo one > one', { on_success: 'pull_request' })
       const branch = `runyard/${run_id}`
       await finish(run_id)
@@ -247,7 +269,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(hosted('for-each-ref', `refs/heads/${branch}`), '')
     })
 
-    test('stop being published within a second, and are published later', async () => {
+    once('stop being published within a second, and are published later', async () => {
       instead = 'silence'
       const publishing = async () => {
         const run_id = await begin('echo one > one', { on_success: 'pull_request' })
@@ -268,7 +290,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(host.pulls.at(-1)?.head, `runyard/${interrupted}`)
     })
 
-    test('are known to be pushed though no pull request could be opened', async () => {
+    once('are known to be pushed though no pull request could be opened', async () => {
       instead = { status: 403, body: { message: 'No.' } }
       const run_id = await begin('echo one > one', { on_success: 'pull_request' })
       const refused = await finish(run_id)
@@ -278,7 +300,51 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(run.state, 'SUCCEEDED', said)
     })
 
-    test('say nothing of a secret when they cannot be pushed, however it is cut', async () => {
+    once('are pushed again while their host has a fault, and the run says it may work later', async () => {
+      let asked = 0
+      const faults = [{ status: 503 }, new Error('cut')]
+      takesPush = () => faults[asked++]
+      const passing = await runIn('echo x > x', { on_success: 'branch' })
+      assert.equal(passing.run.state, 'SUCCEEDED', passing.said)
+      assert.equal(asked > faults.length, true)
+
+      asked = 0
+      takesPush = () => {
+        asked += 1
+        return { status: 502 }
+      }
+      const away = await runIn('echo x > x', { on_success: 'branch' })
+      assert.deepEqual(
+        [away.run.state, away.run.status_message?.error_code, away.run.status_message?.retryable],
+        ['ERROR', 'resource_unavailable', true],
+      )
+      assert.match(away.said, /^Pushing runyard\/\S+ to \S+ failed\.[\s\S]*answered git with status 502/)
+      assert.equal(asked, 4)
+      takesPush = undefined
+      const later = await followUp(away.run.run_id, 'true')
+      assert.equal(later.run.state, 'SUCCEEDED', later.said)
+      assert.equal(hosted('show', `runyard/${away.run.run_id}:x`), 'x')
+
+      asked = 0
+      takesPush = () => {
+        asked += 1
+        return { status: 403 }
+      }
+      const refused = await runIn('echo x > x', { on_success: 'branch' })
+      takesPush = undefined
+      assert.deepEqual(
+        [refused.run.state, refused.run.status_message?.error_code, asked],
+        ['FAILED', 'integration_not_configured', 1],
+      )
+    })
+
+    test('are pushed where a command that was killed left a lock', async () => {
+      const stale = await runIn('echo x > x; touch .git/index.lock .git/HEAD.lock', { on_success: 'branch' })
+      assert.equal(stale.run.state, 'SUCCEEDED', stale.said)
+      assert.equal(hosted('show', `runyard/${stale.run.run_id}:x`), 'x')
+    })
+
+    once('say nothing of a secret when they cannot be pushed, however it is cut', async () => {
       const value = 'abcdefghijklmnopqrstuvwxyz0123456789'
       await api.json('PUT', '/agent/secrets/PRINTED', { value })
       const { run, said } = await runIn(
@@ -291,18 +357,21 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(said.includes(value.slice(-8)), false, said)
     })
 
-    test('are not said to be pushed where git was led elsewhere, and not begun where nothing can be', async () => {
-      const { run, events, said } = await runIn(
-        `git init --quiet --bare ../fake; git config url.file:///workspace/fake.insteadOf ${host.url}/acme/site; echo x > x`,
-        { on_success: 'branch', repositories: [{ url: `${host.url}/acme/site`, depth: 0 }] },
-      )
-      assert.equal(run.state, 'FAILED')
-      assert.match(said, /acme\/site does not have [0-9a-f]{40} as runyard\//)
-      assert.deepEqual(ofType(events, 'changes.pushed'), [])
-      const idle = await runIn('echo begun', { on_success: 'branch', secrets: [] })
-      assert.deepEqual([idle.run.state, idle.output], ['FAILED', ''])
-      assert.match(idle.said, /none of its secrets is for a host of its repositories/)
-    })
+    once(
+      'are not said to be pushed where git was led elsewhere, and not begun where nothing can be',
+      async () => {
+        const { run, events, said } = await runIn(
+          `git init --quiet --bare ../fake; git config url.file:///workspace/fake.insteadOf ${host.url}/acme/site; echo x > x`,
+          { on_success: 'branch', repositories: [{ url: `${host.url}/acme/site`, depth: 0 }] },
+        )
+        assert.equal(run.state, 'FAILED')
+        assert.match(said, /acme\/site does not have [0-9a-f]{40} as runyard\//)
+        assert.deepEqual(ofType(events, 'changes.pushed'), [])
+        const idle = await runIn('echo begun', { on_success: 'branch', secrets: [] })
+        assert.deepEqual([idle.run.state, idle.output], ['FAILED', ''])
+        assert.match(idle.said, /none of its secrets is for a host of its repositories/)
+      },
+    )
 
     test('take pushes of the run’s own branch from its agent, and of no other', async () => {
       const { output, events } = await runIn(
@@ -318,7 +387,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       )
     })
 
-    test('say what is wrong with a secret', async () => {
+    once('say what is wrong with a secret', async () => {
       for (const [secrets, expected] of [
         [['WRONG_TOKEN'], /^Cloning .* refused the secret WRONG_TOKEN for acme\/site \(status 401\)/s],
         [
@@ -388,6 +457,75 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         assert.equal(host.pulls.length, before + 1)
         assert.equal(hosted('show', `runyard/${run_id}:slow`), 'slow')
       })
+    })
+
+    test('bring large files where the image has git-lfs, push new ones, and say where it has not', async () => {
+      host.lfs?.objects.set(sha256(LARGE), LARGE)
+      for (const ref of [undefined, git(media, 'rev-parse', 'main')]) {
+        const { run, events, output, said } = await runIn(
+          `sha256sum large.bin; printf made > made.bin; git add made.bin
+          [ -z "$MINE" ] || { git commit --quiet -m mine && git push --quiet origin "HEAD:refs/heads/$RUNYARD_BRANCH"; }`,
+          {
+            ...{ on_success: 'branch', egress: 'none', variables: ref ? { MINE: '1' } : {} },
+            repositories: [{ url: `${host.url}/acme/media`, ...(ref ? { ref } : {}) }],
+          },
+        )
+        assert.equal(run.state, 'SUCCEEDED', said)
+        const notes = ofType(events, 'setup').flatMap(({ data }) => data.output ?? [])
+        const pushed = git(media, 'show', `runyard/${run.run_id}:made.bin`)
+        if (has_lfs) {
+          // How far the upload is, git-lfs tells only where it takes its time.
+          const lines = output.split('\n').filter((line) => !line.startsWith('Uploading LFS objects'))
+          assert.deepEqual([lines, notes], [[`${sha256(LARGE)}  large.bin`, ''], []])
+          assert.match(pushed, new RegExp(`oid sha256:${sha256(MADE)}\\n`))
+          assert.equal(host.lfs?.objects.get(sha256(MADE))?.toString(), 'made')
+          host.lfs?.objects.delete(sha256(MADE))
+        } else {
+          assert.equal(output, `${sha256(Buffer.from(pointerOf(LARGE)))}  large.bin\n`)
+          assert.match(notes.join(), /^Files of Git LFS are here as pointers, .*git-lfs is not in the image/)
+          assert.equal(pushed, 'made')
+        }
+      }
+    })
+
+    test('go on from large files that were pushed', {
+      skip: !has_lfs && 'its image has no git-lfs',
+    }, async () => {
+      host.lfs?.objects.set(sha256(LARGE), LARGE)
+      const { run, said } = await runIn('printf made > made.bin', {
+        ...{ on_success: 'branch', egress: 'none', repositories: [{ url: `${host.url}/acme/media` }] },
+      })
+      assert.equal(run.state, 'SUCCEEDED', said)
+      loseWorkspace(run.run_id)
+      const asked = host.lfs?.asked.length ?? 0
+      const later = await followUp(run.run_id, 'cat made.bin; printf more > more.bin')
+      assert.equal(later.run.state, 'SUCCEEDED', later.said)
+      assert.match(later.output, /made$/)
+      assert.equal((host.lfs?.asked.length ?? 0) > asked, true)
+      assert.equal(host.lfs?.objects.get(sha256(Buffer.from('more')))?.toString(), 'more')
+      // The patch is of what git has.
+      const diff = await api.json<RunDiff>('GET', `/agent/runs/${run.run_id}/diff`)
+      const patch = await (await fetch(diff.patch?.data.download_url ?? '')).text()
+      assert.match(patch, new RegExp(`oid sha256:${sha256(Buffer.from('more'))}`))
+    })
+
+    test('are not pushed without their large files', {
+      skip: !has_lfs && 'its image has no git-lfs',
+    }, async () => {
+      assert(host.lfs)
+      host.lfs.objects.set(sha256(LARGE), LARGE)
+      host.lfs.lead = (href) => href.replace(/\?.*/, '?signature=wrong')
+      const { run, said } = await runIn('printf unsent > unsent.bin', {
+        ...{ on_success: 'branch', variables: NO_SMUDGE },
+        repositories: [{ url: `${host.url}/acme/media` }],
+      })
+      host.lfs.lead = undefined
+      assert.equal(run.state, 'FAILED')
+      assert.match(
+        said,
+        /^Pushing runyard\/\S+ to \S+\/acme\/media failed\.[\s\S]*answered the upload of a large file/,
+      )
+      assert.equal(git(media, 'for-each-ref', `refs/heads/runyard/${run.run_id}`), '')
     })
 
     test('leave their token nowhere', async () => {

@@ -1,11 +1,10 @@
 /** `runyard dev` killed without warning: runs go on, nothing is left behind, nothing is done twice. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { after, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
+import { whyNoDocker } from './support/machine.ts'
 import { TEST_IMAGE } from './support/sandbox-backends.ts'
 import {
   apiOf,
@@ -16,8 +15,6 @@ import {
   temporaryDirectory,
 } from './support/service.ts'
 import { assertWhole, findProcesses, findWarden, ofType, printed, workersOf } from './support/traces.ts'
-
-const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
 
 const started = new Set<TestService>()
 const start = async (options: Parameters<typeof startService>[0] = {}): Promise<TestService> => {
@@ -83,7 +80,7 @@ describe('the embedded service', { concurrency: 2 }, () => {
   })
 
   const unnamed = process.getuid?.() === 0 ? false : 'only root can rename a machine'
-  const undocked = spawnSync(script, { stdio: 'ignore' }).status === 0 ? false : 'no Docker engine answers'
+  const undocked = whyNoDocker()
   for (const sandbox of ['bubblewrap', 'host', 'docker'])
     test(`finds its workspaces in ${sandbox} though the machine is called something else`, {
       skip: unnamed || (sandbox === 'docker' && undocked),

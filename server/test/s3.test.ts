@@ -19,6 +19,7 @@ import { git } from './support/git.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { missingS3, type S3Server, startS3 } from './support/s3-server.ts'
 import { shell, spawnRunyard, temporaryDirectory } from './support/service.ts'
+import { assertWhole, findProcesses, ofType, printed } from './support/traces.ts'
 
 const LARGE_BYTES = 20_000_000
 const MINUTE = 60_000
@@ -47,7 +48,8 @@ describe('files on S3', { skip: missing }, () => {
       RUNYARD_SECRET_KEY: 'the same on each machine, and long enough',
       RUNYARD_LOCAL_REPOS: repositories,
     })
-    await cluster.worker('default', { RUNYARD_DATA_DIR: of_worker })
+    // Without snapshots, so that what is there can be counted.
+    await cluster.worker('default', { RUNYARD_DATA_DIR: of_worker, RUNYARD_MAX_SNAPSHOT_MB: '0' })
   })
   after(async () => {
     await cluster?.stop()
@@ -118,6 +120,73 @@ describe('files on S3', { skip: missing }, () => {
     assert.equal(attached && (await text(attached)), 'brought\n')
   })
 
+  test('keep a workspace for a worker on another machine, when the first one is killed', async () => {
+    const { api, store } = cluster
+    const pool = 'moving'
+    const every = { RUNYARD_SNAPSHOT_SECONDS: '1' }
+    const first = await cluster.worker(pool, { RUNYARD_DATA_DIR: temporaryDirectory('first'), ...every })
+    const environment = { name: randomUUID(), repositories: [{ local_path: join(repositories, 'repo') }] }
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
+    const marker = `8${Date.now()}`
+    const run_id = await api.create({
+      config: { environment_id: uid, worker_host: pool },
+      prompt: [
+        shell('echo two >> README.md; echo kept > ~/state'),
+        shell(`echo three >> README.md; sleep ${marker}; echo four >> README.md`),
+      ].join('\n'),
+    })
+    const kept = () =>
+      sql<{ sequence: number; blob_key: string }>`
+        select sequence, blob_key from snapshots where run_id = ${run_id}`.execute(store.db)
+    const stepOf = async () => ofType(await api.events(run_id), 'tool.call')[1]?.sequence ?? Infinity
+    await until('a snapshot of the second step', async () => {
+      const second = await stepOf()
+      return (await kept()).rows.some(({ sequence }) => sequence >= second)
+    })
+    await first.end('SIGKILL')
+    await until('the processes to die', () => findProcesses(marker).length === 0)
+    const second = await cluster.worker(pool, { RUNYARD_DATA_DIR: temporaryDirectory('second'), ...every })
+    await until('the step', () => findProcesses(marker).length > 0)
+    await api.json('POST', `/agent/runs/${run_id}/interrupt`)
+    await api.until(run_id, (run) => run.state === 'BLOCKED' && !run.is_sandbox_running)
+    await second.end('SIGTERM')
+
+    await cluster.worker(pool, { RUNYARD_DATA_DIR: temporaryDirectory('third') })
+    const before = (await api.events(run_id)).length
+    await api.json('POST', `/agent/runs/${run_id}/followups`, {
+      message: shell('cat README.md ~/state; echo five >> README.md'),
+    })
+    const run = await api.ended(run_id, 90)
+    assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 3], run.status_message?.message)
+    const events = await api.events(run_id)
+    assertWhole(events)
+    assert.equal(printed(events.slice(before)), 'one\ntwo\nthree\nthree\nkept\n')
+    const restores = ofType(events, 'setup').flatMap(({ data }) => data.workspace ?? [])
+    assert.deepEqual(
+      restores.map(({ turn, calls_after }) => [turn, calls_after]),
+      [
+        [1, 1],
+        [1, 0],
+      ],
+    )
+    assert.equal(
+      ofType(events, 'setup').filter(({ data }) => data.phase === 'clone').length,
+      2,
+      'Once: begun, done.',
+    )
+    const diff = await api.json<RunDiff>('GET', `/agent/runs/${run_id}/diff`)
+    assert.deepEqual(
+      diff.files.map(({ path, additions }) => [path, additions]),
+      [['README.md', 4]],
+    )
+    const { rows } = await kept()
+    assert.deepEqual(
+      (await keysIn('runs')).filter((key) => key.includes(`${run_id}/snapshots`)),
+      rows.map(({ blob_key }) => blob_key),
+    )
+    assert.equal(rows.length, 1)
+  })
+
   test('that cannot be kept end the start with one line', async () => {
     for (const command of [['serve', '--port', '0'], ['worker']]) {
       const child = spawnRunyard(command, {
@@ -133,5 +202,18 @@ describe('files on S3', { skip: missing }, () => {
       assert.match(lines.at(-1) ?? '', /RUNYARD_BLOBS: There is no bucket "not-there" at http/)
       assert.equal(lines.length, 1, child.log())
     }
+  })
+
+  test('are missed in /readyz where they cannot be reached, which stays green', async () => {
+    const read = async () => {
+      const answer = await fetch(new URL('/readyz', cluster.base_url))
+      const { ready, files } = (await answer.json()) as { ready: boolean; files: object }
+      return { status: answer.status, ready, files }
+    }
+    const green = { status: 200, ready: true }
+    assert.deepEqual(await read(), { ...green, files: { kind: 's3', reachable: true } })
+    await s3.stop()
+    const away = { ...green, files: { kind: 's3', reachable: false } }
+    await until('a look at the store', async () => JSON.stringify(await read()) === JSON.stringify(away), 20)
   })
 })

@@ -1,9 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { whyNoBubblewrap } from './support/machine.ts'
 import { testSandboxBackend } from './support/sandbox-conformance.ts'
 
-const script = fileURLToPath(new URL('../../scripts/setup-debian.sh', import.meta.url))
-const { status, stderr } = spawnSync(script, ['sandbox'], { encoding: 'utf8' })
-if (status === 0) await testSandboxBackend('bubblewrap')
-else test('bubblewrap sandbox', { skip: `this machine cannot run it: ${stderr.trim()}` }, () => {})
+const skip = whyNoBubblewrap()
+if (skip === false) await testSandboxBackend('bubblewrap')
+else test('bubblewrap sandbox', { skip }, () => {})

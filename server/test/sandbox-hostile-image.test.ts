@@ -1,11 +1,10 @@
 /** What a Docker image may contain that its sandbox must not depend on, and what a registry may say. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import {
   DEFAULT_LIMITS,
   type Sandbox,
@@ -13,11 +12,11 @@ import {
   type SandboxSpec,
 } from '../src/sandbox/sandbox.ts'
 import { makeImage, removeImage } from './support/docker-images.ts'
+import { whyNoDocker } from './support/machine.ts'
 import { openBackend, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { eventually, processesWith, run, uniqueSeconds } from './support/sandbox-conformance.ts'
 
-const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
-const { status } = spawnSync(script, { stdio: 'ignore' })
+const undocked = whyNoDocker()
 
 /** Its `sleep` does something else, and its shell says that it has killed what it has not. */
 const LIARS = `
@@ -37,7 +36,7 @@ chmod 755 /liar /worker
 mv /worker /usr/bin/sleep
 mv /liar /usr/bin/dash`
 
-describe('a hostile Docker image', { skip: status !== 0 }, () => {
+describe('a hostile Docker image', { skip: undocked }, () => {
   const installation_id = randomUUID()
   const images: string[] = []
   let backend: SandboxBackend
@@ -146,7 +145,7 @@ describe('a hostile Docker image', { skip: status !== 0 }, () => {
   })
 })
 
-describe('open Docker sandboxes', { skip: status !== 0 }, () => {
+describe('open Docker sandboxes', { skip: undocked }, () => {
   test('reach neither each other nor other containers, and learn no run’s name', async () => {
     const backend = await openBackend('docker', { data_dir: '/nowhere', installation_id: randomUUID() })
     const made: Sandbox[] = []

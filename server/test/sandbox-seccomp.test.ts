@@ -7,14 +7,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { DEFAULT_LIMITS } from '../src/sandbox/sandbox.ts'
 import { ABSENT_CALLS, ALLOWED_CALLS, CHECKED_CALLS } from '../src/sandbox/system-calls.ts'
+import { whyNoDocker } from './support/machine.ts'
 import { type BackendName, openBackend, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { run } from './support/sandbox-conformance.ts'
 
-const script = fileURLToPath(new URL('../../scripts/test-docker.sh', import.meta.url))
-const docker = spawnSync(script, { stdio: 'ignore' }).status === 0
+const undocked = whyNoDocker()
 const bubblewrap = spawnSync('bwrap', ['--version']).status === 0
 const x64 = process.arch === 'x64'
 
@@ -80,7 +79,7 @@ async function probe(name: BackendName, calls: Call[]): Promise<string[]> {
 }
 
 describe('system calls', { skip: !x64 }, () => {
-  test('Docker denies whatever the engine’s own profile denies', { skip: !docker }, async () => {
+  test('Docker denies whatever the engine’s own profile denies', { skip: undocked }, async () => {
     const [theirs, ours] = [probeEngine(CALLS), await probe('docker', CALLS)]
     assert.equal(ours.length, CALLS.length)
     const weaker = CALLS.filter((_, at) => isDenied(theirs[at]) && !isDenied(ours[at])).map(
@@ -92,7 +91,7 @@ describe('system calls', { skip: !x64 }, () => {
   })
 
   for (const [name, here] of [
-    ['docker', docker],
+    ['docker', undocked === false],
     ['bubblewrap', bubblewrap],
   ] as const) {
     test(`${name} denies what the list does not have and opens only the sockets it has`, {

@@ -144,13 +144,13 @@ describe('a worker', { skip }, () => {
     assert.equal(destroyed_while_held, true)
   })
 
-  test('ends a run whose budget is spent at every turn from then on', async () => {
+  test('stops a run whose budget is spent at every turn from then on', async () => {
     const worker = await start()
     const budget = { max_duration_minutes: 1.5 / 60 }
     const { run_id, principal_id } = await create(worker.pool, shell('sleep 600'), { budget })
     await until('the step', async () => ofType(await eventsOf(run_id), 'tool.call').length > 0)
     await follow(store.db, run_id, principal_id, { message: shell('echo more; sleep 600') })
-    assert.equal((await settled(run_id)).state, 'FAILED')
+    assert.equal((await settled(run_id)).state, 'BLOCKED')
     assert.equal((await statusOf(run_id))?.error_code, 'budget_exceeded')
     // Nothing that was accepted is lost, and nothing of it is done.
     assert.equal(ofType(await eventsOf(run_id), 'followup.delivered').length, 1)
@@ -160,7 +160,7 @@ describe('a worker', { skip }, () => {
       'the next execution',
       async () => ofType(await eventsOf(run_id), 'attempt.started').length > 1,
     )
-    assert.equal((await settled(run_id)).state, 'FAILED')
+    assert.equal((await settled(run_id)).state, 'BLOCKED')
     assert.equal(printed(await eventsOf(run_id)), '')
   })
 
@@ -200,7 +200,7 @@ describe('a worker', { skip }, () => {
   test('counts the setup as time of the run, and stops it when that is spent', async () => {
     const request = { budget: { max_duration_minutes: 1.5 / 60 } }
     const { run_id } = await createWithSetup('sleep 600', { request })
-    assert.equal((await settled(run_id)).state, 'FAILED')
+    assert.equal((await settled(run_id)).state, 'BLOCKED')
     assert.equal((await statusOf(run_id))?.error_code, 'budget_exceeded')
   })
 
@@ -213,6 +213,8 @@ describe('a worker', { skip }, () => {
         await sandbox.writeFile('artifacts/made', 'something')
         await emit({ type: 'tool.result', data: { tool_call_id: 'make', is_error: false, exit_code: 0 } })
         wreck()
+        // What stands ready for the next command would not miss what was taken away.
+        await sandbox.killAll()
         return { state: 'SUCCEEDED' }
       },
       close: async () => {},

@@ -206,7 +206,7 @@ describe('a workspace', { skip }, () => {
   const workspaceOf = (run_id: string, attempt = 1) =>
     join(cluster.data_dir, 'sandboxes/bubblewrap', `${run_id}-${attempt}`)
 
-  test('is kept for follow-ups until its idle time is over, and said to be gone after that', async () => {
+  test('is kept for follow-ups until its idle time is over, then as a snapshot, and said to be gone after that', async () => {
     const { api } = cluster
     const run_id = await runShell('echo kept > file')
     await followUp(run_id, { message: shell('cat file') })
@@ -216,15 +216,41 @@ describe('a workspace', { skip }, () => {
     await expire(run_id)
     await reap(100)
     assert(!existsSync(workspaceOf(run_id)))
+    await followUp(run_id, { message: shell('cat file') })
+    assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
+
+    await expire(run_id)
+    await reap(100)
+    await sql`delete from snapshots where run_id = ${run_id}`.execute(cluster.store.db)
     await followUp(run_id, { message: shell('[ -e file ] || echo fresh') })
-    const run = await api.ended(run_id)
+    assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
     const events = await api.events(run_id)
-    assert.equal(run.state, 'SUCCEEDED')
-    assert.equal(printed(events), 'kept\nfresh\n')
+    assert.equal(printed(events), 'kept\nkept\nfresh\n')
     const restored = ofType(events, 'setup').filter(({ data }) => data.phase === 'restore')
-    assert.equal(restored.length, 2)
-    assert.match(restored[0]?.data.name ?? '', /as it was left/)
-    assert.match(restored[1]?.data.name ?? '', /a fresh workspace/)
+    assert.equal(restored.length, 3)
+    for (const [at, said] of [/as it was left/, /as it was kept at/, /a fresh workspace/].entries())
+      assert.match(restored[at]?.data.name ?? '', said)
+  })
+
+  test('is kept for longer when its run failed, as its environment says', async () => {
+    const { api, store } = cluster
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+      name: 'kept when it failed',
+      failure_retention_minutes: 90,
+    })
+    const minutes = async (command: string): Promise<number> => {
+      const run_id = await api.create({
+        prompt: shell(command),
+        config: { environment_id: uid, idle_timeout_minutes: 5 },
+      })
+      await api.ended(run_id)
+      const { rows } = await sql<{ minutes: number }>`
+        select round(extract(epoch from s.idle_until - r.finished_at) / 60)::int as minutes
+        from sandboxes s join runs r using (run_id) where run_id = ${run_id}`.execute(store.db)
+      return rows[0]?.minutes ?? 0
+    }
+    assert.equal(await minutes('true'), 5)
+    assert.equal(await minutes('exit 7'), 90)
   })
 
   test('is removed, the least recently used first, when there are too many idle ones', async () => {

@@ -173,6 +173,10 @@ export class Conversation {
         make('p', 'note artifact', make('span', '', 'Pushed '), makePageLink(url, plainText(what))),
       )
     },
+    retrying: ({ message, delay_ms, retry }) => {
+      const seconds = Math.ceil(delay_ms / 1_000)
+      this.#note('warning', message, `trying again in ${seconds} s (${retry})`)
+    },
     'egress.refused': (data) => this.#note('warning', data.message),
     error: (data) => this.#log.append(makeEnd('ERROR', data.message, data.error_code)),
   }

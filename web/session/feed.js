@@ -20,6 +20,7 @@ const TYPES = [
   'interrupted',
   'artifact.created',
   'changes.pushed',
+  'retrying',
   'egress.refused',
   'usage',
   'error',

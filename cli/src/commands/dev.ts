@@ -89,12 +89,7 @@ async function describeDev(
       'Database',
       `embedded (PGlite) in ${shown(data_dir)}; a power cut may lose the last writes: PGlite does not fsync`,
     ],
-    [
-      'Models',
-      models.length > 0
-        ? `${models.length}${default_model_id ? `, ${default_model_id} unless a run names another` : ''}`
-        : 'none: prompts run as runbooks, the shell blocks in them step by step. ANTHROPIC_API_KEY or OPENAI_API_KEY brings models.',
-    ],
+    ['Models', describeModels(service, models.length, default_model_id)],
   ]
   // Started by npm, the command is not on the PATH of the other terminal.
   const command = process.env.npm_execpath ? 'npx runyard' : 'runyard'
@@ -139,4 +134,20 @@ function shown(path: string): string {
   const from_home = relative(homedir(), path)
   if (!near.startsWith('..')) return near
   return from_home.startsWith('..') ? path : `~/${from_home}`
+}
+
+function describeModels(
+  { has_models }: Pick<DevService, 'has_models'>,
+  count: number,
+  default_model_id: string | undefined,
+): string {
+  if (!has_models)
+    return 'none: prompts run as runbooks, the shell blocks in them step by step. ANTHROPIC_API_KEY or OPENAI_API_KEY brings models.'
+  if (default_model_id !== undefined) {
+    const others = count > 1 ? `; ${count} to choose from: runyard model list` : ''
+    return `${default_model_id} unless a run names another${others}`
+  }
+  return count > 0
+    ? `${count}, none of them the default: runyard model list`
+    : 'the provider that is set up lists none now; runs wait for it. What is wrong: runyard doctor'
 }

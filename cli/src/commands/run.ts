@@ -1,5 +1,6 @@
 import type { AmbientAgentConfig, RunAgentRequest } from '@runyard/client'
 import type { Command } from 'commander'
+import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { pair, repeated } from '../option-values.ts'
@@ -7,9 +8,7 @@ import { readJsonObject, readMessage } from '../read-input.ts'
 import { addClientOptions, type ClientOptions, openSession, type Session } from '../session.ts'
 import { watchRun } from '../watch-run.ts'
 
-const HARNESSES = ['oz', 'claude', 'codex', 'gemini', 'opencode', 'runbook'] as const
-
-interface RunOptions extends ClientOptions {
+interface RunOptions extends ClientOptions, BudgetOptions {
   file?: string
   env?: string
   model?: string
@@ -39,7 +38,7 @@ export function addRunCommand(program: Command): void {
     .option('--skill <spec>', 'skill to run, such as owner/repo:name')
     .option('-n, --name <name>', 'label for grouping and filtering')
     .option('-t, --title <title>', 'title; default: the first line of the prompt')
-    .option('--harness <type>', `what executes it: ${HARNESSES.join(', ')}`)
+    .option('--harness <name>', 'what executes it: oz, runbook, or an agent such as claude or opencode')
     .option('--host <pool>', 'pool of workers')
     .option('--mcp <file>', 'JSON file with tool servers by name')
     .option('--metadata <key=value>', 'label for filtering; repeat for more', pair)
@@ -47,7 +46,7 @@ export function addRunCommand(program: Command): void {
     .option('-w, --wait', 'watch the run to its end (the default)')
     .option('-d, --detach', 'print the id and leave')
     .option('--full', 'show all output of commands instead of its end')
-  addClientOptions(command)
+  addClientOptions(addBudgetOptions(command))
     .addHelpText(
       'after',
       "\nExample:\n  runyard run 'Run the tests and fix what fails' --env tests --metadata ticket=42",
@@ -100,21 +99,18 @@ async function buildRequest(words: readonly string[], options: RunOptions): Prom
     ...(options.metadata ? { metadata: options.metadata } : {}),
     ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
     ...(Object.keys(config).length > 0 ? { config } : {}),
+    ...budgetOf(options),
   }
 }
 
 async function buildConfig(options: RunOptions): Promise<AmbientAgentConfig> {
-  const harness = HARNESSES.find((type) => type === options.harness)
-  if (options.harness && !harness) {
-    throw usageFailure(`There is no harness ${options.harness}.`, `one of ${HARNESSES.join(', ')}`)
-  }
   const mcp = options.mcp ? await readJsonObject(options.mcp) : undefined
   return {
     ...(options.name ? { name: options.name } : {}),
     ...(options.model ? { model_id: options.model } : {}),
     ...(options.env ? { environment_id: options.env } : {}),
     ...(options.host ? { worker_host: options.host } : {}),
-    ...(harness ? { harness: { type: harness } } : {}),
+    ...(options.harness ? { harness: { type: options.harness } } : {}),
     // The service checks each of them and names what is wrong.
     ...(mcp
       ? { mcp_servers: (mcp.mcpServers ?? mcp) as NonNullable<AmbientAgentConfig['mcp_servers']> }

@@ -1,5 +1,6 @@
 import type { RunFollowupRequest, RunFollowupResponse } from '@runyard/client'
 import type { Command } from 'commander'
+import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { repeated, wholeNumber } from '../option-values.ts'
@@ -13,7 +14,7 @@ interface FollowOptions extends ClientOptions {
   full?: boolean
 }
 
-interface MessageOptions extends ClientOptions {
+interface MessageOptions extends ClientOptions, BudgetOptions {
   file?: string
   attach?: string[]
   interrupt?: boolean
@@ -54,16 +55,18 @@ export function addRunsCommands(program: Command): void {
   })
 
   addClientOptions(
-    program
-      .command('message <run-id> [text...]')
-      .summary('send a message to a run')
-      .description('Sends a message to the agent, whatever the run is doing; an ended run goes on with it.')
-      .option('-f, --file <file>', 'read the message from a file, - for standard input')
-      .option('-a, --attach <file>', 'file for the agent; repeat for more', repeated)
-      .option('--interrupt', 'stop what the agent is doing now')
-      .option('--reject', 'refuse when the agent is working')
-      .option('-w, --wait', 'watch what comes of it')
-      .option('--full', 'show all output of commands instead of its end'),
+    addBudgetOptions(
+      program
+        .command('message <run-id> [text...]')
+        .summary('send a message to a run')
+        .description('Sends a message to the agent, whatever the run is doing; an ended run goes on with it.')
+        .option('-f, --file <file>', 'read the message from a file, - for standard input')
+        .option('-a, --attach <file>', 'file for the agent; repeat for more', repeated)
+        .option('--interrupt', 'stop what the agent is doing now')
+        .option('--reject', 'refuse when the agent is working')
+        .option('-w, --wait', 'watch what comes of it')
+        .option('--full', 'show all output of commands instead of its end'),
+    ),
   ).action(sendMessage)
 
   addClientOptions(
@@ -101,6 +104,7 @@ async function sendMessage(run_id: string, words: string[], options: MessageOpti
   const { readAttachment } = options.attach ? await import('../attachment.ts') : {}
   const followup: RunFollowupRequest = {
     message,
+    ...budgetOf(options),
     ...(options.interrupt ? { on_busy: 'interrupt' } : options.reject ? { on_busy: 'reject' } : {}),
     ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
   }

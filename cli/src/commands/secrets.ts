@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { GitAccess, Secret, SecretParams } from '@runyard/client'
+import type { GitAccess, RegistryAccess, Secret, SecretParams } from '@runyard/client'
 import type { Command } from 'commander'
 import type { Resealed } from '../../../server/src/main.ts'
 import { CommandFailure, usageFailure } from '../failure.ts'
@@ -21,6 +21,7 @@ interface SetOptions extends ScopeOptions {
   description?: string
   gitHost?: string
   repository?: string[]
+  registry?: string
   username?: string
   readOnly?: boolean
   githubApp?: string
@@ -55,19 +56,20 @@ export function addSecretCommands(program: Command): void {
         'where the token may be used, or owner/*; repeat for more',
         repeated,
       )
+      .option('--registry <host>', 'it is the password of --username at this registry of images')
       .option('--username <name>', 'what the host wants beside the token')
       .option('--read-only', 'the token is never used to push')
       .option('--github-app <id>', 'the value is the private key of this GitHub App; with --installation')
       .option('--installation <id>', 'its installation'),
   ).action(async (name: string, options: SetOptions, command: Command) => {
     requireName(name, command.args)
-    const git = readAccess(options)
+    const access = readAccess(options)
     const { client, output } = openSession(options)
     const value = await readValue(`Value of ${name}`, options.valueFrom)
     const secret = await client.secrets.put(name, {
       value,
       ...(options.description === undefined ? {} : { description: options.description }),
-      ...(git ? { git } : {}),
+      ...access,
       ...scopeOf(options),
     })
     if (output.format !== 'text') return output.json(secret)
@@ -139,27 +141,39 @@ function requireName(name: string, args: readonly string[]): void {
   }
 }
 
-function readAccess(options: SetOptions): GitAccess | null {
+function readAccess(options: SetOptions): { git?: GitAccess; registry?: RegistryAccess } {
   const { gitHost: host, repository: repositories, username, readOnly, githubApp, installation } = options
   if (Boolean(githubApp) !== Boolean(installation))
     throw usageFailure('--github-app and --installation go together.')
+  if (options.registry !== undefined) {
+    if (host || repositories || readOnly || githubApp)
+      throw usageFailure('--registry goes with --username, and with nothing that is for git.')
+    if (!username) throw usageFailure('--registry needs --username.')
+    return { registry: { host: options.registry, username } }
+  }
   if (host === undefined) {
     if (repositories || username || readOnly || githubApp)
       throw usageFailure('--repository, --username, --read-only and --github-app need --git-host.')
-    return null
+    return {}
   }
   return {
-    host,
-    ...(repositories ? { repositories } : {}),
-    ...(username ? { username } : {}),
-    ...(readOnly ? { read_only: true } : {}),
-    ...(githubApp && installation ? { app: { app_id: githubApp, installation_id: installation } } : {}),
+    git: {
+      host,
+      ...(repositories ? { repositories } : {}),
+      ...(username ? { username } : {}),
+      ...(readOnly ? { read_only: true } : {}),
+      ...(githubApp && installation ? { app: { app_id: githubApp, installation_id: installation } } : {}),
+    },
   }
 }
 
 const scopeOf = ({ personal }: ScopeOptions): SecretParams => (personal ? { scope: 'User' } : {})
 
-function useOf({ git, description }: Secret): string {
+function useOf({ git, registry, description }: Secret): string {
+  if (registry) {
+    const use = `images of ${registry.host}, as ${registry.username}`
+    return description ? `${use} (${description})` : use
+  }
   const use = git
     ? `git at ${git.host}${git.read_only ? ', read only' : ''}: ${git.repositories?.join(' ') ?? 'every repository'}`
     : 'variable'

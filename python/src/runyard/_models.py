@@ -11,6 +11,17 @@ from typing_extensions import TypeAliasType
 from runyard._wire_model import WireModel
 
 
+class AgentSkillVariantEnvironment(WireModel):
+    name: str
+    uid: str
+
+
+class AgentSkillVariantSource(WireModel):
+    owner: str
+    name: str
+    skill_path: str
+
+
 class AmbientAgentConfigHarnessAuthSecrets(WireModel):
     claude_auth_secret_name: str | None = None
     codex_auth_secret_name: str | None = None
@@ -102,6 +113,16 @@ class AttemptStartedEventData(WireModel):
     execution: int
     worker_id: str
     pool: str
+
+
+class BudgetLimits(WireModel):
+    """What a run may spend over all its executions; then it is BLOCKED with `budget_exceeded`, and a follow-up with a larger budget goes on."""
+
+    max_cost_usd: float | None = None
+    """US dollars. A run whose model has no known price ends FAILED."""
+    max_tokens: int | None = None
+    """Input and output together."""
+    max_duration_minutes: float | None = None
 
 
 class ChangedFile(WireModel):
@@ -269,9 +290,30 @@ class GitAccessApp(WireModel):
     installation_id: str
 
 
+class HandoffAttachment(WireModel):
+    attachment_id: str
+    filename: str
+    mime_type: str
+    download_url: str
+    """Works without a key until `expires_at`."""
+    expires_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    size_bytes: int
+    sha256: str
+    created_at: datetime
+    """When the workspace was packed."""
+    turn: int
+    """Messages that the agent had been given by then, the prompt included."""
+
+
+class HandoffAttachmentsResponse(WireModel):
+    attachments: list[HandoffAttachment]
+    """One tar, compressed with zstd, with the folders `workspace` and `home/agent`. None: no execution has ended yet, or nothing was kept of the last one."""
+
+
 class HarnessConfig(WireModel):
-    type: Literal["oz", "claude", "codex", "gemini", "opencode", "runbook"] | str | None = None
-    """`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks."""
+    type: str | None = None
+    """`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400."""
     model_id: str | None = None
     reasoning_level: str | None = None
 
@@ -286,13 +328,17 @@ class InterruptedEventData(WireModel):
 
 
 class MCPServerConfig(WireModel):
-    """A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`."""
+    """A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`. A name in braces behind a dollar sign, in `args`, `env` and `headers`, is a secret or variable of the environment."""
 
     command: str | None = None
     args: list[str] | None = None
     env: dict[str, str] | None = None
     url: str | None = None
     headers: dict[str, str] | None = None
+    required: bool | None = None
+    """The run fails when it cannot be started; else the run goes on without its tools."""
+    timeout_seconds: int | None = None
+    """How long one call of a tool may take; default 120."""
     warp_id: str | None = None
 
 
@@ -313,13 +359,12 @@ class MessageUserEventDataAttachment(WireModel):
     path: str
 
 
-class Model(WireModel):
-    model_id: str
-    """What `config.model_id` takes: `provider/model`."""
-    provider: str
-    display_name: str | None = None
-    context_window: int | None = None
-    """Tokens, where the provider says so."""
+class ModelPrices(WireModel):
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cached_input: float | None = None
 
 
 class PageInfo(WireModel):
@@ -353,6 +398,15 @@ class ReasoningEventData(WireModel):
     """What the provider needs to be given back, such as a signature."""
 
 
+class RegistryAccess(WireModel):
+    """Makes a secret the password of a registry of container images."""
+
+    host: str
+    """As names of images begin: `ghcr.io`, `registry.internal:5000`; `docker.io` for those without a host."""
+    username: str
+    """Whose password it is."""
+
+
 class RequestUsage(WireModel):
     inference_cost_usd: float | None = None
     """US dollars, where the price of the model is known."""
@@ -361,24 +415,25 @@ class RequestUsage(WireModel):
     output_tokens: int
 
 
-class ResolvedRun(WireModel):
-    """What the run is executed with, once it has started: where the request left it open, too."""
+class ResolvedRunSkill(WireModel):
+    """The skill that was read, and the commit that it was read of."""
 
-    harness: str
-    """The agent."""
-    model_id: str | None = None
-    """`provider/model`; absent where no model is asked."""
-    image: str | None = None
-    """The container image, where there is one."""
-    commits: dict[str, str | None] | None = None
-    """What each repository was cloned at, by its folder; null: it had no commit."""
+    id: str
+    name: str
+    description: str
+    commit: str
 
 
-class RunAgentRequestBudget(WireModel):
-    max_cost_usd: float | None = None
-    """Refused (feature_not_available) until the service knows prices."""
-    max_tokens: int | None = None
-    max_duration_minutes: float | None = None
+class RetryingEventData(WireModel):
+    """The model provider failed in a way that may pass; the step is going to be asked for again."""
+
+    error_code: ErrorCode
+    message: str
+    """What went wrong."""
+    retry: int
+    """Which one: from 1."""
+    delay_ms: int
+    """How long is waited before it."""
 
 
 class RunCreatorInfo(WireModel):
@@ -395,6 +450,7 @@ class RunFollowupRequest(WireModel):
     on_busy: Literal["enqueue", "interrupt", "reject"] | str | None = None
     """What to do when the agent works: wait for its next step (default), stop its turn first, or refuse with 409."""
     attachments: list[Attachment] | None = None
+    budget: BudgetLimits | None = None
 
 
 class RunFollowupResponse(WireModel):
@@ -406,6 +462,8 @@ class RunItemAgentSkill(WireModel):
     name: str | None = None
     full_path: str | None = None
     description: str | None = None
+    commit: str | None = None
+    """What it was read of."""
     bundled_skill_id: str | None = None
 
 
@@ -469,16 +527,17 @@ class SecretScope(WireModel):
     """Whose it is, where it is personal."""
 
 
-class SetupEventData(WireModel):
-    phase: Literal["sandbox", "restore", "clone", "command"] | str
-    """What was done: making the sandbox, restoring a workspace, a clone, a setup command."""
-    name: str
-    """The backend, repository or command."""
-    status: Literal["started", "finished", "failed"] | str
-    exit_code: int | None = None
-    duration_ms: int | None = None
-    output: str | None = None
-    """The end of what it printed."""
+class SetupEventDataWorkspace(WireModel):
+    """Of a `restore` that does not go on in the workspace as it was left."""
+
+    kept_at: datetime | None = None
+    """When the snapshot was taken; absent: the workspace is a fresh one."""
+    turn: int | None = None
+    """Messages that the agent had been given by then, the prompt included."""
+    calls_after: int
+    """Tool calls whose changes of files are lost, or not there as a whole."""
+    note: str
+    """What the agent is told."""
 
 
 class ToolCallEventData(WireModel):
@@ -545,7 +604,7 @@ class UsageEventData(WireModel):
     cached_input_tokens: int | None = None
     inference_cost_usd: float | None = None
     by_gateway: Literal[True] | None = None
-    """A command in the sandbox called the model by the gateway. Absent: a step of the agent ended."""
+    """Commands in the sandbox called the model by the gateway, once or more. Absent: a step of the agent ended."""
     estimated: Literal[True] | None = None
     """The answer of the model did not say it all, or was given up."""
 
@@ -553,6 +612,20 @@ class UsageEventData(WireModel):
 class WebhookEventData(WireModel):
     run_id: str
     state: RunState
+
+
+class AgentSkillVariant(WireModel):
+    id: str
+    """`owner/repo:path/SKILL.md`: what `skill` of a run takes."""
+    base_prompt: str
+    """The text of the skill, up to 8,192 characters; a run has all of it."""
+    description: str
+    environments: list[AgentSkillVariantEnvironment]
+    source: AgentSkillVariantSource
+    last_run_timestamp: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    error: str | None = None
+    """Why it cannot be used."""
 
 
 class AmbientAgentConfig(WireModel):
@@ -723,6 +796,10 @@ class EnvironmentConfig(WireModel):
     models: bool | None = None
     """Commands may call the models of the installation by the gateway, with the budget of the run; default false. They have addresses and a token as `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, `GOOGLE_GEMINI_BASE_URL` and `GEMINI_API_KEY`, but for providers of which the environment sets one of these itself. No key enters the sandbox."""
     limits: EnvironmentConfigLimits | None = None
+    reuse_setup: bool | None = None
+    """Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true."""
+    failure_retention_minutes: int | None = None
+    """How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. Default 0."""
 
 
 class EnvironmentLastRun(WireModel):
@@ -788,11 +865,6 @@ class InterruptedEvent(WireModel):
     data: InterruptedEventData
 
 
-class ListModelsResponse(WireModel):
-    models: list[Model]
-    default_model_id: str | None = None
-
-
 class MessageAssistantEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -811,6 +883,16 @@ class MessageUserEventData(WireModel):
     attachments: list[MessageUserEventDataAttachment] | None = None
 
 
+class Model(WireModel):
+    model_id: str
+    """What `config.model_id` takes: `provider/model`."""
+    provider: str
+    display_name: str | None = None
+    context_window: int | None = None
+    """Tokens, where it is known."""
+    prices: ModelPrices | None = None
+
+
 class ReasoningEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -819,6 +901,30 @@ class ReasoningEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ReasoningEventData
+
+
+class ResolvedRun(WireModel):
+    """What the run is executed with, once it has started: where the request left it open, too."""
+
+    harness: str
+    """The agent."""
+    model_id: str | None = None
+    """`provider/model`; absent where no model is asked."""
+    image: str | None = None
+    """The container image, where there is one: its name in full and the digest its registry knows it by, `docker.io/library/node:24-bookworm@sha256:…`. Of an image that came from no registry, its id stands for the digest."""
+    commits: dict[str, str | None] | None = None
+    """What each repository was cloned at, by its folder; null: it had no commit."""
+    skill: ResolvedRunSkill | None = None
+
+
+class RetryingEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["retrying"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: RetryingEventData
 
 
 class RunAgentRequest(WireModel):
@@ -843,7 +949,7 @@ class RunAgentRequest(WireModel):
     """Among runs of the same principal, higher first."""
     output_schema: dict[str, Any] | None = None
     """JSON Schema the result must satisfy."""
-    budget: RunAgentRequestBudget | None = None
+    budget: BudgetLimits | None = None
 
 
 class RunAgentResponse(WireModel):
@@ -886,6 +992,7 @@ class Secret(WireModel):
     name: str
     description: str | None = None
     git: GitAccess | None = None
+    registry: RegistryAccess | None = None
     scope: SecretScope
     version: int
     """Rises with each value; never the same again for a name, also when it was deleted."""
@@ -901,16 +1008,20 @@ class SecretConfig(WireModel):
     """8 characters to 64 KiB. No answer ever holds it."""
     description: str | None = None
     git: GitAccess | None = None
+    registry: RegistryAccess | None = None
 
 
-class SetupEvent(WireModel):
-    sequence: int
-    """Place in the log: from 1, without gaps."""
-    run_id: str
-    type: Literal["setup"]
-    occurred_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: SetupEventData
+class SetupEventData(WireModel):
+    phase: Literal["sandbox", "restore", "clone", "command", "tool_server"] | str
+    """What was done: making the sandbox, restoring a workspace, a clone, a setup command, starting a tool server."""
+    name: str
+    """The backend, repository, command or tool server."""
+    status: Literal["started", "finished", "failed"] | str
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    output: str | None = None
+    """The end of what it printed."""
+    workspace: SetupEventDataWorkspace | None = None
 
 
 class ToolCallEvent(WireModel):
@@ -969,6 +1080,12 @@ class WebhookEvent(WireModel):
     timestamp: datetime
     """RFC 3339, UTC, milliseconds."""
     data: WebhookEventData
+
+
+class AgentSkill(WireModel):
+    name: str
+    """Of the skill."""
+    variants: list[AgentSkillVariant]
 
 
 class ArtifactCreatedEvent(WireModel):
@@ -1035,9 +1152,19 @@ class ListEnvironmentsResponse(WireModel):
     page_info: PageInfo
 
 
+class ListModelsResponse(WireModel):
+    models: list[Model]
+    default_model_id: str | None = None
+    """What a run is answered by that names no model."""
+
+
 class ListSecretsResponse(WireModel):
     secrets: list[Secret]
     page_info: PageInfo
+
+
+class ListSkillsResponse(WireModel):
+    agents: list[AgentSkill]
 
 
 class MessageUserEvent(WireModel):
@@ -1111,6 +1238,16 @@ class RunStateEvent(WireModel):
     data: RunStateEventData
 
 
+class SetupEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["setup"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: SetupEventData
+
+
 class ConversationStep(WireModel):
     step: int
     messages: list[ConversationStepMessage]
@@ -1140,6 +1277,7 @@ RunEvent = TypeAliasType(
         | ArtifactCreatedEvent
         | ChangesPushedEvent
         | UsageEvent
+        | RetryingEvent
         | EgressRefusedEvent
         | ErrorEvent
         | UnknownEvent,

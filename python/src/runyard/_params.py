@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         GitAccessApp,
         HarnessConfig,
         MCPServerConfig,
+        RegistryAccess,
     )
 
 
@@ -41,6 +42,10 @@ class MCPServerConfigParam(TypedDict, total=False):
     env: Mapping[str, str]
     url: str
     headers: Mapping[str, str]
+    required: bool
+    """The run fails when it cannot be started."""
+    timeout_seconds: int
+    """How long one call of a tool may take; default 120."""
 
 
 class HarnessAuthSecretsParam(TypedDict, total=False):
@@ -82,7 +87,7 @@ class AttachmentParam(TypedDict):
 
 
 class BudgetParam(TypedDict, total=False):
-    """Where a run is stopped."""
+    """Where a run is stopped: BLOCKED, until a follow-up raises it."""
 
     max_cost_usd: float
     max_tokens: int
@@ -125,6 +130,8 @@ class FollowupParams(RequestOptions, total=False):
     on_busy: Literal["enqueue", "interrupt", "reject"]
     """When the agent works: wait for its next step (default), stop its turn first, or refuse with 409."""
     attachments: Sequence[AttachmentParam | Attachment]
+    budget: BudgetParam
+    """Replaces these limits of the run's budget; the others stay."""
 
 
 class ListRunsParams(RequestOptions, total=False):
@@ -190,6 +197,19 @@ class ListEnvironmentsParams(RequestOptions, total=False):
     sort_by: Literal["name", "last_updated"] | None
 
 
+class ListSkillsParams(RequestOptions, total=False):
+    """Which skills, and in which order."""
+
+    repo: str | None
+    """Of this repository only: `owner/repo`."""
+    sort_by: Literal["name", "last_run"] | None
+    """Default `name`."""
+    include_malformed_skills: bool | None
+    """Those that cannot be used as well, with `error`."""
+    refresh: bool | None
+    """Of no effect: each run of an environment refreshes its skills."""
+
+
 class GitHubRepoParam(TypedDict):
     owner: str
     repo: str
@@ -247,6 +267,10 @@ class EnvironmentParams(RequestOptions, total=False):
     models: bool
     """Whether commands may call the installation's models by the gateway, with the budget of the run; default false."""
     limits: EnvironmentLimitsParam
+    reuse_setup: bool
+    """Whether a run may begin with what the setup commands left for an earlier one; default true."""
+    failure_retention_minutes: int
+    """How long the sandbox of a run that failed is kept, where that is longer than the idle timeout; default 0."""
 
 
 class GitAppParam(TypedDict):
@@ -269,6 +293,14 @@ class GitAccessParam(TypedDict, total=False):
     app: GitAppParam | GitAccessApp
 
 
+class RegistryAccessParam(TypedDict):
+    """Makes a secret the password of a registry of container images, which never enters a sandbox."""
+
+    host: str
+    """As names of images begin: ghcr.io, registry.internal:5000; docker.io for those without a host."""
+    username: str
+
+
 class SecretFields(TypedDict, total=False):
     """What a secret is made of."""
 
@@ -276,7 +308,8 @@ class SecretFields(TypedDict, total=False):
     """8 characters to 64 KiB; no answer ever holds it."""
     description: str | None
     git: GitAccessParam | GitAccess
-    """Without: a variable for commands."""
+    registry: RegistryAccessParam | RegistryAccess
+    """Without these two: a variable for commands."""
 
 
 class SecretParams(RequestOptions, total=False):

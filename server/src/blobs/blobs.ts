@@ -41,6 +41,12 @@ export interface Blobs {
   list(folder: string): AsyncIterable<BlobInfo>
 }
 
+/** Whether files can be read and written at this moment, as far as is known. */
+export interface BlobsState {
+  kind: 'disk' | 's3'
+  reachable: boolean
+}
+
 /** The storage cannot be used for now; the message says to people why. */
 export class BlobsUnavailable extends Error {
   override name = 'BlobsUnavailable'

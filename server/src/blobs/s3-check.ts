@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { text } from 'node:stream/consumers'
 import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { openS3Blobs } from './s3.ts'
 import { createS3Client, type S3Place } from './s3-client.ts'
 
 /** A start fails soon rather than late. */
 const PATIENCE_MS = 1_000
+const CONTENT = 'runyard'
 
 /** The storage cannot be used as it is set up; the message says why and what helps. */
 export class S3Refusal extends Error {
@@ -27,9 +29,10 @@ export async function checkS3(place: S3Place): Promise<void> {
   try {
     await client.send(new ListObjectsV2Command({ Bucket: place.bucket, Prefix: place.prefix, MaxKeys: 1 }))
     doing = 'write'
-    await blobs.put(key, Buffer.from('runyard'))
+    await blobs.put(key, Buffer.from(CONTENT))
     doing = 'read'
-    for await (const _ of (await blobs.get(key)) ?? []);
+    const read = await blobs.get(key)
+    if ((read && (await text(read))) !== CONTENT) throw new Error('It gives other bytes than were written.')
     doing = 'delete'
     await blobs.delete(key)
   } catch (error) {

@@ -115,6 +115,18 @@ describe('blobs on S3', { skip: missingS3() }, () => {
     assert.equal(data && (await text(data)), 'one')
   })
 
+  test('what answers in the place of a store has stored nothing', async () => {
+    const { blobs, place } = open()
+    const page = '<html>Sign in</html>'
+    const answer = `HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: ${page.length}\r\nconnection: close\r\n\r\n${page}`
+    proxy.answerWith(answer, 1)
+    await assert.rejects(blobs.put('a', Buffer.from('one')), { name: 'BlobsUnavailable' })
+    proxy.answerWith(answer, 4)
+    const by_proxy = { ...place, endpoint: `http://127.0.0.1:${proxy.port}` }
+    await assert.rejects(checkS3(by_proxy), { name: 'S3Refusal' })
+    proxy.answerWith(answer, 0)
+  })
+
   test('a download goes on where it was cut, also several times', async () => {
     const { blobs, direct } = open()
     const whole = makeBytes(8 * MiB)

@@ -114,6 +114,7 @@ export function openS3Blobs(
         // One part after the other: what fails ends the upload at once, and its parts are removed.
         await new Upload({ client, params, queueSize: 1, partSize: PART_BYTES })
           .done()
+          .then(requireStored)
           .catch(async (error: unknown) => {
             if (nameOf(error) !== 'NoSuchUpload' || !(await isStored(key, counted.bytes))) throw error
           })
@@ -140,6 +141,11 @@ export function openS3Blobs(
       await abortOldUploads(below)
     },
   }
+}
+
+/** A proxy that wants somebody to sign in answers 200 as well; it has stored nothing. */
+function requireStored({ ETag }: { ETag?: string | undefined }): void {
+  if (ETag === undefined) throw new BlobsUnavailable('The storage of files does not answer as S3 does.')
 }
 
 /** Counts what goes through, and remembers what the source failed with. */

@@ -15,6 +15,15 @@ export const MCPServerConfig = z
       open: false,
     }).optional(),
     headers: z.record(text(256), text(65_536)).optional(),
+    required: z.boolean().optional().meta({
+      description: 'The run fails when it cannot be started; else the run goes on without its tools.',
+    }),
+    timeout_seconds: z
+      .int()
+      .min(1)
+      .max(3600)
+      .optional()
+      .meta({ description: 'How long one call of a tool may take; default 120.' }),
     warp_id: z.string().optional(),
   })
   .check((ctx) => {
@@ -29,17 +38,20 @@ export const MCPServerConfig = z
   .meta({
     id: 'MCPServerConfig',
     description:
-      'A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`.',
+      'A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`. A name in braces behind a dollar sign, in `args`, `env` and `headers`, is a secret or variable of the environment.',
   })
 export type MCPServerConfig = z.infer<typeof MCPServerConfig>
+
+export const HARNESS_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 
 export const HarnessConfig = z
   .object({
     type: z
-      .enum(['oz', 'claude', 'codex', 'gemini', 'opencode', 'runbook'])
+      .string()
+      .regex(HARNESS_NAME, 'must be a name of a-z, 0-9, ".", "_", "-"')
       .meta({
         description:
-          '`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks.',
+          '`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400.',
       })
       .optional(),
     model_id: text(256).optional(),

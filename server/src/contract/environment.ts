@@ -162,6 +162,14 @@ export const EnvironmentConfig = z
     limits: EnvironmentLimits.optional().meta({
       description: 'What a run may use, up to the maxima that the operator has set.',
     }),
+    reuse_setup: z.boolean().optional().meta({
+      description:
+        'Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true.',
+    }),
+    failure_retention_minutes: z.int().min(0).max(1440).optional().meta({
+      description:
+        'How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. Default 0.',
+    }),
   })
   .refine(({ secrets = [], variables = {} }) => !secrets.some((name) => Object.hasOwn(variables, name)), {
     path: ['secrets'],

@@ -18,14 +18,30 @@ export const EVENT_DATA = {
   'attempt.started': z.object({ attempt: z.int(), execution: z.int(), worker_id: id, pool: z.string() }),
   'attempt.lost': z.object({ attempt: z.int(), reason: z.string() }),
   setup: z.object({
-    phase: z.enum(['sandbox', 'restore', 'clone', 'command']).meta({
-      description: 'What was done: making the sandbox, restoring a workspace, a clone, a setup command.',
+    phase: z.enum(['sandbox', 'restore', 'clone', 'command', 'tool_server']).meta({
+      description:
+        'What was done: making the sandbox, restoring a workspace, a clone, a setup command, starting a tool server.',
     }),
-    name: z.string().meta({ description: 'The backend, repository or command.' }),
+    name: z.string().meta({ description: 'The backend, repository, command or tool server.' }),
     status: z.enum(['started', 'finished', 'failed']),
     exit_code: z.int().nullable().optional(),
     duration_ms: z.int().optional(),
     output: z.string().optional().meta({ description: 'The end of what it printed.' }),
+    workspace: z
+      .object({
+        kept_at: Timestamp.optional().meta({
+          description: 'When the snapshot was taken; absent: the workspace is a fresh one.',
+        }),
+        turn: z.int().optional().meta({
+          description: 'Messages that the agent had been given by then, the prompt included.',
+        }),
+        calls_after: z.int().meta({
+          description: 'Tool calls whose changes of files are lost, or not there as a whole.',
+        }),
+        note: z.string().meta({ description: 'What the agent is told.' }),
+      })
+      .optional()
+      .meta({ description: 'Of a `restore` that does not go on in the workspace as it was left.' }),
   }),
   'message.user': z.object({
     message_id: id,
@@ -110,12 +126,23 @@ export const EVENT_DATA = {
     inference_cost_usd: z.number().optional(),
     by_gateway: z.literal(true).optional().meta({
       description:
-        'A command in the sandbox called the model by the gateway. Absent: a step of the agent ended.',
+        'Commands in the sandbox called the model by the gateway, once or more. Absent: a step of the agent ended.',
     }),
     estimated: z.literal(true).optional().meta({
       description: 'The answer of the model did not say it all, or was given up.',
     }),
   }),
+  retrying: z
+    .object({
+      error_code: ErrorCode,
+      message: z.string().meta({ description: 'What went wrong.' }),
+      retry: z.int().meta({ description: 'Which one: from 1.' }),
+      delay_ms: z.int().meta({ description: 'How long is waited before it.' }),
+    })
+    .meta({
+      description:
+        'The model provider failed in a way that may pass; the step is going to be asked for again.',
+    }),
   'egress.refused': z
     .object({
       host: z.string(),

@@ -38,6 +38,14 @@ export function normalizeImage(name: string): string | null {
   return image && writeImage(image)
 }
 
+/** The name in full with a digest, which says which version of the image it was; it keeps its tag. */
+export function pinImage(name: string, digest: string): string {
+  return `${(normalizeImage(name) ?? name).split('@')[0]}@${digest}`
+}
+
+/** The host of its registry, `docker.io` where the name gives none; `null` for what is no name. */
+export const registryOf = (name: string): string | null => parseImage(name, PATH, TAG)?.host ?? null
+
 /** Whether the text may stand in a policy. */
 export function isImagePattern(text: string): boolean {
   return text === '*' || parseImage(text, PATH_PATTERN, TAG_PATTERN) !== null

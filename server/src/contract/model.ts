@@ -1,15 +1,31 @@
 import { z } from 'zod'
 
+const price = z.number().nonnegative()
+
+export const ModelPrices = z
+  .object({ input: price, output: price, cached_input: price.optional() })
+  .meta({ id: 'ModelPrices', description: 'US dollars per million tokens.' })
+export type ModelPrices = z.infer<typeof ModelPrices>
+
 export const Model = z
   .object({
     model_id: z.string().meta({ description: 'What `config.model_id` takes: `provider/model`.' }),
     provider: z.string(),
     display_name: z.string().optional(),
-    context_window: z.int().optional().meta({ description: 'Tokens, where the provider says so.' }),
+    context_window: z.int().optional().meta({ description: 'Tokens, where it is known.' }),
+    prices: ModelPrices.optional().meta({
+      description: 'Where they are known: public prices, or those the operator has set.',
+    }),
   })
   .meta({ id: 'Model' })
 export type Model = z.infer<typeof Model>
 
 export const ListModelsResponse = z
-  .object({ models: z.array(Model), default_model_id: z.string().optional() })
+  .object({
+    models: z.array(Model),
+    default_model_id: z
+      .string()
+      .optional()
+      .meta({ description: 'What a run is answered by that names no model.' }),
+  })
   .meta({ id: 'ListModelsResponse' })

@@ -10,6 +10,7 @@ import {
 } from './environment.ts'
 import type { ErrorCode } from './error.ts'
 import { ListEventsResponse } from './event.ts'
+import { HandoffAttachmentsResponse } from './handoff.ts'
 import { ListModelsResponse } from './model.ts'
 import { ListRunsQuery, ListRunsResponse, RunItem } from './run.ts'
 import { RunAgentRequest, RunAgentResponse, RunFollowupRequest, RunFollowupResponse } from './run-request.ts'
@@ -21,6 +22,7 @@ import {
   SecretName,
   SecretQuery,
 } from './secret.ts'
+import { ListSkillsQuery, ListSkillsResponse } from './skill.ts'
 import { wholeNumber } from './whole-number.ts'
 
 /** One operation of the API. `http/` serves it, `openapi.ts` describes it; neither knows more than this. */
@@ -30,7 +32,7 @@ export interface RouteDefinition {
   path: string
   summary: string
   description?: string
-  tag: 'Runs' | 'Environments' | 'Secrets' | 'Models' | 'Artifacts'
+  tag: 'Runs' | 'Environments' | 'Secrets' | 'Skills' | 'Models' | 'Artifacts'
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
@@ -207,6 +209,18 @@ export const ROUTES = {
     status: 302,
     errors: reading,
   }),
+  listHandoffAttachments: define({
+    method: 'GET',
+    path: '/agent/runs/{run_id}/handoff/attachments',
+    summary: 'List the files that the last execution left',
+    description:
+      'Links, valid for 15 minutes, to the workspace as the last execution that ended left it: for who goes on with the work elsewhere. Viewers are refused, since nothing in it is masked.',
+    tag: 'Runs',
+    params: RunParams,
+    status: 200,
+    response: HandoffAttachmentsResponse,
+    errors: ['not_authorized', ...reading],
+  }),
   getArtifact: define({
     method: 'GET',
     path: '/agent/artifacts/{artifact_uid}',
@@ -216,6 +230,18 @@ export const ROUTES = {
     status: 200,
     response: ArtifactResponse,
     errors: reading,
+  }),
+  listSkills: define({
+    method: 'GET',
+    path: '/agent',
+    summary: 'List skills',
+    description:
+      'Skills of the environments’ repositories, as the last run of each environment found them. An environment that no run has used yet has none here.',
+    tag: 'Skills',
+    query: ListSkillsQuery,
+    status: 200,
+    response: ListSkillsResponse,
+    errors: ['invalid_request', ...reading],
   }),
   listModels: define({
     method: 'GET',

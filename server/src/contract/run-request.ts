@@ -53,6 +53,21 @@ export type Attachment = z.infer<typeof Attachment>
 
 const Attachments = z.array(Attachment).max(5, 'at most 5 attachments')
 
+export const BudgetLimits = z
+  .object({
+    max_cost_usd: z.number().positive().max(1_000_000).optional().meta({
+      description: 'US dollars. A run whose model has no known price ends FAILED.',
+    }),
+    max_tokens: z.int().positive().optional().meta({ description: 'Input and output together.' }),
+    max_duration_minutes: z.number().positive().max(10_080).optional(),
+  })
+  .meta({
+    id: 'BudgetLimits',
+    description:
+      'What a run may spend over all its executions; then it is BLOCKED with `budget_exceeded`, and a follow-up with a larger budget goes on.',
+  })
+export type BudgetLimits = z.infer<typeof BudgetLimits>
+
 export const RunAgentRequest = z
   .object({
     prompt: prompt.optional().meta({ description: 'At most 1 MiB. Required unless a skill is given.' }),
@@ -88,17 +103,7 @@ export const RunAgentRequest = z
       .record(z.string(), z.unknown())
       .optional()
       .meta({ description: 'JSON Schema the result must satisfy.' }),
-    budget: z
-      .object({
-        max_cost_usd: z
-          .number()
-          .positive()
-          .optional()
-          .meta({ description: 'Refused (feature_not_available) until the service knows prices.' }),
-        max_tokens: z.int().positive().optional(),
-        max_duration_minutes: z.number().positive().max(10_080).optional(),
-      })
-      .optional(),
+    budget: BudgetLimits.optional(),
   })
   .check((ctx) => {
     const { prompt, skill, config } = ctx.value
@@ -137,6 +142,10 @@ export const RunFollowupRequest = z
         'What to do when the agent works: wait for its next step (default), stop its turn first, or refuse with 409.',
     }),
     attachments: Attachments.optional(),
+    budget: BudgetLimits.optional().meta({
+      description:
+        'Replaces these limits of the run’s budget, whatever it has spent of them; the others stay.',
+    }),
   })
   .meta({ id: 'RunFollowupRequest' })
 export type RunFollowupRequest = z.infer<typeof RunFollowupRequest>

@@ -60,10 +60,21 @@ export const ResolvedRun = z
       .string()
       .optional()
       .meta({ description: '`provider/model`; absent where no model is asked.' }),
-    image: z.string().optional().meta({ description: 'The container image, where there is one.' }),
+    image: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'The container image, where there is one: its name in full and the digest its registry knows it by, ' +
+          '`docker.io/library/node:24-bookworm@sha256:…`. Of an image that came from no registry, its id stands for the digest.',
+      }),
     commits: z.record(z.string(), z.string().nullable()).optional().meta({
       description: 'What each repository was cloned at, by its folder; null: it had no commit.',
     }),
+    skill: z
+      .object({ id: z.string(), name: z.string(), description: z.string(), commit: z.string() })
+      .optional()
+      .meta({ description: 'The skill that was read, and the commit that it was read of.' }),
   })
   .meta({
     id: 'ResolvedRun',
@@ -111,6 +122,7 @@ export const RunItem = z
         name: z.string().optional(),
         full_path: z.string().optional(),
         description: z.string().optional(),
+        commit: z.string().optional().meta({ description: 'What it was read of.' }),
         bundled_skill_id: z.string().optional(),
       })
       .optional(),

@@ -12,8 +12,8 @@ export const SecretName = z
   .string()
   .regex(/^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name')
 
-/** Lower case, and without the port that https has anyway: as addresses of repositories are compared. */
-const GitHost = z
+/** Lower case, with a port perhaps. */
+const HostName = z
   .string()
   .max(259)
   .toLowerCase()
@@ -22,7 +22,16 @@ const GitHost = z
     'must be a host name, such as github.com or git.internal:8443',
   )
   .refine((host) => Number(host.split(':')[1] ?? 443) <= 65_535, 'must have a port up to 65535')
-  .overwrite((host) => host.replace(/:443$/, ''))
+
+/** Without the port that https has anyway: as addresses of repositories are compared. */
+const GitHost = HostName.overwrite((host) => host.replace(/:443$/, ''))
+
+/** What is sent beside a password. Not as a pattern of the contract: not every language has this class. */
+const UserName = z
+  .string()
+  .max(255)
+  .min(1)
+  .refine((name) => !/[\p{Cc}:]/u.test(name), 'must not hold colons or control characters')
 
 const RepositoryPattern = z
   .string()
@@ -40,14 +49,9 @@ export const GitAccess = z
       description:
         'Where it may be used: `owner/name`, or `owner/*` for everything below. Default: every repository of the host.',
     }),
-    username: z
-      .string()
-      .max(255)
-      .min(1)
-      // Not as a pattern of the contract: not every language has this class.
-      .refine((name) => !/[\p{Cc}:]/u.test(name), 'must not hold colons or control characters')
-      .optional()
-      .meta({ description: 'What the host wants beside the token; most take any.' }),
+    username: UserName.optional().meta({
+      description: 'What the host wants beside the token; most take any.',
+    }),
     read_only: z.boolean().optional().meta({ description: 'It is never used to push.' }),
     app: z
       .strictObject({
@@ -59,6 +63,20 @@ export const GitAccess = z
   })
   .meta({ id: 'GitAccess', description: 'Makes a secret a token of git over https.' })
 export type GitAccess = z.infer<typeof GitAccess>
+
+export const RegistryAccess = z
+  .strictObject({
+    host: HostName.overwrite((host) => host.replace(/^index\.docker\.io$/, 'docker.io')).meta({
+      description:
+        'As names of images begin: `ghcr.io`, `registry.internal:5000`; `docker.io` for those without a host.',
+    }),
+    username: UserName.meta({ description: 'Whose password it is.' }),
+  })
+  .meta({
+    id: 'RegistryAccess',
+    description: 'Makes a secret the password of a registry of container images.',
+  })
+export type RegistryAccess = z.infer<typeof RegistryAccess>
 
 export const SecretConfig = z
   .strictObject({
@@ -73,10 +91,21 @@ export const SecretConfig = z
       description:
         'The value is a token of git, which never enters a sandbox. Without: a variable for commands.',
     }),
+    registry: RegistryAccess.optional().meta({
+      description:
+        'The value is a password that images are pulled with, and never enters a sandbox. Not beside `git`.',
+    }),
   })
-  .check(({ value: { value, git }, issues }) => {
+  .check(({ value: { value, git, registry }, issues }) => {
     const message = git && (git.app ? notKey(value) : notToken(value))
     if (message) issues.push({ code: 'custom', message, path: ['value'], input: undefined })
+    if (git && registry)
+      issues.push({
+        code: 'custom',
+        message: 'must not stand beside git',
+        path: ['registry'],
+        input: undefined,
+      })
   })
   .meta({ id: 'SecretConfig' })
 export type SecretConfig = z.infer<typeof SecretConfig>
@@ -97,6 +126,7 @@ export const Secret = z
     name: SecretName,
     description: z.string().optional(),
     git: GitAccess.optional(),
+    registry: RegistryAccess.optional(),
     scope: z.object({
       type: SecretScope,
       uid: z.string().optional().meta({ description: 'Whose it is, where it is personal.' }),

@@ -26,6 +26,9 @@ export class Refused extends Error {
 /** What could not be done for a target that is allowed. */
 export class Unreachable extends Error {}
 
+/** It stays so until somebody changes something. */
+export class Unusable extends Unreachable {}
+
 export const unreachable = ({ host, port }: Target): Unreachable =>
   new Unreachable(`${host}:${port} could not be reached.`)
 
@@ -38,7 +41,7 @@ const isUntrusted = (error: unknown): boolean =>
 /** Why a request by TLS failed. */
 export const explainFailure = (target: Target, error: unknown): Unreachable =>
   isUntrusted(error)
-    ? new Unreachable(
+    ? new Unusable(
         `${target.host}:${target.port} shows a certificate that is not trusted. NODE_EXTRA_CA_CERTS names a file with your own authorities.`,
       )
     : unreachable(target)

@@ -41,4 +41,8 @@ export interface GatewayArguments {
   uid: number | null
 }
 
+/** JSON leaves U+2028 and U+2029 as they are, and `readline` ends lines at them: the text of a pull request may hold them. */
+export const writeMessage = (message: Order | Partial<News>): string =>
+  `${JSON.stringify(message).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`
+
 export const GONE: BranchAnswer = { failure: 'The gateway is gone.', retryable: true }

@@ -1,18 +1,29 @@
 /**
- * Git for one sandbox: fetches, and pushes of its own branches, of the environment's repositories and of nothing else. The
+ * Git for one sandbox: fetches, pushes of its own branches and large files, of the environment's repositories alone. The
  * credential is added here, so it never enters the sandbox, where `url.<base>.insteadOf` leads git to this place.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { openDirectory, Refused, Unreachable } from './dial.ts'
+import { openDirectory } from './dial.ts'
 import { readTarget } from './egress-rules.ts'
 import type { EgressRules, GitCredential, GitHostKind, GitRepository, GitRules, Refusal } from './gateway.ts'
-import { basicOf, findCredential } from './git-credential.ts'
+import {
+  credentialOf,
+  describeFailure,
+  explainStatus,
+  type GitAnswer,
+  judgePush,
+  nameOf,
+  refuseGit,
+  statusOf,
+} from './git-answers.ts'
+import { basicOf } from './git-credential.ts'
 import { kindOf } from './git-host.ts'
-import { GitHostFailure } from './git-host-api.ts'
+import { answerLfs, createGitLfs } from './git-lfs.ts'
 import { type GitRequest, readGitRequest } from './git-request.ts'
 import { gitPathOf, mayPush } from './git-rules.ts'
 import { askUpstream, passAnswer } from './git-upstream.ts'
+import { type LfsRequest, readLfsRequest } from './lfs-request.ts'
 import { BrokenLines } from './pkt-line.ts'
 import { type Push, type PushCommand, readPush, writeRejection } from './push-commands.ts'
 
@@ -34,29 +45,18 @@ export function createGitGateway(
   { git, private_hosts }: Pick<EgressRules, 'private_hosts'> & { git: GitRules },
   { tokenOf, onRefusal }: GitGatewayOptions,
 ): GitGateway {
+  const serveLfs = createGitLfs({ git, private_hosts }, { tokenOf, onRefusal })
   const findAddresses = openDirectory({ hosts: git.repositories.map(({ host }) => host), private_hosts })
 
-  /** What one request may not do, and how git is told. */
-  const refuse = (host: string, reason: Refusal['reason'], message: string): Answer => {
-    const target = readTarget(host, 443)
-    if (target) onRefusal({ ...target, reason, message })
-    return { status: 403, message }
-  }
-
-  const judgeAccess = (repository: GitRepository, service: string): Answer | null => {
-    if (service === 'git-upload-pack') return null
-    const credential = credentialOf(git, repository)
-    if (credential && !credential.read_only) return null
-    const why = credential ? `the secret ${credential.name} is for reading` : 'no secret gives access to it'
-    return refuse(repository.host, 'push', `Nothing can be pushed to ${nameOf(repository)}: ${why}.`)
-  }
+  const refuse = (host: string, reason: Refusal['reason'], message: string) =>
+    refuseGit(onRefusal, host, reason, message)
 
   const pass = async (
     incoming: IncomingMessage,
     response: ServerResponse,
     signal: AbortSignal,
     { asked, repository, push }: { asked: GitRequest; repository: GitRepository; push: Push | null },
-  ): Promise<Answer | null> => {
+  ): Promise<GitAnswer | null> => {
     const credential = credentialOf(git, repository)
     const target = readTarget(repository.host, 443)
     if (!target) return { status: 400, message: `${repository.host} is no host.` }
@@ -79,22 +79,41 @@ export function createGitGateway(
       return null
     }
     upstream.resume()
-    const message = explain(status, repository, credential, upstream.headers.location)
+    const message = explainStatus(status, repository, credential, upstream.headers.location)
     if (status === 401 || status === 403) return refuse(repository.host, 'credential', message)
-    return { status: status === 404 ? 404 : 502, message }
+    return { status: statusOf(status), message }
+  }
+
+  const find = (named: { host: string; path: string }) =>
+    git.repositories.find(({ host, path }) => host === named.host && path === named.path)
+
+  const serveFiles = async (
+    incoming: IncomingMessage,
+    response: ServerResponse,
+    signal: AbortSignal,
+    request: LfsRequest,
+  ): Promise<void> => {
+    const repository = find(request)
+    if (repository) return serveLfs(incoming, response, signal, { request, repository })
+    if (request.asks !== 'batch') return answerLfs(incoming, response, NO_REQUEST)
+    sendElsewhere(incoming, response, request, '.git/info/lfs/objects/batch')
+  }
+
+  const refuseOther = (incoming: IncomingMessage, response: ServerResponse, asked: GitRequest): void => {
+    const message = `The environment does not name the repository ${nameOf(asked)}.`
+    if (isElsewhere(asked))
+      sendElsewhere(incoming, response, asked, `${suffixOf(incoming)}/info/refs?service=git-upload-pack`)
+    else answer(incoming, response, refuse(asked.host, 'repository', message))
   }
 
   const serve: GitGateway = async (incoming, response, signal) => {
+    const request = readLfsRequest(incoming)
+    if (request) return serveFiles(incoming, response, signal, request)
     const asked = readGitRequest(incoming)
     if (!asked) return answer(incoming, response, NO_REQUEST)
-    const repository = git.repositories.find(({ host, path }) => host === asked.host && path === asked.path)
-    if (!repository) {
-      const message = `The environment does not name the repository ${nameOf(asked)}.`
-      return isElsewhere(asked)
-        ? sendElsewhere(incoming, response, asked)
-        : answer(incoming, response, refuse(asked.host, 'repository', message))
-    }
-    const denied = judgeAccess(repository, asked.service)
+    const repository = find(asked)
+    if (!repository) return refuseOther(incoming, response, asked)
+    const denied = asked.service === 'git-receive-pack' ? judgePush(onRefusal, git, repository) : null
     if (denied) return answer(incoming, response, denied)
     let push: Push | null = null
     if (asked.service === 'git-receive-pack' && !asked.advertises) {
@@ -107,25 +126,14 @@ export function createGitGateway(
         return reject(incoming, response, push, (place) => reasons[place] ?? 'refused with the others')
       }
     }
-    const failure = await pass(incoming, response, signal, { asked, repository, push }).catch(describe)
+    const failure = await pass(incoming, response, signal, { asked, repository, push }).catch(describeFailure)
     if (failure) answer(incoming, response, failure)
   }
   return serve
 }
 
-/** Git prints the text of an answer to its first request. */
-interface Answer {
-  status: number
-  message: string
-}
-
-const NO_REQUEST: Answer = { status: 404, message: 'This is no request that the gateway takes from git.' }
-const NO_PUSH: Answer = { status: 400, message: 'The gateway does not take this kind of push.' }
-
-const credentialOf = ({ credentials }: GitRules, { host, path }: GitRepository): GitCredential | null =>
-  findCredential(credentials, host, path)
-
-const nameOf = ({ host, path }: { host: string; path: string }): string => `${host}/${path}`
+const NO_REQUEST: GitAnswer = { status: 404, message: 'This is no request that the gateway takes from git.' }
+const NO_PUSH: GitAnswer = { status: 400, message: 'The gateway does not take this kind of push.' }
 
 const pathOf = (
   repository: GitRepository,
@@ -144,50 +152,23 @@ function ifBroken(error: unknown): null {
   throw error
 }
 
-/** What is expected to go wrong. */
-function describe(error: unknown): Answer {
-  if (error instanceof Refused) return { status: 403, message: error.message }
-  const is_expected = error instanceof Unreachable || error instanceof GitHostFailure
-  return { status: 502, message: is_expected ? error.message : 'The request could not be passed on.' }
-}
-
-function explain(
-  status: number,
-  repository: GitRepository,
-  credential: GitCredential | null,
-  location: string | undefined,
-): string {
-  const name = nameOf(repository)
-  if (status === 401 || status === 403)
-    return credential
-      ? `${repository.host} refused the secret ${credential.name} for ${repository.path} (status ${status}).`
-      : `${repository.host} asks for a credential for ${repository.path}, and no secret of the environment is for it.`
-  if (status === 404)
-    return `${repository.host} has no repository ${repository.path}${credential ? `, or the secret ${credential.name} does not reach it` : ''}.`
-  if (status >= 300 && status < 400) {
-    // Not what is behind `?`, nor a user: hosts may say a token again.
-    const to = URL.parse(location ?? '')
-    return `${name} has moved${to ? ` (${`${to.origin}${to.pathname}`.slice(0, 300)})` : ''}. Name its new address in the environment.`
-  }
-  return `${repository.host} answered git with status ${status}.`
-}
-
-/** Git compares the beginnings of addresses: with `acme/site` it brings `acme/site-docs` here as well. */
+/** Git compares the beginnings of addresses: with `acme/site` it brings `acme/site-docs` here as well, and so does git-lfs. */
 const isElsewhere = ({ advertises, service }: GitRequest): boolean =>
   advertises && service === 'git-upload-pack'
 
 function sendElsewhere(
   incoming: IncomingMessage,
   response: ServerResponse,
-  { host, path }: GitRequest,
+  { host, path }: { host: string; path: string },
+  rest: string,
 ): void {
   incoming.resume()
-  const suffix = incoming.url?.includes('.git/info/refs') ? '.git' : ''
-  const location = `https://${host}/${path}${suffix}/info/refs?service=git-upload-pack`
-  response.writeHead(307, { location }).end()
+  response.writeHead(307, { location: `https://${host}/${path}${rest}` }).end()
 }
 
-function answer(incoming: IncomingMessage, response: ServerResponse, { status, message }: Answer): void {
+const suffixOf = ({ url }: IncomingMessage): string => (url?.includes('.git/info/refs') ? '.git' : '')
+
+function answer(incoming: IncomingMessage, response: ServerResponse, { status, message }: GitAnswer): void {
   incoming.resume()
   if (response.headersSent) return void response.destroy()
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${message}\n`)

@@ -15,11 +15,14 @@ export interface GitRequest {
   advertises: boolean
 }
 
-const ADDRESS =
-  /^\/git\/(?<host>[a-z0-9._-]+(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?)\/(?<path>[^?]+?)(\.git)?\/(?:info\/refs\?service=(?<asked>git-upload-pack|git-receive-pack)|(?<service>git-upload-pack|git-receive-pack))$/
+/** A host in such an address, perhaps with its port; the source of an expression. */
+export const GIT_HOST = '[a-z0-9._-]+(?::\\d{1,5})?|\\[[0-9a-f:]+\\](?::\\d{1,5})?'
+const ADDRESS = new RegExp(
+  `^/git/(?<host>${GIT_HOST})/(?<path>[^?]+?)(\\.git)?/(?:info/refs\\?service=(?<asked>git-upload-pack|git-receive-pack)|(?<service>git-upload-pack|git-receive-pack))$`,
+)
 
 /**
- * `null` for everything else, large files of LFS included. The path is only compared with those of the environment's
+ * `null` for everything else. The path is only compared with those of the environment's
  * repositories, and never passed on.
  */
 export function readGitRequest({ method, url = '' }: IncomingMessage): GitRequest | null {

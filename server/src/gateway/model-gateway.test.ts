@@ -23,6 +23,7 @@ import {
 import { createEgressProxy } from './egress-proxy.ts'
 import type { ModelRules, ModelUsage } from './gateway.ts'
 import { createModelGateway } from './model-gateway.ts'
+import { createModelMeter } from './model-meter.ts'
 
 const KEY = 'sk-canary-77d0c2b95e'
 const TOKEN = 'rym_0123456789abcdefghij'
@@ -232,7 +233,7 @@ describe('the model gateway', () => {
       response.end()
     }
     const body = Buffer.from([...Array(1_000).keys()].map((at) => at % 256))
-    const answer = await ask('openai/v1/responses', { body })
+    const answer = await ask('anthropic/v1/messages', { body })
     assert.equal(answer.headers.get('x-kept'), 'yes')
     assert.equal(answer.headers.get('set-cookie'), null)
     const reader = answer.body?.getReader()
@@ -340,6 +341,7 @@ describe('the model gateway', () => {
       headers: {
         ...{ cookie: 'a=b', 'x-api-key': 'own', 'api-key': 'own', 'x-goog-api-key': 'own' },
         ...{ 'openai-organization': 'org', 'openai-project': 'p', 'x-http-method-override': 'GET' },
+        ...{ 'x-goog-fieldmask': 'candidates', 'x-original-url': '/v1/files', 'x-forwarded-prefix': '/x' },
         ...{ 'accept-encoding': 'gzip', 'x-stainless-lang': 'js', 'content-type': 'application/json' },
       },
     })
@@ -355,9 +357,16 @@ describe('the model gateway', () => {
   test('errors of the provider come through, without the key they quote; redirects do not', async () => {
     for (const status of [401, 429, 500]) {
       reply = (_asked, response) =>
-        json(response, { error: `${status} for ${KEY}` }, status, { 'retry-after': '7' })
+        response
+          .writeHead(status, `No for ${KEY}`, {
+            ...{ 'retry-after': '7', 'www-authenticate': `Bearer error="${KEY}"` },
+            ...{ 'openai-organization': 'whose-key' },
+          })
+          .end(JSON.stringify({ error: `${status} for ${KEY}` }))
       const answer = await ask('openai/v1/responses')
-      assert.equal(answer.status, status)
+      assert.deepEqual([answer.status, answer.statusText], [status, 'No for ***'])
+      assert.equal(answer.headers.get('www-authenticate'), 'Bearer error="***"')
+      assert.equal(answer.headers.get('openai-organization'), null)
       assert.equal(answer.headers.get('retry-after'), '7')
       assert.deepEqual(await answer.json(), { error: `${status} for ***` })
     }
@@ -366,6 +375,48 @@ describe('the model gateway', () => {
     assert.equal(answer.status, 502)
     assert.equal(answer.headers.get('location'), null)
     assert.deepEqual(gateway.used, [])
+  })
+
+  test('what could not be counted is not passed on', async () => {
+    for (const body of ['{"model":"m","background":true}', '{"model":"m","\\u0062ackground":1}', 'x=1']) {
+      const answer = await ask('openai/v1/responses', { body })
+      assert.equal(answer.status, 400, body)
+    }
+    const long = `{"input":"${'x'.repeat(3 * 1024 ** 2)}","background":true}`
+    assert.equal((await ask('openai/v1/responses', { body: long })).status, 400)
+    const gzip = { 'content-encoding': 'gzip' }
+    assert.equal((await ask('openai/v1/responses', { headers: gzip })).status, 415)
+    // Begun, and never whole.
+    assert.equal(
+      provider.requests.every(({ body }) => body.length === 0),
+      true,
+    )
+    provider.requests.length = 0
+    assert.equal((await ask('google/v1beta/models/m:generateContent?alt=proto')).status, 200)
+    assert.equal(provider.requests[0]?.url, '/v1beta/models/m:generateContent')
+    gateway.used.length = 0
+    for (const status of [200, 401]) {
+      reply = (_asked, response) => json(response, OPENAI_RESPONSE, status, { 'content-encoding': 'br' })
+      assert.equal((await ask('openai/v1/responses')).status, 502)
+    }
+    assert.deepEqual(gateway.used, [])
+  })
+
+  test('a stream without events is counted by its bytes', () => {
+    const meter = createModelMeter('openai', true)
+    meter.push(Buffer.alloc(4_000, 'x'))
+    assert.equal(meter.end({ whole: true, request_bytes: 0 }).output_tokens, 1_000)
+  })
+
+  test('an answer in pieces of a byte is kept in little more than its size', () => {
+    const meter = createModelMeter('openai', false)
+    const whole = Buffer.from(JSON.stringify({ ...OPENAI_RESPONSE, padding: 'x'.repeat(3 * 1024 ** 2) }))
+    const before = process.memoryUsage()
+    for (let at = 0; at < whole.length; at += 1) meter.push(whole.subarray(at, at + 1))
+    const after = process.memoryUsage()
+    const grown = after.heapUsed + after.external - before.heapUsed - before.external
+    assert.equal(grown < 64 * 1024 ** 2, true, `${grown} bytes`)
+    assert.equal(meter.end({ whole: true, request_bytes: 0 }).input_tokens, 30)
   })
 
   test('whoever goes away takes the request with them, and it is counted', async () => {
@@ -460,7 +511,7 @@ describe('the model gateway', () => {
         else controller.close()
       },
     })
-    const long = await ask('openai/v1/responses', { to: own.url, body: endless }).then(
+    const long = await ask('anthropic/v1/messages', { to: own.url, body: endless }).then(
       ({ status }) => status,
       // Whoever is still sending may not read why.
       () => 413,

@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { Unreachable } from './dial.ts'
+import { watchField } from './field-watch.ts'
 import type { ModelProvider, ModelProviderName, ModelRules, ModelUsage } from './gateway.ts'
 import { createModelMeter, type ModelMeter } from './model-meter.ts'
 import { type ModelRefusal, refuseModel } from './model-refusal.ts'
@@ -57,6 +58,7 @@ export function createModelGateway(
     if (!holdsToken(provider, incoming, token)) return NO_TOKEN
     if (!asked) return NO_ROUTE
     if (Number(incoming.headers['content-length'] ?? 0) > MAX_BODY) return TOO_LARGE
+    if (incoming.headers['content-encoding'] !== undefined) return COMPRESSED
     if (asked.generates && left !== null && left <= 0) return SPENT
     return at_work.size >= MAX_PARALLEL ? TOO_MANY : null
   }
@@ -67,7 +69,7 @@ export function createModelGateway(
     signal: AbortSignal,
     { provider, to, asked }: { provider: ModelProviderName; to: ModelProvider; asked: ModelRequest },
   ): Promise<void> => {
-    const body = countBody(incoming)
+    const body = readBody(incoming, asked.unwanted)
     const call = { provider, path: asked.path, to, body: body.stream, silent_ms: first_word_ms }
     const asking = askModel(incoming, call, signal)
     asking.catch(() => {})
@@ -81,6 +83,11 @@ export function createModelGateway(
     if (status >= 300 && status < 400) {
       answer.destroy()
       throw new Unreachable(`The provider ${provider} answered with a redirect (status ${status}).`)
+    }
+    if (!/^(identity)?$/i.test(answer.headers['content-encoding'] ?? '')) {
+      answer.destroy()
+      // Neither what it cost could be read, nor a key that it quotes.
+      throw new Unreachable(`The provider ${provider} answered compressed, though it was asked not to.`)
     }
     if (status >= 400) return passError(answer, response, to.api_key)
     const streams = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '')
@@ -132,6 +139,14 @@ const TOO_LARGE: ModelRefusal = {
   message: 'The request is over 64 MiB.',
   headers: { connection: 'close' },
 }
+const NO_OBJECT: ModelRefusal = {
+  status: 400,
+  message: 'The body of the request is no JSON object in UTF-8.',
+}
+const COMPRESSED: ModelRefusal = {
+  status: 415,
+  message: 'The model gateway takes requests that are not compressed (Content-Encoding).',
+}
 const SPENT: ModelRefusal = {
   status: 403,
   message: 'The run has spent its budget of tokens (budget.max_tokens): it may call no model any more.',
@@ -143,7 +158,7 @@ const TOO_MANY: ModelRefusal = {
 }
 
 function describe(error: unknown): ModelRefusal {
-  if (error instanceof TooLong) return TOO_LARGE
+  if (error instanceof NotTaken) return error.refusal
   if (error instanceof Silent) return { status: 504, message: error.message }
   return {
     status: 502,
@@ -151,17 +166,33 @@ function describe(error: unknown): ModelRefusal {
   }
 }
 
-/** `failed` rejects where the body is too long; who sent it can still read the answer then. */
-function countBody(incoming: IncomingMessage): {
-  stream: Readable
-  bytes: () => number
-  failed: Promise<never>
-} {
+/** A request that is refused for its body. */
+class NotTaken extends Error {
+  readonly refusal: ModelRefusal
+  constructor(refusal: ModelRefusal) {
+    super(refusal.message)
+    this.refusal = refusal
+  }
+}
+
+/**
+ * `failed` rejects with `NotTaken` where the body is too long, or holds what is unwanted: the provider never gets the whole of
+ * it then, and who sent it can still read the answer.
+ */
+function readBody(
+  incoming: IncomingMessage,
+  unwanted: string | undefined,
+): { stream: Readable; bytes: () => number; failed: Promise<never> } {
   let bytes = 0
+  const watch = unwanted === undefined ? null : watchField(unwanted)
   const stream = new Transform({
     transform(piece: Buffer, _encoding, done) {
       bytes += piece.length
-      if (bytes > MAX_BODY) done(new TooLong())
+      const sight = watch?.(piece) ?? 'clear'
+      if (bytes > MAX_BODY) done(new NotTaken(TOO_LARGE))
+      else if (sight === 'unreadable') done(new NotTaken(NO_OBJECT))
+      else if (sight === 'found')
+        done(new NotTaken({ status: 400, message: `The model gateway does not pass on: ${unwanted}.` }))
       else done(null, piece)
     },
   })
@@ -175,8 +206,6 @@ function countBody(incoming: IncomingMessage): {
   failed.catch(() => {})
   return { stream, bytes: () => bytes, failed }
 }
-
-class TooLong extends Error {}
 
 const metered = (meter: ModelMeter | null): Transform =>
   new Transform({
@@ -197,13 +226,14 @@ async function passError(
   answer.setTimeout(SILENT_MS, () => answer.destroy())
   for await (const piece of answer) {
     bytes += piece.length
-    if (bytes > MAX_ERROR) break
+    // Nor some of a key that the limit would cut.
+    if (bytes > MAX_ERROR) throw new Unreachable('The provider answered with an error of more than a MiB.')
     pieces.push(piece)
   }
-  const text = Buffer.concat(pieces).toString('latin1')
-  const body = Buffer.from(api_key === null ? text : text.replaceAll(api_key, '***'), 'latin1')
-  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, [
-    ...answeredHeaders(answer, ['content-length']),
+  const hide = (text: string): string => (api_key === null ? text : text.replaceAll(api_key, '***'))
+  const body = Buffer.from(hide(Buffer.concat(pieces).toString('latin1')), 'latin1')
+  response.writeHead(answer.statusCode ?? 502, hide(answer.statusMessage ?? ''), [
+    ...answeredHeaders(answer, ['content-length']).map(hide),
     ...['Content-Length', String(body.length)],
   ])
   response.end(body)

@@ -2,6 +2,7 @@ import type { ModelProviderName, ModelUsage } from './gateway.ts'
 
 /** A line of a stream, or an answer in one piece, of which no more is read. */
 const MAX_BYTES = 16 * 1024 ** 2
+const FIRST_BYTES = 16_384
 const BYTES_OF_A_TOKEN = 4
 
 /** Reads what an answer has cost while it passes by. */
@@ -22,16 +23,22 @@ export function createModelMeter(provider: ModelProviderName, streams: boolean):
   const said: Said = { model: null, usage: {} }
   let bytes = 0
   let events = 0
-  let pieces: Buffer[] = []
+  // One buffer that grows: an answer in pieces of a byte, kept as they are, takes hundreds of times its size.
+  let store = Buffer.alloc(0)
   let held = 0
   const hold = (piece: Buffer) => {
-    held += piece.length
-    if (held <= MAX_BYTES) pieces.push(piece)
-    else pieces = []
+    const end = held + piece.length
+    if (end > store.length && end <= MAX_BYTES) {
+      const larger = Buffer.allocUnsafeSlow(Math.min(MAX_BYTES, Math.max(FIRST_BYTES, end, store.length * 2)))
+      store.copy(larger, 0, 0, held)
+      store = larger
+    }
+    if (end <= MAX_BYTES) piece.copy(store, held)
+    else store = Buffer.alloc(0)
+    held = end
   }
   const take = (): string => {
-    const text = held <= MAX_BYTES ? Buffer.concat(pieces).toString() : ''
-    pieces = []
+    const text = held <= MAX_BYTES ? store.toString('utf8', 0, held) : ''
     held = 0
     return text
   }
@@ -59,8 +66,8 @@ export function createModelMeter(provider: ModelProviderName, streams: boolean):
       const { model } = said
       const guess = {
         input_tokens: Math.ceil(request_bytes / BYTES_OF_A_TOKEN),
-        // An event of a stream holds a token or a few.
-        output_tokens: streams ? events : Math.ceil(bytes / BYTES_OF_A_TOKEN),
+        // An event of a stream holds a token or a few; a stream without any is no stream.
+        output_tokens: streams && events > 0 ? events : Math.ceil(bytes / BYTES_OF_A_TOKEN),
       }
       if (!counted) return { provider, model, ...guess, estimated: true }
       if (whole || counted.output_tokens >= guess.output_tokens) return { provider, model, ...counted }

@@ -10,12 +10,15 @@ export interface ModelRequest {
   path: string
   /** It makes the model work, which costs. */
   generates: boolean
+  /** A field of its body that is not passed on. */
+  unwanted?: string
 }
 
 interface Route {
   method: string
   path: RegExp
   generates?: true
+  unwanted?: string
 }
 
 /** With the version and without: clients differ in which of the two their base URL has. */
@@ -24,7 +27,8 @@ const ROUTES: Record<ModelProviderName, { version: RegExp; routes: Route[] }> = 
     version: /^v1\//,
     routes: [
       { method: 'POST', path: /^chat\/completions$/, generates: true },
-      { method: 'POST', path: /^responses$/, generates: true },
+      // It works on where nobody counts.
+      { method: 'POST', path: /^responses$/, generates: true, unwanted: 'background' },
       { method: 'GET', path: /^models$/ },
     ],
   },
@@ -51,6 +55,8 @@ const ROUTES: Record<ModelProviderName, { version: RegExp; routes: Route[] }> = 
 }
 /** Of a query nothing else is passed on: Google takes keys, headers and methods there. */
 const PARAMETERS = ['alt', 'beta', 'limit', 'after_id', 'before_id', 'pageSize', 'pageToken']
+/** Ways of Google to write an answer; of others (`proto`) nothing could be counted. */
+const READABLE = ['sse', 'json']
 
 /** The provider that an address below `MODEL_PREFIX` names; `null`: none that there is. */
 export function readProvider(url: string): ModelProviderName | null {
@@ -69,9 +75,15 @@ export function readModelRequest(
   const route = routes.find((each) => each.method === method && each.path.test(path))
   if (!route) return null
   const given = new URLSearchParams(query)
-  const kept = [...given].filter(([name]) => PARAMETERS.includes(name))
+  const kept = [...given].filter(
+    ([name, value]) => PARAMETERS.includes(name) && (name !== 'alt' || READABLE.includes(value)),
+  )
   const search = new URLSearchParams(kept).toString()
-  return { path: `/${path}${search && `?${search}`}`, generates: route.generates ?? false }
+  const { generates = false, unwanted } = route
+  return {
+    ...{ path: `/${path}${search && `?${search}`}`, generates },
+    ...(unwanted === undefined ? {} : { unwanted }),
+  }
 }
 
 /** Whether the request holds the token, where clients of the provider put their key. */

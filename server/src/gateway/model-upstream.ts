@@ -6,23 +6,21 @@ import type { ModelProvider, ModelProviderName } from './gateway.ts'
 import { endToEnd, HOP_BY_HOP, sendBody } from './message.ts'
 
 /** Not the sandbox's business: credentials, who pays, and what concerns one connection only. */
-const DROPPED = new Set([
+const DROPPED = new Set<string>([
   ...HOP_BY_HOP,
   ...['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie', 'cookie2'],
-  ...['openai-organization', 'openai-project', 'x-goog-user-project', 'x-goog-iam-authorization-token'],
+  ...['openai-organization', 'openai-project'],
   ...['x-http-method-override', 'x-http-method', 'x-method-override'],
-  ...[
-    'host',
-    'expect',
-    'content-length',
-    'forwarded',
-    'x-forwarded-for',
-    'x-forwarded-host',
-    'x-forwarded-proto',
-  ],
+  ...['host', 'expect', 'content-length', 'forwarded', 'via', 'x-real-ip', 'x-host'],
   // What is counted has to be read.
   'accept-encoding',
 ])
+/**
+ * Google's choose who pays, and what of an answer is left out or how it is written: its usage, say. Some servers are led to
+ * another path by the rest.
+ */
+const DROPPED_ALSO = /^x-(goog-(?!api-client$)|forwarded-|original-|rewrite-)/
+
 /** Each request has a connection of its own: none meets what another has left there. */
 const AGENTS = { http: new Agent({ keepAlive: false }), https: new TlsAgent({ keepAlive: false }) }
 
@@ -88,11 +86,16 @@ function keptHeaders({ headersDistinct, headers }: IncomingMessage): Record<stri
   const named = new Set((headers.connection ?? '').toLowerCase().split(/\s*,\s*/))
   return Object.fromEntries(
     Object.entries(headersDistinct).flatMap(([name, values]) =>
-      DROPPED.has(name) || named.has(name) || values === undefined ? [] : [[name, values]],
+      DROPPED.has(name) || DROPPED_ALSO.test(name) || named.has(name) || values === undefined
+        ? []
+        : [[name, values]],
     ),
   )
 }
 
+/** Whose key it was. */
+const WHOSE = ['openai-organization', 'openai-project', 'anthropic-organization-id']
+
 /** Of an answer's headers, raw and in pairs, what the sandbox gets. */
 export const answeredHeaders = ({ rawHeaders }: IncomingMessage, dropped: readonly string[] = []): string[] =>
-  endToEnd(rawHeaders, ['set-cookie', 'set-cookie2', 'alt-svc', ...dropped])
+  endToEnd(rawHeaders, ['set-cookie', 'set-cookie2', 'alt-svc', ...WHOSE, ...dropped])

@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process'
-import { randomBytes, randomUUID } from 'node:crypto'
-import { chownSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { join, resolve as resolvePath } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { BranchAnswer, BranchRequest, Gateway, ModelUsage, Refusal, WayRules } from './gateway.ts'
-import { type GatewayArguments, GONE, type News, type Order } from './gateway-pipe.ts'
+import { GONE, type News, type Order, writeMessage } from './gateway-pipe.ts'
+import { choosePlace, makePlace, removeOldPlaces } from './gateway-place.ts'
 
-/** The user of gateways that root started; those of sandboxes come after it. */
-const UID = 0x5fff_ffff
 const AGAIN_MS = 200
 const LONGEST_AGAIN_MS = 10_000
 const OPEN_MS = 15_000
@@ -67,16 +65,21 @@ export function openGateway(program: string, log: { error(fields: object, messag
   }
   const start = (): Life => {
     makePlace(place)
-    const extra = process.env.NODE_EXTRA_CA_CERTS
+    removeOldPlaces(place).catch(() => {})
+    const { NODE_EXTRA_CA_CERTS: extra, NODE_COMPILE_CACHE } = process.env
     const child = spawn(process.execPath, [program, JSON.stringify(place)], {
       stdio: ['pipe', 'pipe', 'inherit'],
       // A session of its own: a terminal's Ctrl-C is the worker's business.
       detached: true,
       cwd: '/',
-      env: { UV_THREADPOOL_SIZE: THREADS, ...(extra ? { NODE_EXTRA_CA_CERTS: resolvePath(extra) } : {}) },
+      env: {
+        UV_THREADPOOL_SIZE: THREADS,
+        ...(extra ? { NODE_EXTRA_CA_CERTS: resolvePath(extra) } : {}),
+        ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}),
+      },
     })
     child.stdin.on('error', () => {})
-    const send = (order: Order) => void child.stdin.write(`${JSON.stringify(order)}\n`)
+    const send = (order: Order) => void child.stdin.write(writeMessage(order))
     for (const [id, { rules }] of ways) send({ open: id, rules })
     createInterface({ input: child.stdout }).on('line', (line) => hear(readNews(line)))
     const ended = new Promise<string>((resolve) => {
@@ -101,6 +104,7 @@ export function openGateway(program: string, log: { error(fields: object, messag
         child.stdin.end()
         await Promise.race([ended, wait(END_MS, undefined, { ref: false })])
         child.kill('SIGKILL')
+        await Promise.race([ended, wait(END_MS, undefined, { ref: false })])
       },
     }
   }
@@ -179,6 +183,7 @@ export function openGateway(program: string, log: { error(fields: object, messag
     async close() {
       closing = true
       await life?.end()
+      await removeOldPlaces(place).catch(() => {})
       rmSync(place.directory, { recursive: true, force: true })
     },
   }
@@ -190,26 +195,5 @@ function readNews(line: string): Partial<News> {
     return JSON.parse(line) as News
   } catch {
     return {}
-  }
-}
-
-/** Paths of Unix sockets have 107 bytes at most. */
-function choosePlace(): GatewayArguments {
-  const uid = process.getuid?.() === 0 ? UID : null
-  const name = `runyard-gateway-${randomBytes(8).toString('hex')}`
-  const folder = Buffer.byteLength(tmpdir()) > 32 ? '/tmp' : tmpdir()
-  return { directory: join(folder, name), uid }
-}
-
-/** Throws where somebody else has taken the place. */
-function makePlace({ directory, uid }: GatewayArguments): void {
-  const owner = uid ?? process.getuid?.()
-  try {
-    mkdirSync(directory, { mode: 0o700 })
-    if (uid !== null) chownSync(directory, uid, uid)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-    const found = lstatSync(directory)
-    if (!found.isDirectory() || found.uid !== owner) throw new Error(`${directory} is not the gateway’s.`)
   }
 }

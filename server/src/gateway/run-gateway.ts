@@ -1,10 +1,12 @@
 import { rmSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ModelUsage, Refusal } from './gateway.ts'
-import { type GatewayArguments, GONE, type News, type Order } from './gateway-pipe.ts'
+import { type GatewayArguments, GONE, type News, type Order, writeMessage } from './gateway-pipe.ts'
+import { showLife } from './gateway-place.ts'
 import { openWay, type Way } from './way.ts'
 
 /** What is still at work at the end of a turn gets so long. */
@@ -12,17 +14,21 @@ const SETTLE_MS = 1_000
 
 /** The gateway's side. Resolves when its input has ended. */
 export async function runGateway(
-  { directory, uid }: GatewayArguments,
+  place: GatewayArguments,
   { input, output }: { input: Readable; output: Writable },
 ): Promise<void> {
+  const { directory, uid } = place
   process.umask(0o077)
   if (uid !== null) {
+    // Its own user may not write there.
+    flushCompileCache()
     process.setgroups?.([])
     process.setgid?.(uid)
     process.setuid?.(uid)
   }
+  showLife(place)
   const ways = new Map<string, Way>()
-  const say = (news: Partial<News>) => output.write(`${JSON.stringify(news)}\n`)
+  const say = (news: Partial<News>) => output.write(writeMessage(news))
   output.on('error', () => {})
   for await (const line of createInterface({ input })) {
     const order = JSON.parse(line) as Order
@@ -50,5 +56,9 @@ export async function runGateway(
       }
     }
   }
-  rmSync(directory, { recursive: true, force: true })
+  try {
+    rmSync(directory, { recursive: true, force: true })
+  } catch {
+    // In a folder that is not for everybody; the next gateway there removes it.
+  }
 }

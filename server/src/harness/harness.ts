@@ -2,6 +2,7 @@ import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { BackgroundCommands } from './background-commands.ts'
 import type { MaskText } from './cut-text.ts'
 
 /** How a turn ended. Expected ends are data; a harness throws only for faults of the service. */
@@ -56,6 +57,8 @@ export interface Tool {
   readonly pushes?: boolean
   /** A short line for people; absent when the input is not valid. */
   title(input: unknown, mask: MaskText): string | undefined
+  /** How the turn ends once a call has gone well, made of its input alone; absent, or `null`, where the turn goes on. */
+  ends?(input: unknown): Outcome | null
   /** Everything the model can do wrong is an error outcome it can learn from; throws only on faults. */
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>
 }
@@ -69,6 +72,8 @@ export interface PushRequest {
   /** Of one repository, below the workspace; absent: of all that can be pushed. */
   directory?: string
   pull_request: boolean
+  /** What the run pushed before and has not changed since is left alone: it may have been merged, and its branch removed. */
+  only_new?: boolean
 }
 
 /** `url`: for people. Nothing is pushed where nothing was changed. `retryable`: it may go well later, without anybody's doing. */
@@ -78,6 +83,8 @@ export type PushOutcome =
 
 export interface ToolContext {
   turn: Turn
+  /** Of the session. */
+  background: BackgroundCommands
   tool_call_id: string
 }
 
@@ -97,6 +104,60 @@ export interface HarnessState {
   write(state: Record<string, unknown>): Promise<void>
 }
 
+/** A server of tools that the run brings along (MCP). Its values are in clear. */
+export interface ToolServer {
+  name: string
+  /** The run fails without it. */
+  required: boolean
+  /** For one call. */
+  timeout_ms: number
+  launch:
+    | { type: 'command'; command: string; args: string[]; env: Record<string, string> }
+    /** `fetch` goes by the run's network policy, and to this server alone. */
+    | { type: 'url'; url: string; headers: Record<string, string>; fetch: typeof fetch }
+    /** It cannot be had. */
+    | { type: 'refused'; why: string }
+}
+
+export interface StartedSkill {
+  name: string
+  /** With the caller's arguments filled in. */
+  text: string
+  /** Where its folder is in the sandbox, and its other files below that. */
+  directory: string
+  files: readonly string[]
+}
+
+/** Skills of the run's repositories, as they were cloned. */
+export interface SkillBook {
+  list: ReadonlyArray<{ id: string; name: string; description: string }>
+  /** By id or name; with `file`, one of its files. `refusal`: why there is none, for the agent. */
+  read(
+    skill: string,
+    file?: string,
+  ): Promise<{ text: string; files: readonly string[]; directory: string } | { refusal: string }>
+}
+
+/** An AGENTS.md or CLAUDE.md: a stranger's words. */
+export interface Guide {
+  /** Of the repository. */
+  directory: string
+  path: string
+  text: string
+}
+
+export type ModelProvider = 'openai' | 'anthropic' | 'google'
+
+/**
+ * How what a harness starts in the sandbox calls models: by the gateway, which alone has the keys. The token is the attempt's
+ * and worth nothing elsewhere. OpenAI's address has the version in it, as its clients want.
+ */
+export interface ModelGate {
+  token: string
+  /** Of the providers that there are. */
+  base_urls: Partial<Record<ModelProvider, string>>
+}
+
 /** What a session is opened with: the time for which one worker holds the run. */
 export interface Execution extends Emitter {
   run: TurnRun
@@ -108,14 +169,24 @@ export interface Execution extends Emitter {
   sandbox: Sandbox
   /** By name. */
   tools: ReadonlyMap<string, Tool>
+  /** Servers of more tools. Whoever starts them closes them with the session. */
+  tool_servers?: readonly ToolServer[]
   /** Secrets and variables in clear, by name: for what the harness starts, never for the log. */
   values: Readonly<Record<string, string>>
   /** Hides those values as the log does. What is cut for the log is masked first, since the log finds whole values alone. */
   mask: MaskText
   /** Pushes what was changed, as the run's branch; absent where the environment has no repository that can be pushed. */
   push?: (request: PushRequest) => Promise<PushOutcome>
-  /** Text of the skill that the run was started with: the base of its prompt. */
-  skill?: string
+  /** The skill that the run was started with: the base of its prompt. */
+  skill?: StartedSkill
+  /** More of them, that were asked for with it. */
+  attached_skills?: readonly StartedSkill[]
+  /** All others of its repositories. */
+  skills?: SkillBook
+  /** What its repositories say to every agent. */
+  guides?: readonly Guide[]
+  /** Where the harness `runs_inside` and there is a way to them. */
+  models?: ModelGate
   state: HarnessState
   /** Aborted when the worker gives the run up: nothing of the session may go on. */
   signal: AbortSignal
@@ -137,7 +208,12 @@ export interface TurnRequest {
 }
 
 /** The execution and the request of one turn, together. */
-export type Turn = Omit<Execution, 'signal'> & TurnRequest
+export interface Turn
+  extends Omit<Execution, 'signal' | 'tool_servers' | 'attached_skills' | 'skills' | 'guides'>,
+    TurnRequest {
+  /** What the agent is told besides, by who started it. */
+  notes?: string
+}
 
 export const turnOf = (execution: Execution, { history, inbox, signal }: TurnRequest): Turn => {
   const { run, context, sandbox, tools, values, mask, push, skill, state } = execution
@@ -176,7 +252,9 @@ export interface Session {
 /** Turns prompts into actions. Keeps nothing outside the log, the workspace and its `state`, so any worker can go on. */
 export interface Harness {
   readonly name: string
+  /** Its agent is a program in the sandbox: it calls models from there, starts tool servers itself, and needs memory for it all. */
+  readonly runs_inside?: true
   /** The model that a run of this config is answered by; absent where there is none, or none can be chosen. */
-  resolveModel?(config: AmbientAgentConfig): Promise<string | undefined>
+  resolveModel?(config: AmbientAgentConfig): Promise<{ model_id: string; has_price: boolean } | undefined>
   open(execution: Execution): Promise<Session>
 }

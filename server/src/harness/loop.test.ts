@@ -16,10 +16,21 @@ const bash = (command: string) => ({ name: 'bash', arguments: { command } })
 
 interface Scene extends Omit<TestTurnOptions, 'sandbox'>, ModelServerOptions {
   script: Script
+  silence_ms?: number
+  retry_for_ms?: number
   prepare?: (turn: TestTurn) => void
 }
 /** Plays a turn against a scripted model; the server is gone afterwards. */
-async function play({ script, prepare, models, api_key, prompt = 'Do it.', ...options }: Scene) {
+async function play({
+  script,
+  prepare,
+  models,
+  api_key,
+  silence_ms,
+  retry_for_ms = 60_000,
+  prompt = 'Do it.',
+  ...options
+}: Scene) {
   await using server = await openModelServer(script, {
     ...(models && { models }),
     ...(api_key && { api_key }),
@@ -29,8 +40,9 @@ async function play({ script, prepare, models, api_key, prompt = 'Do it.', ...op
   const provider = openModels({
     openai: { base_url: server.url, api_key: 'sk-secret' },
     default_model: 'openai/scripted',
+    ...(silence_ms && { silence_ms }),
   })
-  const outcome = await turn.runHarness(createLoop(provider, OPTIONS))
+  const outcome = await turn.runHarness(createLoop(provider, { ...OPTIONS, retry_for_ms }))
   assert.deepEqual(turn.late, [])
   return { turn, outcome, requests: server.requests.map((request) => request.body) }
 }
@@ -66,7 +78,19 @@ test('text is streamed, stored once complete, and ends the turn', async () => {
   ])
   assert.deepEqual(
     requests[0]?.tools?.map((tool) => tool.function.name),
-    ['bash', 'read', 'write', 'edit', 'open_pull_request'],
+    [
+      'bash',
+      'bash_output',
+      'bash_kill',
+      'read',
+      'write',
+      'edit',
+      'glob',
+      'grep',
+      'list',
+      'ask_user',
+      'open_pull_request',
+    ],
   )
 })
 
@@ -198,7 +222,7 @@ test('calls the model got wrong come back as errors it can learn from', async ()
   assert.equal(outcome.state, 'SUCCEEDED')
   const told = turn.data('tool.result').map((result) => (result.is_error ? result.output : ''))
   assert.match(told[0] ?? '', /input of bash is not valid/)
-  assert.match(told[1] ?? '', /no tool "fly".*bash, read, write, edit/)
+  assert.match(told[1] ?? '', /no tool "fly".*bash, .*read, write, edit/)
   assert.match(told[2] ?? '', /command/)
 })
 
@@ -250,11 +274,15 @@ for (const fault of ['drop', 'error', 'eof'] as const) {
 }
 
 test('a stream that keeps breaking ends in an error that may be retried', async () => {
-  const { turn, outcome, requests } = await play({ script: () => ({ text: 'torn', fault: 'eof' }) })
+  const { turn, outcome, requests } = await play({
+    script: () => ({ text: 'torn', fault: 'eof' }),
+    retry_for_ms: 300,
+  })
   assert.equal(outcome.state, 'ERROR')
   assert.equal(outcome.status_message?.error_code, 'resource_unavailable')
   assert.equal(outcome.status_message?.retryable, true)
-  assert.equal(requests.length, 4)
+  assert.equal(requests.length, turn.data('retrying').length + 1)
+  assert(requests.length > 1)
   assert.equal(turn.data('message.assistant').at(-1)?.text, 'torn')
 })
 
@@ -296,6 +324,7 @@ for (const { status, body, state, code, retryable } of refusals) {
   test(`HTTP ${status} ${JSON.stringify(body ?? '')} ends as ${state} ${code}`, async () => {
     const { outcome } = await play({
       script: () => ({ error: { status, body, headers: { 'retry-after-ms': '1' } } }),
+      retry_for_ms: 20,
     })
     assert.equal(outcome.state, state)
     assert.equal(outcome.status_message?.error_code, code)
@@ -303,10 +332,77 @@ for (const { status, body, state, code, retryable } of refusals) {
   })
 }
 
-test('a refused request that may pass is tried again', async () => {
-  const busy = { error: { status: 429, headers: { 'retry-after-ms': '1' } } }
-  const { outcome } = await play({ script: [busy, busy, { text: 'ok' }] })
+test('a refused request that may pass is tried again, and each time is told', async () => {
+  const busy = (retry_after: string) => ({
+    error: { status: 429, headers: { 'retry-after-ms': retry_after } },
+  })
+  const { turn, outcome } = await play({ script: [busy('1'), busy('3'), { text: 'ok' }] })
   assert.equal(outcome.state, 'SUCCEEDED')
+  const message = 'The model provider limits how often it is asked (HTTP 429): scripted 429'
+  const error_code = 'resource_unavailable'
+  assert.deepEqual(turn.data('retrying'), [
+    { error_code, message, retry: 1, delay_ms: 1 },
+    { error_code, message, retry: 2, delay_ms: 3 },
+  ])
+})
+
+test('a provider that asks for more time than there is ends the turn at once', async () => {
+  for (const headers of [
+    { 'retry-after': '3600' },
+    { 'retry-after': new Date(Date.now() + 3.6e6).toUTCString() },
+  ]) {
+    const { turn, outcome, requests } = await play({ script: () => ({ error: { status: 503, headers } }) })
+    assert.deepEqual([outcome.state, outcome.status_message?.retryable], ['ERROR', true])
+    assert.match(
+      outcome.status_message?.message ?? '',
+      /not available now \(HTTP 503\).* It asks to wait 60 minutes\./,
+    )
+    assert.equal(requests.length, 1)
+    assert.deepEqual(turn.data('retrying'), [])
+  }
+})
+
+test('a provider that falls silent is asked again, before its answer and in the middle of it', async () => {
+  const { promise: never } = Promise.withResolvers<void>()
+  const script: Script = [{ pace: () => never }, { text: ['torn'], fault: 'stall' }, { text: 'whole' }]
+  const { turn, outcome } = await play({ script, silence_ms: 300 })
+  assert.equal(outcome.state, 'SUCCEEDED')
+  assert.deepEqual(
+    turn.data('retrying').map(({ message }) => message),
+    Array(2).fill('The model provider sent nothing for 0 s.'),
+  )
+  assert.deepEqual(
+    turn.data('message.assistant').map(({ text }) => text),
+    ['', 'whole'],
+  )
+})
+
+test('an answer of nothing is no answer', async () => {
+  const used = await play({ script: [{}, { reasoning: ['hm'] }, { text: 'ok' }] })
+  assert.equal(used.outcome.state, 'SUCCEEDED')
+  assert.equal(used.turn.data('usage').length, 3)
+  const { outcome, requests } = await play({ script: () => ({}) })
+  assert.deepEqual([outcome.state, outcome.status_message?.error_code], ['ERROR', 'resource_unavailable'])
+  assert.match(outcome.status_message?.message ?? '', /^The model answered with nothing\. 3 tries in/)
+  assert.equal(requests.length, 3)
+})
+
+test('a worker that was lost while it waited leaves the step to the next', async () => {
+  const first = await play({ script: [{}, { text: 'ok' }] })
+  const cut = first.turn.log.findIndex(({ type }) => type === 'retrying') + 1
+  const next = new TestTurn({ sandbox, history: first.turn.log.slice(0, cut) })
+  await using server = await openModelServer([{ text: 'ok' }])
+  const outcome = await next.runHarness(createLoop(openModels({ openai: { base_url: server.url } }), OPTIONS))
+  assert.deepEqual([outcome.state, server.requests.length], ['SUCCEEDED', 1])
+})
+
+test('without a choice the first model of the server that can chat is asked', async () => {
+  await using server = await openModelServer([{ text: 'ok' }], {
+    models: [{ id: 'bge-m3' }, { id: 'b' }, { id: 'c' }],
+  })
+  const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+  await turn.runHarness(createLoop(openModels({ openai: { base_url: server.url } }), OPTIONS))
+  assert.equal(server.requests[0]?.body.model, 'b')
 })
 
 test('a refused key is not quoted, although the provider quotes it', async () => {
@@ -320,15 +416,21 @@ test('a provider that cannot be reached ends in an error that may be retried', a
   await server.close()
   const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
   const models = openModels({ openai: { base_url: server.url }, default_model: 'openai/scripted' })
-  const outcome = await turn.runHarness(createLoop(models, { max_retries: 0 }))
+  const outcome = await turn.runHarness(createLoop(models, { retry_for_ms: 0 }))
   assert.deepEqual([outcome.state, outcome.status_message?.error_code], ['ERROR', 'resource_unavailable'])
 })
 
 test('a model the provider does not know is named with what there is', async () => {
-  const script: Script = () => ({ error: { status: 404, body: { error: { message: 'no such model' } } } })
-  const { outcome } = await play({ script, config: { model_id: 'openai/gone' } })
-  assert.equal(outcome.status_message?.error_code, 'integration_not_configured')
-  assert.match(outcome.status_message?.message ?? '', /"openai\/gone".*Available: openai\/scripted\./)
+  for (const [status, message] of [
+    [404, 'no such model'],
+    [400, 'Invalid model name passed in model=gone.'],
+    [400, 'The model `gone` does not exist or you do not have access to it.'],
+  ] as const) {
+    const script: Script = () => ({ error: { status, body: { error: { message } } } })
+    const { outcome } = await play({ script, config: { model_id: 'openai/gone' } })
+    assert.equal(outcome.status_message?.error_code, 'integration_not_configured')
+    assert.match(outcome.status_message?.message ?? '', /"openai\/gone".*Available: openai\/scripted\./)
+  }
 })
 
 test('without a provider the variables that would help are named', async () => {
@@ -336,11 +438,11 @@ test('without a provider the variables that would help are named', async () => {
   const outcome = await turn.runHarness(createLoop(openModels({})))
   assert.equal(outcome.state, 'FAILED')
   assert.equal(outcome.status_message?.error_code, 'integration_not_configured')
-  assert.match(outcome.status_message?.message ?? '', /OPENAI_API_KEY.*ANTHROPIC_API_KEY/)
+  assert.match(outcome.status_message?.message ?? '', /ANTHROPIC_API_KEY, OPENAI_API_KEY/)
 })
 
 test('the limit of steps ends the turn, counted across workers', async () => {
-  const script: Script = (_request, index) => (index < 30 ? { calls: [bash('true')] } : { text: 'ok' })
+  const script: Script = (_request, index) => (index < 30 ? { calls: [bash(`: ${index}`)] } : { text: 'ok' })
   const first = await play({ script })
   assert.equal(first.outcome.state, 'FAILED')
   assert.match(first.outcome.status_message?.message ?? '', /limit of 10 steps/)
@@ -349,6 +451,28 @@ test('the limit of steps ends the turn, counted across workers', async () => {
   await using server = await openModelServer(script)
   await second.runHarness(createLoop(openModels({ openai: { base_url: server.url } }), OPTIONS))
   assert.ok(server.requests.length <= 1, `${server.requests.length} requests`)
+})
+
+test('an agent that goes round in circles is told, and then stopped', async () => {
+  const script: Script = (_request, index) => ({ calls: [bash(index === 0 ? 'echo other' : 'echo same')] })
+  await using server = await openModelServer(script)
+  const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+  const models = openModels({ openai: { base_url: server.url } })
+  const outcome = await turn.runHarness(createLoop(models, { ...OPTIONS, max_steps: 50 }))
+  assert.match(outcome.status_message?.message ?? '', /same call with the same result 10 times/)
+  assert.deepEqual(
+    turn.data('tool.result').map(({ output }) => /very call/.test(output ?? '')),
+    [false, false, false, ...Array(8).fill(true)],
+  )
+  // One that changes its result, as polling does, is left alone.
+  const polls: Script = (_request, index) =>
+    index < 15 ? { calls: [bash('echo x >> polled; wc -l < polled')] } : { text: 'ok' }
+  await using other = await openModelServer(polls)
+  const polling = new TestTurn({ sandbox, prompt: 'Wait.' })
+  const end = await polling.runHarness(
+    createLoop(openModels({ openai: { base_url: other.url } }), { ...OPTIONS, max_steps: 50 }),
+  )
+  assert.equal(end.state, 'SUCCEEDED')
 })
 
 test('an answer cut at the output limit does not count as done', async () => {
@@ -457,6 +581,86 @@ test('what other runs of the conversation left open is told and not acted on', a
       ['user', 'Do it.'],
     ],
   )
+})
+
+test('a question stops the run until it is answered, also for a later worker', async () => {
+  const question = { name: 'ask_user', arguments: { question: 'Which one?', options: ['red', 'blue'] } }
+  const script: Script = [{ calls: [bash('true'), question] }, { text: 'Blue it is.' }]
+  const { turn, outcome } = await play({ script })
+  assert.deepEqual(outcome, {
+    state: 'BLOCKED',
+    status_message: { message: 'Which one?\n1. red\n2. blue', retryable: false },
+  })
+  // Lost before the end was stored: it is not asked for another step.
+  const again = new TestTurn({ sandbox, history: turn.log })
+  assert.deepEqual(
+    await again.runHarness(createLoop(openModels({ openai: { base_url: 'http://127.0.0.1:1' } }))),
+    outcome,
+  )
+  await using server = await openModelServer([{ text: 'Blue it is.' }])
+  const answered = new TestTurn({ sandbox, history: turn.log, prompt: 'blue' })
+  const models = openModels({ openai: { base_url: server.url } })
+  assert.equal((await answered.runHarness(createLoop(models, OPTIONS))).state, 'SUCCEEDED')
+  const { messages } = server.requests[0]?.body ?? { messages: [] }
+  assert.deepEqual(
+    messages.slice(-2).map(({ role, content }) => [role, content]),
+    [
+      ['tool', 'Asked. What the user says next is the answer.'],
+      ['user', 'blue'],
+    ],
+  )
+})
+
+const COUNT = {
+  type: 'object',
+  properties: { count: { type: 'integer', minimum: 1 } },
+  required: ['count'],
+  additionalProperties: false,
+}
+const submit = (input: Record<string, unknown>) => ({ name: 'submit_result', arguments: input })
+
+test('a result is asked for until it fits, and ends the run', async () => {
+  const script: Script = [
+    { text: 'Three, I think.' },
+    { calls: [submit({ count: 0, why: 'no idea' })] },
+    { calls: [submit({ count: 3 })] },
+  ]
+  const { turn, outcome, requests } = await play({ script, output_schema: COUNT })
+  assert.deepEqual(outcome, { state: 'SUCCEEDED', result: { count: 3 } })
+  assert.equal(requests.length, 3)
+  assert.match(JSON.stringify(requests[0]?.messages[0]), /submit_result/)
+  assert.match(JSON.stringify(requests[1]?.messages.at(-1)), /not over before submit_result/)
+  const refused = turn.data('tool.result')[0]?.output ?? ''
+  assert.match(refused, /does not fit/)
+  assert.match(refused, /\/count must be >= 1/)
+  assert.match(refused, /additional properties: why/)
+  // A worker that goes on knows that it was handed in.
+  const again = new TestTurn({ sandbox, history: turn.log, output_schema: COUNT })
+  assert.deepEqual(
+    await again.runHarness(createLoop(openModels({ openai: { base_url: 'http://127.0.0.1:1' } }))),
+    outcome,
+  )
+})
+
+test('without a result that fits the run did not succeed', async () => {
+  const { outcome, requests } = await play({ script: () => ({ text: 'Done.' }), output_schema: COUNT })
+  assert.equal(outcome.state, 'FAILED')
+  assert.match(outcome.status_message?.message ?? '', /without a result that fits output_schema/)
+  assert.equal(requests.length, 3)
+  const roles = requests[2]?.messages.map(({ role }) => role)
+  assert.deepEqual(roles?.slice(-4), ['assistant', 'user', 'assistant', 'user'])
+})
+
+test('a result that is no object is handed in by name', async () => {
+  const output_schema = {
+    $ref: '#/$defs/list',
+    $defs: { list: { type: 'array', items: { type: 'string' } } },
+  }
+  const { outcome } = await play({
+    script: [{ calls: [submit({ result: [1] })] }, { calls: [submit({ result: ['a'] })] }],
+    output_schema,
+  })
+  assert.deepEqual(outcome, { state: 'SUCCEEDED', result: ['a'] })
 })
 
 test('a lost lease stops the agent before the tool runs', async () => {

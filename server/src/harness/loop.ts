@@ -1,30 +1,42 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { storableText } from '../contract/storable-text.ts'
 import { closeInterrupted, MARK, WORKER_LOST } from '../log/interruption.ts'
 import { readProgress, takeBack } from '../log/progress.ts'
-import { type Harness, type Outcome, type Turn, turnOf } from './harness.ts'
+import { BackgroundCommands } from './background-commands.ts'
+import { type Execution, type Harness, type Outcome, type Turn, turnOf } from './harness.ts'
 import { writeInstructions } from './instructions.ts'
-import { buildMessages } from './messages.ts'
-import { judgeModelError, modelOutcome } from './model-errors.ts'
+import { ToolServers } from './mcp.ts'
+import { addReminders, buildMessages } from './messages.ts'
+import { EMPTY_ANSWER, judgeModelError, modelOutcome, type PassingFailure } from './model-errors.ts'
 import { askModel, REASONING_LEVELS, type StepRequest } from './model-step.ts'
-import { available, type Models } from './models.ts'
+import { available, type Models, type ResolvedModel } from './models.ts'
+import { countRepeats, goesInCircles, IN_CIRCLES, warnOfRepeats } from './repeats.ts'
+import { pause, Retries, type RetryOptions } from './retries.ts'
+import { writeSkillNotes } from './skill-notes.ts'
+import { loadSkill } from './tools/load-skill.ts'
+import { createSubmitResult, SUBMIT_RESULT } from './tools/submit-result.ts'
 import { describeTools } from './tools/toolset.ts'
 
-export interface LoopOptions {
+export interface LoopOptions extends Partial<RetryOptions> {
   /** Steps of the model between two messages of the user, at most. */
   max_steps?: number
-  /** Attempts for a request that the provider did not accept, beyond the first; the SDK waits 2 s, then 4 s. */
-  max_retries?: number
-  /** Before a step whose stream broke is asked for again; doubled each time. */
-  retry_delay_ms?: number
 }
 
-const BROKEN_STREAM_RETRIES = 3
+const MAX_STEPS = 200
+/** Reasons of a provider to end an answer that explain why there may be none. */
+const UNFINISHED = new Set(['length', 'content-filter'])
 const NOT_STARTED = `${MARK}the turn was stopped before this call was started`
 const HIDDEN = `${MARK}the worker was lost before this call was started, and parts of it are hidden by now, as ***. Call it again if it is still to be done, with the real text in their place.`
+const MAX_REMINDERS = 2
+const NO_RESULT: Outcome = {
+  state: 'FAILED',
+  status_message: {
+    message: 'The agent ended without a result that fits output_schema. A follow-up can say what is missing.',
+    retryable: false,
+  },
+}
 const STOPPED: Outcome = { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
 
 /**
@@ -38,13 +50,36 @@ export function createLoop(models: Models, options: LoopOptions = {}): Harness {
     name: 'oz',
     async resolveModel(config) {
       const resolved = await models.resolve(modelOf(config))
-      return 'reason' in resolved ? undefined : resolved.model_id
+      if ('reason' in resolved) return undefined
+      return { model_id: resolved.model_id, has_price: resolved.prices !== undefined }
     },
-    open: async (execution) => ({
-      turn: (request) => new LoopTurn(turnOf(execution, request), models, options).run(),
-      close: async () => {},
-    }),
+    async open(given) {
+      const { output_schema } = given.run
+      const background = new BackgroundCommands()
+      const own = output_schema ? [createSubmitResult(output_schema)] : []
+      const tools = new Map([...given.tools, ...own.map((tool) => [tool.name, tool] as const)])
+      const servers = new ToolServers(given, tools)
+      return {
+        async turn(request) {
+          const started = await servers.start(request.signal)
+          if (request.signal.aborted) return STOPPED
+          if ('failure' in started) return started.failure
+          const notes = [...writeSkillNotes(given), started.notes].filter(Boolean).join('\n\n')
+          const turn = { ...turnOf(given, request), tools: withSkills(started.tools, given), notes }
+          return new LoopTurn(turn, { models, background, options }).run()
+        },
+        async close() {
+          await Promise.all([background.close(), servers.close()])
+        },
+      }
+    },
   }
+}
+
+const withSkills = (tools: Turn['tools'], { skills }: Execution): Turn['tools'] => {
+  if (!skills || skills.list.length === 0) return tools
+  const tool = loadSkill(skills)
+  return new Map([...tools, [tool.name, tool]])
 }
 
 const modelOf = (config: AmbientAgentConfig): string | undefined =>
@@ -53,30 +88,48 @@ const modelOf = (config: AmbientAgentConfig): string | undefined =>
 class LoopTurn {
   readonly #turn: Turn
   readonly #models: Models
-  readonly #options: Required<LoopOptions>
+  readonly #background: BackgroundCommands
+  readonly #max_steps: number
+  readonly #retries: Retries
   /** The history and what this turn added to it. */
   readonly #log: NewEvent[]
 
-  constructor(turn: Turn, models: Models, options: LoopOptions) {
+  constructor(
+    turn: Turn,
+    { models, background, options }: { models: Models; background: BackgroundCommands; options: LoopOptions },
+  ) {
     this.#turn = turn
+    this.#background = background
     this.#models = models
-    this.#options = { max_steps: 200, max_retries: 2, retry_delay_ms: 1000, ...options }
+    this.#max_steps = options.max_steps ?? MAX_STEPS
+    this.#retries = new Retries(options)
     this.#log = [...turn.history]
   }
 
+  /** Only what it hands in ends the run well. */
+  get #owesResult(): boolean {
+    return this.#turn.tools.has(SUBMIT_RESULT)
+  }
+
   async run(): Promise<Outcome> {
-    const prepared = await this.#prepare()
-    if ('state' in prepared) return prepared
     await this.#settle()
+    let request: Omit<StepRequest, 'messages'> | undefined
     while (!this.#turn.signal.aborted) {
       for (const event of await this.#turn.inbox.take()) this.#log.push(event)
-      const { needs_step, steps } = readProgress(this.#log)
-      if (!needs_step) return { state: 'SUCCEEDED' }
-      if (steps >= this.#options.max_steps) {
+      const { needs_step, steps, answers, last_calls } = readProgress(this.#log)
+      const ending = this.#findEnding(last_calls)
+      if (ending) return ending
+      if (!needs_step && !this.#owesResult) return { state: 'SUCCEEDED' }
+      if (!needs_step && answers > MAX_REMINDERS) return NO_RESULT
+      if (goesInCircles(this.#log)) return IN_CIRCLES
+      if (steps >= this.#max_steps) {
         const message = `The agent reached the limit of ${steps} steps without finishing. Send a follow-up to continue.`
         return { state: 'FAILED', status_message: { message, retryable: false } }
       }
-      const outcome = await this.#takeStep(prepared)
+      const prepared = request ?? (await this.#prepare())
+      if ('state' in prepared) return prepared
+      request = prepared
+      const outcome = await this.#takeStep(request)
       if (outcome) return outcome
     }
     return STOPPED
@@ -84,8 +137,8 @@ class LoopTurn {
 
   async #prepare(): Promise<Omit<StepRequest, 'messages'> | Outcome> {
     const { config } = this.#turn.run
-    const resolved = await this.#models.resolve(modelOf(config))
-    if ('reason' in resolved) return modelOutcome('FAILED', resolved.reason, 'integration_not_configured')
+    const resolved = await this.#resolveModel()
+    if ('state' in resolved) return resolved
     const level = config.harness?.reasoning_level
     const reasoning = REASONING_LEVELS.find((known) => known === level)
     if (level !== undefined && reasoning === undefined) {
@@ -96,7 +149,6 @@ class LoopTurn {
       resolved,
       instructions: writeInstructions(this.#turn),
       tools: describeTools(this.#turn.tools),
-      max_retries: this.#options.max_retries,
       ...(reasoning && { reasoning }),
     }
   }
@@ -112,26 +164,63 @@ class LoopTurn {
     await this.#execute(waiting)
   }
 
-  async #takeStep(request: Omit<StepRequest, 'messages'>): Promise<Outcome | null> {
-    const messages = buildMessages([...this.#turn.context, ...this.#log])
-    for (let retries = 0; ; retries += 1) {
-      const end = await askModel(this.#turn, { ...request, messages })
-      if (end.type === 'complete') return await this.#finishStep(end.events, end.finish_reason)
-      if (end.type === 'stopped') {
-        await this.#record(...end.partial)
-        return STOPPED
-      }
-      const failure = judgeModelError(end.error)
-      if (failure.type !== 'broken' || retries === BROKEN_STREAM_RETRIES) {
-        await this.#record(...end.partial)
-        return failure.type === 'unknown_model'
-          ? await this.#unknownModel(request.resolved.model_id)
-          : failure.outcome
-      }
-      await this.#record(...end.take_back)
-      await this.#pause(this.#options.retry_delay_ms * 2 ** retries)
-      if (this.#turn.signal.aborted) return STOPPED
+  /** Of the calls behind which nothing was said, the first that ends the turn. */
+  #findEnding(calls: Array<EventData<'tool.call'>>): Outcome | null {
+    for (const { name, input } of calls) {
+      const ending = this.#turn.tools.get(name)?.ends?.(input)
+      if (ending) return ending
     }
+    return null
+  }
+
+  /** A provider that is away is waited for as in the middle of the work. */
+  async #resolveModel(): Promise<ResolvedModel | Outcome> {
+    while (!this.#turn.signal.aborted) {
+      const resolved = await this.#models.resolve(modelOf(this.#turn.run.config))
+      if (!('reason' in resolved)) return resolved
+      if (!resolved.away) return modelOutcome('FAILED', resolved.reason, 'integration_not_configured')
+      const outcome = modelOutcome('ERROR', resolved.reason, 'resource_unavailable', true)
+      const ending = await this.#waitFor({ type: 'passing', outcome })
+      if (ending) return ending
+    }
+    return STOPPED
+  }
+
+  async #takeStep(request: Omit<StepRequest, 'messages'>): Promise<Outcome | null> {
+    const conversation = buildMessages([...this.#turn.context, ...this.#log])
+    const messages = this.#owesResult ? addReminders(conversation) : conversation
+    const end = await askModel(this.#turn, { ...request, messages })
+    if (end.type === 'stopped') {
+      await this.#record(...end.partial)
+      return STOPPED
+    }
+    if (end.type === 'complete' && end.is_empty && !UNFINISHED.has(end.finish_reason)) {
+      await this.#record(...end.events)
+      return this.#waitFor(EMPTY_ANSWER)
+    }
+    if (end.type === 'complete') {
+      this.#retries.reset()
+      return await this.#finishStep(end.events, end.finish_reason)
+    }
+    const failure = judgeModelError(end.error)
+    if (failure.type === 'passing') {
+      const ending = await this.#waitFor(failure, end.take_back)
+      if (ending) await this.#record(...end.partial)
+      return ending
+    }
+    await this.#record(...end.partial)
+    return failure.type === 'unknown_model'
+      ? await this.#unknownModel(request.resolved.model_id)
+      : failure.outcome
+  }
+
+  /** Waits for what may pass; how the turn ends when it has been waited for long enough. */
+  async #waitFor(failure: PassingFailure, take_back: NewEvent[] = []): Promise<Outcome | null> {
+    const next = this.#retries.next(failure)
+    if ('state' in next) return next
+    await this.#record(...take_back, { type: 'retrying', data: next })
+    await pause(next.delay_ms, this.#turn.signal)
+    return null
   }
 
   async #finishStep(events: NewEvent[], finish_reason: string): Promise<Outcome | null> {
@@ -183,14 +272,13 @@ class LoopTurn {
       const started = performance.now()
       const tool = this.#turn.tools.get(name)
       const { output, ...figures } = tool
-        ? await tool.run(input, { turn: this.#turn, tool_call_id })
+        ? await tool.run(input, { turn: this.#turn, tool_call_id, background: this.#background })
         : {
             is_error: true,
             output: `There is no tool "${name}". There are ${[...this.#turn.tools.keys()].join(', ')}.`,
           }
       const duration_ms = Math.round(performance.now() - started)
-      const data = { tool_call_id, duration_ms, ...figures, output: storableText(output) }
-      await this.#record({ type: 'tool.result', data })
+      await this.#recordResult({ tool_call_id, duration_ms, ...figures, output: storableText(output) })
     }
   }
 
@@ -199,13 +287,16 @@ class LoopTurn {
     return modelOutcome('FAILED', message, 'integration_not_configured')
   }
 
+  /** With a word to an agent that does the same again and again. */
+  async #recordResult(data: EventData<'tool.result'>): Promise<void> {
+    const again = countRepeats([...this.#log, { type: 'tool.result', data }])
+    const output = warnOfRepeats(again, data.output ?? '')
+    await this.#record({ type: 'tool.result', data: { ...data, output } })
+  }
+
   async #record(...events: NewEvent[]): Promise<void> {
     if (events.length === 0) return
     this.#log.push(...events)
     await this.#turn.emit(...events)
-  }
-
-  async #pause(milliseconds: number): Promise<void> {
-    await delay(milliseconds, undefined, { signal: this.#turn.signal }).catch(() => {})
   }
 }

@@ -233,3 +233,28 @@ test('every prefix of a log makes messages in which each call is answered at onc
     })
   }
 })
+
+test('what became of the workspace is told where it became so, behind the results of the step before', () => {
+  const restored: NewEvent = {
+    type: 'setup',
+    data: {
+      phase: 'restore',
+      name: 'the workspace of turn 1',
+      status: 'finished',
+      workspace: { kept_at: '2026-01-01T00:00:00.000Z', turn: 1, calls_after: 1, note: 'It is older.' },
+    },
+  }
+  const note = '[From the service, not the user: It is older.]'
+  const kept: NewEvent = { type: 'setup', data: { phase: 'restore', name: 'as it was', status: 'finished' } }
+  assert.deepEqual(build(user('Go.'), kept, called('a'), usage, restored, ended('a', 'done'), said('next')), [
+    { role: 'user', content: 'Go.' },
+    { role: 'assistant', content: [call('a')] },
+    { role: 'tool', content: [result('a', 'done')] },
+    { role: 'user', content: note },
+    { role: 'assistant', content: [{ type: 'text', text: 'next' }] },
+  ])
+  assert.deepEqual(build(user('Go.'), said('a'), usage, restored, user('More.')).slice(1), [
+    { role: 'assistant', content: [{ type: 'text', text: 'a' }] },
+    { role: 'user', content: `${note}\n\nMore.` },
+  ])
+})

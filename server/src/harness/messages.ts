@@ -19,9 +19,23 @@ export function buildMessages(log: readonly NewEvent[]): ModelMessage[] {
   const messages: ModelMessage[] = []
   for (const entry of readTranscript(log, MAX_OUTPUT_CHARACTERS)) {
     if (entry.type === 'user') addUserText(messages, userText(entry.message))
+    else if (entry.type === 'note') addUserText(messages, `[From the service, not the user: ${entry.text}]`)
     else messages.push(...stepMessages(entry.parts))
   }
   return messages
+}
+
+const REMINDER =
+  '[From the service, not the user: the task is not over before submit_result was called with a result that fits. Go on, or hand in the result.]'
+
+/** Says behind each answer that could have been the end, and to which nobody replied, that a result is still owed. */
+export function addReminders(messages: readonly ModelMessage[]): ModelMessage[] {
+  return messages.flatMap((message, at): ModelMessage[] => {
+    const calls = Array.isArray(message.content) && message.content.some((part) => part.type === 'tool-call')
+    const next = messages[at + 1]
+    if (message.role !== 'assistant' || calls || next?.role === 'user') return [message]
+    return [message, { role: 'user', content: REMINDER }]
+  })
 }
 
 function stepMessages(parts: readonly StepPart[]): ModelMessage[] {

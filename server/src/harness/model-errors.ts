@@ -12,14 +12,20 @@ import { z } from 'zod'
 import type { ErrorCode } from '../contract/error.ts'
 import { storableText } from '../contract/storable-text.ts'
 import type { Outcome } from './harness.ts'
+import { ProviderSilent } from './patient-fetch.ts'
 
 export type ModelFailure =
-  /** The stream broke after the provider had accepted the request: nothing was executed, so the step can be repeated. */
-  | { type: 'broken'; outcome: Outcome }
+  /**
+   * The provider is away, has too much to do, or broke its answer off: nothing was executed, so the step can be asked for
+   * again. `wait_ms`: it said when. `most`: new tries, where more would not help. The outcome is for when none did.
+   */
+  | { type: 'passing'; outcome: Outcome; wait_ms?: number; most?: number }
   /** The provider does not know the model; the caller says which there are. */
   | { type: 'unknown_model' }
   /** Repeating it now gives the same. */
   | { type: 'final'; outcome: Outcome }
+
+export type PassingFailure = Extract<ModelFailure, { type: 'passing' }>
 
 const MAX_DETAIL_CHARACTERS = 300
 const OVERFLOW =
@@ -27,6 +33,8 @@ const OVERFLOW =
 const QUOTA = /insufficient_quota|credit balance|insufficient (credits|balance)|payment required/i
 const REFUSED_KEY =
   /invalid_api_key|api[_ ]key (is )?(not valid|invalid|expired)|api_key_invalid|authentication_error/i
+/** LiteLLM answers 400, most others 404. */
+const UNKNOWN_MODEL = /model_not_found|invalid model name|model .{0,200}(does not exist|not found)/i
 const POLICY = /content_policy|content_filter|content management policy|safety system/i
 
 const ProviderError = z.object({
@@ -43,13 +51,16 @@ const ProviderError = z.object({
  */
 export function judgeModelError(error: unknown): ModelFailure {
   const cause = RetryError.isInstance(error) ? error.lastError : error
+  const silence = findSilence(cause)
+  if (silence) return passing(`The model provider sent nothing for ${silence.seconds} s.`)
   if (APICallError.isInstance(cause)) {
     const { data: parsed } = ProviderError.safeParse(cause.data)
     const { message = cause.message, code, type } = parsed?.error ?? {}
     const { statusCode: status } = cause
     // A connection that drops in mid-answer is reported as a failed call with the status of its success.
     if (status !== undefined && status < 300) return brokenStream('')
-    return judgeKnown(status, message, `${code} ${type} ${message}`) ?? judgeStatus(status, message)
+    const known = judgeKnown(status, message, `${code} ${type} ${message}`)
+    return known ?? judgeStatus(status, message, readRetryAfter(cause.responseHeaders))
   }
   if (StreamProviderError.isInstance(cause)) {
     const { statusCode, code, type, message } = cause
@@ -102,28 +113,45 @@ function judgeKnown(status: number | undefined, message: string, evidence: strin
       'content_policy_violation',
     )
   }
-  return status === 404 ? { type: 'unknown_model' } : null
+  const is_unknown = status === 404 || (status === 400 && UNKNOWN_MODEL.test(evidence))
+  return is_unknown ? { type: 'unknown_model' } : null
 }
 
-function judgeStatus(status: number | undefined, message: string): ModelFailure {
-  if (status === undefined) {
-    return final('ERROR', 'The model provider could not be reached.', 'resource_unavailable', true)
-  }
+function judgeStatus(status: number | undefined, message: string, wait_ms: number | undefined): ModelFailure {
   const said = `(HTTP ${status})${quote(message)}`
-  return status >= 500 || [408, 409, 425, 429].includes(status)
-    ? final('ERROR', `The model provider is not available now ${said}`, 'resource_unavailable', true)
-    : final('FAILED', `The model provider refused the request ${said}`, 'invalid_request')
+  if (status === undefined) return passing('The model provider could not be reached.')
+  if (status === 429) return passing(`The model provider limits how often it is asked ${said}`, wait_ms)
+  if (status >= 500 || [408, 409, 425].includes(status))
+    return passing(`The model provider is not available now ${said}`, wait_ms)
+  return final('FAILED', `The model provider refused the request ${said}`, 'invalid_request')
 }
 
-const brokenStream = (message: string): ModelFailure => ({
-  type: 'broken',
-  outcome: modelOutcome(
-    'ERROR',
-    `The model provider broke off its answer again and again${quote(message)}`,
-    'resource_unavailable',
-    true,
-  ),
+const passing = (message: string, wait_ms?: number): PassingFailure => ({
+  type: 'passing',
+  outcome: modelOutcome('ERROR', message, 'resource_unavailable', true),
+  ...(wait_ms !== undefined && { wait_ms }),
 })
+
+const brokenStream = (message: string): ModelFailure =>
+  passing(`The model provider broke off its answer${quote(message)}`)
+
+/** It said nothing at all, which is no answer to go on with. */
+export const EMPTY_ANSWER: PassingFailure = { ...passing('The model answered with nothing.'), most: 2 }
+
+/** https://www.rfc-editor.org/rfc/rfc9110#field.retry-after; OpenAI also says it in milliseconds. */
+function readRetryAfter(headers: Record<string, string> = {}): number | undefined {
+  const { 'retry-after-ms': exact, 'retry-after': told } = headers
+  const milliseconds = exact !== undefined ? Number(exact) : Number(told) * 1_000
+  const wait_ms = Number.isNaN(milliseconds) ? Date.parse(told ?? '') - Date.now() : milliseconds
+  return Number.isFinite(wait_ms) ? Math.max(0, wait_ms) : undefined
+}
+
+/** However deep the SDK has put it. */
+function findSilence(error: unknown): ProviderSilent | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof ProviderSilent) return cause
+  return null
+}
 
 function isBrokenStream(error: unknown): boolean {
   const kinds = [InvalidResponseDataError, JSONParseError, NoOutputGeneratedError, TypeValidationError]

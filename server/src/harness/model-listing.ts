@@ -80,13 +80,16 @@ const FORMATS = {
   },
 } as const
 
-/** What a provider offers, ids with its name in front; `null` when it is away or answers something else. */
+/**
+ * What a provider offers, ids with its name in front; or why not, as the rest of a sentence that begins with the provider's
+ * name.
+ */
 export async function fetchModels({
   provider,
   base_url,
   headers,
   format,
-}: ListingRequest): Promise<Model[] | null> {
+}: ListingRequest): Promise<{ models: Model[] } | { failure: string }> {
   const { path, read } = FORMATS[format]
   try {
     const response = await fetch(`${base_url}${path}`, {
@@ -95,13 +98,23 @@ export async function fetchModels({
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
-    if (!response.ok) return null
-    return read(await response.json()).map((model) => ({
-      ...model,
-      provider,
-      model_id: `${provider}/${model.model_id}`,
-    }))
-  } catch {
-    return null
+    if (response.status === 401 || response.status === 403)
+      return { failure: `refuses the key (${response.status})` }
+    if (!response.ok) return { failure: `answers ${response.status}` }
+    const models = read(await response.json())
+    return {
+      models: models.map((model) => ({ ...model, provider, model_id: `${provider}/${model.model_id}` })),
+    }
+  } catch (error) {
+    return { failure: explainFailure(error) }
   }
+}
+
+function explainFailure(error: unknown): string {
+  if (error instanceof z.ZodError || error instanceof SyntaxError)
+    return 'answers something else than a list of models'
+  if (error instanceof Error && error.name === 'TimeoutError')
+    return `does not answer within ${TIMEOUT_MS / 1_000} s`
+  const { code, message } = ((error as Error).cause ?? error) as { code?: string; message: string }
+  return `cannot be reached (${code ?? message})`
 }

@@ -19,21 +19,20 @@ export interface StepRequest {
   messages: ModelMessage[]
   tools: ToolSet
   reasoning?: Reasoning
-  max_retries: number
 }
 export const REASONING_LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type Reasoning = (typeof REASONING_LEVELS)[number]
 
 export type StepEnd =
   /** `events` are the step's content and its usage, in the order they are to be stored. */
-  | { type: 'complete'; events: NewEvent[]; finish_reason: string }
+  | { type: 'complete'; events: NewEvent[]; finish_reason: string; is_empty: boolean }
   /** `partial` is the text that has been shown; `take_back` removes it. */
   | { type: 'failed'; error: unknown; partial: NewEvent[]; take_back: NewEvent[] }
   | { type: 'stopped'; partial: NewEvent[] }
 
 /** Asks the model for one step and streams its text. Stores nothing, executes nothing, throws nothing. */
 export async function askModel(turn: Turn, request: StepRequest): Promise<StepEnd> {
-  const { resolved, instructions, messages, tools, reasoning, max_retries } = request
+  const { resolved, instructions, messages, tools, reasoning } = request
   const content = new StepContent(turn)
   let failure: { error: unknown } | undefined
   let end: Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }> | undefined
@@ -46,7 +45,8 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
       tools,
       ...(reasoning && { reasoning }),
       stopWhen: isStepCount(1),
-      maxRetries: max_retries,
+      // The loop tries again by itself, and says so.
+      maxRetries: 0,
       abortSignal: turn.signal,
       experimental_transform: refuseDeepInputs,
       // Failures also come as parts of the stream; without this the SDK prints them.
@@ -65,8 +65,10 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
     const error = failure?.error ?? new TypeError('terminated')
     return { type: 'failed', error, partial: content.texts(), take_back: content.takeBack() }
   }
-  const usage = usageEvent(resolved.model_id, end.usage)
-  return { type: 'complete', events: [...content.events(), usage], finish_reason: end.finishReason }
+  const events = content.events()
+  const is_empty = events.every(({ type }) => type === 'reasoning')
+  const usage = usageEvent(resolved, end.usage)
+  return { type: 'complete', events: [...events, usage], finish_reason: end.finishReason, is_empty }
 }
 
 type Block =
@@ -197,18 +199,22 @@ function metadataOf(metadata: unknown): { provider_metadata?: Record<string, unk
 const asCount = (told: number): number =>
   Number.isNaN(told) ? 0 : Math.min(Math.max(0, Math.round(told)), Number.MAX_SAFE_INTEGER)
 
-function usageEvent(model_id: string, usage: LanguageModelUsage): NewEvent {
+function usageEvent(model: ResolvedModel, usage: LanguageModelUsage): NewEvent {
   const input_tokens = asCount(usage.inputTokens ?? 0)
   const output_tokens = asCount(usage.outputTokens ?? 0)
-  const cached_input_tokens = usage.inputTokenDetails.cacheReadTokens
+  const { cacheReadTokens, cacheWriteTokens } = usage.inputTokenDetails
+  const cached_input_tokens = cacheReadTokens === undefined ? undefined : asCount(cacheReadTokens)
+  const cost = model.cost({
+    ...{ input_tokens, output_tokens, cache_write_tokens: asCount(cacheWriteTokens ?? 0) },
+    ...(cached_input_tokens !== undefined && { cached_input_tokens }),
+  })
   return {
     type: 'usage',
     data: {
-      model_id,
-      input_tokens,
-      output_tokens,
+      ...{ model_id: model.model_id, input_tokens, output_tokens },
       total_tokens: asCount(usage.totalTokens ?? input_tokens + output_tokens),
-      ...(cached_input_tokens !== undefined && { cached_input_tokens: asCount(cached_input_tokens) }),
+      ...(cached_input_tokens !== undefined && { cached_input_tokens }),
+      ...(cost !== undefined && { inference_cost_usd: cost }),
     },
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { after, test } from 'node:test'
-import { openModels } from './models.ts'
+import { type ModelSettings, openModels } from './models.ts'
 
 /** A server that answers `GET …/models` with what is given; `seen` holds the requests. */
 async function serve(answers: Record<string, unknown>) {
@@ -50,9 +50,9 @@ test('each kind of provider is listed in its own way, with its key', async () =>
     google: { base_url: `${url}/g`, api_key: 'k3' },
   })
   assert.deepEqual(await models.list(), [
+    { provider: 'anthropic', model_id: 'anthropic/opus', display_name: 'Opus' },
     { provider: 'openai', model_id: 'openai/vendor/a', display_name: 'A', context_window: 8 },
     { provider: 'openai', model_id: 'openai/b', context_window: 9 },
-    { provider: 'anthropic', model_id: 'anthropic/opus', display_name: 'Opus' },
     { provider: 'google', model_id: 'google/gem', display_name: 'Gem', context_window: 7 },
   ])
   const headers = new Map(seen.map((request) => [request.url.slice(0, 2), request.headers]))
@@ -115,15 +115,87 @@ test('a known provider that is not set up is not mistaken for part of an id', as
   assert.match('reason' in resolved ? resolved.reason : '', /"anthropic\/opus" is not available/)
 })
 
-test('without an id the default is taken, else the only model, else the caller is asked to choose', async () => {
-  const one = await serve({ '/models': { data: [{ id: 'a' }] } })
-  const both = await serve({ '/models': { data: [{ id: 'a' }, { id: 'b' }] } })
-  const chosen = await openModels({ openai: { base_url: both.url }, default_model: 'openai/b' }).resolve()
+test('without an id the default is taken, else the first model that can chat', async () => {
+  const { url } = await serve({
+    '/models': { data: [{ id: 'text-embedding-3' }, { id: 'whisper-1' }, { id: 'a' }, { id: 'b' }] },
+    '/embeds/models': { data: [{ id: 'text-embedding-3' }] },
+  })
+  const settings = { openai: { base_url: url } }
+  const chosen = await openModels({ ...settings, default_model: 'openai/b' }).resolve()
   assert.equal('model' in chosen && chosen.model_id, 'openai/b')
-  const only = await openModels({ openai: { base_url: one.url } }).resolve()
-  assert.equal('model' in only && only.model_id, 'openai/a')
-  const asked = await openModels({ openai: { base_url: both.url } }).resolve()
-  assert.match('reason' in asked ? asked.reason : '', /config\.model_id.*openai\/a, openai\/b/)
+  const first = openModels(settings)
+  const found = await first.resolve()
+  assert.equal('model' in found && found.model_id, 'openai/a')
+  assert.deepEqual(
+    (await first.list()).map(({ model_id }) => model_id),
+    ['openai/a', 'openai/b'],
+  )
+  // A name is a guess; where it leaves nothing, nothing is left out.
+  const only = await openModels({ openai: { base_url: `${url}/embeds` } }).resolve()
+  assert.equal('model' in only && only.model_id, 'openai/text-embedding-3')
+  const away = await openModels({ openai: { base_url: refused } }).resolve()
+  assert.equal('reason' in away && away.away, true)
+})
+
+test('the first provider decides, by a table of defaults as far as it lists them', async () => {
+  const names = ['claude-haiku-9', 'claude-sonnet-5-20260801', 'claude-opus-9']
+  const { url } = await serve({
+    '/a/models?limit=1000': { data: names.map((id) => ({ type: 'model', id })) },
+    '/later/models?limit=1000': { data: [{ type: 'model', id: 'claude-sonnet-12' }] },
+    '/o/models': { data: [{ id: 'local' }] },
+  })
+  const anthropic = { api_key: 'k', base_url: `${url}/a` }
+  const idOf = async (settings: ModelSettings) => {
+    const resolved = await openModels(settings).resolve()
+    return 'model' in resolved ? resolved.model_id : resolved.reason
+  }
+  assert.equal(await idOf({ anthropic }), 'anthropic/claude-sonnet-5-20260801')
+  assert.equal(
+    await idOf({ anthropic: { api_key: 'k', base_url: `${url}/later` } }),
+    'anthropic/claude-sonnet-12',
+  )
+  // One that does not list its models now is known by the table alone.
+  const silent = { api_key: 'k', base_url: refused }
+  assert.match(await idOf({ anthropic: silent }), /^anthropic\/claude-/)
+  assert.match(await idOf({ google: silent }), /^google\/gemini-/)
+  const endpoints = { ollama: { base_url: `${url}/o` } }
+  assert.equal(await idOf({ endpoints }), 'ollama/local')
+  assert.match(await idOf({ endpoints, anthropic }), /^anthropic\//)
+})
+
+test('prices and windows are those of the operator, else public ones, else unknown', async () => {
+  const names = ['gpt-5.4', 'gpt-5.4-2026-03-05', 'gpt-5.4-turbo-of-mine', 'unheard-of']
+  const { url } = await serve({ '/models': { data: names.map((id) => ({ id })) } })
+  const own = { 'proxy/unheard-of': { input: 1, output: 10, cached_input: 0.5 } }
+  const models = openModels({
+    openai: { api_key: 'k' },
+    endpoints: { proxy: { base_url: url } },
+    prices: own,
+  })
+  const resolve = async (id: string) => {
+    const resolved = await models.resolve(id)
+    assert('model' in resolved)
+    return resolved
+  }
+  const tokens = { input_tokens: 1_000_000, output_tokens: 100_000, cached_input_tokens: 400_000 }
+  const official = await resolve('openai/gpt-5.4')
+  const { prices } = official
+  assert(prices?.cached_input !== undefined && official.context_window)
+  const expected = 0.6 * prices.input + 0.4 * prices.cached_input + 0.1 * prices.output
+  // The public prices rise for long requests.
+  assert((official.cost({ ...tokens, input_tokens: 1000, cached_input_tokens: 400 }) ?? 0) > 0)
+  assert((official.cost(tokens) ?? 0) >= expected - 1e-9)
+  assert.deepEqual((await resolve('openai/gpt-5.4-2026-03-05')).prices, prices)
+  assert.equal((await resolve('openai/gpt-5.4-turbo-of-mine')).cost(tokens), undefined)
+  // The same name at another address costs nobody knows what.
+  assert.equal((await resolve('proxy/gpt-5.4')).cost(tokens), undefined)
+  assert.equal((await resolve('proxy/unheard-of')).cost(tokens), 0.6 + 0.2 + 1)
+  assert.deepEqual(
+    (await models.list()).find(({ model_id }) => model_id === 'proxy/unheard-of')?.prices,
+    own['proxy/unheard-of'],
+  )
+  // A provider may say that more came from its cache than was sent.
+  assert(Number.isFinite(official.cost({ input_tokens: 5, output_tokens: 0, cached_input_tokens: 9 })))
 })
 
 test('a provider needs a key, except an endpoint of one’s own', () => {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { closeInterrupted, isInterrupted, TURN_STOPPED, WORKER_LOST } from '../log/interruption.ts'
 import { callId, newMessage, noteId, type OpenMessage, openMessages, textId } from '../log/open-messages.ts'
+import { quote } from '../sandbox/sandbox.ts'
 import { type CommandEnd, runCommand } from './command.ts'
 import { type Harness, type Outcome, type Turn, turnOf } from './harness.ts'
 import { MODEL_VARIABLES } from './model-variables.ts'
@@ -38,7 +39,7 @@ async function runTurn(turn: Turn): Promise<Outcome> {
     if (message === undefined) break
     // Reading a message may take some tenths of a second: what else happens here gets its turn between two.
     await nextTurn()
-    const book = parseRunbook(message.text, turn.mask)
+    const book = parseRunbook(textOf(turn, message), turn.mask)
     const progress = await runMessage(turn, message, book, takeFollowups)
     if (progress.type === 'stopped') break
     if (progress.type === 'failed') failure ??= progress.outcome
@@ -47,6 +48,12 @@ async function runTurn(turn: Turn): Promise<Outcome> {
   if (turn.signal.aborted) return { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
   if (failure) return failure
   return ran ? { state: 'SUCCEEDED' } : nothingToRun(queue)
+}
+
+/** The run's first message has the steps of its skill before its own. */
+function textOf({ skill, history }: Turn, { message_id, text }: OpenMessage): string {
+  const first = history.find((event) => event.type === 'message.user')
+  return skill && first?.data.message_id === message_id ? `${skill.text}\n\n${text}` : text
 }
 
 async function runMessage(
@@ -157,4 +164,4 @@ const assistantSays = (message_id: string, text: string): NewEvent => ({
 })
 // The sandbox may have bash or only sh for `sh -c`; a block that says bash must not be run by anything else.
 const shellCommand = ({ shell, command }: Step) =>
-  shell === 'bash' ? `exec bash -c '${command.replaceAll("'", "'\\''")}'` : command
+  shell === 'bash' ? `exec bash -c ${quote(command)}` : command

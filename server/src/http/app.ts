@@ -16,11 +16,13 @@ import { serveDocs } from './routes/docs.ts'
 import { serveEnvironments } from './routes/environments.ts'
 import { serveEvents } from './routes/events.ts'
 import { serveFollowups } from './routes/followups.ts'
+import { serveHandoff } from './routes/handoff.ts'
 import { serveHealth } from './routes/health.ts'
 import { serveModels } from './routes/models.ts'
 import { serveRuns } from './routes/runs.ts'
 import { serveSecrets } from './routes/secrets.ts'
 import { serveSessions } from './routes/sessions.ts'
+import { serveSkills } from './routes/skills.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
 
@@ -115,7 +117,9 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveEnvironments(app, services)
   serveSecrets(app, services)
   serveModels(app, services)
+  serveSkills(app, services)
   serveArtifacts(app, services)
+  serveHandoff(app, services)
   serveSessions(app, services)
   serveDocs(app, services)
   refuseOtherMethods(app)

@@ -33,6 +33,8 @@ export interface HttpSettings {
   log_level: string
   /** Default pool of runs whose config names none. */
   default_pool: string
+  /** What runs may name as their harness. */
+  harnesses: readonly string[]
   /** Images that environments may name, where this process was told; the worker has the last word. */
   images?: ImagePolicy
   /** The most that environments may ask for. */

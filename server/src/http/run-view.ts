@@ -30,7 +30,7 @@ export function viewRun(run: ShownRun, linkTo: (run_id: string) => string): RunI
     agent_config: run.config,
     ...(run.base_prompt_truncated ? { base_prompt_truncated: true } : {}),
     ...(run.resolved ? { resolved: run.resolved } : {}),
-    ...(run.skill_spec ? { agent_skill: { full_path: run.skill_spec } } : {}),
+    ...viewSkill(run),
     conversation_id: run.conversation_id,
     ...(run.parent_run_id ? { parent_run_id: run.parent_run_id } : {}),
     root_run_id: run.root_run_id,
@@ -72,4 +72,15 @@ export function isoDuration(milliseconds: number): string {
   const seconds = Math.round(milliseconds % 60_000) / 1000
   const text = `${hours ? `${hours}H` : ''}${minutes ? `${minutes}M` : ''}${seconds ? `${seconds}S` : ''}`
   return `PT${text || '0S'}`
+}
+
+/** Until it was read nothing is known but what was asked for. */
+function viewSkill({
+  skill_spec,
+  resolved,
+}: Pick<ListedRun, 'skill_spec' | 'resolved'>): Pick<RunItem, 'agent_skill'> {
+  if (!skill_spec) return {}
+  if (!resolved?.skill) return { agent_skill: { full_path: skill_spec } }
+  const { id, name, description, commit } = resolved.skill
+  return { agent_skill: { name, full_path: id, description, commit } }
 }

@@ -6,6 +6,7 @@ import { kindOfReference } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import { type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
+import { checkSchema } from '../schema/check-schema.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { MASK, seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
@@ -23,6 +24,8 @@ interface RunServices {
   max_run_files_bytes: number
   seal_key: Keyring
   default_pool: string
+  /** What a run may name as its harness. */
+  harnesses: readonly string[]
 }
 
 /** Resolves a request into a run: defaults filled in, what it names looked up, secret values sealed. */
@@ -33,13 +36,10 @@ export async function resolveRun(
   source: RunSourceType,
 ): Promise<NewRun> {
   requireAvailable(request)
+  requireHarness(services, request)
+  await requireSchema(request.output_schema)
   const run_id = uuidv7()
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...recorded } = request
-  if (request.budget?.max_cost_usd !== undefined) {
-    const detail =
-      'budget.max_cost_usd: this version knows no prices; use max_tokens or max_duration_minutes.'
-    throw new AppError('feature_not_available', detail)
-  }
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
   const { parent, scope, environment_id } = await lookUp(services.db, request, actor)
   const { config, secrets } = maskConfig({
@@ -72,6 +72,19 @@ export async function resolveRun(
     ...placeBelow(parent, run_id),
     attachments: await storeAttachments(services, run_id, attachments),
   }
+}
+
+async function requireSchema(schema: RunAgentRequest['output_schema']): Promise<void> {
+  const wrong = schema && (await checkSchema(schema))
+  if (wrong)
+    throw new AppError('invalid_request', `output_schema: is no JSON Schema that can be used: ${wrong}`)
+}
+
+function requireHarness({ harnesses }: RunServices, { config }: RunAgentRequest): void {
+  const type = config?.harness?.type
+  if (type === undefined || harnesses.includes(type)) return
+  const detail = `config.harness.type: this installation has no harness "${type}"; it has ${harnesses.join(', ')}.`
+  throw new AppError('invalid_request', detail)
 }
 
 /** Checks what the request names; returns the parent run, when it names one, and who may see the run. */

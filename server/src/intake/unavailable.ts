@@ -13,19 +13,20 @@ export function requireAvailable(request: RunAgentRequest | RunFollowupRequest):
 }
 
 function fieldsOf(request: RunAgentRequest & RunFollowupRequest): string[] {
-  const { mode = 'normal', agent_identity_uid, on_behalf_of } = request
+  const { mode = 'normal', agent_identity_uid, on_behalf_of, output_schema, config } = request
+  const harness = config?.harness?.type ?? 'oz'
   return [
     ...(mode === 'normal' ? [] : [`mode: ${mode}`]),
     ...(agent_identity_uid === undefined ? [] : ['agent_identity_uid']),
     ...(on_behalf_of === undefined ? [] : ['on_behalf_of']),
+    ...(output_schema && harness !== 'oz' ? [`output_schema with the harness ${harness}`] : []),
   ]
 }
 
 function configFieldsOf(config: RunAgentRequest['config'] = {}): string[] {
-  const { computer_use_enabled, harness_auth_secrets = {}, skills = [] } = config
+  const { computer_use_enabled, harness_auth_secrets = {} } = config
   return [
     ...(computer_use_enabled ? ['config.computer_use_enabled'] : []),
     ...(Object.keys(harness_auth_secrets).length > 0 ? ['config.harness_auth_secrets'] : []),
-    ...(skills.length > 1 ? ['more than one of config.skills'] : []),
   ]
 }

@@ -50,3 +50,9 @@ test('files of other runs are named, and not as if they were there', () => {
     ],
   )
 })
+
+test('what became of the workspaces of other runs is not told', () => {
+  const workspace = { calls_after: 0, note: 'A fresh one.' }
+  const data = { phase: 'restore', name: 'a fresh workspace', status: 'finished', workspace } as const
+  assert.deepEqual(closeContext([{ type: 'setup', data }]), [])
+})

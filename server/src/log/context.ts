@@ -9,7 +9,10 @@ export const OTHER_RUN = `${MARK}the call belongs to another run of this convers
  * behind the run's events. Nothing of it is left to do. Files that came with its messages lie in another workspace.
  */
 export function closeContext(events: readonly NewEvent[]): NewEvent[] {
-  return [...events.map(withoutFiles), ...closeOpenCalls(events, OTHER_RUN)]
+  return [
+    ...events.filter((event) => event.type !== 'setup').map(withoutFiles),
+    ...closeOpenCalls(events, OTHER_RUN),
+  ]
 }
 
 function withoutFiles(event: NewEvent): NewEvent {

@@ -97,6 +97,7 @@ export function buildConversation(
       case 'interrupted':
       case 'artifact.created':
       case 'changes.pushed':
+      case 'retrying':
       case 'egress.refused':
       case 'error':
         note(event)

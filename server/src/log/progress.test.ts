@@ -56,7 +56,14 @@ for (const closing of [
 ]) {
   test(`${closing.type} leaves nothing to do`, () => {
     const progress = readProgress([user, said, called('a'), usage, closing, ended('a')])
-    assert.deepEqual(progress, { needs_step: false, steps: 0, open_calls: [], torn: [] })
+    assert.deepEqual(progress, {
+      needs_step: false,
+      steps: 0,
+      answers: 0,
+      last_calls: [],
+      open_calls: [],
+      torn: [],
+    })
   })
 }
 

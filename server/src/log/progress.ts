@@ -7,11 +7,15 @@ export interface Progress {
   needs_step: boolean
   /** Completed steps since the conversation was last closed. */
   steps: number
+  /** Of those without a call since the user last said something: answers that could have been the end. */
+  answers: number
   /**
    * Calls without a result, in order. Calls are executed one after the other, so the first of them may have started
    * and the others have not.
    */
   open_calls: Array<EventData<'tool.call'>>
+  /** Those of the last step that went well, where nothing has been said since. */
+  last_calls: Array<EventData<'tool.call'>>
   /** Text and reasoning of a step that was cut off before its end; they are to be taken back. */
   torn: Array<Extract<NewEvent, { type: 'message.assistant' | 'reasoning' }>>
 }
@@ -24,8 +28,10 @@ export function readProgress(log: readonly NewEvent[]): Progress {
   let waiting = false
   let steps = 0
   let calls_in_step = 0
+  let answers = 0
   let torn = new Map<string, Progress['torn'][number]>()
   const open = new Map<string, EventData<'tool.call'>>()
+  let last_calls: Progress['last_calls'] = []
   for (const event of log) {
     if (closesMessages(event)) {
       waiting = false
@@ -33,8 +39,12 @@ export function readProgress(log: readonly NewEvent[]): Progress {
       calls_in_step = 0
       torn = new Map()
       open.clear()
+      last_calls = []
+      answers = 0
     } else if (event.type === 'message.user') {
       waiting = true
+      last_calls = []
+      answers = 0
     } else if (event.type === 'message.assistant' || event.type === 'reasoning') {
       if (isTakenBack(event)) torn.delete(event.data.message_id)
       else torn.set(event.data.message_id, event)
@@ -43,15 +53,30 @@ export function readProgress(log: readonly NewEvent[]): Progress {
       calls_in_step += 1
       torn.clear()
     } else if (event.type === 'tool.result') {
-      if (open.delete(event.data.tool_call_id)) waiting = true
+      const call = open.get(event.data.tool_call_id)
+      if (!call) continue
+      open.delete(call.tool_call_id)
+      waiting = true
+      if (!event.data.is_error) last_calls.push(call)
+    } else if (event.type === 'retrying') {
+      waiting = true
     } else if (endsStep(event)) {
       waiting = calls_in_step > 0
+      if (!waiting) answers += 1
+      last_calls = []
       steps += 1
       calls_in_step = 0
       torn.clear()
     }
   }
-  return { needs_step: waiting, steps, open_calls: [...open.values()], torn: [...torn.values()] }
+  return {
+    needs_step: waiting,
+    steps,
+    answers,
+    last_calls,
+    open_calls: [...open.values()],
+    torn: [...torn.values()],
+  }
 }
 
 /** The event that takes back a text already shown or stored: an empty one under its id replaces it. */

@@ -24,6 +24,8 @@ export type Entry =
   | { type: 'user'; message: EventData<'message.user'> }
   /** What the agent said and did at once, with the results of its calls. Never empty. */
   | { type: 'step'; parts: StepPart[] }
+  /** What became of the workspace, for the agent to know. */
+  | { type: 'note'; text: string }
 
 /**
  * What was said and done, made of nothing but the log. The parts of one step are one entry. Text that was stored again under
@@ -35,12 +37,16 @@ export function readTranscript(log: readonly NewEvent[], output_characters: numb
   let parts: StepPart[] = []
   // After its usage or its first result nothing more belongs to a step.
   let complete = false
+  /** What was said while a step was open. */
+  let notes: Array<Extract<Entry, { type: 'note' }>> = []
   const seen = new Set<string>()
   // Calls of a step run one after the other: the first without a result is the one at work.
   let open: CallPart[] = []
   let last: CallPart | undefined
   const endStep = () => {
     if (parts.length > 0) entries.push({ type: 'step', parts })
+    entries.push(...notes)
+    notes = []
     parts = []
     open = []
     complete = false
@@ -57,6 +63,9 @@ export function readTranscript(log: readonly NewEvent[], output_characters: numb
       seen.add(id)
       parts.push(part)
       if (part.type === 'call') open.push(part)
+    } else if (event.type === 'setup') {
+      notes.push(...notesOf(event.data))
+      complete ||= notes.length > 0
     } else if (event.type === 'egress.refused') (open[0] ?? last)?.refusals.push(event.data.message)
     else if (endsStep(event)) complete = true
     else if (event.type === 'tool.result') {
@@ -69,6 +78,9 @@ export function readTranscript(log: readonly NewEvent[], output_characters: numb
   endStep()
   return entries
 }
+
+const notesOf = ({ workspace }: EventData<'setup'>) =>
+  workspace ? [{ type: 'note' as const, text: workspace.note }] : []
 
 type PartEvent = Extract<NewEvent, { type: 'message.assistant' | 'reasoning' | 'tool.call' }>
 

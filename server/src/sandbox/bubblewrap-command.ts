@@ -1,10 +1,9 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type BubblewrapHost, npmOf } from './bubblewrap-host.ts'
 import { DESCRIPTORS } from './bubblewrap-process.ts'
-import { quote } from './file-operations.ts'
-import type { EgressPolicy, SandboxLimits } from './sandbox.ts'
+import { type EgressPolicy, quote, type SandboxLimits, TOOLS_PLACE } from './sandbox.ts'
 import { isUnder, type Staging } from './staging.ts'
 
 /** Directories and files of one sandbox on the host. */
@@ -29,9 +28,9 @@ export interface BubblewrapCommand {
   limits: SandboxLimits
   weak_limits: boolean
   egress: EgressPolicy
-  cwd: string
   env: Record<string, string>
-  command: string
+  /** What reads the script: `host.shell`, or a smaller one. */
+  shell: string
 }
 
 /** A program and its arguments. */
@@ -39,7 +38,7 @@ export type Launch = [file: string, ...args: string[]]
 
 const NODE_PREFIX = '/opt/node'
 const SHM_BYTES = 64 * 1024 ** 2
-const COMMAND_FILE = '/run/command'
+export const COMMAND_FILE = '/run/command'
 /** Of `/etc` only what programs need to run; no accounts, private keys or configuration that may hold credentials. */
 const ETC = [
   'alternatives',
@@ -89,7 +88,7 @@ export function makeLaunch(host: BubblewrapHost, command: BubblewrapCommand): La
     '--args',
     String(DESCRIPTORS.arguments),
     '--',
-    host.shell,
+    command.shell,
     COMMAND_FILE,
   ]
   const script = [
@@ -121,8 +120,10 @@ export function makeArguments(host: BubblewrapHost, command: BubblewrapCommand):
     ...systemDirectories(),
     ...etcFiles(host, at(places.common), command.egress),
     ...nodeFiles(host.node, at),
+    ...(host.tools ? ['--ro-bind', at(host.tools), TOOLS_PLACE] : []),
     ...['--proc', '/proc', '--dev', '/dev'],
-    ...['--perms', '1777', '--size', String(SHM_BYTES), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--perms', '1777', '--size', String(SHM_BYTES), '--tmpfs', '/dev/shm'],
+    ...['--mqueue', '/dev/mqueue', '--remount-ro', '/dev'],
     ...['--bind', at(places.tmp), '/tmp', '--symlink', '../tmp', '/var/tmp'],
     ...['--bind', at(places.home), '/home/agent', '--bind', at(places.workspace), '/workspace'],
     ...['--ro-bind-data', String(DESCRIPTORS.command), COMMAND_FILE, '--remount-ro', '/'],
@@ -138,13 +139,19 @@ export function makeArguments(host: BubblewrapHost, command: BubblewrapCommand):
   return Buffer.from(`${words.join('\0')}\0`)
 }
 
+/** What a shell does in the sandbox before anything of an agent's runs, on one line. */
+export function makePreparation({
+  limits,
+  weak_limits,
+}: Pick<BubblewrapCommand, 'limits' | 'weak_limits'>): string {
+  // Set inside: there the number of processes is counted by sandbox, not by the user's whole session. Shells call it either.
+  const weak = `{ ulimit -u ${limits.pids} || ulimit -p ${limits.pids}; } 2>/dev/null; ulimit -d ${Math.ceil(limits.memory_bytes / 1024)}; `
+  return `umask 022; ulimit -c 0; ${weak_limits ? weak : ''}`
+}
+
 /** The script the sandbox's shell reads; what precedes the command stands on its first line to keep line numbers. */
-export function makeScript(host: BubblewrapHost, command: BubblewrapCommand): string {
-  const processes = basename(host.shell) === 'bash' ? '-u' : '-p'
-  // Set inside: there the number of processes is counted by sandbox, not by the user's whole session.
-  const weak = `ulimit ${processes} ${command.limits.pids}; ulimit -d ${Math.ceil(command.limits.memory_bytes / 1024)}; `
-  const move = `cd -- ${quote(command.cwd)} || exit 126; `
-  return `umask 022; ulimit -c 0; ${command.weak_limits ? weak : ''}${move}${command.command}\n`
+export function makeScript(preparation: string, cwd: string, command: string): string {
+  return `${preparation}cd -- ${quote(cwd)} || exit 126; ${command}\n`
 }
 
 function defaultEnvironment(host: BubblewrapHost): Record<string, string> {

@@ -23,6 +23,8 @@ export interface BubblewrapHost {
   shell: string
   /** The service's own Node, bound into the sandbox when it lies outside `/usr`. */
   node: string
+  /** A folder of programs for agents. */
+  tools: string | null
   /** Started by root: every sandbox gets a user of its own. */
   root: boolean
   staging: Staging
@@ -35,7 +37,7 @@ export interface BubblewrapHost {
 }
 
 /** Looks up what the backend needs; throws `SandboxFault` saying what is missing. */
-export async function inspectHost(root_directory: string): Promise<BubblewrapHost> {
+export async function inspectHost(root_directory: string, tools: string | null): Promise<BubblewrapHost> {
   if (process.platform !== 'linux') throw new SandboxFault('bubblewrap runs on Linux only')
   const bwrap = findProgram('bwrap')
   if (!bwrap) throw new SandboxFault('bubblewrap is not installed')
@@ -56,8 +58,9 @@ export async function inspectHost(root_directory: string): Promise<BubblewrapHos
     unshare: unshare ?? '',
     shell,
     node,
+    tools,
     root,
-    staging: planStaging(root ? [root_directory, node, npmOf(node)] : []),
+    staging: planStaging(root ? [root_directory, node, npmOf(node), ...(tools ? [tools] : [])] : []),
     network: findSandboxNetwork({ slirp4netns: findProgram('slirp4netns'), setpriv, unshare, root }),
     proxy: findProxyPrograms(root),
     inherited: shell.endsWith('bash') ? inheritedDescriptors() : [],

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { exitOfShell, type RunningCommand } from './exec-handle.ts'
 import { SandboxFault, toFault } from './sandbox.ts'
@@ -29,12 +30,20 @@ export interface BwrapInput {
   hold: (pid: number) => Promise<Hold>
 }
 
+/** A command's `bwrap`. */
+export interface RunningBwrap extends RunningCommand {
+  /** Whether it keeps the service from its end. It does at first. */
+  keepAwake(awake: boolean): void
+  /** Of its namespace's first process; `null`: there is none. */
+  first_pid: Promise<number | null>
+}
+
 /** Feeds a starting `bwrap` and reads how its command ended. */
 export function superviseBwrap(
   child: ChildProcess,
   { stdout, stderr }: StandardStreams,
   { args, script, hold }: BwrapInput,
-): RunningCommand {
+): RunningBwrap {
   const send = (descriptor: number, data: Buffer | string) => {
     const pipe = pipeOf(child, descriptor)
     // It ended before it read everything; how it ended says why.
@@ -57,7 +66,7 @@ export function superviseBwrap(
       send(DESCRIPTORS.command, script)
     } catch (error) {
       fault = toFault(error)
-      child.kill('SIGKILL')
+      killGroup(child)
     }
   })
 
@@ -80,11 +89,26 @@ export function superviseBwrap(
     stdout,
     stderr,
     ended,
-    // Before it is held nothing runs that could outlive bwrap.
+    keepAwake(awake) {
+      const sockets = [stdout, stderr, ...child.stdio].filter((stream) => stream instanceof Socket)
+      for (const one of [child, ...sockets.filter(({ destroyed }) => !destroyed)])
+        awake ? one.ref() : one.unref()
+    },
+    first_pid: held.then(() => status.first_pid),
+    // Before it is held process 1 may already be there, unknown, waiting for bwrap for ever; it is of bwrap's group.
     kill: async () => {
       holding?.kill()
-      child.kill('SIGKILL')
+      killGroup(child)
     },
+  }
+}
+
+/** The child is the leader of its session. */
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Nobody is left in it.
   }
 }
 

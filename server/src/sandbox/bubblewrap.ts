@@ -1,16 +1,22 @@
-import { createHash, randomInt, randomUUID } from 'node:crypto'
-import { closeSync, existsSync, openSync } from 'node:fs'
-import { chmod, chown, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type BubblewrapCommand, makeArguments, makeLaunch, makeScript } from './bubblewrap-command.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { BubblewrapFiles } from './bubblewrap-files.ts'
 import { type BubblewrapHost, inspectHost } from './bubblewrap-host.ts'
-import { type Hold, superviseBwrap } from './bubblewrap-process.ts'
 import {
-  type ControlGroup,
+  type BubblewrapDetails,
+  BubblewrapLauncher,
+  type BubblewrapRecord,
+  type FutureOwner,
+  type Owner,
+} from './bubblewrap-launcher.ts'
+import { BubblewrapShared } from './bubblewrap-shared.ts'
+import {
   type ControlGroupParent,
   findControlGroupParent,
   freezeControlGroup,
-  joinFiles,
   killControlGroup,
   limitsHold,
   listControlGroups,
@@ -23,10 +29,11 @@ import {
   thawControlGroup,
 } from './control-group.ts'
 import { measureDisk } from './disk-usage.ts'
-import { isEmptyFolder } from './empty-folder.ts'
-import { type RunningCommand, superviseExec } from './exec-handle.ts'
+import { holdsOnlyEmpty, isEmptyFolder } from './empty-folder.ts'
+import { superviseExec } from './exec-handle.ts'
+import { ExecSlots } from './exec-slots.ts'
 import { makeFileOperations } from './file-operations.ts'
-import { FirstProcesses } from './first-processes.ts'
+import { removeOldPipes } from './pipes.ts'
 import { findTree, signalTree } from './process-tree.ts'
 import { PROXY_ENV } from './proxy-uplink.ts'
 import {
@@ -40,28 +47,18 @@ import {
   type SandboxCapabilities,
   SandboxFault,
   type SandboxInfo,
+  type SandboxKind,
   type SandboxRef,
   type SandboxSpec,
   toFault,
+  type WarmSandbox,
 } from './sandbox.ts'
-import { NAME_SERVER } from './sandbox-network.ts'
-import { type SandboxRecord, SandboxRecords } from './sandbox-records.ts'
-import { makeSeccompFilter } from './seccomp-filter.ts'
-import { openStandardStreams, spawnOn } from './standard-streams.ts'
-import { openUplink } from './uplink.ts'
+import { SandboxRecords } from './sandbox-records.ts'
 
-/** Users of sandboxes come from here: far from accounts and from the ranges of `/etc/subuid`. */
-const FIRST_UID = 0x60000000
-const UIDS = 0x10000000
-
-interface Details {
-  installation_id: string
-  uid: number | null
-  /** The owner's; no process of an earlier attempt can start in it. */
-  group: ControlGroup | null
-  /** Those of earlier owners. The next owner ends them, and the one after that, should that one have died over it. */
-  former_groups: ControlGroup[]
-}
+/** Slots that wait for commands: each is three processes of the sandbox's, and one for its network. */
+const MAX_WAITING = 4
+/** Slots that were killed while they started are gone long before. */
+const SLOTS_END_MS = 2_000
 
 /**
  * Opens the bubblewrap backend with its sandboxes below `<data_dir>/sandboxes/bubblewrap`. Started by root each sandbox gets a user
@@ -72,12 +69,14 @@ export async function openBubblewrap(options: {
   data_dir: string
   installation_id: string
   trial?: boolean
+  /** Offered to all sandboxes, at `TOOLS_PLACE`. */
+  tools_dir?: string
 }): Promise<SandboxBackend> {
   const root = resolve(options.data_dir, 'sandboxes', 'bubblewrap')
   await mkdir(root, { recursive: true })
-  const records = new SandboxRecords<Details>(await realpath(root))
+  const records = new SandboxRecords<BubblewrapDetails>(await realpath(root))
   await records.open()
-  const host = await inspectHost(records.root)
+  const host = await inspectHost(records.root, options.tools_dir ?? null)
   const place = `bubblewrap:${await records.readPlace()}`
   const backend = new Bubblewrap(host, records, place, options.installation_id)
   if (options.trial !== false) await backend.prepare()
@@ -91,21 +90,27 @@ class Bubblewrap implements SandboxBackend {
   readonly place: string
   readonly storage: string
   readonly #host: BubblewrapHost
-  readonly #records: SandboxRecords<Details>
+  readonly #records: SandboxRecords<BubblewrapDetails>
+  readonly #shared: BubblewrapShared
+  readonly #launcher: BubblewrapLauncher
   readonly #installation_id: string
   readonly #groups: ControlGroupParent | null = findControlGroupParent()
   /** What names of this place's control groups begin with; two containers may see their directories at one path. */
   readonly #prefix: string
+  /** Of the sandboxes that were opened here, by their ids. */
+  readonly #slots = new Map<string, ExecSlots>()
 
   constructor(
     host: BubblewrapHost,
-    records: SandboxRecords<Details>,
+    records: SandboxRecords<BubblewrapDetails>,
     place: string,
     installation_id: string,
   ) {
     this.place = place
     this.#host = host
     this.#records = records
+    this.#shared = new BubblewrapShared(records.root)
+    this.#launcher = new BubblewrapLauncher(host, records, (id) => this.#filesOf(id))
     this.storage = records.root
     this.#installation_id = installation_id
     const tag = createHash('sha256').update(`${place} ${records.root}`).digest('hex').slice(0, 12)
@@ -137,29 +142,7 @@ class Bubblewrap implements SandboxBackend {
 
   /** Writes the files all sandboxes share and proves that a command runs. */
   async prepare(): Promise<void> {
-    const common = this.#common
-    await mkdir(join(this.#records.root, 'uids'), { recursive: true, mode: 0o700 })
-    await mkdir(common, { recursive: true })
-    await chmod(common, 0o755)
-    const filter = makeSeccompFilter(process.arch)
-    if (!filter)
-      throw new SandboxFault(`No system call filter for ${process.arch}: bubblewrap is not offered here`)
-    const files = {
-      passwd: `root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:1000:1000:agent:/home/agent:${this.#host.shell}\n`,
-      group: 'root:x:0:\nagent:x:1000:\n',
-      gitconfig:
-        '[user]\n\tname = Runyard agent\n\temail = agent@runyard.invalid\n[init]\n\tdefaultBranch = main\n',
-      hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
-      'resolv.conf': `nameserver ${NAME_SERVER}\n`,
-      'seccomp.bpf': filter,
-    }
-    for (const [name, content] of Object.entries(files)) {
-      // Renamed into place: another process may be starting a command with the old one right now.
-      const draft = join(common, `${name}-${randomUUID()}`)
-      await writeFile(draft, content)
-      await chmod(draft, 0o644)
-      await rename(draft, join(common, name))
-    }
+    await this.#shared.prepare(this.#host.shell)
     const probe = await this.create({
       run_id: randomUUID(),
       attempt: 1,
@@ -182,7 +165,32 @@ class Bubblewrap implements SandboxBackend {
         throw new SandboxFault(`Run ${spec.run_id} already has a sandbox of attempt ${older.attempt}`)
       await this.destroy(this.#refOf(older))
     }
-    const uid = this.#host.root ? await this.#allocateUid() : null
+    return this.#open(await this.#make(spec), spec)
+  }
+
+  async createWarm(run_id: string, kind: SandboxKind): Promise<WarmSandbox> {
+    const record = await this.#make({ ...kind, run_id, attempt: 0 })
+    const owner = Promise.withResolvers<Owner>()
+    const slots = this.#openSlots({ record, spec: kind }, owner.promise)
+    const ref = this.#refOf(record)
+    return {
+      ref,
+      adopt: async (spec) => {
+        requireEgress(this, spec)
+        const adopted = await this.#records.update(record.id, (current) =>
+          current.removed || current.attempt > 0 ? null : { ...current, attempt: spec.attempt },
+        )
+        if (!adopted) return null
+        owner.resolve({ record: adopted, spec })
+        return this.#present(adopted, spec, slots)
+      },
+      destroy: () => this.destroy(ref),
+    }
+  }
+
+  /** A new sandbox; nothing of it is left where that fails. */
+  async #make(spec: SandboxKind & Pick<SandboxSpec, 'run_id' | 'attempt'>): Promise<BubblewrapRecord> {
+    const uid = this.#host.root ? await this.#shared.takeUser() : null
     const record = await this.#records.create(spec.run_id, spec.attempt, {
       installation_id: this.#installation_id,
       uid,
@@ -191,7 +199,7 @@ class Bubblewrap implements SandboxBackend {
     })
     if (!record) throw new SandboxFault(`Attempt ${spec.attempt} of run ${spec.run_id} already has a sandbox`)
     try {
-      const places = this.#places(record.id)
+      const places = this.#filesOf(record.id).places
       const folders = (spec.folders ?? []).map((name) => join(places.workspace, name))
       for (const path of [places.workspace, places.home, places.tmp, ...folders]) {
         await mkdir(path, { mode: 0o700 })
@@ -203,7 +211,7 @@ class Bubblewrap implements SandboxBackend {
       await chmod(directory, 0o710)
       const owned = await this.#takeOver(record.id, spec)
       if (!owned) throw new SandboxFault(`The sandbox of run ${spec.run_id} was taken while it was made`)
-      return this.#open(owned, spec)
+      return owned
     } catch (error) {
       await this.destroy(this.#refOf(record)).catch(() => {})
       throw toFault(error)
@@ -232,7 +240,7 @@ class Bubblewrap implements SandboxBackend {
     const record = await this.#current(ref)
     if (!record) return
     if (record.details.group) return freezeControlGroup(record.details.group)
-    await writeFile(this.#frozenFile(record.id), '')
+    await writeFile(this.#filesOf(record.id).frozen_file, '')
     await this.#signal(record, 'SIGSTOP')
   }
 
@@ -241,7 +249,7 @@ class Bubblewrap implements SandboxBackend {
     if (!record) return
     if (record.details.group) return thawControlGroup(record.details.group)
     await this.#signal(record, 'SIGCONT')
-    await rm(this.#frozenFile(record.id), { force: true })
+    await rm(this.#filesOf(record.id).frozen_file, { force: true })
   }
 
   async kill(ref: SandboxRef): Promise<void> {
@@ -252,12 +260,21 @@ class Bubblewrap implements SandboxBackend {
   async release(ref: SandboxRef): Promise<void> {
     const record = await this.#current(ref)
     if (!record) return
-    await this.#killProcesses(record)
+    await this.#endProcesses(record)
     if (record.details.group) removeControlGroup(record.details.group)
   }
 
   async removeLeftovers(): Promise<number> {
-    if (!this.#groups) return 0
+    // Listed first, records read second: a user is taken before its record is made.
+    const users = await this.#shared.listUsers()
+    const records = await this.#records.list()
+    const taken = new Set(records.map(({ details }) => details.uid))
+    const unused = users.filter((uid) => !taken.has(uid))
+    const files =
+      (await removeOldPipes()) +
+      (await this.#records.removeLeftovers()) +
+      (await this.#shared.removeLeftovers(unused))
+    if (!this.#groups) return files
     removeOldProbes(this.#groups)
     // Listed first, records read second: a group is named by its record before it is made.
     const found = listControlGroups(this.#groups, this.#prefix)
@@ -271,7 +288,7 @@ class Bubblewrap implements SandboxBackend {
       await killControlGroup(group)
       removeControlGroup(group)
     }
-    return left.length
+    return left.length + files
   }
 
   async destroy(ref: SandboxRef): Promise<void> {
@@ -279,17 +296,20 @@ class Bubblewrap implements SandboxBackend {
       current.attempt > ref.attempt ? null : { ...current, removed: true },
     )
     if (!record) return
-    await this.#killProcesses(record)
+    await this.#endProcesses(record)
     if (record.details.group) removeControlGroup(record.details.group)
     await this.#records.remove(record.id)
-    if (record.details.uid !== null) await rm(this.#uidFile(record.details.uid), { force: true })
+    if (record.details.uid !== null) await this.#shared.giveBack(record.details.uid)
   }
 
   /**
    * Makes `spec.attempt` the owner, with a control group into which earlier owners cannot start anything, and kills
    * what the owner before left running.
    */
-  async #takeOver(id: string, spec: SandboxSpec): Promise<SandboxRecord<Details> | null> {
+  async #takeOver(
+    id: string,
+    spec: Pick<SandboxSpec, 'attempt' | 'limits'>,
+  ): Promise<BubblewrapRecord | null> {
     const group = this.#groups && planControlGroup(this.#groups, `${this.#prefix}${id}-${spec.attempt}`)
     const owned = await this.#records.update(id, (current) => {
       if (current.removed || current.attempt > spec.attempt) return null
@@ -306,85 +326,64 @@ class Bubblewrap implements SandboxBackend {
       if (group) removeControlGroup(group)
       return null
     }
-    this.#firstProcesses(owned.id).open()
-    await this.#killProcesses(owned)
+    this.#filesOf(owned.id).first_processes.open()
+    await this.#endProcesses(owned)
     return owned
   }
 
-  #open(record: SandboxRecord<Details>, spec: SandboxSpec): Sandbox {
+  #open(record: BubblewrapRecord, spec: SandboxSpec): Sandbox {
+    const owner = { record, spec }
+    return this.#present(record, spec, this.#openSlots(owner, Promise.resolve(owner)))
+  }
+
+  /** One gets ready while others do what else there is to do; no command is given to it before the sandbox has its owner. */
+  #openSlots(made: FutureOwner, owner: Promise<Owner>): ExecSlots {
+    let current = made
+    owner.then((own) => {
+      current = own
+    })
+    const slots = new ExecSlots({ max_waiting: MAX_WAITING, refills: false }, (onFree) =>
+      this.#launcher.startSlot(current, owner, onFree),
+    )
+    this.#slots.set(made.record.id, slots)
+    void slots.prepare()
+    return slots
+  }
+
+  #present(record: BubblewrapRecord, spec: SandboxSpec, slots: ExecSlots): Sandbox {
     const ref = this.#refOf(record)
-    const exec = (options: ExecOptions, env: Record<string, string>): ExecHandle =>
-      superviseExec(options, () => this.#start(record, spec, options, env))
+    const exec = (options: ExecOptions, env: Record<string, string>): ExecHandle => {
+      const { command: script, cwd: directory = '/workspace', stdin } = options
+      const alone = () => this.#launcher.startAlone(record, spec, options, env)
+      // Input that is known beforehand is a file, which a slot's is not.
+      return superviseExec(options, () =>
+        stdin === undefined ? slots.run({ script, directory, env, once: false }, alone) : alone(),
+      )
+    }
     return {
       ref,
       workspace: '/workspace',
+      home: '/home/agent',
       exec: (options) => exec(options, { ...(spec.proxy ? PROXY_ENV : {}), ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
-      isEmpty: (folder) => isEmptyFolder(join(this.#places(record.id).workspace, folder)),
+      isEmpty: (folder) => isEmptyFolder(join(this.#filesOf(record.id).places.workspace, folder)),
+      isUntouched: async () => {
+        const { workspace, home } = this.#filesOf(record.id).places
+        return (await isEmptyFolder(home)) && holdsOnlyEmpty(workspace, spec.folders ?? [])
+      },
+      hold: () => {
+        // Those that wait for a command would stand still as well.
+        slots.discard()
+        return this.#stopProcesses(record)
+      },
       usage: (signal) => this.#usage(record, signal),
       killAll: () => this.kill(ref),
       destroy: () => this.destroy(ref),
     }
   }
 
-  async #start(
-    record: SandboxRecord<Details>,
-    spec: SandboxSpec,
-    options: ExecOptions,
-    env: Record<string, string>,
-  ): Promise<RunningCommand> {
-    const { uid, group } = record.details
-    const command: BubblewrapCommand = {
-      places: this.#places(record.id),
-      uid,
-      join_files: group ? joinFiles(group) : [],
-      frozen_file: this.#frozenFile(record.id),
-      successor_file: this.#records.successorFile(record),
-      limits: spec.limits,
-      weak_limits: !limitsHold(group),
-      egress: spec.egress,
-      cwd: options.cwd ?? '/workspace',
-      env,
-      command: options.command,
-    }
-    const directory = this.#records.directory(record.id)
-    const streams = await openStandardStreams(directory, uid, options.stdin)
-    const seccomp = openSync(join(this.#common, 'seccomp.bpf'), 'r')
-    try {
-      // A session of its own: a terminal's Ctrl-C and a signal to the service's process group are for the service alone.
-      const child = spawnOn(streams, makeLaunch(this.#host, command), { env: {}, cwd: '/', detached: true }, [
-        'pipe',
-        'pipe',
-        'pipe',
-        seccomp,
-      ])
-      return superviseBwrap(child, streams, {
-        args: makeArguments(this.#host, command),
-        script: makeScript(this.#host, command),
-        hold: (pid) => this.#hold(record, spec, pid),
-      })
-    } finally {
-      closeSync(seccomp)
-    }
-  }
-
-  /** What a command needs from outside before it may begin: somebody who can kill it, and its network. */
-  async #hold(record: SandboxRecord<Details>, spec: SandboxSpec, pid: number): Promise<Hold> {
-    const first = this.#firstProcesses(record.id).remember(pid, record.attempt)
-    const { uid, group } = record.details
-    const join_files = group ? joinFiles(group) : []
-    const uplink = await openUplink(this.#host, spec, pid, { uid, join_files })
-    return {
-      kill: () => first?.kill(),
-      release: () => {
-        uplink?.close()
-        first?.forget()
-      },
-    }
-  }
-
-  async #usage(record: SandboxRecord<Details>, signal?: AbortSignal): Promise<DiskUsage> {
-    const { workspace, home, tmp } = this.#places(record.id)
+  async #usage(record: BubblewrapRecord, signal?: AbortSignal): Promise<DiskUsage> {
+    const { workspace, home, tmp } = this.#filesOf(record.id).places
     const { group } = record.details
     return measureDisk({
       directories: [workspace, home, tmp],
@@ -394,76 +393,65 @@ class Bubblewrap implements SandboxBackend {
     })
   }
 
-  /** Ends the processes of the record's owner and of all before it. */
-  async #killProcesses(record: SandboxRecord<Details>): Promise<void> {
+  /** Ends the processes of the record's owner and of all before it, for good: none is being started any more. */
+  async #endProcesses(record: BubblewrapRecord): Promise<void> {
+    const slots = this.#slots.get(record.id)
+    slots?.close()
+    await this.#killProcesses(record)
+    // Slots without a command do not keep the service from its end; this does.
+    const over = new AbortController()
+    const late = wait(SLOTS_END_MS, true, { signal: over.signal }).catch(() => true)
+    const missed = slots && (await Promise.race([slots.ended(), late]))
+    over.abort()
+    // One that was just being started may have joined behind the kill.
+    if (missed) await this.#killProcesses(record)
+    this.#slots.delete(record.id)
+    for (const former of record.details.former_groups) removeControlGroup(former)
+  }
+
+  async #killProcesses(record: BubblewrapRecord): Promise<void> {
     const { group, former_groups } = record.details
-    for (const former of former_groups) {
-      await killControlGroup(former)
-      removeControlGroup(former)
-    }
+    this.#slots.get(record.id)?.discard()
+    for (const former of former_groups) await killControlGroup(former)
     if (group) await killControlGroup(group)
     else {
       await this.#signal(record, 'SIGKILL')
-      await rm(this.#frozenFile(record.id), { force: true })
+      await rm(this.#filesOf(record.id).frozen_file, { force: true })
     }
   }
 
   /** Where there is no control group: everything in the namespaces of the record's owner and of those before it. */
-  async #signal(record: SandboxRecord<Details>, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void> {
+  async #signal(record: BubblewrapRecord, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void> {
     await signalTree(this.#rootsOf(record), signal)
   }
 
+  /** By signals, since nothing could be started in a group that is frozen. */
+  async #stopProcesses(record: BubblewrapRecord): Promise<() => Promise<void>> {
+    await this.#signal(record, 'SIGSTOP')
+    return async () => {
+      await this.#signal(record, 'SIGCONT')
+      // What the warden stopped meanwhile stays so.
+      if (existsSync(this.#filesOf(record.id).frozen_file)) await this.#signal(record, 'SIGSTOP')
+    }
+  }
+
   /** Of what the record's owner and those before it run. */
-  #rootsOf(record: SandboxRecord<Details>): (pid: number) => boolean {
-    const roots = new Set(this.#firstProcesses(record.id).living(record.attempt))
+  #rootsOf(record: BubblewrapRecord): (pid: number) => boolean {
+    const roots = new Set(this.#filesOf(record.id).first_processes.living(record.attempt))
     return (pid) => roots.has(pid)
   }
 
   /** The record, unless a later attempt owns the sandbox: its processes are none of the caller's. */
-  async #current(ref: SandboxRef): Promise<SandboxRecord<Details> | null> {
+  async #current(ref: SandboxRef): Promise<BubblewrapRecord | null> {
     const record = await this.#records.read(ref.id)
     return record && record.attempt <= ref.attempt ? record : null
   }
 
-  async #allocateUid(): Promise<number> {
-    for (;;) {
-      const uid = FIRST_UID + randomInt(UIDS)
-      try {
-        await writeFile(this.#uidFile(uid), '', { flag: 'wx' })
-        return uid
-      } catch (error) {
-        if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-      }
-    }
-  }
-
-  #refOf({ id, run_id, attempt }: SandboxRecord<Details>): SandboxRef {
+  #refOf({ id, run_id, attempt }: BubblewrapRecord): SandboxRef {
     return { backend: this.name, id, run_id, attempt }
   }
 
-  #places(id: string): BubblewrapCommand['places'] {
-    const directory = this.#records.directory(id)
-    return {
-      workspace: join(directory, 'workspace'),
-      home: join(directory, 'home'),
-      tmp: join(directory, 'tmp'),
-      common: this.#common,
-    }
-  }
-
-  get #common(): string {
-    return join(this.#records.root, 'common')
-  }
-
-  #firstProcesses(id: string): FirstProcesses {
-    return new FirstProcesses(join(this.#records.directory(id), 'first-processes'))
-  }
-
-  #frozenFile(id: string): string {
-    return join(this.#records.directory(id), 'frozen')
-  }
-
-  #uidFile(uid: number): string {
-    return join(this.#records.root, 'uids', String(uid))
+  #filesOf(id: string): BubblewrapFiles {
+    return new BubblewrapFiles(this.#records.directory(id), this.#shared.files)
   }
 }

@@ -23,7 +23,8 @@ export interface BackendChoice {
 
 /**
  * Opens the backend asked for, or else the strongest this machine has: Docker where an engine answers and the default
- * image is there or pulls quickly, otherwise bubblewrap. The host is never chosen, only requested. Throws
+ * image is there or pulls quickly, otherwise bubblewrap. The host is never chosen, only requested;
+ * a runtime of Docker requests Docker. Throws
  * `SandboxFault` saying what to install when nothing fits or the requested one does not work.
  */
 export async function chooseBackend(options: {
@@ -32,13 +33,20 @@ export async function chooseBackend(options: {
   installation_id: string
   /** Docker's image for runs that name none. */
   default_image?: string
+  /** Docker's way to run containers, such as `runsc`. Whoever names one gets nothing weaker than that. */
+  docker_runtime?: string
+  /** A folder of programs for agents, offered to all sandboxes. */
+  tools_dir?: string
   logger: { info(message: string): void }
 }): Promise<BackendChoice> {
-  const { requested, installation_id, logger } = options
+  const { installation_id, logger, docker_runtime: runtime } = options
+  const requested = options.requested ?? (runtime === undefined ? undefined : 'docker')
   const image = options.default_image ?? DEFAULT_IMAGE
   const docker = {
     installation_id,
     default_image: image,
+    ...(runtime === undefined ? {} : { runtime }),
+    ...(options.tools_dir === undefined ? {} : { tools_dir: options.tools_dir }),
     onPull: (name: string) => logger.info(`Pulling the container image ${name}`),
   }
   if (requested === 'docker')
@@ -99,7 +107,7 @@ function readSetting(file: string): string | null {
 }
 
 async function openInstalled(
-  options: { data_dir: string; installation_id: string },
+  options: { data_dir: string; installation_id: string; tools_dir?: string },
   besides = '',
 ): Promise<SandboxBackend> {
   try {

@@ -93,11 +93,16 @@ export async function freezeControlGroup(group: ControlGroup): Promise<void> {
   if (!existsSync(file)) return
   unlessGone(() => writeFileSync(file, value), undefined)
   // Both versions freeze as the tasks get there; the caller relies on nothing running any more.
+  await until(() => isFrozenControlGroup(group))
+}
+
+/** Whether nothing in it runs; so too of a group that is gone. */
+export function isFrozenControlGroup(group: ControlGroup): boolean {
   const frozen =
     group.version === 1
-      ? () => readFileSync(file, 'utf8').trim() === 'FROZEN'
+      ? () => readFileSync(join(group.freezer, 'freezer.state'), 'utf8').trim() === 'FROZEN'
       : () => readFileSync(join(group.unified, 'cgroup.events'), 'utf8').includes('frozen 1')
-  await until(() => unlessGone(frozen, true))
+  return unlessGone(frozen, true)
 }
 
 export function thawControlGroup(group: ControlGroup): void {

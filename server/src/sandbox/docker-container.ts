@@ -1,14 +1,20 @@
 import { randomUUID } from 'node:crypto'
+import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type Docker from 'dockerode'
 import { engineFault, ignoreStatus, statusOf } from './docker-engine.ts'
-import { KILL_EXEC_SCRIPT, RUN_SCRIPT } from './docker-scripts.ts'
-import { splitDockerStream } from './docker-stream.ts'
-import { collectExec, exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
-import { type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
+import { KILL_EXEC_SCRIPT, RUN_SCRIPT, SLOT_SCRIPT } from './docker-scripts.ts'
+import { readDockerStream, splitDockerStream } from './docker-stream.ts'
+import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
+import { ExecSlot } from './exec-slot.ts'
+import { ExecSlots } from './exec-slots.ts'
+import { holdInside } from './hold-inside.ts'
+import { collectExec, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
 
 const USER = '1000:1000'
+/** Whatever a command orphans falls to it, so that a tree stays whole. */
+const INIT = ['/sbin/docker-init', '-s', '--', '/bin/sh', '-c']
 /** Longest script passed as one argument; the kernel's limit is 128 KiB. */
 const MAX_ARGUMENT_BYTES = 96 * 1024
 /** After this a kill counts as failed and the container is restarted. */
@@ -25,6 +31,7 @@ export class DockerContainer {
   readonly #container: Docker.Container
   readonly #program: string
   readonly #onRestart: () => Promise<unknown>
+  readonly #slots = new ExecSlots({ max_waiting: 4, refills: true }, (onFree) => this.#startSlot(onFree))
 
   constructor(container: Docker.Container, program: string, onRestart: () => Promise<unknown>) {
     this.#container = container
@@ -33,26 +40,76 @@ export class DockerContainer {
   }
 
   exec(options: ExecOptions, env: Record<string, string>): ExecHandle {
-    return superviseExec(options, async () => {
-      const script =
-        Buffer.byteLength(options.command) > MAX_ARGUMENT_BYTES
-          ? await this.#storeScript(options.command)
-          : options.command
-      const marker = randomUUID()
-      const words = ['/bin/sh', '-c', RUN_SCRIPT, 'sh', options.cwd ?? '/workspace', script]
-      return this.#start({
-        command: ['/sbin/docker-init', '-s', '--', ...words],
-        env: { ...env, RUNYARD_EXEC: marker },
-        stdin: options.stdin !== undefined,
-        // A kill that fails shows in how the command ended.
-        kill: (exec) => this.#killExec(exec, marker).catch(() => {}),
-      })
+    const { command: script, cwd: directory = '/workspace', stdin } = options
+    return superviseExec(options, () =>
+      this.#slots.run({ script, directory, env, once: stdin !== undefined }, () =>
+        this.#execAlone(options, env),
+      ),
+    )
+  }
+
+  /**
+   * Gets ready for the first command. To be waited for: a container that is frozen while the engine starts something in it
+   * cannot be killed, nor removed.
+   */
+  prepare(): Promise<void> {
+    return this.#slots.prepare()
+  }
+
+  /** Stops all commands until the function it returns is called; those that begin meanwhile run. */
+  async hold(): Promise<() => Promise<void>> {
+    const release = await holdInside({
+      exec: (options) => this.exec(options, {}),
+      killAll: () => this.killAll(),
     })
+    // Those that wait for a command stand still as well.
+    this.#slots.discard()
+    return release
   }
 
   /** Kills what runs as the sandbox's user, by a program that is not the image's; the container lives on. */
   async killAll(): Promise<void> {
+    this.#slots.discard()
     if (!(await this.#attempt([this.#program, 'all']))) await this.#restart()
+  }
+
+  /** Nothing is started behind the commands' backs any more. */
+  close(): void {
+    this.#slots.close()
+  }
+
+  /** By the engine. */
+  async #execAlone(options: ExecOptions, env: Record<string, string>): Promise<RunningCommand> {
+    const is_long = Buffer.byteLength(options.command) > MAX_ARGUMENT_BYTES
+    const script = is_long ? await this.#storeScript(options.command) : options.command
+    const marker = randomUUID()
+    return this.#start({
+      command: [...INIT, RUN_SCRIPT, 'sh', options.cwd ?? '/workspace', script],
+      env: { ...env, RUNYARD_EXEC: marker },
+      stdin: options.stdin !== undefined,
+      kill: (exec) => this.#killExec(exec, marker),
+    })
+  }
+
+  /** Fails where the container is frozen. */
+  async #startSlot(onFree: (slot: ExecSlot) => void): Promise<ExecSlot> {
+    const marker = randomUUID()
+    const exec = await this.#createExec({
+      command: [...INIT, SLOT_SCRIPT, 'sh', '\n'],
+      env: { RUNYARD_EXEC: marker },
+      stdin: true,
+    })
+    const socket = await connect(exec)
+    return new ExecSlot({
+      input: socket,
+      read: (deliver) => readDockerStream(socket, deliver),
+      cut: () => socket.destroy(),
+      keepAwake: (awake) => keepAwake(socket, awake),
+      readExit: () => readExit(exec),
+      kill: () => this.#killExec(exec, marker),
+      isFrozen: async () => (await this.#container.inspect()).State.Paused,
+      onFree,
+    })
   }
 
   async #start(command: {
@@ -61,18 +118,9 @@ export class DockerContainer {
     stdin: boolean
     kill: (exec: Docker.Exec) => Promise<void>
   }): Promise<RunningCommand> {
-    const create = () =>
-      this.#container.exec({
-        Cmd: command.command,
-        Env: Object.entries(command.env).map(([name, value]) => `${name}=${value}`),
-        User: USER,
-        AttachStdin: command.stdin,
-        AttachStdout: true,
-        AttachStderr: true,
-      })
     try {
-      const exec = await this.#whenThawed(create)
-      const socket = await exec.start({ hijack: true, stdin: true })
+      const exec = await this.#whenThawed(() => this.#createExec(command))
+      const socket: Duplex = await connect(exec)
       const { stdout, stderr } = splitDockerStream(socket)
       const closed = Promise.allSettled([finished(stdout), finished(stderr)])
       return {
@@ -87,6 +135,21 @@ export class DockerContainer {
     }
   }
 
+  #createExec(command: {
+    command: string[]
+    env: Record<string, string>
+    stdin: boolean
+  }): Promise<Docker.Exec> {
+    return this.#container.exec({
+      Cmd: command.command,
+      Env: Object.entries(command.env).map(([name, value]) => `${name}=${value}`),
+      User: USER,
+      AttachStdin: command.stdin,
+      AttachStdout: true,
+      AttachStderr: true,
+    })
+  }
+
   /** A paused container refuses new commands (409); they wait, as running ones do, until it is thawed or gone. */
   async #whenThawed<Result>(call: () => Promise<Result>): Promise<Result> {
     for (;;) {
@@ -99,11 +162,16 @@ export class DockerContainer {
     }
   }
 
+  /** A kill that fails shows in how the command ended. */
+  async #killExec(exec: Docker.Exec, marker: string): Promise<void> {
+    await this.#killTree(exec, marker).catch(() => {})
+  }
+
   /**
    * The image's own shell and tools kill; they may fail, and an image may have made them lie. So the engine is asked
    * which of the command's processes are left, and what cannot be shown to be gone takes everything along.
    */
-  async #killExec(exec: Docker.Exec, marker: string): Promise<void> {
+  async #killTree(exec: Docker.Exec, marker: string): Promise<void> {
     const tree = await this.#treeOf(exec)
     if (!(await this.#attempt(['/bin/sh', '-c', KILL_EXEC_SCRIPT, 'sh', marker]))) return this.#restart()
     if (!tree || !(await this.#vanish(tree))) await this.killAll()
@@ -164,6 +232,7 @@ export class DockerContainer {
       () => null,
     )
     if (!state?.Running || state.Paused) return
+    this.#slots.discard()
     await ignoreStatus([404, 409], this.#container.kill())
     await ignoreStatus([304, 404, 409], this.#container.start())
     await this.#onRestart()
@@ -176,6 +245,27 @@ export class DockerContainer {
     if (exit.code !== 0) throw new SandboxFault('the command is too long to be stored')
     return `. ${path}`
   }
+}
+
+/** A refused start stays open behind its input otherwise, and keeps the service from its end. */
+async function connect(exec: Docker.Exec): Promise<Duplex> {
+  const refused = new AbortController()
+  try {
+    return await exec.start({ hijack: true, stdin: true, abortSignal: refused.signal })
+  } catch (error) {
+    refused.abort()
+    throw error
+  }
+}
+
+function keepAwake(socket: Duplex, awake: boolean): void {
+  if (
+    'ref' in socket &&
+    'unref' in socket &&
+    typeof socket.ref === 'function' &&
+    typeof socket.unref === 'function'
+  )
+    awake ? socket.ref() : socket.unref()
 }
 
 async function readExit(exec: Docker.Exec): Promise<{ code: number | null; signal: string | null }> {

@@ -1,5 +1,8 @@
 import { SandboxFault } from './sandbox.ts'
 
+/** An engine that takes longer to say that it is there is as good as none. */
+export const ANSWER_LIMIT_MS = 20_000
+
 /** The status the engine answered with; 0 when it did not answer. */
 export function statusOf(error: unknown): number {
   return error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 0

@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type Docker from 'dockerode'
-import { engineFault, statusOf } from './docker-engine.ts'
+import { engineFault, messageOf, statusOf } from './docker-engine.ts'
 import { makeProgram } from './docker-program.ts'
-import { SandboxImageError } from './sandbox.ts'
+import { type RegistryLogin, SandboxImageError } from './sandbox.ts'
 
 /** An image that may become a sandbox. */
 export interface SandboxImage {
   /** Its content, whatever its name comes to mean meanwhile. */
   id: string
+  /** What its registry calls that content; the id where it came from none. */
+  digest: string
   labels: string[]
   /** What `makeProgram` makes for its processor. */
   program: Buffer
@@ -16,6 +18,7 @@ export interface SandboxImage {
 export interface ImageOptions {
   /** May it be pulled when it is not there, and for how long? Absent: no. */
   pull_limit_ms?: number
+  login?: RegistryLogin | undefined
   /** Told before an image is pulled, which may take minutes. */
   onPull?: ((image: string) => void) | undefined
 }
@@ -40,7 +43,28 @@ export async function requireImage(
   if (!program) throw new SandboxImageError('was made for a processor that sandboxes do not know')
   if (!checked.has(info.Id)) await requireOwnInit(docker, info.Id)
   checked.add(info.Id)
-  return { id: info.Id, labels: Object.keys(info.Config.Labels ?? {}), program }
+  return {
+    id: info.Id,
+    digest: digestOf(info, image),
+    labels: Object.keys(info.Config.Labels ?? {}),
+    program,
+  }
+}
+
+/** An image may be known to several registries by several digests: the one it is asked for by counts. */
+function digestOf({ Id, RepoDigests }: Docker.ImageInspectInfo, image: string): string {
+  const known = (RepoDigests ?? []).map((name) => name.split('@'))
+  const found = known.find(([name = '']) => repositoryOf(name) === repositoryOf(image))
+  return found?.[1] ?? Id
+}
+
+/** Without the public registry, which engines leave out, and without tag and digest. */
+function repositoryOf(image: string): string {
+  const [name = ''] = image.split('@')
+  return name
+    .replace(/:[^/]*$/, '')
+    .replace(/^(index\.)?docker\.io\//, '')
+    .replace(/^library\//, '')
 }
 
 async function inspectImage(docker: Docker, image: string): Promise<Docker.ImageInspectInfo | null> {
@@ -55,13 +79,16 @@ async function inspectImage(docker: Docker, image: string): Promise<Docker.Image
 async function pullImage(
   docker: Docker,
   image: string,
-  { pull_limit_ms, onPull }: ImageOptions,
+  { pull_limit_ms, login, onPull }: ImageOptions,
 ): Promise<Docker.ImageInspectInfo> {
   if (pull_limit_ms === undefined)
     throw new SandboxImageError('is not on this machine’s Docker engine, and it may not be pulled')
   onPull?.(image)
   try {
-    const progress = await docker.pull(image, { abortSignal: AbortSignal.timeout(pull_limit_ms) })
+    const progress = await docker.pull(image, {
+      abortSignal: AbortSignal.timeout(pull_limit_ms),
+      ...(login ? { authconfig: authOf(login) } : {}),
+    })
     await new Promise<void>((resolve, reject) =>
       docker.modem.followProgress(progress, (error) => (error ? reject(error) : resolve())),
     )
@@ -70,10 +97,31 @@ async function pullImage(
     await docker.ping().catch((away) => {
       throw engineFault('the Docker engine does not answer', away)
     })
+    const cause = login ? new Error(hideLogin(messageOf(error), login)) : error
+    // Its environment names the registry and the secret, so it may know.
+    if (login && /unauthori[sz]ed|denied|authentication|no basic auth/i.test(messageOf(error)))
+      throw new SandboxImageError(`cannot be pulled: ${login.host} refuses the secret ${login.name}`, {
+        cause,
+      })
     // Fixed words: whoever names an image names the machine that answers, too.
-    throw new SandboxImageError('is not there and cannot be pulled', { cause: error })
+    throw new SandboxImageError('is not there and cannot be pulled', { cause })
   }
 }
+
+/** What a registry says may quote what it was sent, and goes to the log. */
+function hideLogin(said: string, { username, password }: RegistryLogin): string {
+  const quoted = JSON.stringify(password).slice(1, -1)
+  const sent = [`${username}:${password}`, password].map((text) => Buffer.from(text).toString('base64'))
+  const forms = [password, quoted, encodeURIComponent(password.toWellFormed()), ...sent]
+  return forms.reduce((text, form) => text.replaceAll(form, '***'), said)
+}
+
+/** As engines take it; the public registry has an address of its own there. */
+const authOf = ({ host, username, password }: RegistryLogin) => ({
+  username,
+  password,
+  serveraddress: host === 'docker.io' ? 'https://index.docker.io/v1/' : host,
+})
 
 /**
  * The engine's init is mounted at `/sbin/docker-init` before the volumes are. Where the image makes a link of that path

@@ -10,6 +10,45 @@ cd -- "$1" || exit 126
 exec /bin/sh -c "$2"`
 
 /**
+ * Runs one command after another: a slot. Started like the script above, with a line end as `$1`. It says `r` when it is
+ * ready. Of each command it reads
+ * two lines, `MODE END` and what `makeRequest` makes, and says how it ended behind END on both outputs, once nothing of it is
+ * left. Where something is, or that cannot be told, it ends like the command, as does MODE `once`, which leaves the rest
+ * of the input to the command. Its own standard error is nowhere: shells say there by which signal a command ended.
+ */
+export const SLOT_SCRIPT = `
+exec 4>&2 2>/dev/null
+runyard_go() {
+  exec 2>&4 4>&-
+  umask 022
+  ulimit -c 0
+  cd -- "$1" || exit 126
+  [ -x /bin/bash ] && exec /bin/bash -c "$2"
+  exec /bin/sh -c "$2"
+}
+runyard_alone() {
+  for runyard_try in 1 2 3 4 5 6 7 8 9; do
+    runyard_left=''
+    read -r runyard_left < /proc/$PPID/task/$PPID/children
+    [ "$runyard_left" = "$$" ] || continue
+    runyard_left=''
+    read -r runyard_left < /proc/$$/task/$$/children
+    [ "$runyard_left" ] || return 0
+  done
+  return 1
+}
+printf r
+while read -r runyard_mode runyard_end && IFS= read -r runyard_line; do
+  if [ "$runyard_mode" = once ]; then eval "$runyard_line"; fi
+  (eval "$runyard_line") < /dev/null
+  runyard_code=$?
+  runyard_line=''
+  runyard_alone || exit "$runyard_code"
+  printf '\\036%s%s\\n' "$runyard_end" "$runyard_code"
+  printf '\\036%s%s\\n' "$runyard_end" "$runyard_code" >&4
+done`
+
+/**
  * Kills one exec's whole tree: the processes with \`RUNYARD_EXEC=$1\` in their environment and all their descendants.
  * They are stopped first, round by round until none is new, so nothing forks away while the list is made.
  */

@@ -3,6 +3,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { splitDockerStream } from './docker-stream.ts'
+import { passOn } from './pass-on.ts'
 
 function frame(stream: 1 | 2, data: string): Buffer {
   const header = Buffer.alloc(8)
@@ -46,4 +47,18 @@ test('waits for a slow reader', async () => {
   await new Promise((resolve) => setImmediate(resolve))
   assert.ok(sent < 50, `${sent} frames were taken for one that was read`)
   stdout.destroy()
+})
+
+test('leaves nothing behind on a target that is slow over and over', async () => {
+  const target = new PassThrough()
+  const before = ['drain', 'close', 'error'].map((name) => target.listenerCount(name))
+  for (let index = 0; index < 50; index++) {
+    const passed = passOn(target, Buffer.alloc(100_000))
+    while (target.read());
+    await passed
+  }
+  assert.deepEqual(
+    ['drain', 'close', 'error'].map((name) => target.listenerCount(name)),
+    before,
+  )
 })

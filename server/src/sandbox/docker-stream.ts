@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import { PassThrough, type Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { passOn } from './pass-on.ts'
 
 const HEADER_BYTES = 8
 const STDERR = 2
@@ -10,29 +10,31 @@ const STDERR = 2
  * data. Unlike the client's own demultiplexer it waits for a slow reader, so a command cannot fill the memory.
  */
 export function splitDockerStream(source: Readable): { stdout: Readable; stderr: Readable } {
-  const stdout = new PassThrough()
-  const stderr = new PassThrough()
-  const frames = new FrameReader(async (number, data) => {
-    const target = number === STDERR ? stderr : stdout
-    if (!target.destroyed && !target.write(data))
-      await Promise.race([once(target, 'drain'), once(target, 'close')])
+  const streams = { stdout: new PassThrough(), stderr: new PassThrough() }
+  readDockerStream(source, (stream, data) => passOn(streams[stream], data)).finally(() => {
+    streams.stdout.end()
+    streams.stderr.end()
   })
-  // A connection that breaks ends the output; how the command ended is asked for separately.
-  pipeline(source, frames)
-    .catch(() => {})
-    .finally(() => {
-      stdout.end()
-      stderr.end()
-    })
-  return { stdout, stderr }
+  return streams
+}
+
+/**
+ * Hands over the data of each frame, in pieces, and waits each time. Resolves at the stream's end, which a connection that
+ * breaks is too: how the command ended is asked for separately.
+ */
+export async function readDockerStream(
+  source: Readable,
+  deliver: (stream: 'stdout' | 'stderr', data: Buffer) => Promise<void> | void,
+): Promise<void> {
+  await pipeline(source, new FrameReader(deliver)).catch(() => {})
 }
 
 class FrameReader extends Writable {
-  readonly #deliver: (stream: number, data: Buffer) => Promise<void>
+  readonly #deliver: (stream: 'stdout' | 'stderr', data: Buffer) => Promise<void> | void
   #header = Buffer.alloc(0)
   #left = 0
 
-  constructor(deliver: (stream: number, data: Buffer) => Promise<void>) {
+  constructor(deliver: (stream: 'stdout' | 'stderr', data: Buffer) => Promise<void> | void) {
     super()
     this.#deliver = deliver
   }
@@ -55,7 +57,7 @@ class FrameReader extends Writable {
         const data = rest.subarray(0, this.#left)
         rest = rest.subarray(data.length)
         this.#left -= data.length
-        await this.#deliver(this.#header.readUInt8(0), data)
+        await this.#deliver(this.#header.readUInt8(0) === STDERR ? 'stderr' : 'stdout', data)
         if (this.#left === 0) this.#header = Buffer.alloc(0)
       }
     }

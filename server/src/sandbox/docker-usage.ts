@@ -2,12 +2,22 @@ import { constants, existsSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import type Docker from 'dockerode'
 import { measureDisk } from './disk-usage.ts'
-import { collectExec } from './exec-handle.ts'
-import { type DiskUsage, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
+import { collectExec, type DiskUsage, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
 
-/** The engine's own id, which survives its machine's renaming, and its directory, where the engine is on this machine. */
-export async function describeEngine(docker: Docker): Promise<{ place: string; storage?: string }> {
-  const { ID, DockerRootDir: storage } = await docker.info()
+/**
+ * The engine's own id, which survives its machine's renaming, and its directory, where the engine is on this machine. Throws
+ * `SandboxFault` when it does not have the runtime.
+ */
+export async function describeEngine(
+  docker: Docker,
+  runtime?: string,
+): Promise<{ place: string; storage?: string }> {
+  const { ID, DockerRootDir: storage, Runtimes: runtimes } = await docker.info()
+  const known = Object.keys(runtimes ?? {})
+  if (runtime !== undefined && !known.includes(runtime))
+    throw new SandboxFault(
+      `the Docker engine has no runtime ${runtime} (RUNYARD_DOCKER_RUNTIME), only ${known.join(', ')}`,
+    )
   return {
     place: `docker:${ID}`,
     ...(typeof storage === 'string' && existsSync(storage) ? { storage } : {}),

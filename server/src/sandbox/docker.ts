@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import Docker from 'dockerode'
-import { makeArchive } from './docker-archive.ts'
 import { DockerContainer } from './docker-container.ts'
-import { engineFault, ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
+import { ANSWER_LIMIT_MS, engineFault, ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
 import { requireImage, type SandboxImage } from './docker-image.ts'
-import { requireOpenNetwork } from './docker-network.ts'
+import { containerName, DockerMaker, HOME, LABELS, PARTS } from './docker-maker.ts'
 import { DockerUplinks } from './docker-uplinks.ts'
 import { describeEngine, measureVolumes } from './docker-usage.ts'
 import { makeFileOperations } from './file-operations.ts'
@@ -19,32 +18,15 @@ import {
   SandboxFault,
   SandboxImageError,
   type SandboxInfo,
+  type SandboxKind,
   type SandboxRef,
   type SandboxSpec,
+  type WarmSandbox,
 } from './sandbox.ts'
-import { makeSeccompProfile } from './seccomp-filter.ts'
 
 export const DEFAULT_IMAGE = 'node:24-bookworm'
 
-const HOME = '/home/agent'
-const TMP_BYTES = 256 * 1024 ** 2
-const SHM_BYTES = 64 * 1024 ** 2
 const PULL_LIMIT_MS = 10 * 60_000
-const GITCONFIG = '[user]\n\tname = Runyard agent\n\temail = agent@runyard.invalid\n'
-
-/** A sandbox's volumes. The workspace is what makes the sandbox: it comes first and goes last. */
-const PARTS = ['workspace', 'home', 'program'] as const
-/** The file in the last of them. */
-const PROGRAM = 'program'
-const SECCOMP_PROFILE = makeSeccompProfile()
-
-const LABELS = {
-  installation: 'runyard.installation',
-  sandbox: 'runyard.sandbox',
-  run_id: 'runyard.run_id',
-  attempt: 'runyard.attempt',
-  part: 'runyard.part',
-} as const
 
 export interface DockerOptions {
   installation_id: string
@@ -59,18 +41,29 @@ export interface DockerOptions {
   onPull?: (image: string) => void
   /** A runtime configured in the engine, such as `runsc`; absent: the engine's default. */
   runtime?: string
+  /** A call during which the engine says nothing for so long fails; absent: none does. */
+  silence_limit_ms?: number
+  /** A folder of this machine, offered read-only to all sandboxes at `TOOLS_PLACE`. */
+  tools_dir?: string
 }
 
 /**
  * Opens the Docker backend on the engine `DOCKER_HOST` names, else on the local socket. A sandbox is three labelled
  * volumes, the workspace, the home directory and a program of ours, and a container for each attempt: making the container of an attempt
- * is what takes the volumes over. Throws `SandboxFault` when no engine answers.
+ * is what takes the volumes over. Throws `SandboxFault` when no engine
+ * answers, or it does not have the runtime.
  */
 export async function openDocker(options: DockerOptions): Promise<SandboxBackend> {
-  const docker = new Docker()
+  const { silence_limit_ms } = options
+  let docker: Docker
+  let engine: Awaited<ReturnType<typeof describeEngine>>
   try {
-    await docker.ping()
+    docker = new Docker(silence_limit_ms === undefined ? {} : { timeout: silence_limit_ms })
+    const asked = new Docker({ timeout: ANSWER_LIMIT_MS })
+    await asked.ping()
+    engine = await describeEngine(asked, options.runtime)
   } catch (error) {
+    if (error instanceof SandboxFault) throw error
     throw new SandboxFault(`no Docker engine answers: ${messageOf(error)}`)
   }
   if (options.pull_limit_ms !== undefined) {
@@ -82,7 +75,12 @@ export async function openDocker(options: DockerOptions): Promise<SandboxBackend
       throw new SandboxFault(`the image ${image} ${error.message}${why}`, { cause: error })
     })
   }
-  return new DockerBackend(docker, options, await describeEngine(docker))
+  return new DockerBackend(docker, options, engine)
+}
+
+/** How a container gets its way to the proxy, again when it was started anew. */
+interface Link {
+  connect(): Promise<unknown>
 }
 
 class DockerBackend implements SandboxBackend {
@@ -94,6 +92,7 @@ class DockerBackend implements SandboxBackend {
   readonly storage?: string
   readonly #docker: Docker
   readonly #options: DockerOptions
+  readonly #maker: DockerMaker
   /** Tells installations on one engine apart in names. */
   readonly #tag: string
   readonly #uplinks = DockerUplinks.find()
@@ -104,6 +103,7 @@ class DockerBackend implements SandboxBackend {
     if (engine.storage !== undefined) this.storage = engine.storage
     this.#docker = docker
     this.#options = options
+    this.#maker = new DockerMaker(docker, options)
     this.#tag = createHash('sha256').update(options.installation_id).digest('hex').slice(0, 12)
     this.capabilities = {
       isolation: 'container',
@@ -114,7 +114,7 @@ class DockerBackend implements SandboxBackend {
       background_processes: true,
     }
     this.description = [
-      `docker: a container per run without capabilities (${options.runtime ?? 'default runtime'})`,
+      `docker: a container per run without capabilities (${options.runtime === undefined ? 'default runtime' : `runtime ${options.runtime}`})`,
       'memory, processes and CPU limited',
       this.#uplinks
         ? 'allowed hosts only by a proxy'
@@ -133,16 +133,63 @@ class DockerBackend implements SandboxBackend {
     }
     const id = `runyard-${this.#tag}-${nameOfRun(spec.run_id)}-${spec.attempt}`
     const ref = { backend: this.name, id, run_id: spec.run_id, attempt: spec.attempt }
-    try {
-      for (const part of PARTS)
-        await this.#docker.createVolume({
-          Name: `${id}-${part}`,
-          Labels: { ...this.#labels(ref), [LABELS.part]: part },
+    return this.#make(ref, spec, image, (container) => this.#open(ref, spec, container, image))
+  }
+
+  async createWarm(run_id: string, kind: SandboxKind): Promise<WarmSandbox> {
+    const image = await this.#requireImage(kind)
+    const id = `runyard-${this.#tag}-${nameOfRun(run_id)}-0`
+    const ref = { backend: this.name, id, run_id, attempt: 0 }
+    const link: Link = { connect: async () => {} }
+    const { container, inside } = await this.#make(ref, kind, image, async (made) => ({
+      container: made,
+      inside: await this.#enter(ref, made, link),
+    }))
+    let is_taken = false
+    return {
+      ref,
+      adopt: async (spec) => {
+        requireEgress(this, spec)
+        if (is_taken) return null
+        is_taken = true
+        // The name may mean another image by now.
+        if ((await this.#requireImage(spec)).id !== image.id) return null
+        // It stops when the engine does, and can be renamed all the same.
+        const { State } = await container.inspect().catch((error) => {
+          if (statusOf(error) !== 404) throw engineFault('the Docker engine lost the container', error)
+          return { State: null }
         })
-      await this.#giveVolumes(ref, image, spec.folders ?? [])
-      const container = await this.#createContainer(ref, spec, image)
-      await container.start()
-      return await this.#open(ref, spec, container)
+        if (!State?.Running) return null
+        const adopted = { ...ref, attempt: spec.attempt }
+        const renamed = await container.rename({ name: containerName(adopted) }).then(
+          () => true,
+          (error) => {
+            if (![404, 409].includes(statusOf(error)))
+              throw engineFault('the Docker engine could not rename the container', error)
+            return false
+          },
+        )
+        if (!renamed) return null
+        link.connect = async () => spec.proxy && this.#uplinks?.connect(container, spec.proxy)
+        await link.connect()
+        return this.#present(adopted, spec, container, image, inside)
+      },
+      destroy: () => {
+        inside.close()
+        return this.destroy(ref)
+      },
+    }
+  }
+
+  /** Makes volumes and container, and goes on with `use`; nothing is left where either fails. */
+  async #make<Made>(
+    ref: SandboxRef,
+    kind: SandboxKind,
+    image: SandboxImage,
+    use: (container: Docker.Container) => Promise<Made>,
+  ): Promise<Made> {
+    try {
+      return await use(await this.#maker.make(ref, kind, image))
     } catch (error) {
       await this.destroy(ref).catch(() => {})
       throw engineFault('the Docker engine could not make the container', error)
@@ -156,7 +203,7 @@ class DockerBackend implements SandboxBackend {
     const ref = { ...latest.ref, attempt: spec.attempt }
     const image = await this.#requireImage(spec)
     // The name is free or ours: whoever makes a container of the highest attempt owns the volumes.
-    const container = await this.#createContainer(ref, spec, image).catch(async (error) => {
+    const container = await this.#maker.createContainer(ref, spec, image).catch(async (error) => {
       if (statusOf(error) !== 409) throw engineFault('the Docker engine could not make the container', error)
       await ignoreStatus([404, 409], this.#docker.getContainer(containerName(ref)).kill())
       return this.#docker.getContainer(containerName(ref))
@@ -178,7 +225,7 @@ class DockerBackend implements SandboxBackend {
       if (owners.some((other) => other.attempt > spec.attempt)) return null
       throw engineFault('the Docker engine could not start the container', error)
     }
-    return this.#open(ref, spec, container)
+    return this.#open(ref, spec, container, image)
   }
 
   async list(): Promise<SandboxInfo[]> {
@@ -212,14 +259,14 @@ class DockerBackend implements SandboxBackend {
     await ignoreStatus([404, 409], this.#docker.getContainer(name).remove({ force: true, v: true }))
   }
 
-  async #requireImage(spec: SandboxSpec): Promise<SandboxImage> {
+  async #requireImage(spec: SandboxKind): Promise<SandboxImage> {
     const image = spec.image ?? this.default_image
     const pulls = spec.image === undefined || spec.pull
     const { onPull } = this.#options
     try {
       return await requireImage(this.#docker, image, {
         ...(pulls ? { pull_limit_ms: PULL_LIMIT_MS } : {}),
-        onPull,
+        ...{ login: spec.login, onPull },
       })
     } catch (error) {
       if (spec.image !== undefined || !(error instanceof SandboxImageError)) throw error
@@ -227,14 +274,38 @@ class DockerBackend implements SandboxBackend {
     }
   }
 
-  async #open(ref: SandboxRef, spec: SandboxSpec, container: Docker.Container): Promise<Sandbox> {
+  async #open(
+    ref: SandboxRef,
+    spec: SandboxSpec,
+    container: Docker.Container,
+    image: SandboxImage,
+  ): Promise<Sandbox> {
     const connect = async () => spec.proxy && this.#uplinks?.connect(container, spec.proxy)
     await connect()
-    const inside = new DockerContainer(container, `${this.#programFolder(ref)}/${PROGRAM}`, connect)
+    return this.#present(ref, spec, container, image, await this.#enter(ref, container, { connect }))
+  }
+
+  /** `ref` names the container by which it was made. */
+  async #enter(ref: SandboxRef, container: Docker.Container, link: Link): Promise<DockerContainer> {
+    const program = this.#maker.programOf(ref)
+    const inside = new DockerContainer(container, program, () => link.connect())
+    await inside.prepare()
+    return inside
+  }
+
+  #present(
+    ref: SandboxRef,
+    spec: SandboxSpec,
+    container: Docker.Container,
+    image: SandboxImage,
+    inside: DockerContainer,
+  ): Sandbox {
     const exec = (options: ExecOptions, env: Record<string, string>): ExecHandle => inside.exec(options, env)
     return {
       ref,
       workspace: '/workspace',
+      image_digest: image.digest,
+      home: HOME,
       exec: (options) => exec(options, { ...(spec.proxy ? PROXY_ENV : {}), ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
       usage: (signal) =>
@@ -248,81 +319,13 @@ class DockerBackend implements SandboxBackend {
           exec: (options) => exec(options, {}),
           ...(signal ? { signal } : {}),
         }),
+      hold: () => inside.hold(),
       killAll: () => inside.killAll(),
-      destroy: () => this.destroy(ref),
-    }
-  }
-
-  /**
-   * Makes the volumes the sandbox user's own and puts the program into the one that stays root's. They are root's at
-   * first, and nobody inside has the capability to change that; the engine unpacks an archive with all of them, but only
-   * over a writable root, so into a container that is never started.
-   */
-  async #giveVolumes(ref: SandboxRef, image: SandboxImage, folders: readonly string[]): Promise<void> {
-    const program = this.#programFolder(ref)
-    const container = await this.#docker.createContainer({
-      name: `${ref.id}.volumes`,
-      Image: image.id,
-      Labels: this.#containerLabels(ref, image),
-      Entrypoint: ['true'],
-      HostConfig: { NetworkMode: 'none', Mounts: mountsOf(ref, program, false) },
-    })
-    const archive = makeArchive({
-      workspace: null,
-      ...Object.fromEntries(folders.map((name) => [`workspace/${name}`, null])),
-      [HOME.slice(1)]: null,
-      [`${HOME.slice(1)}/.gitconfig`]: GITCONFIG,
-      [`${program.slice(1)}/${PROGRAM}`]: { program: image.program },
-    })
-    await container.putArchive(archive, { path: '/' })
-    await container.remove({ force: true })
-  }
-
-  async #createContainer(ref: SandboxRef, spec: SandboxSpec, image: SandboxImage): Promise<Docker.Container> {
-    const { limits } = spec
-    const program = this.#programFolder(ref)
-    return this.#docker.createContainer({
-      name: containerName(ref),
-      Image: image.id,
-      Labels: this.#containerLabels(ref, image),
-      // An ordinary user and a program of ours: out of the reach of the commands, which run as 1000, and nothing in here
-      // is ever root.
-      User: '65534:65534',
-      Entrypoint: [`${program}/${PROGRAM}`],
-      Cmd: [],
-      WorkingDir: '/workspace',
-      Env: [`HOME=${HOME}`, 'USER=agent', 'LANG=C.UTF-8', 'TERM=dumb', `RUNYARD_SANDBOX=${ref.id}`],
-      Hostname: 'sandbox',
-      Healthcheck: { Test: ['NONE'] },
-      HostConfig: {
-        CapDrop: ['ALL'],
-        SecurityOpt: ['no-new-privileges', `seccomp=${SECCOMP_PROFILE}`],
-        ReadonlyRootfs: true,
-        Init: true,
-        NetworkMode: spec.egress === 'open' ? await requireOpenNetwork(this.#docker) : 'none',
-        Memory: limits.memory_bytes,
-        MemorySwap: limits.memory_bytes,
-        NanoCpus: Math.round(limits.cpus * 1e9),
-        PidsLimit: limits.pids,
-        OomScoreAdj: 500,
-        Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
-        Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,size=${TMP_BYTES},mode=1777` },
-        ShmSize: SHM_BYTES,
-        IpcMode: 'private',
-        LogConfig: { Type: 'none', Config: {} },
-        Mounts: mountsOf(ref, program, true),
-        ...(this.#options.runtime === undefined ? {} : { Runtime: this.#options.runtime }),
+      destroy: () => {
+        inside.close()
+        return this.destroy(ref)
       },
-    })
-  }
-
-  /**
-   * Where the program lies inside. Another place for each container, which nobody can know before: an image with a link
-   * there could lead process 1 elsewhere.
-   */
-  #programFolder(ref: SandboxRef): string {
-    const secret = `${this.#options.installation_id} ${containerName(ref)}`
-    return `/.runyard-${createHash('sha256').update(secret).digest('hex').slice(0, 32)}`
+    }
   }
 
   /** Sandboxes by their workspace volumes, the latest attempt first. */
@@ -353,42 +356,13 @@ class DockerBackend implements SandboxBackend {
 
   async #listContainers(label: string[]): Promise<Array<{ id: string; name: string; attempt: number }>> {
     const containers = await this.#docker.listContainers({ all: true, filters: JSON.stringify({ label }) })
-    return containers.map(({ Id, Labels }) => ({
+    return containers.map(({ Id, Labels, Names }) => ({
       id: Labels[LABELS.sandbox] ?? '',
       name: Id,
-      attempt: Number(Labels[LABELS.attempt]),
+      // By its name, which changes when it is adopted; labels do not.
+      attempt: Number(/\.(\d+)$/.exec(Names[0] ?? '')?.[1] ?? Labels[LABELS.attempt]),
     }))
   }
-
-  /** Without those of the image: tools beside the engine take orders from labels. */
-  #containerLabels(ref: SandboxRef, image: SandboxImage): Record<string, string> {
-    return { ...Object.fromEntries(image.labels.map((name) => [name, ''])), ...this.#labels(ref) }
-  }
-
-  #labels(ref: SandboxRef): Record<string, string> {
-    return {
-      [LABELS.installation]: this.#options.installation_id,
-      [LABELS.sandbox]: ref.id,
-      [LABELS.run_id]: ref.run_id,
-      [LABELS.attempt]: String(ref.attempt),
-    }
-  }
-}
-
-function mountsOf(ref: SandboxRef, program: string, read_only: boolean): Docker.MountConfig {
-  const mount = (part: (typeof PARTS)[number], target: string) => ({
-    Type: 'volume' as const,
-    Source: `${ref.id}-${part}`,
-    Target: target,
-    ReadOnly: part === 'program' && read_only,
-    // Else the engine gives an empty volume the owner its directory has in the image.
-    VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: '', Options: {} } },
-  })
-  return [mount('workspace', '/workspace'), mount('home', HOME), mount('program', program)]
-}
-
-function containerName(ref: SandboxRef): string {
-  return `${ref.id}.${ref.attempt}`
 }
 
 /** Not the run's own name: on an open network others can ask for the names of containers. */

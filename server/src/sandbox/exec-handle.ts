@@ -2,7 +2,6 @@ import { constants } from 'node:os'
 import { Readable, type Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { DEFAULT_MAX_OUTPUT_BYTES, ExecOutput } from './exec-output.ts'
-import { OutputRing } from './output-ring.ts'
 import { type ExecExit, type ExecHandle, type ExecOptions, toFault } from './sandbox.ts'
 
 /** How long the pipes of a killed command may take to close before they are cut. */
@@ -52,7 +51,7 @@ export function superviseExec(
         return stopped(early, output)
       }
       const command = await starting
-      feed(command, options.stdin)
+      feed(command, options.stdin, () => stop.resolve('killed'))
       const closed = collect(command, output)
       // A failure of the sandbox shows in `ended` and is thrown below; here it only means there is nothing to kill.
       const over = Promise.all([command.ended, closed]).then(
@@ -102,26 +101,20 @@ export function exitOfShell(code: number): { code: number | null; signal: string
   return name === undefined ? { code, signal: null } : { code: null, signal: name }
 }
 
-/** Everything a command wrote, for callers that want it whole. */
-export async function collectExec(
-  handle: ExecHandle,
-): Promise<{ exit: ExecExit; stdout: Buffer; stderr: Buffer }> {
-  const written = {
-    stdout: new OutputRing(Number.POSITIVE_INFINITY),
-    stderr: new OutputRing(Number.POSITIVE_INFINITY),
-  }
-  for await (const { stream, data } of handle.output) written[stream].push(stream, data)
-  return { exit: await handle.exit, stdout: written.stdout.read(), stderr: written.stderr.read() }
-}
-
-function feed(command: RunningCommand, stdin: ExecOptions['stdin']): void {
-  if (stdin === undefined || !command.stdin) return
+function feed(command: RunningCommand, stdin: ExecOptions['stdin'], onBroken: () => void): void {
+  const sink = command.stdin
+  if (stdin === undefined || !sink) return
   if (stdin instanceof Readable) {
-    // A command that ends early closes its input (EPIPE), and a source that breaks off kills what waits for it.
-    pipeline(stdin, command.stdin).catch(() => stdin.errored && command.kill())
+    // A command that ends early closes its input, which destroys the source as well; a source that breaks off by itself kills
+    // what waits for it.
+    let broke_off = stdin.errored !== null
+    stdin.once('error', () => {
+      broke_off = !sink.destroyed
+    })
+    pipeline(stdin, sink).catch(() => broke_off && onBroken())
   } else {
-    command.stdin.on('error', () => {})
-    command.stdin.end(stdin)
+    sink.on('error', () => {})
+    sink.end(stdin)
   }
 }
 

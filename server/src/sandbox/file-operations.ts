@@ -1,13 +1,14 @@
 import { constants } from 'node:fs'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { collectExec } from './exec-handle.ts'
 import { OutputRing } from './output-ring.ts'
 import {
+  collectExec,
   type ExecExit,
   type ExecHandle,
   type ExecOptions,
   type FileStat,
+  quote,
   type Sandbox,
   SandboxFault,
   SandboxFileError,
@@ -197,11 +198,6 @@ exec rm -f -- "$p"`,
 export function resolvePath(path: string): string {
   if (path === '' || path.includes('\0')) throw fileError('EINVAL', path)
   return path.startsWith('/') ? path : `/workspace/${path}`
-}
-
-/** One word of a POSIX shell. */
-export function quote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 async function* readStdout(path: string, handle: ExecHandle, accepted?: number): AsyncGenerator<Uint8Array> {

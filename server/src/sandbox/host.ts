@@ -5,11 +5,12 @@ import { join, resolve } from 'node:path'
 import { measureDisk } from './disk-usage.ts'
 import { isEmptyFolder } from './empty-folder.ts'
 import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
-import { makeFileOperations, quote } from './file-operations.ts'
+import { makeFileOperations } from './file-operations.ts'
 import { findTree, isMarkedBy, makeMarker, readEnvironment, signalTree } from './process-tree.ts'
 import {
   type ExecHandle,
   type ExecOptions,
+  quote,
   requireEgress,
   type Sandbox,
   type SandboxBackend,
@@ -120,6 +121,10 @@ class Host implements SandboxBackend {
     if (record) await this.#signal(record, 'SIGKILL')
   }
 
+  removeLeftovers(): Promise<number> {
+    return this.#records.removeLeftovers()
+  }
+
   async destroy(ref: SandboxRef): Promise<void> {
     const record = await this.#records.update(ref.id, (current) =>
       current.attempt > ref.attempt ? null : { ...current, removed: true },
@@ -142,6 +147,10 @@ class Host implements SandboxBackend {
         locate: (path) => this.#locate(record.id, path),
       }),
       isEmpty: (folder) => isEmptyFolder(join(this.#workspace(record.id), folder)),
+      hold: async () => {
+        await this.#signal(record, 'SIGSTOP')
+        return () => this.#signal(record, 'SIGCONT')
+      },
       usage: (signal) =>
         measureDisk({
           directories: [this.#workspace(record.id)],

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -21,6 +21,10 @@ export interface Pipe {
  */
 const PAIRS = 16
 
+const PREFIX = 'runyard-pipes-'
+/** Pipes lose their names within milliseconds. */
+const AGE_MS = 60_000
+
 const spare: Array<[Pipe, Pipe]> = []
 let making: Promise<void> | undefined
 
@@ -37,7 +41,7 @@ export async function takePipes(): Promise<[Pipe, Pipe]> {
 }
 
 async function makePipes(): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'runyard-pipes-'))
+  const directory = await mkdtemp(join(tmpdir(), PREFIX))
   const place = (name: string) => join(directory, name)
   const names = Array.from({ length: PAIRS }, (_, index) => [`${index}-out`, `${index}-err`] as const)
   try {
@@ -46,6 +50,19 @@ async function makePipes(): Promise<void> {
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
+}
+
+/** Removes what processes of this user left that were killed while they made some; how many they were. */
+export async function removeOldPipes(): Promise<number> {
+  let removed = 0
+  for (const name of (await readdir(tmpdir())).filter((entry) => entry.startsWith(PREFIX))) {
+    const path = join(tmpdir(), name)
+    const found = await lstat(path).catch(() => null)
+    if (!found || found.uid !== process.getuid?.() || Date.now() - found.mtimeMs < AGE_MS) continue
+    await rm(path, { recursive: true, force: true })
+    removed += 1
+  }
+  return removed
 }
 
 function openPair(out: string, err: string): [Pipe, Pipe] {

@@ -2,10 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { quote } from './file-operations.ts'
 import { findProgram } from './find-program.ts'
-import { PROXY_PLACE, PROXY_URL, type SandboxEgress, SandboxFault } from './sandbox.ts'
-import type { Uplink } from './sandbox-network.ts'
+import { PROXY_PLACE, PROXY_URL, quote, type SandboxEgress, SandboxFault } from './sandbox.ts'
+import { letGo, type Uplink } from './sandbox-network.ts'
 
 const { address: ADDRESS, port: PORT } = PROXY_PLACE
 /** As `/proc/net/tcp` writes the address, followed by nobody, in the state of one that listens. */
@@ -96,7 +95,15 @@ export async function connectProxy(
   const since = performance.now()
   for (;;) {
     const listeners = await readFile(`/proc/${pid}/net/tcp`, 'latin1').catch(() => '')
-    if (LISTENING.test(listeners) && !ended) return { close }
+    if (LISTENING.test(listeners) && !ended) {
+      letGo(child)
+      return {
+        close,
+        get is_open() {
+          return !ended && !closed.aborted
+        },
+      }
+    }
     if (ended || performance.now() - since > READY_LIMIT_MS) {
       close()
       throw new SandboxFault(`The sandbox got no way to the proxy${said && `: ${said.trim()}`}`)

@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { SandboxFault } from './sandbox.ts'
@@ -16,6 +17,8 @@ const MESSAGE_BYTES = 1_000
 /** A way out for one network namespace. */
 export interface Uplink {
   close(): void
+  /** Connections can be made. It may end by itself: when memory runs out, say. */
+  readonly is_open: boolean
 }
 
 /** How sandboxes with open egress get a network of their own: a user-mode TCP/IP stack beside each command. */
@@ -90,7 +93,9 @@ export async function connectNetwork(
   child.stderr?.on('data', (data: Buffer) => {
     if (said.length < MESSAGE_BYTES) said += data
   })
+  let is_open = true
   const ended = once(child, 'close').then(() => {
+    is_open = false
     throw new SandboxFault(`The sandbox got no network: ${said.trim()}`)
   })
   ended.catch(() => {})
@@ -98,12 +103,24 @@ export async function connectNetwork(
     if (!(ready instanceof Readable))
       throw new SandboxFault('slirp4netns was started without its descriptors')
     await Promise.race([once(ready, 'data', { signal: AbortSignal.timeout(READY_LIMIT_MS) }), ended])
-    return { close }
+    letGo(child)
+    return {
+      close,
+      get is_open() {
+        return is_open
+      },
+    }
   } catch (error) {
     close()
     if (error instanceof SandboxFault) throw error
     throw new SandboxFault('The sandbox got no network in time', { cause: error })
   }
+}
+
+/** From here on it does not keep the service from its end: whatever uses the network does. */
+export function letGo(child: ChildProcess): void {
+  child.unref()
+  for (const stream of child.stdio) if (stream instanceof Socket) stream.unref()
 }
 
 function isUsable(path: string): boolean {

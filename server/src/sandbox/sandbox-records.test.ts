@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -71,6 +71,21 @@ test('removal is final and may be repeated', async () => {
   await records.remove(record.id)
   assert.equal(await records.read(record.id), null)
   assert.equal(await records.update(record.id, (now) => now), null)
+})
+
+test('what killed processes left without a record is removed, once it is old', async () => {
+  const records = await open('left')
+  const record = await records.create('run', 1, { taken: 0 })
+  assert(record)
+  const [unmade, removed, young] = ['unmade-1', 'removed-12', 'young-1']
+  for (const name of [unmade, removed, young]) mkdirSync(records.directory(name))
+  writeFileSync(join(records.directory(removed), 'draft-x'), '')
+  writeFileSync(records.directory('place-7c9c1b0e-8a57-4f6e-9f3b-000000000001'), '')
+  mkdirSync(records.directory('common'))
+  for (const name of readdirSync(records.root)) if (name !== young) utimesSync(records.directory(name), 0, 0)
+  assert.equal(await records.removeLeftovers(), 3)
+  assert.deepEqual(readdirSync(records.root).sort(), ['common', record.id, young].sort())
+  assert.deepEqual(await records.read(record.id), record)
 })
 
 test('what fills the disk can be removed', async (context) => {

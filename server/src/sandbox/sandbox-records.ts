@@ -1,7 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { chmod, link, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { chmod, link, lstat, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTrees } from './tree-removal.ts'
+
+/** What is written in one go takes milliseconds; what is left of it after so long is of a killed process. */
+const LEFT_AFTER_MS = 60_000
 
 /** What is known of one sandbox kept in a directory of this place. */
 export interface SandboxRecord<Details> {
@@ -117,6 +120,17 @@ export class SandboxRecords<Details> {
     await rm(this.directory(id), { recursive: true, force: true })
   }
 
+  /** Removes directories without a record, and drafts, whose processes were killed in between; how many they were. */
+  async removeLeftovers(): Promise<number> {
+    const names = await readdir(this.root)
+    const sandboxes = names.filter((name) => /-\d+$/.test(name) && !isDraftOfPlace(name))
+    const unrecorded: string[] = []
+    for (const name of sandboxes) if ((await this.read(name)) === null) unrecorded.push(name)
+    const left = await findOld(this.root, [...unrecorded, ...names.filter(isDraftOfPlace)])
+    await removeTrees(left)
+    return left.length
+  }
+
   #file(id: string, version: number): string {
     return join(this.directory(id), `${String(version).padStart(6, '0')}.json`)
   }
@@ -147,6 +161,18 @@ export class SandboxRecords<Details> {
   }
 }
 
+const isDraftOfPlace = (name: string) => name.startsWith('place-')
+
+/** Paths of those entries that were last changed long ago. */
+export async function findOld(directory: string, names: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (const path of names.map((name) => join(directory, name))) {
+    const changed_at = (await lstat(path).catch(() => null))?.mtimeMs ?? Number.POSITIVE_INFINITY
+    if (Date.now() - changed_at > LEFT_AFTER_MS) found.push(path)
+  }
+  return found
+}
+
 function nameOfRun(run_id: string): string {
   if (/^[A-Za-z0-9_]{1,64}$/.test(run_id) || /^[0-9a-f-]{36}$/.test(run_id)) return run_id
   return createHash('sha256').update(run_id).digest('hex').slice(0, 32)
@@ -154,7 +180,8 @@ function nameOfRun(run_id: string): string {
 
 const isRecordName = (name: string) => /^\d{6}\.json$/.test(name)
 
-async function readEntries(directory: string): Promise<string[]> {
+/** Names of what is in the directory; none where there is no such directory. */
+export async function readEntries(directory: string): Promise<string[]> {
   try {
     return await readdir(directory)
   } catch (error) {

@@ -23,6 +23,9 @@ export type EgressPolicy = 'none' | 'allowlist' | 'open'
 export const PROXY_PLACE = { address: '127.0.0.1', port: 3128 } as const
 export const PROXY_URL = `http://${PROXY_PLACE.address}:${PROXY_PLACE.port}`
 
+/** Where a folder of the host lies that is offered, read-only, to all sandboxes: programs for agents. */
+export const TOOLS_PLACE = '/opt/runyard'
+
 /** The proxy of a sandbox whose policy is `allowlist`. */
 export interface SandboxEgress {
   /** Path of the Unix socket on this machine that speaks to it. */
@@ -51,6 +54,15 @@ export const DEFAULT_LIMITS: SandboxLimits = {
   disk_bytes: 10 * 1024 ** 3,
 }
 
+/** For the registry of an image. */
+export interface RegistryLogin {
+  host: string
+  username: string
+  password: string
+  /** What people call it. */
+  name: string
+}
+
 export interface SandboxSpec {
   run_id: string
   attempt: number
@@ -58,6 +70,8 @@ export interface SandboxSpec {
   image?: string
   /** The image may be pulled when it is not there; the default image always may. */
   pull?: boolean
+  /** What it is pulled with. */
+  login?: RegistryLogin
   limits: SandboxLimits
   egress: EgressPolicy
   /** Needed by `allowlist`, of no use to others. */
@@ -150,6 +164,13 @@ export interface DiskUsage {
 export interface Sandbox {
   readonly ref: SandboxRef
   readonly workspace: '/workspace'
+  /**
+   * `sha256:…`: which version of its image it is made of. The digest by which the image's registry knows it; of an image that
+   * came from none, the engine's id. Absent where there are no images.
+   */
+  readonly image_digest?: string
+  /** Its user's home directory; absent where that is not the sandbox's own. */
+  readonly home?: '/home/agent'
   exec(options: ExecOptions): ExecHandle
   /** At most `max_bytes` (default 10 MiB); a larger or missing file throws `SandboxFileError`. */
   readFile(path: string, options?: { max_bytes?: number }): Promise<Buffer>
@@ -167,6 +188,16 @@ export interface Sandbox {
    * could tell.
    */
   isEmpty?(folder: string): Promise<boolean>
+  /**
+   * Whether it surely holds nothing but the empty folders it was made with, told without running a command. Absent where only
+   * a command could tell.
+   */
+  isUntouched?(): Promise<boolean>
+  /**
+   * Stops the processes that run in it now, and none that are started later, until what it returns is called. That never
+   * fails: what cannot go on is killed. Killing ends stopped processes, too. Throws `SandboxFault`.
+   */
+  hold(): Promise<() => Promise<void>>
   /** Unpacks an uncompressed tar below `path` (default `/workspace`), inside, as the sandbox's user. */
   importTar(stream: Readable, path?: string): Promise<void>
   /** An uncompressed tar of `path` (default `/workspace`). */
@@ -181,6 +212,21 @@ export interface Sandbox {
   /** Kills everything and removes the sandbox with its workspace. Idempotent. */
   destroy(): Promise<void>
 }
+
+/** A sandbox made in advance, in which nothing has run: it serves the first run of its kind. */
+export interface WarmSandbox {
+  readonly ref: SandboxRef
+  /**
+   * Gives it to the run: it is of `spec.attempt` from now on, and keeps its `run_id`. `null` when it is gone, or is not what
+   * `create` would make now.
+   */
+  adopt(spec: SandboxSpec): Promise<Sandbox | null>
+  /** Removes it, unless it was adopted. Idempotent. */
+  destroy(): Promise<void>
+}
+
+/** What sandboxes have in common that can stand in for each other. */
+export type SandboxKind = Pick<SandboxSpec, 'image' | 'pull' | 'login' | 'limits' | 'egress' | 'folders'>
 
 export interface SandboxInfo {
   ref: SandboxRef
@@ -204,6 +250,11 @@ export interface SandboxBackend {
   /** One sentence for the start log and `/readyz`: what isolates, and what is weak about it. */
   readonly description: string
   create(spec: SandboxSpec): Promise<Sandbox>
+  /**
+   * Makes one in advance. `run_id` is a name of its own, which no run has, and its attempt is 0: whoever adopts it comes later.
+   * Absent where making one takes no time worth saving.
+   */
+  createWarm?(run_id: string, kind: SandboxKind): Promise<WarmSandbox>
   /**
    * Takes over the run's existing sandbox with its workspace for a new attempt, all its processes killed; `null` when
    * there is none here (another place, removed, never made). Refuses a sandbox of a later attempt with `null`.
@@ -263,4 +314,26 @@ export function requireEgress(
 ): void {
   if (!backend.capabilities.egress.includes(spec.egress) || (spec.egress === 'allowlist') !== !!spec.proxy)
     throw new SandboxFault(`The ${backend.name} sandbox does not enforce the egress policy '${spec.egress}'`)
+}
+
+/** One word of a POSIX shell, for a command. */
+export const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
+
+export interface Collected {
+  exit: ExecExit
+  stdout: Buffer
+  stderr: Buffer
+}
+
+/** Everything a command wrote, for callers that want it whole, and how it ended. Rejects with `SandboxFault`. */
+export async function collectExec({ output, exit }: ExecHandle): Promise<Collected> {
+  // It may reject while output is still read, long before it is awaited below: that is not an unhandled rejection.
+  exit.catch(() => {})
+  const printed: { stdout: Uint8Array[]; stderr: Uint8Array[] } = { stdout: [], stderr: [] }
+  for await (const { stream, data } of output) printed[stream].push(data)
+  return {
+    exit: await exit,
+    stdout: Buffer.concat(printed.stdout),
+    stderr: Buffer.concat(printed.stderr),
+  }
 }

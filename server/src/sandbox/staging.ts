@@ -1,7 +1,6 @@
 import { constants, existsSync, statSync } from 'node:fs'
 import { dirname, sep } from 'node:path'
-import { quote } from './file-operations.ts'
-import { SandboxFault } from './sandbox.ts'
+import { quote, SandboxFault } from './sandbox.ts'
 
 /**
  * How paths become reachable for a sandbox's user. `bwrap` opens what it binds as that user, who cannot pass through

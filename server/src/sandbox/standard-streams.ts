@@ -22,12 +22,13 @@ export interface StandardStreams {
  * Streams a command can open again by name. Node connects children by sockets, under which `echo x > /dev/stderr` or
  * `cat /dev/stdin` fails; here stdout and stderr are pipes, and input that is known beforehand is a file, made in
  * `directory` and unlinked once it is open. They are given to `uid`, since only their owner may open them again.
- * (A stream as input stays a socket: opening a named pipe again would hang when its writer has gone.)
+ * (A stream as input stays a socket: opening a named pipe again would hang when its writer has gone.) `stdin` null: it is fed
+ * later, by the child's `stdin`.
  */
 export async function openStandardStreams(
   directory: string,
   uid: number | null,
-  stdin: ExecOptions['stdin'],
+  stdin: ExecOptions['stdin'] | null,
 ): Promise<StandardStreams> {
   const given = typeof stdin === 'string' || stdin instanceof Uint8Array
   const input = given ? await openInput(directory, stdin) : null

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunEvent } from '../contract/event.ts'
-import type { FollowupOutcome, OnBusy } from '../contract/run-request.ts'
+import type { BudgetLimits, FollowupOutcome, OnBusy } from '../contract/run-request.ts'
 import { isResting, isWorking, type RunState, WORKING_STATES } from '../contract/state.ts'
 import { insertAttachments, type StoredAttachment } from './attachments.ts'
 import type { Db } from './db.ts'
@@ -11,6 +11,7 @@ import { readLogPages } from './events.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
 import { among } from './sql-fragments.ts'
+import { json } from './storable.ts'
 import { reopenRun } from './transitions.ts'
 
 export interface NewFollowup {
@@ -20,6 +21,8 @@ export interface NewFollowup {
   mode: string
   on_busy: OnBusy
   attachments: StoredAttachment[]
+  /** Limits that replace those of the run. */
+  budget?: BudgetLimits | null
 }
 
 interface LockedRun {
@@ -59,6 +62,7 @@ export async function acceptFollowup(
       update runs set undelivered = undelivered + 1, last_sequence = last_sequence + 1,
         -- It stops what the log holds now; the message itself comes after that.
         ${interrupts ? sql`interrupt_sequence = coalesce(interrupt_sequence, last_sequence),` : sql``}
+        ${followup.budget ? sql`request = jsonb_set(request, '{budget}', coalesce(request -> 'budget', '{}') || ${json(followup.budget)}),` : sql``}
         updated_at = next_update(updated_at)
       where run_id = ${run.run_id} returning *),
     logged as (

@@ -26,7 +26,11 @@ export const held = (lease: Lease): RawBuilder<boolean> =>
 
 /** How long the sandbox of an ended run is kept for follow-ups. */
 export const idleTime = (alias: string): RawBuilder<unknown> =>
-  sql`coalesce((${sql.ref(`${alias}.config`)}->>'idle_timeout_minutes')::double precision, 10) * interval '1 minute'`
+  sql`greatest(
+    coalesce((${sql.ref(`${alias}.config`)}->>'idle_timeout_minutes')::double precision, 10),
+    (select (e.config->>'failure_retention_minutes')::double precision from environments e
+      where e.uid = ${sql.ref(`${alias}.environment_id`)} and ${sql.ref(`${alias}.state`)} in ('FAILED', 'ERROR'))
+    ) * interval '1 minute'`
 
 /** One statement however many runs the worker holds. False: it was declared lost and must stop everything. */
 export async function beat(db: Db, worker_id: string): Promise<boolean> {
@@ -99,7 +103,7 @@ export async function releaseRun(
   const released = await sql<{ state: string; pool: string }>`
     with released as (
       update runs set worker_id = null, updated_at = next_update(updated_at)
-      where ${held(lease)} and state not in (${among(WORKING_STATES)}) returning run_id, state, pool, config),
+      where ${held(lease)} and state not in (${among(WORKING_STATES)}) returning run_id, state, pool, config, environment_id),
     kept as (
       update sandboxes s set idle_until = clock_timestamp() + ${idleTime('r')}
       from released r where s.run_id = r.run_id and s.attempt = ${lease.attempt}),

@@ -4,6 +4,8 @@ import type { Db } from './db.ts'
 import { held, idleTime, type Lease } from './leases.ts'
 import { json } from './storable.ts'
 
+const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+
 /** What the backend finds the sandbox by. */
 export interface StoredSandboxRef {
   backend: string
@@ -25,19 +27,23 @@ export interface SandboxRow {
   commits: Commits
 }
 
+export interface NewSandbox extends Omit<SandboxRow, 'run_id' | 'attempt' | 'worker_id'> {
+  /** What its workspace was restored with. */
+  attachments_written?: readonly string[]
+}
+
 /** Records which sandbox the attempt uses; fenced. */
-export async function recordSandbox(
-  db: Db,
-  lease: Lease,
-  sandbox: Omit<SandboxRow, 'run_id' | 'attempt' | 'worker_id'>,
-): Promise<boolean> {
+export async function recordSandbox(db: Db, lease: Lease, sandbox: NewSandbox): Promise<boolean> {
+  const { attachments_written = [] } = sandbox
   const recorded = await sql`
-    insert into sandboxes as s (run_id, attempt, worker_id, place, ref, prepared, commits)
-    select run_id, attempt, worker_id, ${sandbox.place}, ${json(sandbox.ref)}, ${sandbox.prepared}, ${json(sandbox.commits)}
+    insert into sandboxes as s (run_id, attempt, worker_id, place, ref, prepared, commits, attachments_written)
+    select run_id, attempt, worker_id, ${sandbox.place}, ${json(sandbox.ref)}, ${sandbox.prepared}, ${json(sandbox.commits)},
+      ${[...attachments_written]}::uuid[]
     from runs where ${held(lease)}
     on conflict (run_id) do update set attempt = excluded.attempt, worker_id = excluded.worker_id,
       place = excluded.place, ref = excluded.ref, prepared = excluded.prepared, commits = excluded.commits, idle_until = null,
-      attachments_written = case when s.ref->>'id' = excluded.ref->>'id' then s.attachments_written else '{}' end
+      attachments_written = case when s.ref->>'id' = excluded.ref->>'id' and excluded.attachments_written = '{}'
+        then s.attachments_written else excluded.attachments_written end
       where s.attempt <= excluded.attempt
     returning 1`.execute(db)
   return recorded.rows.length > 0
@@ -71,22 +77,27 @@ export async function takeExpiredSandboxes(db: Db, place: string, keep: number):
 }
 
 export interface SandboxOwner {
-  /** The attempt whose sandbox is recorded, and where. */
-  recorded: number | null
+  /** The backend's id of the sandbox that is recorded, and where that is. */
+  id: string | null
   place: string | null
   /** The attempt that a worker executes. */
   held: number | null
 }
 
-/** What is known of these runs; the reaper lists sandboxes first and asks second. */
+/**
+ * What is known of these sandboxes, by the `run_id` they were made with: that of their run or, of one made in advance, a name
+ * of its own, which only the row has. The reaper lists sandboxes first and asks second.
+ */
 export async function readSandboxOwners(
   db: Db,
-  run_ids: readonly string[],
+  names: readonly string[],
 ): Promise<Map<string, SandboxOwner>> {
-  const found = await sql<SandboxOwner & { run_id: string }>`
-    select r.run_id, s.attempt as recorded, s.place, case when r.worker_id is not null then r.attempt end as held
-    from runs r left join sandboxes s using (run_id) where r.run_id = any(${[...run_ids]}::uuid[])`.execute(
+  const found = await sql<SandboxOwner & { name: string }>`
+    select n.name, s.ref->>'id' as id, s.place, case when r.worker_id is not null then r.attempt end as held
+    from unnest(${[...names]}::text[]) as n (name)
+    left join sandboxes s on s.ref->>'run_id' = n.name
+    join runs r on r.run_id = coalesce(s.run_id, case when n.name ~ ${UUID} then n.name::uuid end)`.execute(
     db,
   )
-  return new Map(found.rows.map(({ run_id, ...owner }) => [run_id, owner]))
+  return new Map(found.rows.map(({ name, ...owner }) => [name, owner]))
 }

@@ -25,7 +25,7 @@ onEachDatabase('secrets', (open) => {
       {
         ...secretKeyOf(actorOf(of ?? owner), name, of === null ? 'Team' : 'User'),
         creator_id: of ?? owner,
-        git,
+        ...{ git, registry: null },
         description: null,
       },
       (version) => Buffer.from(`${name} of ${of ?? 'team'} ${version}`),

@@ -2,7 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
-import { type GitAccess, type ListSecretsQuery, SecretName, SecretScope } from '../contract/secret.ts'
+import {
+  type GitAccess,
+  type ListSecretsQuery,
+  type RegistryAccess,
+  SecretName,
+  SecretScope,
+} from '../contract/secret.ts'
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import { type Db, transact } from './db.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
@@ -19,6 +25,7 @@ export interface SecretKey {
 export interface ListedSecret extends SecretKey {
   version: number
   git: GitAccess | null
+  registry: RegistryAccess | null
   description: string | null
   created_at: Date
   last_updated: Date
@@ -30,6 +37,7 @@ export interface SecretRow extends SecretKey {
   version: number
   sealed: Uint8Array
   git: GitAccess | null
+  registry: RegistryAccess | null
 }
 
 export const secretKeyOf = (actor: Actor, name: string, scope: SecretScope = 'Team'): SecretKey => ({
@@ -39,9 +47,9 @@ export const secretKeyOf = (actor: Actor, name: string, scope: SecretScope = 'Te
 })
 
 const OTHER_KIND =
-  'A secret keeps its kind: a variable does not become a token of git, nor a token a variable or one of another host. Delete it first.'
+  'A secret keeps its kind: a variable does not become a token of git or a password of a registry, nor one of these a variable or one of another host. Delete it first.'
 
-const LISTED = sql`s.scope, s.owner_id, s.name, s.version, s.git, s.description, s.created_at, s.last_updated,
+const LISTED = sql`s.scope, s.owner_id, s.name, s.version, s.git, s.registry, s.description, s.created_at, s.last_updated,
   jsonb_build_object('uid', p.principal_id, 'type', p.type, 'display_name', p.display_name) as creator`
 const FROM = sql`from secrets s join principals p on p.principal_id = s.creator_id`
 
@@ -56,7 +64,7 @@ const is = ({ owner_id, name }: SecretKey): RawBuilder<unknown> =>
  */
 export const putSecret = (
   db: Db,
-  secret: SecretKey & { creator_id: string; git: GitAccess | null; description: string | null },
+  secret: SecretKey & Pick<ListedSecret, 'git' | 'registry' | 'description'> & { creator_id: string },
   seal: (version: number) => Uint8Array,
 ): Promise<ListedSecret> =>
   transact(db, async (trx) => {
@@ -64,13 +72,13 @@ export const putSecret = (
       insert into secrets (scope, owner_id, name, version, creator_id)
       values (${secret.scope}, ${secret.owner_id}::uuid, ${secret.name}, 0, ${secret.creator_id}::uuid)
       on conflict do nothing`.execute(trx)
-    const found = await sql<{ version: number; git: GitAccess | null; exists: boolean }>`
-      select version, git, sealed is not null as exists from secrets where ${is(secret)} for update`.execute(
+    const found = await sql<Pick<SecretRow, 'version' | 'git' | 'registry'> & { exists: boolean }>`
+      select version, git, registry, sealed is not null as exists from secrets where ${is(secret)} for update`.execute(
       trx,
     )
     const before = found.rows[0]
     if (!before) throw new Error('The secret just inserted is gone.')
-    if (before.exists && before.git?.host !== secret.git?.host)
+    if (before.exists && hostsOf(before) !== hostsOf(secret))
       throw new AppError('conflict', OTHER_KIND, { retryable: false })
     const version = before.version + 1
     const sealed = seal(version)
@@ -79,7 +87,7 @@ export const putSecret = (
       : sql`creator_id = ${secret.creator_id}::uuid, created_at = now.moment,`
     await sql`
       update secrets set ${fresh} version = ${version}::int, sealed = ${sealed}::bytea,
-        git = ${secret.git === null ? null : json(secret.git)}, description = ${secret.description}::text,
+        git = ${secret.git && json(secret.git)}, registry = ${secret.registry && json(secret.registry)}, description = ${secret.description}::text,
         last_updated = now.moment
       from (select next_update(last_updated) as moment from secrets where ${is(secret)}) now
       where ${is(secret)}`.execute(trx)
@@ -87,6 +95,9 @@ export const putSecret = (
     if (!row) throw new Error('The secret just put is gone.')
     return row
   })
+
+const hostsOf = ({ git, registry }: Pick<SecretRow, 'git' | 'registry'>): string =>
+  JSON.stringify([git?.host, registry?.host])
 
 export async function findSecret(db: Db, key: SecretKey): Promise<ListedSecret | null> {
   const found = await sql<ListedSecret>`
@@ -99,7 +110,7 @@ export const deleteSecret = (db: Db, key: SecretKey): Promise<ListedSecret | nul
   transact(db, async (trx) => {
     const row = await findSecret(trx, key)
     const done = await sql<{ version: number }>`
-      update secrets set sealed = null, git = null, description = null, last_updated = next_update(last_updated)
+      update secrets set sealed = null, git = null, registry = null, description = null, last_updated = next_update(last_updated)
       where ${is(key)} and sealed is not null returning version`.execute(trx)
     return done.rows.length > 0 ? row : null
   })
@@ -125,7 +136,7 @@ export async function listSecrets(
     sql`select * from (select ${LISTED} ${FROM} where s.sealed is not null and ${seen} ${beyond}) r`,
     {
       order: sql`r.name collate "C", r.scope`,
-      bytes: sql`octet_length(coalesce(r.git::text, '')) + octet_length(coalesce(r.description, ''))`,
+      bytes: sql`octet_length(coalesce(r.git::text, '')) + octet_length(coalesce(r.registry::text, '')) + octet_length(coalesce(r.description, ''))`,
       limit,
     },
   )
@@ -153,7 +164,7 @@ export async function readSecrets(
 ): Promise<SecretRow[]> {
   const own = personal ? sql`or owner_id = ${principal_id}::uuid` : sql``
   const found = await sql<SecretRow>`
-    select distinct on (name collate "C") name, scope, owner_id, version, sealed, git from secrets
+    select distinct on (name collate "C") name, scope, owner_id, version, sealed, git, registry from secrets
     where name = any (${[...names]}::text[]) and sealed is not null and (owner_id is null ${own})
     order by name collate "C", owner_id nulls last`.execute(db)
   return found.rows

@@ -48,6 +48,13 @@ export async function hasOtherWorker(db: Db, worker: { worker_id: string; pool: 
   return found.rows.length > 0
 }
 
+/** Those of these workers that are alive. */
+export async function findLivingWorkers(db: Db, worker_ids: readonly string[]): Promise<Set<string>> {
+  const found = await sql<{ worker_id: string }>`
+    select worker_id from workers where worker_id = any(${[...worker_ids]}::uuid[]) and not lost`.execute(db)
+  return new Set(found.rows.map(({ worker_id }) => worker_id))
+}
+
 /** The worker has stopped in order and holds nothing. */
 export async function retireWorker(db: Db, worker_id: string): Promise<void> {
   await sql`update workers set lost = true where worker_id = ${worker_id}`.execute(db)

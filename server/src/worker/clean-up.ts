@@ -13,8 +13,8 @@ const HOUR_MS = 60 * MINUTE_MS
 const LOOK_MS = MINUTE_MS
 const ROWS_MS = 10 * MINUTE_MS
 const BLOBS_MS = HOUR_MS
-/** Where blobs of runs are. */
-const FOLDER = 'runs'
+/** Where blobs are that rows name. */
+const FOLDERS = ['runs', 'prepared']
 /** A blob is put before its row is written, which takes seconds while the database answers. */
 const AGE_MS = 24 * HOUR_MS
 /**
@@ -114,14 +114,15 @@ export class CleanUp {
       }
     }
     let old: BlobInfo[] = []
-    for await (const blob of this.#blobs.list(FOLDER)) {
-      if (this.#stopped) return
-      // By the time at which the database was known to answer, however long this takes.
-      if (blob.modified_at >= own.since && now - blob.modified_at >= AGE_MS) old.push(blob)
-      if (old.length < ASKED_AT_ONCE) continue
-      await remove(old)
-      old = []
-    }
+    for (const folder of FOLDERS)
+      for await (const blob of this.#blobs.list(folder)) {
+        if (this.#stopped) return
+        // By the time at which the database was known to answer, however long this takes.
+        if (blob.modified_at >= own.since && now - blob.modified_at >= AGE_MS) old.push(blob)
+        if (old.length < ASKED_AT_ONCE) continue
+        await remove(old)
+        old = []
+      }
     await remove(old)
     if (removed.files > 0) this.#log.info(removed, 'Files that no run names were removed.')
   }

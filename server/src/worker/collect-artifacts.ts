@@ -1,11 +1,10 @@
 import { BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import type { NewEvent } from '../contract/event.ts'
-import { type Sandbox, SandboxFault, SandboxFileError } from '../sandbox/sandbox.ts'
+import { collectExec, type Sandbox, SandboxFault, SandboxFileError } from '../sandbox/sandbox.ts'
 import { readContentType } from './content-type.ts'
 import type { WorkerContext } from './context.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
-import { readPrinted } from './printed.ts'
 import { putArtifact } from './put-artifact.ts'
 
 /** Below the workspace. */
@@ -121,7 +120,7 @@ function describe(left_out: readonly string[], full: boolean): NewEvent {
 
 /** Their paths below the workspace; of a flood of files only so many as can be told. */
 async function findFiles(sandbox: Sandbox): Promise<string[]> {
-  const { exit, stdout } = await readPrinted(
+  const { exit, stdout } = await collectExec(
     sandbox.exec({
       command: `[ ! -d ${DIRECTORY} ] || find ${DIRECTORY} -maxdepth ${MAX_DEPTH} -type f -print0 | head -c ${FIND_BYTES}`,
       timeout_ms: FIND_MS,

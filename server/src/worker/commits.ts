@@ -1,6 +1,5 @@
-import { type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
+import { collectExec, type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 import type { Commits } from '../store/sandboxes.ts'
-import { readPrinted } from './printed.ts'
 import { SetupFailed } from './setup-step.ts'
 
 /** What is checked out in each of these folders of the workspace. */
@@ -10,7 +9,7 @@ export async function readCommits(
   signal: AbortSignal,
 ): Promise<Commits> {
   if (directories.length === 0) return {}
-  const { exit, stdout } = await readPrinted(
+  const { exit, stdout } = await collectExec(
     sandbox.exec({ command: READ_COMMITS, stdin: `${directories.join('\n')}\n`, signal }),
   )
   // Says which of the reasons to stop it was.

@@ -1,9 +1,17 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
-import type { Gateway, GitCredential, GitHostKind, ModelProviders } from '../gateway/gateway.ts'
+import type { Gateway, GitCredential, GitHostKind, ModelProviders, ModelUsage } from '../gateway/gateway.ts'
 import type { Harness, Outcome, Tool } from '../harness/harness.ts'
-import type { EgressPolicy, Sandbox, SandboxBackend, SandboxLimits, SandboxRef } from '../sandbox/sandbox.ts'
+import type {
+  EgressPolicy,
+  Sandbox,
+  SandboxBackend,
+  SandboxKind,
+  SandboxLimits,
+  SandboxRef,
+  WarmSandbox,
+} from '../sandbox/sandbox.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
@@ -44,6 +52,7 @@ export interface WorkerContext {
   /** What agents can do, by name. */
   tools: ReadonlyMap<string, Tool>
   warden: Warden
+  warm: { take(kind: SandboxKind): WarmSandbox | null }
   gateway: Pick<Gateway, 'open'>
   disk: DiskGuard
   log: Logger
@@ -59,6 +68,8 @@ export interface WorkerSettings {
   grace_ms: number
   /** Idle sandboxes kept at most. */
   max_idle: number
+  /** Sandboxes made in advance of each kind that is in use; 0: none. */
+  warm: number
   seal_key: Keyring
   /** The widest egress an environment may ask for. */
   egress: EgressPolicy
@@ -68,6 +79,8 @@ export interface WorkerSettings {
   git_hosts: Record<string, GitHostKind>
   /** What commands may call where their environment lets them. */
   models: ModelProviders
+  /** What a call of a model by the gateway costs, in US dollars; `undefined` where nobody knows. */
+  costOf: (used: ModelUsage) => number | undefined
   /** For all environments, behind their own; only where one person is all there are. */
   git_credential?: GitCredential
   /** Container images that environments may name; only Docker uses them. */
@@ -76,6 +89,10 @@ export interface WorkerSettings {
   limit_maxima: LimitMaxima
   /** What one run may keep: attachments and artifacts. */
   max_run_files_bytes: number
+  /** What the snapshot of one workspace may take up, compressed (0: none are taken), and the time between two in a turn. */
+  snapshots: { max_bytes: number; every_ms: number }
+  /** What setups left, of all environments together; 0: nothing. */
+  prepared: { max_bytes: number }
   /** The service's own files; no repository is read from there. */
   data_dir: string
   /** Local repositories lie below this folder; absent: there are none. */

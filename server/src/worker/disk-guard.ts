@@ -219,7 +219,8 @@ function findExcess(used: DiskUsage, limits: SandboxLimits): string | null {
   return null
 }
 
-const REMOVED = 'Its workspace was removed; a follow-up starts with a fresh one.'
+const REMOVED =
+  'Its workspace was removed; a follow-up starts with what was last kept of it, or with a fresh one.'
 
 const overLimit = (excess: string): Outcome => ({
   state: 'FAILED',

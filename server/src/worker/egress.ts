@@ -64,3 +64,20 @@ export function planEgress(
   const hosts = [...addresses.map(({ host }) => host), ...registries, ...(config.allowed_hosts ?? [])]
   return { policy, hosts: [...new Set(hosts)] }
 }
+
+/**
+ * Where a run's tool servers may be, as `EgressPlan.hosts`. Whoever asks for the run names them: their hosts are let through,
+ * for them alone, unless the environment says itself how far its runs may go.
+ */
+export function planToolHosts(
+  config: EnvironmentConfig,
+  { backend, settings }: WorkerContext,
+  hosts: string[] | null,
+  urls: readonly string[],
+): string[] | null {
+  const allowed = POLICIES.indexOf(settings.egress) >= POLICIES.indexOf('allowlist')
+  if (hosts === null || config.egress !== undefined) return hosts
+  // Where nothing is isolated, commands go anywhere anyhow.
+  if (!allowed && backend.capabilities.egress.includes('none')) return hosts
+  return [...hosts, ...urls.map((url) => new URL(url).host)]
+}

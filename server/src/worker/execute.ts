@@ -1,12 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { NewEvent, RunEvent } from '../contract/event.ts'
-import type { Harness, Outcome, Session, TurnRun } from '../harness/harness.ts'
+import type { NewEvent } from '../contract/event.ts'
+import { pinImage } from '../contract/image.ts'
+import type { Harness, Outcome, Session } from '../harness/harness.ts'
 import { closeContext } from '../log/context.ts'
 import { closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
 import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
-import { type Budget, createBudget } from './budget.ts'
+import { type Budget, createBudget, unpriced } from './budget.ts'
 import type { WorkerContext } from './context.ts'
 import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
 import { createEventWriter, type EventWriter } from './event-writer.ts'
@@ -18,9 +19,12 @@ import { LeaseLost } from './lease-lost.ts'
 import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
 import { judgePush, requestOnSuccess } from './on-success.ts'
 import { prepareSandbox, type Workspace } from './prepare.ts'
+import { type RunSkills, readRunSkills } from './run-skills.ts'
 import { judgeDeaths } from './sandbox-deaths.ts'
+import { SandboxGate } from './sandbox-gate.ts'
+import { Snapshots } from './snapshots.ts'
 import { Stopping, type StopReason } from './stopping.ts'
-import { takeTurn } from './turn.ts'
+import { hasAttachments, takeTurn, turnRunOf } from './turn.ts'
 import { findUnsupported } from './unsupported.ts'
 import { WayOut } from './way-out.ts'
 
@@ -39,6 +43,8 @@ export class Execution {
   readonly #stopping = new Stopping()
   readonly #writer: EventWriter
   readonly #way_out: WayOut
+  readonly #gate = new SandboxGate()
+  #snapshots: Snapshots | null = null
   #draining = false
   /** Something was done in the sandbox since its work was kept. */
   #worked: boolean
@@ -131,7 +137,9 @@ export class Execution {
     if (!harness) return this.#giveUp(notInstalled(name, this.#context), inbox)
     const spent = budget.spent()
     if (spent) return this.#giveUp(spent, inbox)
-    budget.start(() => this.#stopping.stop('budget'))
+    budget.start(() => {
+      this.#checkBudget(budget).catch(() => this.#stopping.stop('budget'))
+    })
     try {
       await this.#work(run, harness, inbox, budget)
     } finally {
@@ -148,6 +156,7 @@ export class Execution {
       masked: this.#writer.masked,
       openEgress: (plan) => this.#way_out.open(plan, budget),
       refusals: this.#way_out.refusals,
+      runs_inside: harness.runs_inside,
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })
     if (this.#overfull) return this.#endOverfull(inbox)
@@ -160,16 +169,22 @@ export class Execution {
     await this.#writer.drain()
     // What was said before the agent starts is part of what it starts with.
     if (run.undelivered > 0) await this.#deliver(inbox)
-    const model_id = await harness.resolveModel?.(run.config)
-    const { image, commits } = prepared
+    const skills = await readRunSkills(run, prepared, this.#stopping.from('cancelled'))
+    if ('failure' in skills) return this.#giveUp(skills.failure, inbox)
+    if (prepared.environment) await this.#store.recordSkills(prepared.environment, skills.found)
+    const model = await harness.resolveModel?.(run.config)
+    if (model && !model.has_price && budget.limits_cost) return this.#giveUp(unpriced(model.model_id), inbox)
+    this.#snapshots = this.#openSnapshots(prepared)
+    const { image, commits, sandbox } = prepared
     await this.#store.start({
       harness: harness.name,
-      ...(model_id && { model_id }),
-      ...(image && { image }),
+      ...(model && { model_id: model.model_id }),
+      ...(image && { image: sandbox.image_digest ? pinImage(image, sandbox.image_digest) : image }),
       ...(Object.keys(commits).length > 0 && { commits }),
+      ...(skills.resolved && { skill: skills.resolved }),
     })
     this.#touch()
-    const session = await this.#openSession(run, prepared, harness, budget)
+    const session = await this.#openSession(run, { ...prepared, ...skills }, harness, budget)
     try {
       await this.#takeTurns(run, prepared, session, inbox, budget)
       if (this.#overfull && !this.#finished && !this.#stopping.is('cancelled')) await this.#endOverfull(inbox)
@@ -178,8 +193,26 @@ export class Execution {
     }
   }
 
-  async #openSession(run: RunRow, workspace: Workspace, harness: Harness, budget: Budget): Promise<Session> {
-    const { sandbox, cwd, values } = workspace
+  #openSnapshots(workspace: Workspace): Snapshots | null {
+    const sandbox = this.#sandbox
+    return (
+      sandbox &&
+      new Snapshots({
+        ...{ context: this.#context, store: this.#store, gate: this.#gate, sandbox, workspace },
+        emit: (event) => this.#emit(event),
+        drain: () => this.#writer.drain(),
+        signal: this.#stopping.from('shutdown'),
+      })
+    )
+  }
+
+  async #openSession(
+    run: RunRow,
+    workspace: Workspace & RunSkills,
+    harness: Harness,
+    budget: Budget,
+  ): Promise<Session> {
+    const { sandbox, cwd, values, models, skill, skills, attached_skills, guides } = workspace
     const can_push = pushableOf(workspace).length > 0
     let kept = run.harness_state
     return harness.open({
@@ -187,7 +220,9 @@ export class Execution {
       context: closeContext(await this.#store.readContext(run)),
       sandbox,
       tools: new Map([...this.#context.tools].filter(([, tool]) => can_push || !tool.pushes)),
-      values,
+      tool_servers: this.#way_out.reachServers(workspace.tool_servers, workspace.tool_hosts),
+      ...{ values, skills, attached_skills, guides, ...(skill ? { skill } : {}) },
+      ...(harness.runs_inside && models ? { models: models.gate } : {}),
       ...(can_push ? { push: (request) => this.#way_out.push(workspace, request, this.#stopping.turn) } : {}),
       mask: (text) => this.#writer.masked.text(text),
       state: {
@@ -225,6 +260,8 @@ export class Execution {
 
   /** Watches over the sandbox from here on; returns what is used in its place. */
   #adopt(made: Sandbox, limits: SandboxLimits): Sandbox {
+    // There may have been another one, into which a snapshot could not be unpacked.
+    this.#disk_watch?.close()
     this.#sandbox = made
     this.#context.warden.watch(made.ref)
     this.#disk_watch = this.#context.disk.watch(made, limits, (outcome) => {
@@ -232,7 +269,7 @@ export class Execution {
       this.#stopping.stop('overfull')
       made.killAll().catch(() => {})
     })
-    return judgeDeaths(made, (exit) => this.#diedOfStopping(exit))
+    return judgeDeaths(this.#gate.guard(made), (exit) => this.#diedOfStopping(exit))
   }
 
   /** Turn after turn until the run has ended: a follow-up that arrives as one ends makes another. */
@@ -248,7 +285,9 @@ export class Execution {
       const history = await this.#store.readHistory()
       if (history.some(hasAttachments)) await inbox.writeAttachments()
       const request = { history, inbox, signal: this.#stopping.turn }
+      this.#snapshots?.beginTurn()
       const outcome = await takeTurn(session, request, (error) => this.#warn(error, 'Steering failed.'))
+      this.#snapshots?.endTurn()
       await this.#way_out.settle(workspace)
       await this.#writer.drain()
       if (this.#stopping.is('overfull')) return
@@ -261,12 +300,33 @@ export class Execution {
       // Stopped meanwhile: whoever goes on keeps what the turn made. An interrupt that was acknowledged is not told again, so
       // it ends the run here.
       if (this.#stopping.is('overfull') && !interrupted) return
-      this.#worked = false
+      await this.#keepSnapshot()
       if (await this.#finish(end)) return
       await this.#deliver(inbox)
-      const spent = budget.spent()
+      const spent = await this.#checkAnotherTurn(budget)
       if (spent) return this.#giveUp(spent, inbox)
     }
+  }
+
+  async #checkAnotherTurn(budget: Budget): Promise<Outcome | null> {
+    await this.#checkBudget(budget)
+    const spent = budget.spent()
+    // One that was spent and was raised ended the last turn, and ends no other.
+    if (!spent && this.#interrupt === null) this.#stopping.beginTurn()
+    return spent
+  }
+
+  /** A follow-up may have raised it since it was read. */
+  async #checkBudget(budget: Budget): Promise<void> {
+    if (!budget.spent()) return
+    budget.change((await this.#store.readRun())?.request.budget ?? {})
+    if (budget.spent()) this.#stopping.stop('budget')
+  }
+
+  /** Keeps the workspace as the turn leaves it. One that holds too much is going to be removed. */
+  async #keepSnapshot(): Promise<void> {
+    if (!this.#stopping.is('overfull')) await this.#snapshots?.keep(this.#worked)
+    this.#worked = false
   }
 
   /** Keeps what a turn made; returns how the run ends instead, where that cannot be had. */
@@ -374,9 +434,15 @@ export class Execution {
   async #release(): Promise<void> {
     const used = this.#sandbox
     const lost = this.#stopping.from('lost')
-    this.#way_out.close()
+    // No command of a sandbox begins without its way out, and packing is one.
+    const goes_on = this.#stopping.is('shutdown')
+    const keeps = this.#worked && !goes_on && !this.#overfull
+    if (!keeps) this.#way_out.close()
+    this.#snapshots?.endTurn()
     if (used) {
       await stopProcesses(used, this.#context, lost)
+      if (keeps) await this.#keepLast()
+      if (!goes_on) await this.#snapshots?.removeOlder()
       if (this.#overfull)
         await used
           .destroy()
@@ -387,10 +453,20 @@ export class Execution {
       this.#context.warden.unwatch(used.ref)
       this.#disk_watch?.close()
     }
+    if (keeps) this.#way_out.close()
     if (lost.aborted) return
     await this.#writer.drain()
     const handover = this.#stopping.is('shutdown') ? { reason: STOPPING, counted: false } : this.#handover
     await letGo(this.#context, this.#store, handover)
+  }
+
+  /** What a turn did that was cut short. */
+  async #keepLast(): Promise<void> {
+    try {
+      await this.#snapshots?.keep(true)
+    } catch (error) {
+      this.#warn(error, 'The workspace was not kept.')
+    }
   }
 
   /** What fails here is done by whoever removes idle sandboxes. */
@@ -408,9 +484,12 @@ export class Execution {
       since,
       onDelivered: () => this.#touch(),
       onInterrupt: (sequence) => this.interrupt(sequence),
-      onBoundary: () => {
+      onBoundary: async () => {
         // A run over its limit has no workspace to go on in: it ends here and now.
-        if (this.#draining && !this.#overfull) this.stop('shutdown')
+        if (!this.#draining || this.#overfull) return
+        // Whoever goes on may be elsewhere.
+        if (this.#worked) await this.#snapshots?.keep(true)
+        this.stop('shutdown')
       },
       sandbox: () => this.#sandbox,
       blobs: this.#context.blobs,
@@ -441,14 +520,3 @@ export class Execution {
     this.#context.watch.touchRun(this.run_id)
   }
 }
-
-const turnRunOf = (run: RunRow, attempt: number, cwd: string): TurnRun => ({
-  run_id: run.run_id,
-  attempt,
-  config: run.config,
-  cwd,
-  ...(run.request.output_schema ? { output_schema: run.request.output_schema } : {}),
-})
-
-const hasAttachments = (event: RunEvent): boolean =>
-  event.type === 'message.user' && Boolean(event.data.attachments?.length)

@@ -1,5 +1,6 @@
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { ResolvedRun } from '../contract/run.ts'
+import type { EnvironmentSkills } from '../contract/skill.ts'
 import type { UserMessage } from '../harness/harness.ts'
 import { insertArtifact, type NewArtifact, readArtifactHashes } from '../store/artifacts.ts'
 import {
@@ -22,10 +23,27 @@ import {
 import { deliverFollowups } from '../store/followups.ts'
 import { writeHarnessState } from '../store/harness-state.ts'
 import { acknowledgeInterrupt, type Lease, releaseRun } from '../store/leases.ts'
+import {
+  deletePreparedWorkspace,
+  insertPreparedWorkspace,
+  type PreparedWorkspace,
+  usePreparedWorkspace,
+} from '../store/prepared-workspaces.ts'
 import { type Push, readPushes, recordPush } from '../store/pushes.ts'
 import { type RunRow, readRuns } from '../store/runs.ts'
-import { readSandbox, recordSandbox, type SandboxRow } from '../store/sandboxes.ts'
+import { type NewSandbox, readSandbox, recordSandbox, type SandboxRow } from '../store/sandboxes.ts'
 import { readSecrets, type SecretRow } from '../store/secrets.ts'
+import { recordSkills } from '../store/skills.ts'
+import {
+  confirmSnapshot,
+  findSnapshot,
+  insertSnapshot,
+  type NewSnapshot,
+  readMoment,
+  removeOlderSnapshots,
+  type SnapshotMoment,
+  type SnapshotRow,
+} from '../store/snapshots.ts'
 import { type Ending, finishRun, requeueRun, startRun } from '../store/transitions.ts'
 import { hasOtherWorker } from '../store/workers.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
@@ -51,6 +69,19 @@ export class FencedStore {
   async readRun(): Promise<RunRow | undefined> {
     const [run] = await this.#write(() => readRuns(this.#db, [this.lease.run_id]))
     return run
+  }
+
+  /** No lease guards these: whoever prepared the same says the same. */
+  usePreparedWorkspace(key: string): Promise<PreparedWorkspace | null> {
+    return this.#write(() => usePreparedWorkspace(this.#db, key))
+  }
+
+  insertPreparedWorkspace(prepared: PreparedWorkspace, max_bytes: number): Promise<string[]> {
+    return this.#write(() => insertPreparedWorkspace(this.#db, prepared, max_bytes))
+  }
+
+  deletePreparedWorkspace(blob_key: string): Promise<void> {
+    return this.#write(() => deletePreparedWorkspace(this.#db, blob_key))
   }
 
   /** What the conversation held when the run was created. */
@@ -138,13 +169,46 @@ export class FencedStore {
     return this.#write(() => markSetup(this.#db, uid, failed))
   }
 
+  /** What its repositories hold for agents, as this run found them. */
+  recordSkills(environment: { uid: string; last_updated: Date }, found: EnvironmentSkills): Promise<void> {
+    return this.#write(() => recordSkills(this.#db, environment, found))
+  }
+
   /** The sandbox that an attempt before used, wherever it is. */
   readSandbox(): Promise<SandboxRow | null> {
     return this.#write(() => readSandbox(this.#db, this.lease.run_id))
   }
 
-  async recordSandbox(sandbox: Omit<SandboxRow, 'run_id' | 'attempt' | 'worker_id'>): Promise<void> {
+  async recordSandbox(sandbox: NewSandbox): Promise<void> {
     await this.#owned(() => recordSandbox(this.#db, this.lease, sandbox))
+  }
+
+  /** The newest snapshot of the run's workspace. */
+  findSnapshot(): Promise<SnapshotRow | null> {
+    return this.#write(() => findSnapshot(this.#db, this.lease.run_id))
+  }
+
+  /** Where the run stands. */
+  async readMoment(): Promise<SnapshotMoment> {
+    const moment = await this.#write(() => readMoment(this.#db, this.lease))
+    if (!moment) throw new LeaseLost()
+    return moment
+  }
+
+  /** Returns the blobs that no row names any more. */
+  async insertSnapshot(snapshot: NewSnapshot): Promise<string[]> {
+    const removed = await this.#write(() => insertSnapshot(this.#db, this.lease, snapshot))
+    if (!removed) throw new LeaseLost()
+    return removed
+  }
+
+  confirmSnapshot(snapshot_id: string): Promise<void> {
+    return this.#write(() => confirmSnapshot(this.#db, this.lease, snapshot_id))
+  }
+
+  /** Returns the blobs that no row names any more. */
+  removeOlderSnapshots(): Promise<string[]> {
+    return this.#write(() => removeOlderSnapshots(this.#db, this.lease))
   }
 
   release(): Promise<{ released: boolean; claimable_in: string | null }> {

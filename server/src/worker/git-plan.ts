@@ -1,4 +1,4 @@
-import type { EnvironmentConfig } from '../contract/environment.ts'
+import type { EnvironmentConfig, EnvironmentRepository } from '../contract/environment.ts'
 import type { GitCredential, GitRules } from '../gateway/gateway.ts'
 import { PROXY_URL } from '../sandbox/sandbox.ts'
 import type { Commits } from '../store/sandboxes.ts'
@@ -34,8 +34,6 @@ export function planGit(
     env: {
       ...configureGit(repositories.flatMap(leadToGateway), variables),
       RUNYARD_BRANCH: branch,
-      // The gateway has no large files, for want of which the checkout would fail.
-      GIT_LFS_SKIP_SMUDGE: '1',
     },
   }
 }
@@ -48,6 +46,10 @@ export function readRepositoryAddress(address: string): GitRules['repositories']
   return { host, path, has_suffix: path !== named }
 }
 
+/** Whether git in the sandbox reaches the repository by the gateway. */
+export const goesByGateway = (git: GitPlan | null, { url }: EnvironmentRepository): boolean =>
+  url !== undefined && (git?.rules.repositories.some(({ host }) => host === new URL(url).host) ?? false)
+
 /** Repositories of a workspace that can be pushed, with their folders below it. */
 export function pushableOf({
   config,
@@ -58,11 +60,10 @@ export function pushableOf({
   git: GitPlan | null
   commits: Commits
 }) {
-  const hosts = new Set(git?.rules.repositories.map(({ host }) => host))
   return repositoriesOf(config).flatMap((repository) => {
     const directory = directoryOf(repository)
     const { url } = repository
-    if (!url || !(directory in commits) || !hosts.has(readRepositoryAddress(url).host)) return []
+    if (!url || !(directory in commits) || !goesByGateway(git, repository)) return []
     return [{ repository: { ...repository, url }, directory }]
   })
 }

@@ -21,7 +21,7 @@ export function createInbox(
     /** An interrupt waits: what is under way is to be stopped, and nothing is delivered before. */
     onInterrupt: (sequence: number) => void
     /** Called at each step boundary, before anything is delivered: the place to stop the run. */
-    onBoundary?: () => void
+    onBoundary?: () => Promise<void>
     sandbox: () => Sandbox | null
     blobs: Blobs
   },
@@ -39,7 +39,7 @@ export function createInbox(
     waiting: () => something.promise,
     signalWaiting: () => something.resolve(),
     async take() {
-      options.onBoundary?.()
+      await options.onBoundary?.()
       if (store.writing.aborted) throw new LeaseLost()
       something = Promise.withResolvers()
       const { messages, interrupt } = await store.deliverFollowups(since)

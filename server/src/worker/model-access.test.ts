@@ -38,5 +38,13 @@ describe('models for commands', () => {
     const own = { OPENAI_API_KEY: 'mine', GOOGLE_GEMINI_BASE_URL: 'https://mine.example' }
     const plan = planModels({ models: true }, own, findProviders(ALL))
     assert.deepEqual(Object.keys(plan?.env ?? {}), ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_KEY'])
+    assert.deepEqual(Object.keys(plan?.gate.base_urls ?? {}), ['anthropic'])
+  })
+
+  test('are for the agent alone where the environment asks for none', () => {
+    const plan = planModels({}, {}, findProviders(ALL), true)
+    assert.deepEqual(plan?.env, {})
+    assert.equal(plan?.gate.token, plan?.rules.token)
+    assert.equal(plan?.gate.base_urls.openai, 'http://127.0.0.1:3128/model/openai/v1')
   })
 })

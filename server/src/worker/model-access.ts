@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { EventData } from '../contract/event.ts'
 import type { ModelProviders, ModelRules, ModelUsage } from '../gateway/gateway.ts'
+import type { ModelGate } from '../harness/harness.ts'
 import { PROXY_URL } from '../sandbox/sandbox.ts'
 
 /** What commands of a run need to call models by the gateway. */
 export interface ModelAccess {
   rules: Omit<ModelRules, 'tokens_left'>
-  /** Leads clients in the sandbox to the gateway. */
+  /** Leads clients in the sandbox to the gateway; empty where only the agent is to find it. */
   env: Record<string, string>
+  gate: ModelGate
 }
 
 /** As the service is told of providers. A key alone, or an address alone for a server that asks for none. */
@@ -44,25 +46,30 @@ const VARIABLES = {
 } as const
 
 /**
- * `null` where the environment does not ask for it. Each call makes a token of its own: it goes with the attempt. An
+ * `null` where neither the environment asks for it nor the agent needs it. Each call makes a token of its own: it goes with the attempt. An
  * environment that has a key or an address of a provider's own keeps both.
  */
 export function planModels(
   { models }: Pick<EnvironmentConfig, 'models'>,
   own: Record<string, string>,
   providers: ModelProviders,
+  for_agent = false,
 ): ModelAccess | null {
-  if (!models) return null
+  if (!models && !for_agent) return null
   const token = makeToken()
-  const env = PROVIDERS.filter((name) => providers[name]).flatMap((name) => {
-    const { base_url, path, key } = VARIABLES[name]
-    if (Object.hasOwn(own, base_url) || Object.hasOwn(own, key)) return []
+  const is_own = (name: keyof typeof VARIABLES) =>
+    Object.hasOwn(own, VARIABLES[name].base_url) || Object.hasOwn(own, VARIABLES[name].key)
+  const found = PROVIDERS.filter((name) => providers[name] && !is_own(name))
+  const addressOf = (name: keyof typeof VARIABLES) => `${PROXY_URL}/model/${VARIABLES[name].path}`
+  const env = (models ? found : []).flatMap((name) => {
+    const { base_url, key } = VARIABLES[name]
     return [
-      [base_url, `${PROXY_URL}/model/${path}`],
+      [base_url, addressOf(name)],
       [key, token],
     ]
   })
-  return { rules: { token, providers }, env: Object.fromEntries(env) }
+  const base_urls = Object.fromEntries(found.map((name) => [name, addressOf(name)]))
+  return { rules: { token, providers }, env: Object.fromEntries(env), gate: { token, base_urls } }
 }
 
 /** The keys, which nobody is to read in a log should a provider quote one. */

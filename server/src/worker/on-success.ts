@@ -16,7 +16,7 @@ export function requestOnSuccess(
   const said = history.findLast((event) => event.type === 'message.assistant')
   const text = said?.type === 'message.assistant' ? said.data.text.slice(0, MAX_BODY) : ''
   const body = `${text}\n\nRunyard run ${run.run_id}`.trim()
-  return { title: run.title, body, pull_request: on_success === 'pull_request' }
+  return { title: run.title, body, pull_request: on_success === 'pull_request', only_new: true }
 }
 
 /** How the run ends since its changes could not be pushed; `null`: they were. */

@@ -7,19 +7,24 @@ import {
   type SandboxLimits,
   type SandboxSpec,
 } from '../sandbox/sandbox.ts'
+import type { EnvironmentRow } from '../store/environments.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { Commits } from '../store/sandboxes.ts'
+import type { SnapshotRow } from '../store/snapshots.ts'
 import { readCommits } from './commits.ts'
 import type { WorkerContext } from './context.ts'
 import { refuse } from './endings.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
-import { branchOf, pushableOf } from './git-plan.ts'
+import { branchOf, goesByGateway, pushableOf } from './git-plan.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { openLocalRepository } from './local-repository.ts'
+import { PreparedWorkspace } from './prepared-workspace.ts'
 import { directoryOf, fetchRepository, repositoriesOf, restoreBranch } from './repository.ts'
 import { exportId, exportRepository } from './repository-export.ts'
+import { restoreWorkspace, tellFresh } from './restore-workspace.ts'
 import { createSetupSteps, SetupFailed, type SetupSteps } from './setup-step.ts'
+import { lookForChanges } from './workspace-changes.ts'
 import { limitsOf, planWorkspace, type WorkspacePlan } from './workspace-plan.ts'
 
 const SETUP_MINUTES = 30
@@ -31,6 +36,8 @@ export interface PrepareHooks {
   halted: AbortSignal
   /** Told, before anything runs, the values that the sandbox is given and nobody is to read in the log. */
   masked: EventWriter['masked']
+  /** The agent is a program in the sandbox. */
+  runs_inside?: boolean | undefined
   /** Opens the way out of the sandbox, to what the plan names only; closing it is the caller's business. */
   openEgress: (plan: Pick<WorkspacePlan, 'hosts' | 'git' | 'models'>) => Promise<SandboxEgress>
   /** What the network policy refused so far, one sentence each. */
@@ -42,13 +49,19 @@ export interface PrepareHooks {
 export interface Workspace extends WorkspacePlan {
   sandbox: Sandbox
   commits: Commits
+  /**
+   * The snapshot of it, where one is kept, and what changed since when is not in that; or when it was made, as
+   * `lookForChanges` takes it. `stamp: null`: nothing is known.
+   */
+  known: { snapshot: SnapshotRow | null; stamp: string | null }
 }
 
 export type Prepared = Workspace | { failure: Outcome }
 
 /**
- * A sandbox with the run's workspace: the one of the attempt before when it is still here and was prepared to its end,
- * else a fresh one with repositories and setup commands. Each step is told as `setup` events; so is what was lost.
+ * A sandbox with the run's workspace: the one of the attempt before when it is still here and was prepared to its end, else
+ * what was kept of it, else a fresh one with repositories and setup commands. Each step is told as `setup` events; so is what
+ * was lost.
  */
 export async function prepareSandbox(
   context: WorkerContext,
@@ -62,7 +75,12 @@ export async function prepareSandbox(
   if (environment_id && !environment) {
     return refuse('resource_not_found', `The environment ${environment_id} does not exist any more.`)
   }
-  const plan = await planWorkspace(context, store, { run, environment }, hooks.masked)
+  const plan = await planWorkspace(
+    context,
+    store,
+    { run, environment, runs_inside: hooks.runs_inside },
+    hooks.masked,
+  )
   if ('failure' in plan) return plan
   const { config } = plan
   const proxied = plan.spec.egress === 'allowlist' && { proxy: await hooks.openEgress(plan) }
@@ -71,11 +89,10 @@ export async function prepareSandbox(
 
   let sandbox: Sandbox
   try {
-    const kept = await reattach(context, store, run, spec, hooks, steps)
+    const kept = await findKept(context, store, run, spec, hooks, steps)
+    if (kept && 'failure' in kept) return refuse('environment_setup_failed', kept.failure)
     if (kept) return { ...plan, ...kept }
-    sandbox = await steps.run('sandbox', context.backend.name, async () =>
-      hooks.onSandbox(await context.backend.create(spec), spec.limits),
-    )
+    sandbox = await createSandbox(context, store, spec, hooks, steps)
   } catch (error) {
     if (!(error instanceof SandboxImageError)) throw error
     context.log.warn({ err: error, ...lease }, 'The image of the environment cannot be used.')
@@ -87,49 +104,104 @@ export async function prepareSandbox(
   const bare = repositoriesOf(config).length === 0 && !config.setup_commands?.length
   // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
   if (!bare) await record(sandbox, false)
-  const made = await setUp(context, store, { plan, sandbox, restores: run.started_at !== null }, steps, hooks)
+  const restores = run.started_at !== null
+  const made = await setUp(context, store, { plan, environment, sandbox, restores }, steps, hooks)
   const failed = 'failure' in made
   if (environment && !bare && !hooks.halted.aborted) await store.markSetup(environment.uid, failed)
   if (failed) return refuse('environment_setup_failed', made.failure)
   await record(sandbox, true, made.commits)
-  return { ...plan, ...made, sandbox }
+  // Of a bare one nothing need be known: whatever it holds is new.
+  const stamp = bare ? null : (await lookForChanges(sandbox, { since: null, signal: hooks.signal })).stamp
+  return { ...plan, ...made, sandbox, known: { snapshot: null, stamp } }
+}
+
+const createSandbox = (
+  context: WorkerContext,
+  store: FencedStore,
+  spec: SandboxSpec,
+  hooks: PrepareHooks,
+  steps: SetupSteps,
+): Promise<Sandbox> =>
+  steps.run('sandbox', context.backend.name, async () =>
+    hooks.onSandbox(await makeSandbox(context, store, spec), spec.limits),
+  )
+
+/** One made in advance, where there is one of its kind. */
+async function makeSandbox(
+  { backend, warm, settings }: WorkerContext,
+  store: FencedStore,
+  spec: SandboxSpec,
+): Promise<Sandbox> {
+  const found = warm.take(spec)
+  if (found) {
+    // The row comes first: of an adopted one without a row nobody would know whose it is.
+    const ref = { ...found.ref, attempt: spec.attempt }
+    await store.recordSandbox({ place: settings.place, ref, prepared: false, commits: {} })
+    const adopted = await found.adopt(spec)
+    if (adopted) return adopted
+    await found.destroy()
+  }
+  return backend.create(spec)
+}
+
+interface SetUpOptions {
+  plan: WorkspacePlan
+  environment: EnvironmentRow | null
+  sandbox: Sandbox
+  /** What the run pushed before is in the repositories. */
+  restores: boolean
 }
 
 /**
- * Repositories, then commands, each in order. `restores`: what the run pushed before is in them. `failure`: what the first
- * failing one has to say.
+ * Repositories, then commands, each in order, or what the commands left for an earlier run. `failure`: what the first failing
+ * one has to say.
  */
 async function setUp(
   context: WorkerContext,
-  { lease }: FencedStore,
-  { plan, sandbox, restores }: { plan: WorkspacePlan; sandbox: Sandbox; restores: boolean },
+  store: FencedStore,
+  { plan, environment, sandbox, restores }: SetUpOptions,
   steps: SetupSteps,
   { signal: stopping, halted, refusals }: PrepareHooks,
 ): Promise<{ commits: Commits } | { failure: string }> {
+  const { lease } = store
   const { limit_maxima } = context.settings
   const { config } = plan
   const setup_minutes = config.limits?.setup_minutes ?? Math.min(SETUP_MINUTES, limit_maxima.setup_minutes)
   const deadline = AbortSignal.timeout(setup_minutes * 60_000)
   const signal = AbortSignal.any([stopping, halted, deadline])
   try {
-    for (const [place, repository] of repositoriesOf(config).entries()) {
-      const openExport = async (local_path: string) =>
-        exportRepository(context, await openLocalRepository(local_path, context.settings), {
-          id: exportId(lease.run_id, place),
-          attempt: lease.attempt,
-          limits: limitsOf(config, limit_maxima),
-          signal,
-        })
-      await fetchRepository({ repository, sandbox, steps, signal, openExport })
+    const clone = async (): Promise<Commits> => {
+      for (const [place, repository] of repositoriesOf(config).entries()) {
+        const openExport = async (local_path: string) =>
+          exportRepository(context, await openLocalRepository(local_path, context.settings), {
+            id: exportId(lease.run_id, place),
+            attempt: lease.attempt,
+            limits: limitsOf(config, limit_maxima),
+            signal,
+          })
+        const large_files = goesByGateway(plan.git, repository)
+        await fetchRepository({ repository, sandbox, steps, signal, openExport, large_files })
+      }
+      // Before a command of anybody's could move them.
+      return readCommits(sandbox, repositoriesOf(config).map(directoryOf), signal)
     }
-    // Before a command of anybody's could move them.
-    const commits = await readCommits(sandbox, repositoriesOf(config).map(directoryOf), signal)
+    const commits = await clone()
     const branch = branchOf(lease.run_id)
     for (const { repository } of restores ? pushableOf({ ...plan, commits }) : [])
       await restoreBranch({ repository, branch, sandbox, steps, signal })
+    // What the run itself did before is in no other's.
+    const prepared =
+      environment && !restores
+        ? PreparedWorkspace.of({ context, store, environment, plan, sandbox, commits, steps, signal })
+        : null
+    const found = (await prepared?.restore()) ?? 'absent'
+    if (found === 'restored') return { commits }
+    if (found === 'spoiled') await clone()
+    const began = performance.now()
     for (const command of config.setup_commands ?? []) {
-      await steps.exec('command', sandbox, { command, env: { CI: 'true' }, signal })
+      await steps.exec('command', sandbox, { command, env: { CI: 'true', ...prepared?.env }, signal })
     }
+    await prepared?.keep(performance.now() - began)
     return { commits }
   } catch (error) {
     if (stopping.aborted) throw new LeaseLost()
@@ -141,40 +213,76 @@ async function setUp(
   }
 }
 
-async function reattach(
+type Kept = Pick<Workspace, 'sandbox' | 'commits' | 'known'>
+
+/** The workspace of the attempt before, here or from its snapshot; `null`: there is none, or it is told what became of it. */
+async function findKept(
   context: WorkerContext,
   store: FencedStore,
   run: RunRow,
   spec: SandboxSpec,
   hooks: PrepareHooks,
   steps: SetupSteps,
-): Promise<{ sandbox: Sandbox; commits: Commits } | null> {
+): Promise<Kept | { failure: string } | null> {
   if (store.lease.attempt === 1) return null
+  const snapshot = await store.findSnapshot()
   const earlier = await store.readSandbox()
+  const known = { ...spec, run_id: earlier?.ref.run_id ?? spec.run_id }
   if (
     earlier?.prepared &&
     earlier.ref.backend === context.backend.name &&
     earlier.place === context.settings.place
   ) {
     const started = performance.now()
-    const attached = await context.backend.attach(spec)
+    const attached = await context.backend.attach(known)
     if (attached) {
       const sandbox = hooks.onSandbox(attached, spec.limits)
       const { commits } = earlier
       await store.recordSandbox({ place: context.settings.place, ref: sandbox.ref, prepared: true, commits })
       await steps.tell('restore', 'the workspace of the attempt before, as it was left', started)
-      return { sandbox, commits }
+      // One that was taken elsewhere says nothing of what is here by now.
+      const own = snapshot?.sandbox_id === sandbox.ref.id ? snapshot : null
+      return { sandbox, commits, known: { snapshot: own, stamp: own?.stamp ?? null } }
     }
   }
   // Half-made workspaces are of no use to anyone.
-  const half = earlier && !earlier.prepared ? await context.backend.attach(spec) : null
+  const half = earlier && !earlier.prepared ? await context.backend.attach(known) : null
   await half?.destroy()
+  if (snapshot) return restore(context, store, { snapshot, spec }, hooks, steps)
   // Started once, so there was a workspace: here, on another machine, or removed after its idle time.
-  if (run.started_at) {
-    await steps.tell(
-      'restore',
-      'a fresh workspace: the earlier one is not on this machine any more, and its changes with it',
-    )
-  }
+  if (run.started_at) await steps.tell('restore', await tellFresh(store, null))
   return null
+}
+
+async function restore(
+  context: WorkerContext,
+  store: FencedStore,
+  { snapshot, spec }: { snapshot: SnapshotRow; spec: SandboxSpec },
+  hooks: PrepareHooks,
+  steps: SetupSteps,
+): Promise<Kept | { failure: string } | null> {
+  const started = performance.now()
+  const sandbox = await createSandbox(context, store, spec, hooks, steps)
+  const { place } = context.settings
+  // Until it is whole it is of no use to anyone.
+  await store.recordSandbox({ place, ref: sandbox.ref, prepared: false, commits: {} })
+  const signal = AbortSignal.any([hooks.signal, hooks.halted])
+  let restored: Awaited<ReturnType<typeof restoreWorkspace>>
+  try {
+    restored = await restoreWorkspace(context, store, { sandbox, snapshot, signal })
+  } catch (error) {
+    if (hooks.signal.aborted) throw new LeaseLost()
+    if (hooks.halted.aborted) return { failure: 'Restoring the workspace was stopped.' }
+    throw error
+  }
+  if ('unusable' in restored) {
+    await sandbox.destroy()
+    await steps.tell('restore', await tellFresh(store, restored.unusable))
+    return null
+  }
+  const { commits, attachments_written } = snapshot
+  await store.recordSandbox({ place, ref: sandbox.ref, prepared: true, commits, attachments_written })
+  const { stamp } = await lookForChanges(sandbox, { since: null, signal: hooks.signal })
+  await steps.tell('restore', restored.told, started)
+  return { sandbox, commits, known: { snapshot, stamp } }
 }

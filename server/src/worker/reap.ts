@@ -1,7 +1,9 @@
 import type { SandboxBackend, SandboxRef } from '../sandbox/sandbox.ts'
 import { readSandboxOwners, takeExpiredSandboxes } from '../store/sandboxes.ts'
+import { findLivingWorkers } from '../store/workers.ts'
 import type { WorkerContext, WorkerSettings } from './context.ts'
 import { runOfExport } from './repository-export.ts'
+import { workerOfWarm } from './warm-sandboxes.ts'
 
 /** A sandbox younger than this may belong to a claim whose row is on its way. */
 const SETTLED_MS = 60_000
@@ -50,18 +52,27 @@ async function removeOrphans(
   if (listed.length === 0) return
   const found = listed.map((info) => {
     const run_id = runOfExport(info.ref.run_id)
-    return { ...info, run_id: run_id ?? info.ref.run_id, exports: run_id !== null }
+    return {
+      ...{ ...info, run_id: run_id ?? info.ref.run_id, exports: run_id !== null },
+      // Adopted it is a run's, and has a row.
+      keeper: info.ref.attempt === 0 ? workerOfWarm(info.ref.run_id) : null,
+    }
   })
   const owners = await readSandboxOwners(
     store.db,
     found.map(({ run_id }) => run_id),
   )
-  for (const { ref, created_at, run_id, exports } of found) {
-    const { recorded = null, place = null, held = null } = owners.get(run_id) ?? {}
-    // An export lasts as long as the attempt that began it at the most. What a run has elsewhere now says nothing of here.
+  const keepers = found.flatMap(({ keeper }) => keeper ?? [])
+  const living = keepers.length > 0 ? await findLivingWorkers(store.db, keepers) : new Set()
+  for (const { ref, created_at, run_id, exports, keeper } of found) {
+    const { place = null, id = null, held = null } = owners.get(run_id) ?? {}
+    if (keeper !== null && living.has(keeper)) continue
+    // An export lasts as long as the attempt that began it at the most. What a run has elsewhere now says nothing of here. Nor
+    // does the attempt in the list: that of the row's sandbox may be an older one, whose container was removed, or a later one
+    // that did not come to its row.
     const needed = exports
       ? held === ref.attempt
-      : (recorded === ref.attempt && place === backend.place) || held !== null
+      : (id === ref.id && place === backend.place) || held !== null
     if (needed && !exports && held !== ref.attempt)
       await backend.release?.(ref)?.catch((error) => {
         log.warn({ err: error, ...ref }, 'Stopping an idle sandbox failed; trying again.')

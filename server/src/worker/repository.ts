@@ -31,6 +31,8 @@ export async function fetchRepository(options: {
   signal: AbortSignal
   /** Begins to bundle a repository of this machine. */
   openExport: (local_path: string) => Promise<RepositoryExport>
+  /** Those of Git LFS are brought along, where the image has `git-lfs`. */
+  large_files: boolean
 }): Promise<void> {
   const { repository, sandbox, steps, signal } = options
   const env = { REF: repository.ref ?? '', DIR: directoryOf(repository) }
@@ -43,6 +45,7 @@ export async function fetchRepository(options: {
         ...env,
         URL: repository.url,
         DEPTH: depth === 0 ? '' : String(depth),
+        LFS: options.large_files ? '1' : '',
         SUBMODULES: repository.submodules ? '1' : '',
         // What goes by the gateway does so within the sandbox.
         GIT_ALLOW_PROTOCOL: 'https:http',
@@ -56,7 +59,8 @@ export async function fetchRepository(options: {
   const cloned = steps.exec('clone', sandbox, {
     name: local_path,
     command: CLONE_BUNDLE,
-    env,
+    // A bundle has none of their contents, and a checkout that asks for them fails.
+    env: { ...env, GIT_LFS_SKIP_SMUDGE: '1' },
     stdin: bundle,
     signal,
   })
@@ -88,21 +92,38 @@ export async function restoreBranch(options: {
   })
 }
 
+/** Says of large files that they are not there, where the repository has any: nobody would know why they are so short. */
+const NOTE_POINTERS = `note_pointers() {
+  if git grep --quiet --cached -e filter=lfs -- .gitattributes '**/.gitattributes' 2>/dev/null
+  then echo "Files of Git LFS are here as pointers, without their contents: $1"; fi
+}`
+
 // Values come by the environment, never as part of the command, and after --end-of-options.
 const CLONE_URL = `set -e
+${NOTE_POINTERS}
+set --
+lfs=
+if [ -n "$LFS" ] && git lfs version >/dev/null 2>&1; then
+  lfs=1
+  set -- -c 'filter.lfs.clean=git-lfs clean -- %f' -c 'filter.lfs.smudge=git-lfs smudge -- %f' \\
+    -c 'filter.lfs.process=git-lfs filter-process' -c filter.lfs.required=true
+fi
 case "$REF" in
   *[!0-9a-f]*|'') pinned= ;;
   *) [ \${#REF} -eq 40 ] && pinned=1 || pinned= ;;
 esac
 if [ -n "$pinned" ]; then
   git init --quiet -- "$DIR" && cd -- "$DIR"
+  [ -z "$lfs" ] || git lfs install --local >/dev/null
   git remote add origin "$URL"
   git fetch --quiet \${DEPTH:+--depth "$DEPTH"} --end-of-options origin "$REF"
   git checkout --quiet --detach FETCH_HEAD
 else
-  git clone --quiet \${DEPTH:+--depth "$DEPTH"} \${REF:+--branch "$REF"} --end-of-options "$URL" "$DIR"
+  git clone --quiet "$@" \${DEPTH:+--depth "$DEPTH"} \${REF:+--branch "$REF"} --end-of-options "$URL" "$DIR"
   cd -- "$DIR"
 fi
+{ git lfs version && git config --get filter.lfs.smudge; } >/dev/null 2>&1 ||
+  note_pointers 'git-lfs is not in the image, or not set up there (git lfs install --system).'
 [ -z "$SUBMODULES" ] || git submodule --quiet update --init --recursive \${DEPTH:+--depth "$DEPTH"}`
 
 /** `ls-remote` ends with 2 where there is none. */
@@ -114,6 +135,7 @@ git reset --quiet --hard FETCH_HEAD`
 
 /** Nothing is made, or said, of half a bundle. */
 const CLONE_BUNDLE = `set -e
+${NOTE_POINTERS}
 bundle=$(mktemp "$PWD/.bundle-XXXXXX")
 trap 'rm -f "$bundle"' EXIT
 cat > "$bundle"
@@ -126,4 +148,5 @@ for branch in $(git for-each-ref --format='%(refname:lstrip=3)' refs/remotes/ori
   [ "$branch" = HEAD ] || [ "$branch" = "$head" ] || git branch --quiet --no-track -- "$branch" "refs/remotes/origin/$branch"
 done
 git remote remove origin
-if [ -n "$REF" ]; then git checkout --quiet "$REF" --; else git checkout --quiet HEAD --; fi`
+if [ -n "$REF" ]; then git checkout --quiet "$REF" --; else git checkout --quiet HEAD --; fi
+note_pointers 'a local repository is brought without them.'`

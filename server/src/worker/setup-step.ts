@@ -20,7 +20,11 @@ export interface SetupSteps {
   /** Runs a command in the sandbox; throws `SetupFailed` unless it exits 0. `name` default: the command. */
   exec(phase: Phase, sandbox: Sandbox, options: ExecOptions & { name?: string }): Promise<void>
   /** Tells something that is already done. */
-  tell(phase: Phase, name: string, started?: number): Promise<void>
+  tell(
+    phase: Phase,
+    about: string | Pick<EventData<'setup'>, 'name' | 'workspace'>,
+    started?: number,
+  ): Promise<void>
 }
 
 /** Tells each step as `setup` events: started, then finished or failed with its duration. */
@@ -61,10 +65,10 @@ export function createSetupSteps(hooks: {
         throw new SetupFailed(`${describe(phase, shown)} ${howItEnded(exit)}.${output ? `\n${output}` : ''}`)
     },
 
-    async tell(phase, name, started) {
+    async tell(phase, about, started) {
       await emit({
         phase,
-        name,
+        ...(typeof about === 'string' ? { name: about } : about),
         status: 'finished',
         ...(started === undefined ? {} : { duration_ms: since(started) }),
       })

@@ -1,4 +1,6 @@
-import type { Outcome, Session, TurnRequest } from '../harness/harness.ts'
+import type { RunEvent } from '../contract/event.ts'
+import type { Outcome, Session, TurnRequest, TurnRun } from '../harness/harness.ts'
+import type { RunRow } from '../store/runs.ts'
 
 /**
  * Takes one turn of a session. To one that can be steered, what comes meanwhile is handed at once. `null`: something was
@@ -37,3 +39,16 @@ export async function takeTurn(
     over.resolve()
   }
 }
+
+/** What a session is told of its run. */
+export const turnRunOf = (run: RunRow, attempt: number, cwd: string): TurnRun => ({
+  run_id: run.run_id,
+  attempt,
+  config: run.config,
+  cwd,
+  ...(run.request.output_schema ? { output_schema: run.request.output_schema } : {}),
+})
+
+/** Of a message that brought files. */
+export const hasAttachments = (event: RunEvent): boolean =>
+  event.type === 'message.user' && Boolean(event.data.attachments?.length)

@@ -6,12 +6,8 @@ import type { RunRow } from '../store/runs.ts'
  * result form and calling it done would be worse.
  */
 export function findUnsupported(run: RunRow, harness: string): Outcome | null {
-  const asked = [
-    ...(run.skill_spec ? ['skills'] : []),
-    ...(run.request.output_schema ? ['output_schema'] : []),
-    // A runbook has no use for tools.
-    ...(harness !== 'runbook' && Object.keys(run.config.mcp_servers ?? {}).length > 0 ? ['mcp_servers'] : []),
-  ]
+  const asked =
+    run.request.output_schema && harness !== 'oz' ? [`output_schema of the harness ${harness}`] : []
   if (asked.length === 0) return null
   const message = `This version cannot do what the run asks for: ${asked.join(', ')}.`
   return {

@@ -1,5 +1,6 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { GitCredential } from '../gateway/gateway.ts'
+import type { RegistryLogin } from '../sandbox/sandbox.ts'
 import { openSecret } from '../sealing/secret-value.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { WorkerContext } from './context.ts'
@@ -10,8 +11,12 @@ export interface UsedSecrets {
   variables: Record<string, string>
   /** What stays in the gateway. */
   credentials: GitCredential[]
+  /** What images are pulled with. */
+  logins: RegistryLogin[]
   /** Everything that nobody is to read in the log. */
   values: string[]
+  /** Which secrets they are, and which versions of them. */
+  versions: string[]
 }
 
 /** The secrets that the environment names, in clear; or the names of those that the run cannot have. */
@@ -21,7 +26,7 @@ export async function readUsedSecrets(
   run: RunRow,
   { secrets: names = [] }: EnvironmentConfig,
 ): Promise<UsedSecrets | { missing: string[] }> {
-  const used: UsedSecrets = { variables: {}, credentials: [], values: [] }
+  const used: UsedSecrets = { variables: {}, credentials: [], logins: [], values: [], versions: [] }
   if (names.length === 0) return used
   const rows = new Map((await store.readSecrets(names, run)).map((row) => [row.name, row]))
   const missing = names.filter((name) => !rows.has(name))
@@ -29,6 +34,11 @@ export async function readUsedSecrets(
   for (const row of rows.values()) {
     const secret = openSecret(settings.seal_key, row)
     used.values.push(secret)
+    used.versions.push([row.scope, row.owner_id, row.name, row.version].join(' '))
+    if (row.registry) {
+      used.logins.push({ ...row.registry, password: secret, name: row.name })
+      continue
+    }
     if (!row.git) {
       used.variables[row.name] = secret
       continue

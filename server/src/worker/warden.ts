@@ -81,12 +81,14 @@ export interface WardenProcess extends Warden {
 
 /** Starts the warden as a process of its own: its session outlives the worker's terminal, its environment is bare. */
 export function spawnWarden(argv: readonly string[]): WardenProcess {
+  const { DOCKER_HOST, NODE_COMPILE_CACHE } = process.env
   const child = spawn(process.execPath, [...argv], {
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
     env: {
       PATH: process.env.PATH,
-      ...(process.env.DOCKER_HOST ? { DOCKER_HOST: process.env.DOCKER_HOST } : {}),
+      ...(DOCKER_HOST ? { DOCKER_HOST } : {}),
+      ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}),
     },
   })
   const pipe: Writable = child.stdin

@@ -1,12 +1,15 @@
 import type { NewEvent } from '../contract/event.ts'
 import type { Egress, Refusal } from '../gateway/gateway.ts'
-import type { PushOutcome, PushRequest } from '../harness/harness.ts'
+import type { PushOutcome, PushRequest, ToolServer } from '../harness/harness.ts'
 import type { Budget } from './budget.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { describeUsage } from './model-access.ts'
 import type { Workspace } from './prepare.ts'
+import { createProxiedFetch } from './proxied-fetch.ts'
 import { pushChanges } from './push-changes.ts'
+import type { PlannedServer } from './tool-servers.ts'
+import { createUsageSums, type UsageSums } from './usage-sums.ts'
 import type { WorkspacePlan } from './workspace-plan.ts'
 
 interface WayOutServices {
@@ -21,32 +24,50 @@ export class WayOut {
   /** What was refused so far, one sentence each. */
   readonly refusals: string[] = []
   readonly #services: WayOutServices
+  readonly #usage: UsageSums
   #egress: Egress | null = null
+  /** That of tool servers, which the sandbox has no part in. */
+  #tools: Promise<Egress> | null = null
+  #closed = false
 
   constructor(services: WayOutServices) {
     this.#services = services
+    this.#usage = createUsageSums((usages) => {
+      for (const data of usages) services.emit({ type: 'usage', data }).catch(() => {})
+    })
   }
 
   async open(
     { hosts, git, models }: Pick<WorkspacePlan, 'hosts' | 'git' | 'models'>,
     budget: Budget,
   ): Promise<Egress> {
-    const { context, emit } = this.#services
+    const { context } = this.#services
     const rules = {
       ...{ hosts, private_hosts: context.settings.private_hosts },
       ...(git ? { git: git.rules } : {}),
       ...(models ? { models: { ...models.rules, tokens_left: budget.tokensLeft() } } : {}),
     }
-    const onRefusal = (refusal: Refusal) => {
-      this.refusals.push(refusal.message)
-      emit({ type: 'egress.refused', data: refusal }).catch(() => {})
-    }
-    this.#egress = await context.gateway.open(rules, onRefusal, (used) => {
-      const event: NewEvent = { type: 'usage', data: describeUsage(used) }
-      budget.count([event])
-      emit(event).catch(() => {})
-    })
+    this.#egress = await context.gateway.open(
+      rules,
+      (refusal) => this.#tellRefusal(refusal),
+      (used) => {
+        const cost = context.settings.costOf(used)
+        const data = { ...describeUsage(used), ...(cost === undefined ? {} : { inference_cost_usd: cost }) }
+        budget.count([{ type: 'usage', data }])
+        this.#usage.add(data)
+      },
+    )
     return this.#egress
+  }
+
+  /** Makes the addresses of tool servers ones that can be reached; `hosts` as in the plan. */
+  reachServers(servers: readonly PlannedServer[], hosts: string[] | null): ToolServer[] {
+    const openSocket = async () => (await this.#openTools(hosts)).socket
+    return servers.map(({ launch, ...server }) => {
+      if (launch.type !== 'url') return { ...server, launch }
+      const fetch = createProxiedFetch(openSocket, new URL(launch.url).origin)
+      return { ...server, launch: { ...launch, fetch } }
+    })
   }
 
   /** Pushes what was changed. Throws `SandboxFault`. */
@@ -58,10 +79,29 @@ export class WayOut {
 
   /** What the commands of a turn used of models may still be under way, and belongs to it. */
   async settle({ models }: Pick<WorkspacePlan, 'models'>): Promise<void> {
-    if (models) await this.#egress?.settle()
+    if (!models) return
+    await this.#egress?.settle()
+    this.#usage.flush()
   }
 
   close(): void {
+    this.#closed = true
     this.#egress?.close()
+    this.#tools?.then((egress) => egress.close()).catch(() => {})
+    this.#usage.flush()
+  }
+
+  #openTools(hosts: string[] | null): Promise<Egress> {
+    if (this.#closed) return Promise.reject(new Error('The run is over.'))
+    const { private_hosts } = this.#services.context.settings
+    this.#tools ??= this.#services.context.gateway.open({ hosts, private_hosts }, (refusal) =>
+      this.#tellRefusal(refusal),
+    )
+    return this.#tools
+  }
+
+  #tellRefusal(refusal: Refusal): void {
+    this.refusals.push(refusal.message)
+    this.#services.emit({ type: 'egress.refused', data: refusal }).catch(() => {})
   }
 }

@@ -15,6 +15,7 @@ import { Executions } from './executions.ts'
 import { Orders } from './orders.ts'
 import { reapSandboxes } from './reap.ts'
 import type { StopReason } from './stopping.ts'
+import { WarmSandboxes } from './warm-sandboxes.ts'
 
 const REAP_MS = 30_000
 const MODELS_MS = 5 * 60_000
@@ -44,7 +45,7 @@ export interface WorkerOptions {
 
 /** One life of a worker: from a registered id to its loss or stop. */
 export async function startWorker(
-  base: Omit<WorkerContext, 'warden'>,
+  base: Omit<WorkerContext, 'warden' | 'warm'>,
   options: WorkerOptions,
 ): Promise<WorkerHandle> {
   const { store, settings, log } = base
@@ -60,7 +61,8 @@ export async function startWorker(
   })
   const reason = Promise.withResolvers<string>()
   const warden = await options.openWarden(worker_id, reason.resolve)
-  const life = new Life(worker_id, { ...base, warden }, options.readModels)
+  const warm = new WarmSandboxes(base, worker_id)
+  const life = new Life(worker_id, { ...base, warden, warm }, options.readModels)
   log.info({ worker_id, pool: settings.pool, slots: settings.slots }, 'The worker is at work.')
   reason.promise.then((why) => {
     log.warn({ worker_id, reason: why }, 'The worker lost its leases and starts anew.')
@@ -69,10 +71,13 @@ export async function startWorker(
   return life
 }
 
+/** With what ends with the life. */
+type OwnContext = WorkerContext & { warden: { close(): Promise<void> }; warm: WarmSandboxes }
+
 class Life implements WorkerHandle {
   readonly worker_id: string
   readonly lost: Promise<void>
-  readonly #context: WorkerContext & { warden: { close(): Promise<void> } }
+  readonly #context: OwnContext
   readonly #executions: Executions
   readonly #claims: Claims
   readonly #orders: Orders
@@ -84,11 +89,7 @@ class Life implements WorkerHandle {
   #reaping = false
   #ended_since_reap = 0
 
-  constructor(
-    worker_id: string,
-    context: WorkerContext & { warden: { close(): Promise<void> } },
-    readModels: WorkerOptions['readModels'],
-  ) {
+  constructor(worker_id: string, context: OwnContext, readModels: WorkerOptions['readModels']) {
     this.worker_id = worker_id
     this.#context = context
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -105,6 +106,7 @@ class Life implements WorkerHandle {
     this.#stopListening = context.watch.onPool(context.settings.pool, () => this.#claims.nudge())
     this.#timers = [
       every(REAP_MS, () => this.#reap()),
+      every(REAP_MS, () => this.#inBackground(() => context.warm.removeUnused())),
       every(MODELS_MS, () =>
         this.#inBackground(async () => updateModels(context.store.db, worker_id, await readModels())),
       ),
@@ -153,6 +155,7 @@ class Life implements WorkerHandle {
     this.#orders.close()
     for (const timer of this.#timers) clearInterval(timer)
     await this.#context.warden.close()
+    await this.#context.warm.close()
     // Holds nothing any more: whoever sweeps need not wait for silence.
     await retireWorker(this.#context.store.db, this.worker_id).catch(() => {})
   }

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { EnvironmentConfig } from '../contract/environment.ts'
-import { imageRefusal, judgeImage, normalizeImage } from '../contract/image.ts'
+import { imageRefusal, judgeImage, normalizeImage, registryOf } from '../contract/image.ts'
 import { findExcess, type LimitMaxima } from '../contract/limits.ts'
 import type { Outcome } from '../harness/harness.ts'
 import { DEFAULT_LIMITS, type SandboxLimits, type SandboxSpec } from '../sandbox/sandbox.ts'
@@ -7,17 +8,20 @@ import { unseal } from '../sealing/sealing.ts'
 import type { EnvironmentRow } from '../store/environments.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { WorkerContext } from './context.ts'
-import { planEgress } from './egress.ts'
+import { planEgress, planToolHosts } from './egress.ts'
 import { refuse } from './endings.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { type GitPlan, planGit } from './git-plan.ts'
 import { keysOf, type ModelAccess, planModels } from './model-access.ts'
 import { directoryOf, repositoriesOf } from './repository.ts'
+import { type PlannedServer, planToolServers } from './tool-servers.ts'
 import { readUsedSecrets } from './used-secrets.ts'
 
 /** What a run's workspace is to be, before anything of it is there. */
 export interface WorkspacePlan {
+  /** Which, and as of when. */
+  environment: Pick<EnvironmentRow, 'uid' | 'last_updated'> | null
   config: EnvironmentConfig
   spec: Omit<SandboxSpec, 'proxy'>
   /** Hosts that its proxy lets through; only with `allowlist`. */
@@ -26,10 +30,15 @@ export interface WorkspacePlan {
   git: GitPlan | null
   /** `null` where commands may call none. */
   models: ModelAccess | null
+  /** What the run brings along, and where those with an address may be, as `hosts`. */
+  tool_servers: PlannedServer[]
+  tool_hosts: string[] | null
   /** Where the agent starts. */
   cwd: string
   /** What the environment gives to commands, in clear. */
   values: Record<string, string>
+  /** Which values those are, without saying them: others have other sources. */
+  sources: string[]
   /** What the sandbox is made of, where there are images. */
   image?: string
 }
@@ -38,7 +47,11 @@ export interface WorkspacePlan {
 export async function planWorkspace(
   context: WorkerContext,
   store: FencedStore,
-  { run, environment }: { run: RunRow; environment: EnvironmentRow | null },
+  {
+    run,
+    environment,
+    runs_inside = false,
+  }: { run: RunRow; environment: EnvironmentRow | null; runs_inside?: boolean | undefined },
   masked: EventWriter['masked'],
 ): Promise<WorkspacePlan | { failure: Outcome }> {
   const config: EnvironmentConfig = environment?.config ?? { name: 'empty' }
@@ -52,10 +65,14 @@ export async function planWorkspace(
     )
   const own = git_credential ? [git_credential] : []
   const values = { ...variables, ...secrets.variables }
+  const tools = planToolServers(run, seal_key, values)
   const { models: providers } = context.settings
-  const models = planModels(config, values, providers)
+  // Without a way to the gateway an agent may have what its environment gives it.
+  const has_way = context.backend.capabilities.egress.includes('allowlist')
+  const for_agent = runs_inside && has_way && Object.keys(providers).length > 0
+  const models = planModels(config, values, providers, for_agent)
   masked.hide([
-    ...[...Object.values(variables), ...secrets.values, ...own.map(({ secret }) => secret)],
+    ...[...Object.values(variables), ...secrets.values, ...tools.secrets, ...own.map(({ secret }) => secret)],
     ...(models ? [models.rules.token, ...keysOf(providers)] : []),
   ])
   if (models && Object.keys(providers).length === 0)
@@ -77,21 +94,34 @@ export async function planWorkspace(
     return refuse('feature_not_available', `The environment asks for more than is allowed: ${excess}.`)
   const image = imageOf(config, context)
   if (image === null) return refuse('feature_not_available', imageRefusal(config.docker_image ?? ''))
+  const registry = image.image && registryOf(image.image)
+  const login = secrets.logins.find(({ host }) => host === registry)
   const spec = {
     run_id: run.run_id,
     attempt: store.lease.attempt,
     ...image,
-    limits: limitsOf(config, context.settings.limit_maxima),
+    ...(login ? { login } : {}),
+    limits: limitsOf(config, context.settings.limit_maxima, runs_inside ? AGENT_MEMORY : 0),
     egress: egress.policy,
     env: { ...AGENT_ENV, ...models?.env, ...values, ...git?.env },
     folders: ['artifacts', 'attachments'],
   }
   const used = spec.image ?? context.backend.default_image
+  const variables_of = createHash('sha256')
+    .update(environment?.sealed ?? '')
+    .digest('hex')
   return {
+    environment,
+    sources: [variables_of, ...secrets.versions],
     ...{ config, spec, hosts: egress.hosts, git, models, cwd: workingDirectory(config), values },
+    tool_servers: tools.servers,
+    tool_hosts: planToolHosts(config, context, egress.hosts, urlsOf(tools.servers)),
     ...(used === undefined ? {} : { image: used }),
   }
 }
+
+const urlsOf = (servers: readonly PlannedServer[]): string[] =>
+  servers.flatMap(({ launch }) => (launch.type === 'url' ? [launch.url] : []))
 
 /** Git must find a name for commits; nothing here is secret. */
 const AGENT_ENV: Record<string, string> = {
@@ -121,13 +151,16 @@ function workingDirectory(config: EnvironmentConfig): string {
   return only && more.length === 0 ? `/workspace/${directoryOf(only)}` : '/workspace'
 }
 
+/** Beside what commands take: agents hold their conversation, and some a browser's worth of program. */
+const AGENT_MEMORY = 2 * 1024 ** 3
+
 /** What the environment names; of what it does not, the default, or the operator's maximum where that is lower. */
-export function limitsOf({ limits }: EnvironmentConfig, maxima: LimitMaxima): SandboxLimits {
+export function limitsOf({ limits }: EnvironmentConfig, maxima: LimitMaxima, more_memory = 0): SandboxLimits {
   const MiB = 1024 ** 2
   return {
     memory_bytes: limits?.memory_mb
       ? limits.memory_mb * MiB
-      : Math.min(DEFAULT_LIMITS.memory_bytes, maxima.memory_mb * MiB),
+      : Math.min(DEFAULT_LIMITS.memory_bytes + more_memory, maxima.memory_mb * MiB),
     pids: limits?.pids ?? Math.min(DEFAULT_LIMITS.pids, maxima.pids),
     cpus: limits?.cpus ?? Math.min(DEFAULT_LIMITS.cpus, maxima.cpus),
     disk_bytes: limits?.disk_mb

@@ -1,7 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { whyNoBubblewrap, whyNoDocker } from '../support/machine.ts'
 import { Context } from './context.ts'
 import { EGRESS } from './egress.ts'
 import { FILES } from './files.ts'
@@ -93,11 +92,7 @@ function requireShut(t: TestContext, probe: Probe, evidence: string): void {
 function missing(subject: SubjectName): string | false {
   if (subject === 'open') return false
   if (subject === 'bubblewrap-root' && process.getuid?.() !== 0) return 'needs root'
-  const [script, ...args] =
-    subject === 'docker' ? ['test-docker.sh'] : (['setup-debian.sh', 'sandbox'] as const)
-  const path = fileURLToPath(new URL(`../../../scripts/${script}`, import.meta.url))
-  const { status, stderr } = spawnSync(path, args, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] })
-  return status === 0 ? false : `this machine cannot run it: ${stderr.trim()}`
+  return subject === 'docker' ? whyNoDocker() : whyNoBubblewrap()
 }
 
 export interface Uncovered {

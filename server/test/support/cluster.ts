@@ -33,8 +33,8 @@ export interface Cluster {
   api: ReturnType<typeof apiOf>
   /** One more API, listening when it resolves. */
   serve(env?: Record<string, string>): Promise<ServeRole>
-  /** One more worker of this pool, at work when it resolves. All share one data directory, so one place. */
-  worker(pool: string, env?: Record<string, string>): Promise<WorkerRole>
+  /** One more worker of this pool, at work when it resolves. All share one data directory, so one place. `sandbox`: bubblewrap. */
+  worker(pool: string, env?: Record<string, string> & { sandbox?: string }): Promise<WorkerRole>
   stop(): Promise<void>
 }
 
@@ -73,8 +73,8 @@ export async function startCluster(
     base_url,
     api,
     serve,
-    async worker(pool, env) {
-      const role = await start(['worker', '--pool', pool, '--sandbox', 'bubblewrap'], /Working for /, env)
+    async worker(pool, { sandbox = 'bubblewrap', ...env } = {}) {
+      const role = await start(['worker', '--pool', pool, '--sandbox', sandbox], /Working for /, env)
       const worker_id = () => role.log().match(/"worker_id":"([0-9a-f-]+)"[^\n]*is at work/g)
       return {
         ...role,

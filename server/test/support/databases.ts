@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { after, describe } from 'node:test'
 import pg from 'pg'
 import { openPglite, openPostgres, type Store } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts'
+import { CACHE_DIR, temporaryDirectory } from './service.ts'
 
 let server: Promise<PostgresServer> | undefined
 
@@ -29,12 +31,16 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
   return { url: url.href, drop: () => admin(`drop database ${name} with (force)`) }
 }
 
+/** An embedded database, empty. */
+export const openEmbedded = (directory = join(temporaryDirectory('pglite'), 'db')): Promise<Store> =>
+  openPglite(directory, CACHE_DIR)
+
 /** Registers `body` once for PGlite and once for PostgreSQL, each with a migrated store of its own. */
 export function onEachDatabase(name: string, body: (open: () => Promise<Store>) => void): void {
   describe(`${name} on PGlite`, () => {
     const closers: Array<() => Promise<void>> = []
     body(async () => {
-      const store = await openPglite()
+      const store = await openEmbedded()
       closers.push(() => store.close())
       await migrate(store.db)
       return store

@@ -20,8 +20,22 @@ export function makeImage(script: string, changes: string[] = []): string {
 }
 
 /** What the run's sandbox, kept for follow-ups, has left on the engine. */
-export function removeSandbox(run_id: string): void {
-  const filter = ['--quiet', '--filter', `label=runyard.run_id=${run_id}`]
+export const removeSandbox = (run_id: string): void => removeLabelled(`runyard.run_id=${run_id}`)
+
+/** The same of all runs of its installation, those in containers that were made in advance among them. */
+export function removeSandboxesBeside(run_id: string): void {
+  const installation = installationOf(run_id)
+  if (installation) removeLabelled(`runyard.installation=${installation}`)
+}
+
+/** The installation of a run whose container was made for it. */
+export const installationOf = (run_id: string): string => {
+  const format = '{{.Label "runyard.installation"}}'
+  return docker(['ps', '--all', '--filter', `label=runyard.run_id=${run_id}`, '--format', format]).trim()
+}
+
+function removeLabelled(label: string): void {
+  const filter = ['--quiet', '--filter', `label=${label}`]
   const remove = (ids: string, ...command: string[]) => {
     const list = ids.split('\n').filter(Boolean)
     if (list.length > 0) docker([...command, ...list])

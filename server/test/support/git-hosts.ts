@@ -15,9 +15,11 @@ import {
   type GitHostOptions,
   type GitHostRequest,
   type GitHostState,
+  type Grant,
   type HostedPull,
   mayReach,
 } from './hosted-repositories.ts'
+import { type LfsHost, serveLfs } from './lfs-host.ts'
 
 export interface GitHost {
   url: string
@@ -27,17 +29,20 @@ export interface GitHost {
   ca_file: string
   requests: GitHostRequest[]
   pulls: HostedPull[]
+  lfs: LfsHost | null
   close(): void
 }
 
 export async function serveGitHost(options: GitHostOptions): Promise<GitHost> {
   const address = addressOfHost()
-  const { key, cert, cert_file } = makeCertificate(address)
+  const certificate = makeCertificate(address)
+  const { key, cert, cert_file } = certificate
+  const lfs = options.lfs ? await serveLfs(certificate) : null
   const grants = new Map(Object.entries(options.tokens ?? {}))
   if (options.token) grants.set(options.token, { contents: 'write', pull_requests: 'write' })
   const requests: GitHostRequest[] = []
   const now = options.now ?? Date.now
-  const state: GitHostState = { options, url: '', grants, pulls: [], now }
+  const state: GitHostState = { options, url: '', grants, pulls: [], now, lfs }
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', state.url)
     const is_api = url.pathname.startsWith('/api/')
@@ -66,8 +71,9 @@ export async function serveGitHost(options: GitHostOptions): Promise<GitHost> {
   const host = `${address}:${(server.address() as AddressInfo).port}`
   state.url = `https://${host}`
   return {
-    ...{ url: state.url, host, ca_file: cert_file, requests, pulls: state.pulls },
+    ...{ url: state.url, host, ca_file: cert_file, requests, pulls: state.pulls, lfs },
     close() {
+      lfs?.close()
       server.close()
       server.closeAllConnections()
     },
@@ -84,6 +90,17 @@ function send(response: ServerResponse, { status, body, headers }: Answer, now: 
     .end(typeof body === 'string' ? body : JSON.stringify(body ?? {}))
 }
 
+async function answerLfs(
+  { lfs }: GitHostState,
+  { contents }: Grant,
+  url: URL,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (url.pathname.endsWith('/verify') && contents !== 'write') return void response.writeHead(403).end()
+  await lfs?.answer(request, response, url.href).catch(() => response.destroy())
+}
+
 /** As the real ones do: without access there is no such repository. */
 function serveGit(state: GitHostState, url: URL, request: IncomingMessage, response: ServerResponse): void {
   const refuse = (status: number) => {
@@ -96,10 +113,13 @@ function serveGit(state: GitHostState, url: URL, request: IncomingMessage, respo
   const [, user, token = ''] = /^([^:]*):(.*)$/.exec(Buffer.from(basic ?? '', 'base64').toString()) ?? []
   const grant = user ? findGrant(state, token) : null
   if (!grant) return void refuse(401)
-  const path = /^\/(.+?)(\.git)?\/(info\/refs|git-upload-pack|git-receive-pack|HEAD|objects\/.*)$/.exec(
-    url.pathname,
-  )?.[1]
+  const path =
+    /^\/(.+?)(\.git)?\/(info\/refs|info\/lfs\/.*|git-upload-pack|git-receive-pack|HEAD|objects\/.*)$/.exec(
+      url.pathname,
+    )?.[1]
   if (!path || !mayReach(grant, path) || !findRepository(state, path)) return void refuse(404)
+  if (state.lfs && url.pathname.includes('/info/lfs/'))
+    return void answerLfs(state, grant, url, request, response)
   const pushes =
     url.pathname.endsWith('/git-receive-pack') || url.searchParams.get('service') === 'git-receive-pack'
   if (pushes && grant.contents !== 'write') return void refuse(403)

@@ -1,8 +1,9 @@
 /** What the stand-ins for git hosts have: repositories, tokens and pull requests. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { GIT_ENV, git, makeRepository } from './git.ts'
+import { type LfsHost, pointerOf } from './lfs-host.ts'
 
 /** What a token may do. */
 export interface Grant {
@@ -67,6 +68,8 @@ export interface GitHostOptions {
   onData?: (data: Buffer) => void
   /** The host's clock. */
   now?: () => number
+  /** It has Git LFS. */
+  lfs?: boolean
 }
 
 /** What answers to the API look at. */
@@ -76,6 +79,7 @@ export interface GitHostState {
   grants: Map<string, Grant>
   pulls: HostedPull[]
   now: () => number
+  lfs: LfsHost | null
 }
 
 /** `null`: the token is none, or none any more. */
@@ -116,4 +120,15 @@ export function addHostedRepository(root: string, path: string): string {
   makeRepository(made)
   execFileSync('git', ['clone', '--quiet', '--bare', made, folder], { env: GIT_ENV, stdio: 'ignore' })
   return folder
+}
+
+/** Commits a file of Git LFS to `main` of a bare repository; its content is where the host keeps large files. */
+export function addLargeFile(folder: string, name: string, content: Buffer): void {
+  const work = `${folder}.work`
+  execFileSync('git', ['clone', '--quiet', folder, work], { env: GIT_ENV, stdio: 'ignore' })
+  writeFileSync(join(work, '.gitattributes'), '*.bin filter=lfs diff=lfs merge=lfs -text\n')
+  writeFileSync(join(work, name), pointerOf(content))
+  git(work, 'add', '--all')
+  git(work, 'commit', '--quiet', '-m', 'large')
+  git(work, 'push', '--quiet', 'origin', 'main')
 }

@@ -82,7 +82,7 @@ export const HOSTILE_BODIES: HostileCase[] = [
   create(
     'an unknown harness',
     withConfig({ harness: { type: 'cobol' } }),
-    'config.harness.type: Invalid option: expected one of "oz"|"claude"|"codex"|"gemini"|"opencode"|"runbook"',
+    'config.harness.type: this installation has no harness "cobol"; it has oz, claude, codex, gemini, opencode, qwen, goose, runbook.',
   ),
   create(
     'an unknown mode',
@@ -107,7 +107,7 @@ export const HOSTILE_BODIES: HostileCase[] = [
         harness_auth_secrets: { claude_auth_secret_name: 'x' },
       },
     },
-    'This version does not offer agent_identity_uid, on_behalf_of, config.computer_use_enabled, config.harness_auth_secrets, more than one of config.skills.',
+    'This version does not offer agent_identity_uid, on_behalf_of, config.computer_use_enabled, config.harness_auth_secrets.',
     unavailable,
   ),
   create('a prompt over 1 MiB', { prompt: 'é'.repeat(MIB / 2 + 1) }, 'prompt: is over 1 MiB', tooLarge),

@@ -76,6 +76,15 @@ export function testExec(subject: Subject): void {
     await sandbox.destroy()
   })
 
+  test('tells how a command ended whose input was still open', async () => {
+    const sandbox = await create()
+    const input = new PassThrough()
+    input.write('one line\n')
+    const { exit, stdout } = await run(sandbox, 'read line; echo "$line"; exit 3', { stdin: input })
+    assert.deepEqual([exit.code, exit.aborted, stdout], [3, false, 'one line\n'])
+    await sandbox.destroy()
+  })
+
   test('keeps head and tail of 50 MB of output', async () => {
     const sandbox = await create()
     const { exit, stdout } = await run(sandbox, 'echo first; head -c 50000000 /dev/zero; echo; echo last', {

@@ -56,6 +56,29 @@ export function testLifecycle(subject: Subject): void {
     await sandbox.destroy()
   })
 
+  test('what runs is held and goes on, what is started meanwhile runs, and what is held can be killed', async () => {
+    const sandbox = await create()
+    const seconds = uniqueSeconds()
+    const handle = sandbox.exec({
+      // Detached ones, too.
+      command: `(setsid sh -c 'while :; do echo >> ticks; sleep 0.02; done; exec sleep ${seconds}' &); sleep ${seconds}`,
+    })
+    const ticks = async (): Promise<number> => (await sandbox.stat('ticks'))?.size ?? 0
+    await eventually('the command ticks', async () => (await ticks()) > 3)
+    const goOn = await sandbox.hold()
+    const held = await ticks()
+    assert.equal((await run(sandbox, 'sleep 0.3; echo beside it')).stdout, 'beside it\n')
+    assert.equal(await ticks(), held)
+    await goOn()
+    await eventually('the command ticks again', async () => (await ticks()) > held)
+    await sandbox.hold()
+    await sandbox.killAll()
+    await eventually('no process is left', () => processesWith(seconds).length === 0)
+    assert.equal((await handle.exit).signal, 'SIGKILL')
+    assert.equal((await run(sandbox, 'echo fine')).stdout, 'fine\n')
+    await sandbox.destroy()
+  })
+
   test('another process kills a sandbox by its ref, a frozen one too; its workspace stays', async () => {
     for (const frozen of [false, true]) {
       const request = spec()

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { after, describe } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { collectExec } from '../../src/sandbox/exec-handle.ts'
 import {
+  collectExec,
   DEFAULT_LIMITS,
   type ExecExit,
   type ExecOptions,
@@ -17,6 +17,7 @@ import {
   type SandboxSpec,
 } from '../../src/sandbox/sandbox.ts'
 import { type BackendName, openBackend } from './sandbox-backends.ts'
+import { testCommands } from './sandbox-conformance-commands.ts'
 import { testDisk } from './sandbox-conformance-disk.ts'
 import { testExec } from './sandbox-conformance-exec.ts'
 import { testFiles } from './sandbox-conformance-files.ts'
@@ -83,6 +84,7 @@ export async function testSandboxBackend(name: BackendName): Promise<void> {
       await rm(data_dir, { recursive: true })
     })
     testExec(subject)
+    testCommands(subject)
     testFiles(subject)
     testDisk(subject)
     testIsolation(subject)

@@ -2,8 +2,9 @@
  * A process of its own that works on sandboxes, as a worker or the warden would: reads one JSON order from its first
  * argument, carries it out and prints one line of JSON. `hold` starts a command and then waits to be killed.
  */
-import { collectExec } from '../../src/sandbox/exec-handle.ts'
+
 import type { SandboxRef, SandboxSpec } from '../../src/sandbox/sandbox.ts'
+import { collectExec } from '../../src/sandbox/sandbox.ts'
 import { type BackendName, openBackend } from './sandbox-backends.ts'
 
 export type SandboxOrder = { backend: BackendName; data_dir: string; installation_id: string } & (

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import type { Role } from '../../src/contract/actor.ts'
 import { createPrincipalWithKey, revokeKey } from '../../src/store/api-keys.ts'
-import { type Db, openPglite } from '../../src/store/db.ts'
+import type { Db } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { openEmbedded } from './databases.ts'
 
 export interface KeySpec {
   role: Role
@@ -29,7 +30,7 @@ export async function seedKeys<N extends string>(
   data_dir: string,
   specs: Record<N, KeySpec>,
 ): Promise<Record<N, string>> {
-  const store = await openPglite(join(data_dir, 'db'))
+  const store = await openEmbedded(join(data_dir, 'db'))
   try {
     await migrate(store.db)
     return await makeKeys(store.db, specs)

@@ -26,6 +26,13 @@ export function findWarden(pid: number): number {
   return warden
 }
 
+/** The processes that this one started, such as its warden and its gateway. */
+export const childrenOf = (pid: number): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((candidate) => parentOf(candidate) === pid)
+
 function parentOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

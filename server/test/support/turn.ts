@@ -7,6 +7,7 @@ import type {
   HarnessState,
   Inbox,
   Outcome,
+  ToolServer,
   Turn,
   TurnRun,
 } from '../../src/harness/harness.ts'
@@ -22,6 +23,7 @@ export interface TestTurnOptions {
   /** Appended to the history as the run's prompt. */
   prompt?: string
   config?: AmbientAgentConfig
+  output_schema?: Record<string, unknown>
 }
 
 /** The loss of the lease, as the event writer reports it. */
@@ -36,6 +38,7 @@ export class TestTurn implements Turn, Execution {
   readonly history: readonly RunEvent[]
   readonly sandbox: Sandbox
   readonly tools = TOOLS
+  tool_servers: readonly ToolServer[] = []
   readonly values: Record<string, string> = {}
   mask = (text: string) => text
   readonly state: HarnessState
@@ -54,9 +57,12 @@ export class TestTurn implements Turn, Execution {
   #lost = false
   #returned = false
 
-  constructor({ sandbox, context = [], history = [], prompt, config = {} }: TestTurnOptions) {
+  constructor({ sandbox, context = [], history = [], prompt, config = {}, output_schema }: TestTurnOptions) {
     this.context = context
-    this.run = { run_id: 'run-1', attempt: 1, config, cwd: sandbox.workspace }
+    this.run = {
+      ...{ run_id: 'run-1', attempt: 1, config, cwd: sandbox.workspace },
+      ...(output_schema && { output_schema }),
+    }
     this.sandbox = sandbox
     let kept: Record<string, unknown> | null = null
     this.state = {

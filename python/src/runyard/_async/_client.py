@@ -24,6 +24,7 @@ from ._environments import AsyncEnvironments
 from ._models import AsyncModels
 from ._runs import AsyncRuns
 from ._secrets import AsyncSecrets
+from ._skills import AsyncSkills
 from ._transport import AsyncTransport
 
 
@@ -49,6 +50,7 @@ class AsyncRunyard(AsyncEndpoints):
     runs: AsyncRuns
     environments: AsyncEnvironments
     secrets: AsyncSecrets
+    skills: AsyncSkills
     models: AsyncModels
     artifacts: AsyncArtifacts
     webhooks: Webhooks
@@ -78,6 +80,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.runs = AsyncRuns(transport)
         self.environments = AsyncEnvironments(transport)
         self.secrets = AsyncSecrets(transport)
+        self.skills = AsyncSkills(transport)
         self.models = AsyncModels(transport)
         self.artifacts = AsyncArtifacts(transport)
         self.webhooks = Webhooks(self._webhook_secret)

@@ -11,6 +11,7 @@ from .._errors import naming_run
 from .._lists import AsyncConversationPages, AsyncRunList
 from .._models import (
     Conversation,
+    HandoffAttachmentsResponse,
     InterruptResponse,
     ListEventsResponse,
     ListRunsResponse,
@@ -214,6 +215,16 @@ class AsyncRuns:
         call = Call("GET", run_path(run_id, "/diff"), fields)
         return await self._transport.send(call, into(RunDiff), options)
 
+    async def handoff_attachments(
+        self, run_id: str, **options: Unpack[RequestOptions]
+    ) -> HandoffAttachmentsResponse:
+        """The workspace as the last execution that ended left it.
+
+        Links to one `workspace.tar.zst`, or none where nothing was kept. They work without a key for 15 minutes.
+        """
+        call = Call("GET", run_path(run_id, "/handoff/attachments"))
+        return await self._transport.send(call, into(HandoffAttachmentsResponse), options)
+
     async def transcript(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
         """The whole log as JSON Lines."""
         call = Call("GET", run_path(run_id, "/transcript"), accept="*/*")
@@ -279,6 +290,7 @@ class AsyncRunsWithRawResponse:
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
         self.diff = raw_method(runs.diff)
+        self.handoff_attachments = raw_method(runs.handoff_attachments)
         self.transcript = raw_method(runs.transcript)
 
 
@@ -296,4 +308,5 @@ class AsyncRunsWithStreamingResponse:
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)
         self.diff = streaming_method(runs.diff)
+        self.handoff_attachments = streaming_method(runs.handoff_attachments)
         self.transcript = streaming_method(runs.transcript)

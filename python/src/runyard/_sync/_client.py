@@ -25,6 +25,7 @@ from ._environments import Environments
 from ._models import Models
 from ._runs import Runs
 from ._secrets import Secrets
+from ._skills import Skills
 from ._transport import Transport
 
 
@@ -50,6 +51,7 @@ class Runyard(Endpoints):
     runs: Runs
     environments: Environments
     secrets: Secrets
+    skills: Skills
     models: Models
     artifacts: Artifacts
     webhooks: Webhooks
@@ -79,6 +81,7 @@ class Runyard(Endpoints):
         self.runs = Runs(transport)
         self.environments = Environments(transport)
         self.secrets = Secrets(transport)
+        self.skills = Skills(transport)
         self.models = Models(transport)
         self.artifacts = Artifacts(transport)
         self.webhooks = Webhooks(self._webhook_secret)

@@ -12,6 +12,7 @@ from .._errors import naming_run
 from .._lists import ConversationPages, RunList
 from .._models import (
     Conversation,
+    HandoffAttachmentsResponse,
     InterruptResponse,
     ListEventsResponse,
     ListRunsResponse,
@@ -215,6 +216,16 @@ class Runs:
         call = Call("GET", run_path(run_id, "/diff"), fields)
         return self._transport.send(call, into(RunDiff), options)
 
+    def handoff_attachments(
+        self, run_id: str, **options: Unpack[RequestOptions]
+    ) -> HandoffAttachmentsResponse:
+        """The workspace as the last execution that ended left it.
+
+        Links to one `workspace.tar.zst`, or none where nothing was kept. They work without a key for 15 minutes.
+        """
+        call = Call("GET", run_path(run_id, "/handoff/attachments"))
+        return self._transport.send(call, into(HandoffAttachmentsResponse), options)
+
     def transcript(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
         """The whole log as JSON Lines."""
         call = Call("GET", run_path(run_id, "/transcript"), accept="*/*")
@@ -280,6 +291,7 @@ class RunsWithRawResponse:
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
         self.diff = raw_method(runs.diff)
+        self.handoff_attachments = raw_method(runs.handoff_attachments)
         self.transcript = raw_method(runs.transcript)
 
 
@@ -297,4 +309,5 @@ class RunsWithStreamingResponse:
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)
         self.diff = streaming_method(runs.diff)
+        self.handoff_attachments = streaming_method(runs.handoff_attachments)
         self.transcript = streaming_method(runs.transcript)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { TURN_STOPPED } from '../../log/interruption.ts'
 import { runCommand } from '../command.ts'
 import { clip } from '../cut-text.ts'
-import { defineTool } from './tool.ts'
+import { defineTool, failure } from './tool.ts'
 
 const MAX_OUTPUT_CHARACTERS = 30_000
 const DEFAULT_TIMEOUT_SECONDS = 120
@@ -12,7 +12,8 @@ export const bash = defineTool({
   description:
     'Runs a shell command and returns what it printed and its exit code. Each call is a new shell in the working ' +
     'directory: variables and cd do not carry over. There is no terminal, and standard input is empty. The call lasts ' +
-    'until everything the command started has ended, so start servers as `nohup … >server.log 2>&1 &`. ' +
+    'until everything the command started has ended: set background for servers and what takes long, read it with bash_output ' +
+    'and end it with bash_kill. ' +
     `Of output over ${MAX_OUTPUT_CHARACTERS} characters the middle is left out.`,
   input: z.object({
     command: z.string().min(1).max(100_000),
@@ -22,9 +23,18 @@ export const bash = defineTool({
       .max(3600)
       .default(DEFAULT_TIMEOUT_SECONDS)
       .describe(`The command is killed after this time; ${DEFAULT_TIMEOUT_SECONDS} unless given.`),
+    background: z.boolean().default(false).describe('Goes on beside your work, without a time limit.'),
   }),
   title: ({ command }) => command.trim().split('\n', 1)[0] ?? '',
-  async run({ command, timeout_seconds }, { turn, tool_call_id }) {
+  async run({ command, timeout_seconds, background }, { turn, tool_call_id, ...context }) {
+    if (background) {
+      const started = context.background.start(
+        { sandbox: turn.sandbox, cwd: turn.run.cwd, mask: (text) => turn.mask(text) },
+        command,
+      )
+      if ('refused' in started) return failure(started.refused)
+      return { output: `It runs in the background as ${started.id}.`, is_error: false }
+    }
     const end = await runCommand(turn, tool_call_id, { command, timeout_ms: timeout_seconds * 1000 })
     const { code: exit_code, truncated_bytes } = end
     const figures = { exit_code, truncated_bytes }

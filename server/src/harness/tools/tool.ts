@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { z } from 'zod'
 import { SandboxFileError } from '../../sandbox/sandbox.ts'
 import { shorten } from '../cut-text.ts'
-import type { Tool, ToolContext, ToolOutcome, Turn } from '../harness.ts'
+import type { Outcome, Tool, ToolContext, ToolOutcome, Turn } from '../harness.ts'
 
 interface ToolDefinition<Input> {
   name: string
@@ -10,6 +10,8 @@ interface ToolDefinition<Input> {
   input: z.ZodType<Input>
   pushes?: boolean
   title: (input: Input) => string
+  /** How the turn ends once a call has gone well; absent where it goes on. */
+  ends?: (input: Input) => Outcome
   run: (input: Input, context: ToolContext) => Promise<ToolOutcome>
 }
 
@@ -19,6 +21,7 @@ export function defineTool<Input>({
   input: schema,
   pushes = false,
   title,
+  ends,
   run,
 }: ToolDefinition<Input>): Tool {
   return {
@@ -30,6 +33,12 @@ export function defineTool<Input>({
       const parsed = schema.safeParse(input)
       return parsed.success ? shorten(title(parsed.data), mask) : undefined
     },
+    ...(ends && {
+      ends(input: unknown) {
+        const parsed = schema.safeParse(input)
+        return parsed.success ? ends(parsed.data) : null
+      },
+    }),
     async run(input, context) {
       const parsed = schema.safeParse(input)
       if (!parsed.success)

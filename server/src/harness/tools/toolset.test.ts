@@ -2,16 +2,19 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openTestSandbox } from '../../../test/support/sandbox.ts'
 import { TestTurn } from '../../../test/support/turn.ts'
+import { BackgroundCommands } from '../background-commands.ts'
 import { TOOLS } from './toolset.ts'
 
 const sandbox = await openTestSandbox()
 after(() => sandbox.destroy())
 const turn = new TestTurn({ sandbox })
+const background = new BackgroundCommands()
+after(() => background.close())
 
 async function use(name: string, input: Record<string, unknown>) {
   const tool = TOOLS.get(name)
   assert.ok(tool)
-  return tool.run(input, { turn, tool_call_id: 'call-1' })
+  return tool.run(input, { turn, tool_call_id: 'call-1', background })
 }
 const put = (path: string, text: string | Uint8Array) => sandbox.writeFile(`/workspace/${path}`, text)
 const get = async (path: string) => (await sandbox.readFile(`/workspace/${path}`)).toString()
@@ -45,6 +48,43 @@ test('bash leaves out the middle of long output', async () => {
   const { output } = await use('bash', { command: 'seq 1 20000' })
   assert.ok(output.length < 31_000)
   assert.match(output, /^1\n2\n.*characters left out.*20000$/s)
+})
+
+test('a command in the background is read while it runs, and ended', async () => {
+  const run = async (command: string) => {
+    const { output } = await use('bash', { command, background: true })
+    return /as (bg\d+)\.$/.exec(output)?.[1] ?? output
+  }
+  const id = await run('echo begun; until [ -e go ]; do sleep 0.05; done; echo gone; sleep 600')
+  assert.equal((await use('bash', { command: 'echo beside' })).output, 'beside')
+  await use('bash', { command: 'touch go' })
+  let printed = ''
+  for (const end = Date.now() + 20_000; !printed.includes('gone') && Date.now() < end; )
+    printed += (await use('bash_output', { id, wait_seconds: 1 })).output
+  assert.match(printed, /begun.*gone\n\[bg\d+ still runs\]$/s)
+  assert.match((await use('bash_output', { id })).output, /^\(no new output\)/)
+  assert.equal((await use('bash_kill', { id })).output, `${id} was ended.`)
+  assert.match((await use('bash_output', { id })).output, /ended by/)
+  const short = await run('echo done; exit 3')
+  const { output } = await use('bash_output', { id: short, wait_seconds: 60 })
+  assert.equal(output, `done\n[${short} ended with exit code 3]`)
+  await assertRefused('bash_output', { id: 'bg99' }, /no background command bg99/)
+  const flood = await run('yes | head -c 3000000; echo end')
+  assert.match(
+    (await use('bash_output', { id: flood, wait_seconds: 60 })).output,
+    /^\[older output was dropped\]\ny\n.*end\n/s,
+  )
+  // One that runs on is read up to its newest line, however much it has printed.
+  const long = await run('yes | head -c 3000000; echo newest; sleep 600')
+  let seen = ''
+  for (const end = Date.now() + 20_000; !seen.includes('newest') && Date.now() < end; )
+    seen = (await use('bash_output', { id: long, wait_seconds: 1 })).output
+  assert.match(seen, /newest\n\[bg\d+ still runs\]$/)
+  await use('bash_kill', { id: long })
+  const ids = []
+  for (let n = 0; n < 8; n += 1) ids.push(await run('sleep 600'))
+  await assertRefused('bash', { command: 'true', background: true }, /8 commands run in the background/)
+  for (const one of ids) await use('bash_kill', { id: one })
 })
 
 test('read numbers the lines and goes on from where it was told', async () => {
@@ -108,6 +148,71 @@ test('edit refuses what is missing, ambiguous or no change, and says why', async
   await assertRefused('edit', { path: 'code', old_text: 'if', new_text: 'if' }, /the same/)
   await assertRefused('edit', { path: 'gone', old_text: 'a', new_text: 'b' }, /does not exist/)
   assert.equal(await get('code'), 'if x:\n    go()\nelse:\n    go()\n')
+})
+
+test('edit makes several replacements, all of them or none, and one everywhere', async () => {
+  await put('many', 'one two\nthree one\nfour\n')
+  const edits = [
+    { old_text: 'four', new_text: 'five' },
+    { old_text: 'one', new_text: 'ONE', replace_all: true },
+    { old_text: 'five', new_text: 'six' },
+  ]
+  const { output } = await use('edit', { path: 'many', edits })
+  assert.equal(output, 'Changed many at line 3, 2 places, line 3.')
+  assert.equal(await get('many'), 'ONE two\nthree ONE\nsix\n')
+  await assertRefused(
+    'edit',
+    { path: 'many', edits: [edits[1], { old_text: 'gone', new_text: '' }] },
+    /^Nothing was changed\. Replacement 1 of 2: old_text is not in many/,
+  )
+  assert.equal(await get('many'), 'ONE two\nthree ONE\nsix\n')
+  for (const input of [{}, { old_text: 'a' }, { old_text: 'a', new_text: 'b', edits: edits.slice(0, 1) }])
+    await assertRefused('edit', { path: 'many', ...input }, /not valid/)
+})
+
+test('glob, grep and list find what is there, and leave out what git ignores', async () => {
+  await use('bash', {
+    command: `mkdir -p tree/src/deep tree/node_modules/x && cd tree && git init -q . &&
+      echo 'say hello' > src/a.ts && echo 'HELLO there' > src/deep/b.ts && echo hello > node_modules/x/c.ts &&
+      printf 'node_modules\\n' > .gitignore && printf 'hello\\0binary' > src/image.bin && touch 'src/two words.ts'`,
+  })
+  const found = async (name: string, input: Record<string, unknown>) => (await use(name, input)).output
+  assert.equal(
+    await found('glob', { pattern: '**/*.ts', path: 'tree' }),
+    'src/a.ts\nsrc/deep/b.ts\nsrc/two words.ts',
+  )
+  assert.equal(
+    await found('glob', { pattern: 'src/*.{ts,bin}', path: 'tree' }),
+    'src/a.ts\nsrc/image.bin\nsrc/two words.ts',
+  )
+  assert.equal(await found('glob', { pattern: '*.py', path: 'tree' }), 'No file matches *.py.')
+  assert.equal(await found('grep', { pattern: 'hel+o', path: 'tree' }), 'src/a.ts:1:say hello')
+  assert.equal(
+    await found('grep', { pattern: 'hello', path: 'tree', ignore_case: true, files_only: true }),
+    'src/a.ts\nsrc/deep/b.ts',
+  )
+  assert.equal(await found('grep', { pattern: 'hello', path: 'tree/src/a.ts' }), '1:say hello')
+  assert.equal(await found('grep', { pattern: 'nowhere', path: 'tree' }), 'No line of tree matches nowhere.')
+  assert.equal(await found('list', { path: 'tree/src' }), 'a.ts\ndeep/\nimage.bin\ntwo words.ts')
+  await assertRefused('grep', { pattern: '(', path: 'tree' }, /\(|parenthes/i)
+  await assertRefused('grep', { pattern: 'x', path: 'gone' }, /does not exist/)
+  await assertRefused('glob', { pattern: '*', path: 'gone' }, /./)
+  await assertRefused('list', { path: 'tree/src/a.ts' }, /is a file/)
+  // A pattern is data, whatever it says.
+  await use('grep', { pattern: '$(touch pwned); -e x', path: 'tree' })
+  await use('grep', { pattern: '--open-files-in-pager=touch pwned', path: 'tree' })
+  assert.equal(await sandbox.stat('/workspace/tree/pwned'), null)
+})
+
+test('glob and grep work where there is no repository, and cut what is too much', async () => {
+  await use('bash', {
+    command:
+      'mkdir -p /tmp/plain/node_modules && cd /tmp/plain && for i in $(seq 1000 1600); do echo line $i > f$i; done; echo line > node_modules/n',
+  })
+  const files = (await use('glob', { pattern: '**', path: '/tmp/plain' })).output.split('\n')
+  assert.deepEqual([files.length, files[0], files.at(-1)], [501, 'f1000', '[101 more: narrow the pattern]'])
+  const lines = (await use('grep', { pattern: 'line', path: '/tmp/plain' })).output.split('\n')
+  assert.deepEqual([lines.length, lines.at(-1)], [251, '[351 more lines: narrow the pattern or the path]'])
 })
 
 test('a file operation the sandbox refuses is told to the model', async () => {

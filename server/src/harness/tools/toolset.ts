@@ -1,14 +1,21 @@
 import { jsonSchema, type ToolSet } from 'ai'
 import type { Tool } from '../harness.ts'
+import { askUser } from './ask-user.ts'
+import { killBackground, readBackground } from './background.ts'
 import { bash } from './bash.ts'
 import { edit } from './edit.ts'
+import { glob } from './glob.ts'
+import { grep } from './grep.ts'
+import { list } from './list.ts'
 import { openPullRequest } from './open-pull-request.ts'
 import { read } from './read.ts'
 import { write } from './write.ts'
 
 /** What every agent of ours can do. An execution's set is handed to it: this one, and what its run brings along. */
 export const TOOLS: ReadonlyMap<string, Tool> = new Map(
-  [bash, read, write, edit, openPullRequest].map((tool) => [tool.name, tool]),
+  [bash, readBackground, killBackground, read, write, edit, glob, grep, list, askUser, openPullRequest].map(
+    (tool) => [tool.name, tool],
+  ),
 )
 
 /** Tools as a request describes them: without execution, and with validation left to `Tool.run`. */

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { create as writeDisposition } from 'content-disposition'
 import type { FastifyInstance } from 'fastify'
-import { BlobsUnavailable } from '../../blobs/blobs.ts'
 import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
@@ -11,6 +10,7 @@ import { findDiff } from '../../store/diffs.ts'
 import { readLogPages } from '../../store/events.ts'
 import { viewArtifact, viewDiff } from '../artifact-view.ts'
 import type { Services } from '../context.ts'
+import { DOWNLOAD_HEADERS, openBlob } from '../download.ts'
 import { serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
@@ -36,7 +36,7 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
   app.get<{ Params: { uid: string } }>('/downloads/artifacts/:uid', async (request, reply) => {
     const actor = await links.verify(`/downloads/artifacts/${request.params.uid}`, request.query)
     const artifact = await findArtifact(store.db, request.params.uid, actor)
-    const data = artifact && (await blobs.get(artifact.blob_key).catch(refuseForNow))
+    const data = artifact && (await openBlob(blobs, artifact.blob_key))
     if (!artifact || !data) throw new AppError('resource_not_found', NOT_FOUND)
     const inline = INLINE.includes(artifact.mime_type)
     return reply
@@ -61,14 +61,6 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
       .send(Readable.from(transcriptLines(store.db, run_id), { objectMode: false }))
   })
 }
-
-function refuseForNow(error: unknown): never {
-  if (!(error instanceof BlobsUnavailable)) throw error
-  throw new AppError('resource_unavailable', error.message, { headers: { 'retry-after': '5' }, cause: error })
-}
-
-/** Nothing that is downloaded may act as a page of this service. */
-const DOWNLOAD_HEADERS = { 'content-security-policy': "sandbox; default-src 'none'" } as const
 
 async function* transcriptLines(db: Db, run_id: string): AsyncGenerator<string> {
   for await (const events of readLogPages(db, run_id, 0))

@@ -12,7 +12,7 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
   const { store, watch, blobs, settings } = services
   const files = { db: store.db, blobs, max_run_files_bytes: settings.max_run_files_bytes }
   serve(app, services, ROUTES.submitFollowup, async (call) => {
-    const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [] } = call.body
+    const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [], budget } = call.body
     const { run_id } = await requireRun(services, call.params.run_id, call.actor)
     // A repeated message must not be refused for want of room that its own attachments take.
     const earlier = await readEarlier(store.db, call)
@@ -21,7 +21,8 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
     const stored = await storeAttachments(files, run_id, attachments)
     let pool: string | null = null
     const accept = async (db: Db) => {
-      const followup = { run_id, author: call.actor, message, mode, on_busy, attachments: stored }
+      const said = { run_id, author: call.actor, message, mode, on_busy, attachments: stored }
+      const followup = { ...said, budget: budget ?? null }
       const accepted = await transact(db, (trx) => acceptFollowup(trx, followup))
       pool = accepted.claimable_in
       return { status: 200, body: { followup_id: accepted.followup_id, outcome: accepted.outcome } }

@@ -34,6 +34,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
         max_run_files_bytes: settings.max_run_files_bytes,
         seal_key: settings.keyring,
         default_pool: settings.default_pool,
+        harnesses: settings.harnesses,
       },
       call.body,
       call.actor,

@@ -25,10 +25,10 @@ export function serveSecrets(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.putSecret, async ({ params, query, body, actor }) => {
     const key = secretKeyOf(actor, params.name, query.scope)
-    const { value, git = null, description = null } = body
+    const { value, git = null, registry = null, description = null } = body
     const row = await putSecret(
       store.db,
-      { ...key, creator_id: actor.principal_id, git, description },
+      { ...key, creator_id: actor.principal_id, git, registry, description },
       (version) => sealSecret(settings.keyring, { ...key, version }, value),
     )
     return viewSecret(row)
@@ -54,6 +54,7 @@ const viewSecret = (row: ListedSecret): Secret => ({
   name: row.name,
   ...(row.description === null ? {} : { description: row.description }),
   ...(row.git === null ? {} : { git: row.git }),
+  ...(row.registry === null ? {} : { registry: row.registry }),
   scope: { type: row.scope, ...(row.owner_id === null ? {} : { uid: row.owner_id }) },
   version: row.version,
   created_at: row.created_at.toISOString(),

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
+import { openEmbedded } from '../../../test/support/databases.ts'
 import { addRun } from '../../../test/support/stored.ts'
 import { openDiskBlobs } from '../../blobs/disk.ts'
 import { readConfig } from '../../config.ts'
 import { openKeyring } from '../../sealing/keyring.ts'
 import { createPrincipalWithKey, readActor } from '../../store/api-keys.ts'
-import { openPglite } from '../../store/db.ts'
 import { migrate } from '../../store/migrate.ts'
 import { Watch } from '../../store/watch.ts'
 import { createApp } from '../app.ts'
@@ -24,10 +24,11 @@ test('the cookie is secure, and says so by its name, where the service is reache
     version: '0',
     log_level: 'silent',
     default_pool: 'default',
+    harnesses: ['oz', 'runbook'],
     limit_maxima: readConfig({}).limit_maxima,
     max_run_files_bytes: 0,
   }
-  const store = await openPglite()
+  const store = await openEmbedded()
   const app = createApp({
     store,
     watch: new Watch(store),

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { AppError } from './contract/error.ts'
+import { ModelPrices } from './contract/model.ts'
+import { KNOWN_ENDPOINTS, type KnownEndpoint } from './harness/known-endpoints.ts'
+import type { ModelSettings } from './harness/models.ts'
+import { whole } from './setting.ts'
+
+const key = z.string().min(1).optional()
+const address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' })
+
+const Endpoints = z.record(
+  z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be named with a-z, 0-9 and "-"')
+    .refine((name) => !['openai', 'anthropic', 'google'].includes(name), 'has a variable of its own'),
+  z.strictObject({ base_url: address, api_key: z.string().min(1).exactOptional() }),
+)
+
+/** The variables that say which models there are. */
+export const MODEL_SETTINGS = {
+  RUNYARD_DEFAULT_MODEL: z.string().min(1).optional(),
+  RUNYARD_MODEL_ENDPOINTS: z.string().transform(parseJson).pipe(Endpoints).optional(),
+  RUNYARD_MODEL_PRICES: z.string().min(1).optional(),
+  RUNYARD_MODEL_SILENCE_SECONDS: whole(1, 290).optional(),
+  RUNYARD_MODEL_RETRY_SECONDS: whole(0, 86_400).optional(),
+  OPENAI_API_KEY: key,
+  OPENAI_BASE_URL: address.optional(),
+  ANTHROPIC_API_KEY: key,
+  ANTHROPIC_BASE_URL: address.optional(),
+  GOOGLE_GENERATIVE_AI_API_KEY: key,
+  GEMINI_API_KEY: key,
+  ...(Object.fromEntries(Object.values(KNOWN_ENDPOINTS).map(({ variable }) => [variable, key])) as Record<
+    (typeof KNOWN_ENDPOINTS)[KnownEndpoint]['variable'],
+    typeof key
+  >),
+}
+type Variables = z.infer<z.ZodObject<typeof MODEL_SETTINGS>>
+
+export interface ModelConfig extends ModelSettings {
+  /** For how long a provider that fails is asked again; absent: as the loop has it. */
+  retry_for_ms?: number
+}
+
+/** Throws `invalid_request` naming the variable. */
+export function readModels(env: Variables): ModelConfig {
+  const openai = provider(env.OPENAI_API_KEY, env.OPENAI_BASE_URL)
+  const anthropic = provider(env.ANTHROPIC_API_KEY, env.ANTHROPIC_BASE_URL)
+  const google = provider(env.GOOGLE_GENERATIVE_AI_API_KEY ?? env.GEMINI_API_KEY, undefined)
+  const known = Object.entries(KNOWN_ENDPOINTS).flatMap(([name, { variable, base_url }]) => {
+    const api_key = env[variable]
+    return api_key ? [[name, { base_url, api_key }] as const] : []
+  })
+  const endpoints = { ...Object.fromEntries(known), ...env.RUNYARD_MODEL_ENDPOINTS }
+  const { RUNYARD_MODEL_SILENCE_SECONDS: silence, RUNYARD_MODEL_RETRY_SECONDS: retry } = env
+  return {
+    ...(openai && { openai }),
+    ...(anthropic && { anthropic }),
+    ...(google && { google }),
+    ...(Object.keys(endpoints).length > 0 && { endpoints }),
+    ...(env.RUNYARD_DEFAULT_MODEL && { default_model: env.RUNYARD_DEFAULT_MODEL }),
+    ...(env.RUNYARD_MODEL_PRICES && { prices: readPrices(env.RUNYARD_MODEL_PRICES) }),
+    ...(silence !== undefined && { silence_ms: silence * 1_000 }),
+    ...(retry !== undefined && { retry_for_ms: retry * 1_000 }),
+  }
+}
+
+/** A provider counts as configured when it has a key or an address of its own. */
+function provider(api_key: string | undefined, base_url: string | undefined) {
+  if (!api_key && !base_url) return undefined
+  return { ...(api_key ? { api_key } : {}), ...(base_url ? { base_url } : {}) }
+}
+
+function readPrices(file: string): NonNullable<ModelSettings['prices']> {
+  const refuse = (why: string) => new AppError('invalid_request', `RUNYARD_MODEL_PRICES: ${file} ${why}`)
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw refuse(`cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  const parsed = z.string().transform(parseJson).pipe(z.record(z.string(), ModelPrices)).safeParse(text)
+  if (!parsed.success) throw refuse(`is not valid:\n${z.prettifyError(parsed.error)}`)
+  return parsed.data
+}
+
+function parseJson(text: string, ctx: z.RefinementCtx): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    ctx.addIssue({ code: 'custom', message: 'must be JSON' })
+    return z.NEVER
+  }
+}

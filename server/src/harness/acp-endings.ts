@@ -1,0 +1,94 @@
+import type { RequestError } from '@agentclientprotocol/sdk'
+import type { ErrorCode } from '../contract/error.ts'
+import { isRecord } from '../contract/storable-text.ts'
+import type { AcpAgent } from './acp-agents.ts'
+import type { AgentGone } from './acp-connection.ts'
+import { clip, type MaskText } from './cut-text.ts'
+import type { Outcome } from './harness.ts'
+
+const MAX_SAID = 1_500
+const AUTH_REQUIRED = -32_000
+
+const failed = (message: string, error_code?: ErrorCode): Outcome => ({
+  state: 'FAILED',
+  status_message: { message, ...(error_code && { error_code }), retryable: false },
+})
+
+export const STOPPED: Outcome = { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
+
+export const refuse = (message: string): Outcome => failed(message, 'integration_not_configured')
+
+export const refuseReasoning = ({ name }: AcpAgent): Outcome =>
+  failed(
+    `The agent ${name} takes no reasoning_level: it is set in the agent's own files.`,
+    'feature_not_available',
+  )
+
+export const refuseServers = ({ name }: AcpAgent, refused: string[]): Outcome =>
+  failed(
+    `The agent ${name} takes no tool servers by HTTP: ${refused.join(', ')}. Give them as commands.`,
+    'feature_not_available',
+  )
+
+/** What is told of an agent that cannot be spoken to any more. */
+export function describeGone(agent: AcpAgent, { end }: AgentGone, mask: MaskText): Outcome {
+  const [program = ''] = agent.command
+  if (end?.missing) {
+    const how = agent.install ? `Install it with "${agent.install}"` : 'Install it'
+    return failed(
+      `The sandbox has no program "${program}", which the harness ${agent.name} runs. ${how} in the environment's image, or in the folder of RUNYARD_TOOLS_DIR on the worker; docs/agents.md shows both.`,
+      'feature_not_available',
+    )
+  }
+  const how = end?.exit?.code ?? end?.exit?.signal
+  const what = end
+    ? `ended${how === undefined ? '' : ` (${how})`} before it was done`
+    : 'did not answer in time'
+  const hint =
+    end?.exit?.signal === 'SIGKILL' ? ' Its sandbox may have too little memory (limits.memory_mb).' : ''
+  const said = end?.said ? ` It said: ${clip(end.said, MAX_SAID, mask)}` : ''
+  return {
+    state: 'ERROR',
+    status_message: {
+      message: `The agent ${agent.name} ${what}.${hint}${said}`,
+      error_code: 'resource_unavailable',
+      retryable: true,
+    },
+  }
+}
+
+/** What an agent answered in place of an end. */
+export function describeError({ name }: AcpAgent, error: RequestError, mask: MaskText): Outcome {
+  const told = [error.message, detailOf(error.data)].filter((part) => part !== '').join(': ')
+  const message = `The agent ${name} reports: ${clip(told, MAX_SAID, mask)}`
+  if (error.code === AUTH_REQUIRED) return failed(message, 'integration_not_configured')
+  return {
+    state: 'ERROR',
+    status_message: { message, error_code: 'resource_unavailable', retryable: true },
+  }
+}
+
+function detailOf(data: unknown): string {
+  if (typeof data === 'string') return data
+  if (!isRecord(data)) return ''
+  const said = [data.details, data.message, data.error].find((part) => typeof part === 'string')
+  return typeof said === 'string' ? said : JSON.stringify(data)
+}
+
+/** Why an agent stopped, other than at the end of its turn. */
+export function describeStop({ name }: AcpAgent, reason: string): Outcome | null {
+  switch (reason) {
+    case 'end_turn':
+      return null
+    case 'max_tokens':
+      return failed('The answer was cut at the limit of output tokens. Send a follow-up to continue.')
+    case 'max_turn_requests':
+      return failed(
+        `The agent ${name} reached its limit of steps without finishing. Send a follow-up to continue.`,
+      )
+    case 'refusal':
+      return failed(`The agent ${name} refused to go on.`, 'content_policy_violation')
+    default:
+      return failed(`The agent ${name} stopped by itself: ${reason}. Send a follow-up to continue.`)
+  }
+}

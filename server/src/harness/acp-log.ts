@@ -1,0 +1,268 @@
+import { randomUUID } from 'node:crypto'
+import type { EventData, NewEvent } from '../contract/event.ts'
+import { isRecord, storableRecord, storableText } from '../contract/storable-text.ts'
+import { closeInterrupted } from '../log/interruption.ts'
+import { type AgentUpdate, type CallUpdate, readCall, textOf } from './acp-update.ts'
+import { clip, shorten } from './cut-text.ts'
+import type { Execution } from './harness.ts'
+
+const MAX_OUTPUT = 100_000
+/** Of one message; what is longer goes on in another. */
+const MAX_TEXT = 500_000
+/** Events on their way to the log at which the agent is made to wait. */
+const MAX_PENDING = 256
+const MAX_DEPTH = 64
+const MAX_INPUT = 1_000_000
+
+interface Block {
+  type: 'message.assistant' | 'reasoning'
+  message_id: string
+  /** As the agent names it, where it does. */
+  theirs: string | undefined
+  text: string
+  /** Of a pair of surrogates that a chunk's end cut, the first half. */
+  held: string
+}
+
+interface Call {
+  tool_call_id: string
+  name: string
+  title: string
+  input: unknown
+  shown: string
+  state: 'announced' | 'open' | 'closed'
+  began: number
+}
+
+/** Makes events of an agent's updates, in their order. */
+export class AcpLog {
+  readonly #execution: Pick<Execution, 'emit' | 'delta' | 'mask'>
+  readonly #taken: Set<string>
+  readonly #calls = new Map<string, Call>()
+  #block: Block | null = null
+  #tail: Promise<unknown> = Promise.resolve()
+  readonly #onFailed: () => void
+  #failure: { error: unknown } | null = null
+  #stopped: string | null = null
+  #pending = 0
+
+  /** `taken`: ids of calls that the log knows. `onFailed`: an event could not be stored; `settle` tells why. */
+  constructor(
+    execution: Pick<Execution, 'emit' | 'delta' | 'mask'>,
+    taken: Iterable<string>,
+    onFailed: () => void,
+  ) {
+    this.#execution = execution
+    this.#taken = new Set(taken)
+    this.#onFailed = onFailed
+  }
+
+  add(update: AgentUpdate): void {
+    if (update.sessionUpdate === 'agent_message_chunk') this.#addText('message.assistant', update)
+    else if (update.sessionUpdate === 'agent_thought_chunk') this.#addText('reasoning', update)
+    else this.#addCall(update, { prints: update.sessionUpdate === 'tool_call_update' })
+  }
+
+  /** What ends from here on was stopped, as `closing` says. */
+  stop(closing: string): void {
+    this.#stopped = closing
+  }
+
+  /** Resolves when the call that the agent asks for is stored. */
+  async announce(call: unknown): Promise<void> {
+    const update = readCall(call)
+    if (update) this.#addCall(update, { opens: true })
+    await this.settle()
+  }
+
+  /** Ends the text at work, and calls that are open as `closing` says. Rejects where something could not be stored. */
+  async end(closing: string | null): Promise<void> {
+    this.#endText()
+    for (const call of this.#calls.values()) {
+      if (call.state === 'announced' && closing === null) this.#open(call)
+      if (call.state !== 'open') continue
+      call.state = 'closed'
+      const { tool_call_id } = call
+      const data = closing
+        ? closeInterrupted(tool_call_id, closing)
+        : { tool_call_id, is_error: false, output: '(the agent did not say how the call ended)' }
+      this.#emit({ type: 'tool.result', data })
+    }
+    this.#calls.clear()
+    await this.settle()
+  }
+
+  /** Never fails: whoever has an event to store hears of it. */
+  async ready(): Promise<void> {
+    if (this.#pending >= MAX_PENDING) await this.#tail
+  }
+
+  /** Resolves when all so far is stored. */
+  async settle(): Promise<void> {
+    await this.#tail
+    if (this.#failure) throw this.#failure.error
+  }
+
+  #addText(
+    type: Block['type'],
+    {
+      content,
+      messageId,
+    }: Extract<AgentUpdate, { sessionUpdate: 'agent_message_chunk' | 'agent_thought_chunk' }>,
+  ): void {
+    if (!('text' in content) || content.text === '') return
+    const theirs = messageId ?? undefined
+    if (this.#block && (this.#block.type !== type || this.#block.theirs !== theirs)) this.#endText()
+    this.#block ??= { type, message_id: randomUUID(), theirs, text: '', held: '' }
+    const block = this.#block
+    block.text += content.text
+    if (block.text.length >= MAX_TEXT) this.#endText()
+    else if (type === 'message.assistant') this.#stream(block, content.text)
+  }
+
+  #stream(block: Block, added: string): void {
+    const text = block.held + added
+    block.held = /[\ud800-\udbff]$/.test(text.slice(-1)) ? text.slice(-1) : ''
+    const shown = text.slice(0, text.length - block.held.length)
+    if (shown !== '') this.#execution.delta(block.message_id, storableText(shown))
+  }
+
+  #endText(): void {
+    const block = this.#block
+    this.#block = null
+    if (!block || block.text.trim() === '') return
+    const { type, message_id } = block
+    this.#emit({ type, data: { message_id, text: storableText(block.text) } })
+  }
+
+  /** `prints`: what the update shows is of the call's work, not of what it is going to do. */
+  #addCall(update: CallUpdate, { opens = false, prints = false }): void {
+    const call = this.#calls.get(update.toolCallId) ?? this.#announce(update.toolCallId)
+    if (call.state === 'closed') return
+    call.name = nameOf(update) ?? call.name
+    call.title = update.title ?? call.title
+    if (hasInput(update.rawInput)) call.input = update.rawInput
+    const { status } = update
+    // Until it begins, its input is still being written.
+    if (opens || (status && status !== 'pending')) this.#open(call)
+    const text = textOf(update.content)
+    if (status === 'completed' || status === 'failed') this.#close(call, update, text)
+    else if (call.state === 'open' && prints) this.#show(call, text)
+  }
+
+  #announce(theirs: string): Call {
+    this.#endText()
+    const given = this.#execution.mask(theirs) === theirs ? storableText(theirs) : randomUUID()
+    let tool_call_id = given
+    for (let n = 2; this.#taken.has(tool_call_id); n += 1) tool_call_id = `${given}-${n}`
+    this.#taken.add(tool_call_id)
+    const call: Call = {
+      ...{ tool_call_id, name: 'tool', title: '', input: {}, shown: '' },
+      ...{ state: 'announced', began: performance.now() },
+    }
+    this.#calls.set(theirs, call)
+    return call
+  }
+
+  #open(call: Call): void {
+    if (call.state !== 'announced') return
+    this.#endText()
+    call.state = 'open'
+    call.began = performance.now()
+    const { tool_call_id, name, title } = call
+    const data: EventData<'tool.call'> = {
+      tool_call_id,
+      name: storableText(name),
+      input: inputOf(call.input),
+      ...(title === ''
+        ? {}
+        : { title: storableText(shorten(title.split('\n')[0] ?? '', this.#execution.mask)) }),
+    }
+    this.#emit({ type: 'tool.call', data })
+  }
+
+  /** An update holds all that there is so far. */
+  #show(call: Call, text: string): void {
+    if (call.shown.length >= MAX_OUTPUT || !text.startsWith(call.shown)) return
+    const more = text.slice(call.shown.length, MAX_OUTPUT)
+    if (more === '') return
+    call.shown += more
+    const { tool_call_id } = call
+    this.#emit({ type: 'tool.output', data: { tool_call_id, stream: 'stdout', text: storableText(more) } })
+  }
+
+  #close(call: Call, { status, rawOutput }: CallUpdate, text: string): void {
+    const said = unfence(text) || rawText(rawOutput)
+    const fits = said.length <= MAX_OUTPUT && said.startsWith(call.shown)
+    if (fits) this.#show(call, said)
+    call.state = 'closed'
+    // Some call what was cut off completed.
+    if (this.#stopped !== null) {
+      this.#emit({ type: 'tool.result', data: closeInterrupted(call.tool_call_id, this.#stopped) })
+      return
+    }
+    const exit_code = exitOf(rawOutput)
+    const data: EventData<'tool.result'> = {
+      tool_call_id: call.tool_call_id,
+      is_error: status === 'failed',
+      duration_ms: Math.round(performance.now() - call.began),
+      ...(exit_code === null ? {} : { exit_code }),
+      ...(fits ? {} : { output: storableText(clip(said, MAX_OUTPUT, this.#execution.mask)) }),
+    }
+    this.#emit({ type: 'tool.result', data })
+  }
+
+  #emit(event: NewEvent): void {
+    const stored = this.#failure ? Promise.resolve() : this.#execution.emit(event)
+    this.#pending += 1
+    this.#tail = Promise.all([this.#tail, stored])
+      .catch((error) => {
+        if (this.#failure) return
+        this.#failure = { error }
+        this.#onFailed()
+      })
+      .finally(() => {
+        this.#pending -= 1
+      })
+  }
+}
+
+const hasInput = (input: unknown): boolean =>
+  input !== undefined && input !== null && !(isRecord(input) && Object.keys(input).length === 0)
+
+/** Agents name a tool in several places, or only say of what kind it is. */
+function nameOf({ name, kind, _meta }: CallUpdate): string | undefined {
+  const inner = _meta?.claudeCode ?? _meta?.codex
+  const told = isRecord(inner) ? inner.toolName : _meta?.toolName
+  return name ?? (typeof told === 'string' ? told : undefined) ?? kind ?? undefined
+}
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1)))
+
+function inputOf(raw: unknown): Record<string, unknown> {
+  if (isDeeper(raw, MAX_DEPTH)) return { malformed: `Nested more than ${MAX_DEPTH} levels deep.` }
+  if ((JSON.stringify(raw) ?? '').length > MAX_INPUT) return { malformed: 'Longer than can be kept.' }
+  return storableRecord(isRecord(raw) ? raw : { input: raw })
+}
+
+/** Some write what a command printed as Markdown. */
+const unfence = (text: string): string => /^```\w*\n([\s\S]*?)\n?```$/.exec(text)?.[1] ?? text
+
+function rawText(raw: unknown): string {
+  if (typeof raw === 'string') return raw
+  if (!isRecord(raw)) return ''
+  const said = [raw.output, raw.formatted_output, raw.stdout, raw.error].find(
+    (part) => typeof part === 'string' && part !== '',
+  )
+  return typeof said === 'string' ? said : ''
+}
+
+function exitOf(raw: unknown): number | null {
+  if (!isRecord(raw)) return null
+  const inner = isRecord(raw.metadata) ? raw.metadata : {}
+  const code = [raw.exit_code, raw.exitCode, inner.exit, inner.exitCode].find(Number.isSafeInteger)
+  return typeof code === 'number' ? code : null
+}

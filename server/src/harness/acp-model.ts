@@ -1,0 +1,73 @@
+import type { AmbientAgentConfig } from '../contract/agent-config.ts'
+import { type AcpAgent, type AgentModel, gateOf } from './acp-agents.ts'
+import type { ModelGate, ModelProvider } from './harness.ts'
+import { available, type Models } from './models.ts'
+
+const PROVIDERS: readonly string[] = ['openai', 'anthropic', 'google'] satisfies ModelProvider[]
+const isProvider = (name: string): name is ModelProvider => PROVIDERS.includes(name)
+
+/** `provider/id`, or neither where the agent is to choose for itself. */
+export type ChosenModel = { provider: ModelProvider; id?: string } | null
+
+/** The model that an agent is to use; the reason of a refusal is for people. */
+export async function chooseModel(
+  agent: AcpAgent,
+  models: Models,
+  config: AmbientAgentConfig,
+): Promise<ChosenModel | { reason: string }> {
+  const asked = config.harness?.model_id ?? config.model_id
+  const [first] = agent.providers
+  if (first === undefined) return null
+  if (asked !== undefined) return findAsked(agent, models, asked)
+  const preset = split(await models.resolve())
+  if (preset && agent.providers.includes(preset.provider)) return preset
+  if (!agent.needs_model) return { provider: first }
+  const listed = (await models.list()).find(({ provider }) => takes(agent, provider))
+  const found = listed && split(listed)
+  if (found) return found
+  return {
+    reason: `The agent ${agent.name} needs a model of ${names(agent)}: set config.model_id. ${available(await models.list())}`,
+  }
+}
+
+async function findAsked(
+  agent: AcpAgent,
+  models: Models,
+  asked: string,
+): Promise<ChosenModel | { reason: string }> {
+  const [provider = '', ...rest] = asked.split('/')
+  if (isProvider(provider) && rest.length > 0) {
+    if (agent.providers.includes(provider)) return { provider, id: rest.join('/') }
+    return { reason: `The agent ${agent.name} calls models of ${names(agent)}, so it cannot use ${asked}.` }
+  }
+  const found = split(await models.resolve(asked))
+  if (found && agent.providers.includes(found.provider)) return found
+  // Agents have short names of their own for models, which no provider lists.
+  const [first] = agent.providers
+  return first ? { provider: first, id: asked } : null
+}
+
+function split(
+  resolved: { model_id: string } | { reason: string },
+): { provider: ModelProvider; id: string } | null {
+  if ('reason' in resolved) return null
+  const [provider = '', ...rest] = resolved.model_id.split('/')
+  return isProvider(provider) ? { provider, id: rest.join('/') } : null
+}
+
+const takes = ({ providers }: AcpAgent, name: string): boolean => isProvider(name) && providers.includes(name)
+
+const names = ({ providers }: AcpAgent): string => providers.join(', ')
+
+export const nameModel = (chosen: ChosenModel): string | undefined =>
+  chosen?.id === undefined ? undefined : `${chosen.provider}/${chosen.id}`
+
+/** Leads the agent to its model; without a way to it, what the environment gives has to do. */
+export function modelEnv(
+  agent: AcpAgent,
+  chosen: ChosenModel,
+  gate: ModelGate | undefined,
+): Record<string, string> {
+  const way = chosen && gateOf(gate, chosen.provider)
+  return chosen && way ? agent.modelEnv({ ...chosen, ...way } satisfies AgentModel) : {}
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+/** What of an agent's updates is made use of. Agents send more, and some of it before it is in any release of the protocol. */
+const Text = z.object({ type: z.literal('text'), text: z.string() })
+const Other = z.object({ type: z.string() })
+const Content = z.union([
+  z.object({ type: z.literal('content'), content: z.union([Text, Other]) }),
+  z.object({ type: z.literal('diff'), path: z.string() }),
+  Other,
+])
+const lenient = <T extends z.ZodType>(type: T) => type.nullish().catch(undefined)
+
+const Call = z.object({
+  toolCallId: z.string(),
+  title: lenient(z.string()),
+  name: lenient(z.string()),
+  kind: lenient(z.string()),
+  status: lenient(z.enum(['pending', 'in_progress', 'completed', 'failed'])),
+  content: lenient(z.array(Content)),
+  rawInput: z.unknown().optional(),
+  rawOutput: z.unknown().optional(),
+  _meta: lenient(z.record(z.string(), z.unknown())),
+})
+const Chunk = z.object({ content: z.union([Text, Other]), messageId: lenient(z.string()) })
+
+const Update = z.discriminatedUnion('sessionUpdate', [
+  Chunk.extend({ sessionUpdate: z.literal('agent_message_chunk') }),
+  Chunk.extend({ sessionUpdate: z.literal('agent_thought_chunk') }),
+  Call.extend({ sessionUpdate: z.literal('tool_call') }),
+  Call.extend({ sessionUpdate: z.literal('tool_call_update') }),
+])
+
+export type CallUpdate = z.infer<typeof Call>
+export type AgentUpdate = z.infer<typeof Update>
+
+/** `null`: nothing that is made use of, or nothing that can be read. */
+export function readUpdate(params: unknown): { session_id: string; update: AgentUpdate } | null {
+  const { data } = z.object({ sessionId: z.string(), update: Update }).safeParse(params)
+  return data ? { session_id: data.sessionId, update: data.update } : null
+}
+
+export function readCall(call: unknown): CallUpdate | null {
+  return Call.safeParse(call).data ?? null
+}
+
+/** What a call shows of its output: text as it is, and which files were changed. */
+export function textOf(content: CallUpdate['content']): string {
+  return (content ?? [])
+    .flatMap((part) => {
+      if ('content' in part) return 'text' in part.content ? [part.content.text] : []
+      return 'path' in part ? [`Changed ${part.path}.`] : []
+    })
+    .join('\n')
+}

@@ -1,0 +1,233 @@
+/** What is said to an agent, and made of what it says: with one that needs no model, in a real sandbox. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { openTestSandbox } from '../../test/support/sandbox.ts'
+import { scriptedAgent } from '../../test/support/scripted-agent.ts'
+import { TestTurn, type TestTurnOptions } from '../../test/support/turn.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { createAcp } from './acp.ts'
+import { listAgents } from './acp-agents.ts'
+import type { Execution, HarnessState } from './harness.ts'
+import { openModels } from './models.ts'
+
+let sandbox: Sandbox
+let kept: Record<string, unknown> | null
+before(async () => {
+  sandbox = await openTestSandbox()
+})
+after(() => sandbox.destroy())
+beforeEach(() => {
+  kept = null
+})
+
+const state: HarnessState = {
+  read: () => kept,
+  write: async (next) => {
+    kept = next
+  },
+}
+
+const harnessOf = (offers: string, command: readonly string[] = scriptedAgent(offers)) => {
+  const agent = listAgents({ scripted: { command } }).find(({ name }) => name === 'scripted')
+  assert(agent)
+  return createAcp(agent, openModels({}))
+}
+
+/** A turn whose session is that of the turns before. */
+const turnOf = (options: Omit<TestTurnOptions, 'sandbox'>, more: Partial<Execution> = {}) =>
+  Object.assign(new TestTurn({ sandbox, ...options }), { state, ...more })
+
+/** What the agent's session holds: a line for its servers, then one for each prompt. */
+async function told(): Promise<unknown[]> {
+  const { session_id } = kept ?? {}
+  const text = (await sandbox.readFile(`/workspace/.scripted-${session_id}`)).toString()
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown)
+}
+
+const next = async (turn: TestTurn, offers: string, text: string): Promise<TestTurn> => {
+  const log = [...turn.log]
+  const sequence = log.length + 1
+  const head = { run_id: 'run-1', occurred_at: '2026-01-01T00:00:00.000Z' }
+  log.push({ ...head, sequence, type: 'run.state', data: { state: 'SUCCEEDED', execution: 1, attempt: 1 } })
+  const again = turnOf({ history: log, prompt: text })
+  assert.deepEqual(await again.runHarness(harnessOf(offers)), { state: 'SUCCEEDED' })
+  return again
+}
+
+const COUNT = { name: 'count', text: 'Count.', directory: '/workspace/skills/count', files: [] }
+const SKILL_TEXT = 'You were started with the skill count: carry it out, with what the user says.\n\nCount.'
+
+for (const offers of ['resume', 'load']) {
+  test(`a session goes on in a later process by ${offers}, and nothing is told twice`, async () => {
+    const first = turnOf({ prompt: 'one', config: { base_prompt: 'Be brief.' } }, { skill: COUNT })
+    assert.deepEqual(await first.runHarness(harnessOf(offers)), { state: 'SUCCEEDED' })
+    const session_id = kept?.session_id
+    const second = await next(first, offers, 'two')
+    assert.equal(kept?.session_id, session_id)
+    assert.deepEqual((await told()).slice(1), [['Be brief.', SKILL_TEXT, 'one'], ['two']])
+    assert.deepEqual(
+      second.data('message.assistant').map(({ text }) => text),
+      ['All done.', 'All done.'],
+    )
+  })
+}
+
+test('an agent that cannot go on is told what was said and done', async () => {
+  const first = turnOf({ prompt: '$ echo first' })
+  await first.runHarness(harnessOf(''))
+  const session_id = kept?.session_id
+  await next(first, '', 'and now?')
+  assert.notEqual(kept?.session_id, session_id)
+  const [, [known = '', ...rest] = []] = (await told()) as string[][]
+  assert.match(known, /^\[From the service, not the user: .*nothing of it is left to do/)
+  assert.match(
+    known,
+    /User: \$ echo first\n\nYou: Next:\nYou called bash \{"command":"echo first"\}, which ended:\nfirst/,
+  )
+  assert.deepEqual(rest, ['and now?'])
+})
+
+test('a call is stored before it is allowed, with its output, title and exit code', async () => {
+  const turn = turnOf({ prompt: '$ echo out; echo err >&2; exit 3' })
+  await turn.runHarness(harnessOf(''))
+  assert.deepEqual(
+    turn.emitted.map(({ type }) => type).filter((type) => type !== 'tool.output'),
+    ['reasoning', 'message.assistant', 'tool.call', 'tool.result', 'message.assistant'],
+  )
+  const [call] = turn.data('tool.call')
+  assert.equal(call?.name, 'bash')
+  assert.equal(call?.title, 'echo out; echo err >&2; exit 3')
+  assert.deepEqual(call?.input, { command: 'echo out; echo err >&2; exit 3' })
+  const printed = turn.data('tool.output').map(({ text }) => text)
+  assert.deepEqual(printed.join('').split('\n').sort(), ['', 'err', 'out'])
+  const [result] = turn.data('tool.result')
+  assert.deepEqual([result?.is_error, result?.exit_code], [true, 3])
+  assert.deepEqual(turn.deltas.map(({ text }) => text).join(''), 'Next:All done.')
+})
+
+test('a message that comes in the middle of a turn is taken into it where the agent can', async () => {
+  const turn = turnOf({ prompt: '$ echo begun; until [ -e steered ]; do sleep 0.05; done' })
+  const session = await harnessOf('steer').open(turn)
+  assert(session.steer)
+  const begun = Promise.withResolvers<void>()
+  turn.onEvent = ({ type }) => type === 'tool.output' && begun.resolve()
+  const over = session.turn(turn)
+  await begun.promise
+  turn.followUp('$ echo more')
+  for (const message of await turn.inbox.take()) await session.steer(message)
+  await sandbox.writeFile('/workspace/steered', '')
+  assert.deepEqual(await over, { state: 'SUCCEEDED' })
+  await session.close()
+  assert.equal((await told()).length, 3, 'one prompt, and what was steered')
+  assert.deepEqual(
+    turn.data('tool.call').map(({ input }) => input.command),
+    ['echo begun; until [ -e steered ]; do sleep 0.05; done', 'echo more'],
+  )
+})
+
+test('an agent that does not steer has no way to', async () => {
+  const session = await harnessOf('').open(turnOf({ prompt: 'one' }))
+  assert.equal(session.steer, undefined)
+  await session.close()
+})
+
+test('what the agent reports, and its death, end the turn with its words; the next turn goes on', async () => {
+  const turn = turnOf({ prompt: 'fail' })
+  const failed = await turn.runHarness(harnessOf(''))
+  assert.equal(failed.state, 'ERROR')
+  assert.match(
+    failed.status_message?.message ?? '',
+    /^The agent scripted reports: Internal error: the provider is away$/,
+  )
+  const dying = turnOf({ prompt: 'die' })
+  const [died, after_it] = await dying.runSession(harnessOf(''), ['$ echo alive'])
+  assert.equal(died?.state, 'ERROR')
+  assert.match(
+    died?.status_message?.message ?? '',
+    /^The agent scripted ended \(7\) before it was done\. It said: A greeting, which is no message\.$/,
+  )
+  assert.equal(after_it?.state, 'ERROR', 'what killed it is asked again with what came')
+})
+
+test('a program that is not there is named, with the way to get it', async () => {
+  const outcome = await turnOf({ prompt: 'one' }).runHarness(harnessOf('', ['no-such-agent', '--acp']))
+  assert.equal(outcome.state, 'FAILED')
+  assert.equal(outcome.status_message?.error_code, 'feature_not_available')
+  assert.match(outcome.status_message?.message ?? '', /no program "no-such-agent".*docs\/agents\.md/)
+})
+
+test('a level of reasoning is refused, since it would be left out', async () => {
+  const config = { harness: { reasoning_level: 'high' } }
+  const outcome = await turnOf({ prompt: 'one', config }).runHarness(harnessOf(''))
+  assert.equal(outcome.status_message?.error_code, 'feature_not_available')
+})
+
+test('files that may hold a key are gone when a turn has ended', async () => {
+  const agent = listAgents({ scripted: { command: scriptedAgent('') } }).find(
+    ({ name }) => name === 'scripted',
+  )
+  assert(agent)
+  const home = '/workspace/home'
+  await sandbox.writeFile(`${home}/.mine/auth.json`, 'key')
+  const turn = new TestTurn({ sandbox: { ...sandbox, home: home as '/home/agent' }, prompt: 'one' })
+  await turn.runHarness(createAcp({ ...agent, credentials: ['.mine/auth.json', 'missing'] }, openModels({})))
+  assert.equal(await sandbox.stat(`${home}/.mine/auth.json`), null)
+})
+
+test('tool servers are handed on in clear; one by HTTP only to who takes them', async () => {
+  const kind = { required: false, timeout_ms: 1_000 }
+  const launch = { type: 'command' as const, command: 'files', args: ['/workspace'], env: { KEY: 'value' } }
+  const turn = turnOf({ prompt: 'one' }, { tool_servers: [{ name: 'files', ...kind, launch }] })
+  assert.deepEqual(await turn.runHarness(harnessOf('')), { state: 'SUCCEEDED' })
+  assert.deepEqual((await told())[0], {
+    mcpServers: [
+      { name: 'files', command: 'files', args: ['/workspace'], env: [{ name: 'KEY', value: 'value' }] },
+    ],
+  })
+  kept = null
+  const remote = turnOf(
+    { prompt: 'one' },
+    {
+      tool_servers: [
+        { name: 'remote', ...kind, launch: { type: 'url', url: 'https://mcp.example/', headers: {}, fetch } },
+      ],
+    },
+  )
+  const refused = await remote.runHarness(harnessOf(''))
+  assert.match(refused.status_message?.message ?? '', /takes no tool servers by HTTP: remote\./)
+})
+
+test('images go with the message, other files as links', async () => {
+  await sandbox.writeFile('/workspace/attachments/a.png', Buffer.from([1, 2, 3]))
+  const turn = turnOf({})
+  const attachments = [
+    { file_name: 'a.png', mime_type: 'image/png', path: 'attachments/a.png' },
+    { file_name: 'b c.pdf', mime_type: 'application/pdf', path: 'attachments/b c.pdf' },
+  ]
+  await turn.emit({ type: 'message.user', data: { message_id: 'm1', text: 'Look.', attachments } })
+  const session = await harnessOf('').open(turn)
+  const { inbox, signal } = turn
+  assert.deepEqual(await session.turn({ history: turn.log, inbox, signal }), { state: 'SUCCEEDED' })
+  await session.close()
+  assert.deepEqual((await told()).at(-1), ['Look.', '[image image/png]', '[resource_link b c.pdf]'])
+})
+
+test('an agent that says more than can be stored at once is made to wait', async () => {
+  const turn = turnOf({ prompt: 'flood' })
+  let pending = 0
+  let most = 0
+  const slow = Object.assign(turn, {
+    async emit(this: TestTurn, ...events: Parameters<TestTurn['emit']>) {
+      pending += 1
+      most = Math.max(most, pending)
+      await TestTurn.prototype.emit.call(turn, ...events)
+      pending -= 1
+    },
+  })
+  assert.deepEqual(await slow.runHarness(harnessOf('')), { state: 'SUCCEEDED' })
+  assert.equal(turn.data('tool.call').length, 3_000)
+  assert(most < 1_000, `${most} events were on their way at once`)
+})

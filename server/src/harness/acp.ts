@@ -1,0 +1,262 @@
+import { RequestError } from '@agentclientprotocol/sdk'
+import { isRecord } from '../contract/storable-text.ts'
+import { closeOpenCalls, TURN_STOPPED, WORKER_LOST } from '../log/interruption.ts'
+import type { AcpAgent } from './acp-agents.ts'
+import { AgentConnection, AgentGone } from './acp-connection.ts'
+import {
+  describeError,
+  describeGone,
+  describeStop,
+  refuse,
+  refuseReasoning,
+  refuseServers,
+  STOPPED,
+} from './acp-endings.ts'
+import { AcpLog } from './acp-log.ts'
+import { type ChosenModel, chooseModel, modelEnv, nameModel } from './acp-model.ts'
+import { findWork, introduce, type Work, writeBlocks } from './acp-prompt.ts'
+import { handOn } from './acp-servers.ts'
+import type { Execution, Harness, Outcome, Session, TurnRequest, UserMessage } from './harness.ts'
+import type { Models } from './models.ts'
+
+/** From the cancelling of a turn to its end; what takes longer is killed. */
+const CANCEL_MS = 1_500
+
+/** What is kept of a run: the agent's session, and the sequence up to which messages were answered. */
+interface Kept {
+  session_id: string | null
+  done: number
+}
+
+/**
+ * A harness for an agent that is a program of its own and runs in the sandbox. It keeps its conversation itself, in its home
+ * directory; the log is what decides what is left to do, and what it is told where its own record is gone.
+ */
+export function createAcp(agent: AcpAgent, models: Models): Harness {
+  return {
+    name: agent.name,
+    runs_inside: true,
+    async resolveModel(config) {
+      const chosen = await chooseModel(agent, models, config)
+      if (!chosen || 'reason' in chosen) return undefined
+      const model_id = nameModel(chosen)
+      if (model_id === undefined) return undefined
+      const resolved = await models.resolve(model_id)
+      return { model_id, has_price: 'model_id' in resolved && resolved.prices !== undefined }
+    },
+    async open(execution) {
+      const { reasoning_level } = execution.run.config.harness ?? {}
+      if (reasoning_level !== undefined) return endAtOnce(refuseReasoning(agent))
+      const chosen = await chooseModel(agent, models, execution.run.config)
+      if (chosen && 'reason' in chosen) return endAtOnce(refuse(chosen.reason))
+      const session = new AcpSession(agent, chosen, execution)
+      await session.start()
+      return session.steers
+        ? session
+        : { turn: (request) => session.turn(request), close: () => session.close() }
+    },
+  }
+}
+
+const endAtOnce = (outcome: Outcome): Session => ({ turn: async () => outcome, close: async () => {} })
+
+class AcpSession implements Session {
+  readonly #agent: AcpAgent
+  readonly #chosen: ChosenModel
+  readonly #execution: Execution
+  #connection: AgentConnection | null = null
+  /** Why there is no agent. */
+  #failure: Outcome | null = null
+  #kept: Kept
+  /** Messages that came during a turn and were not taken into it. */
+  #queued: UserMessage[] = []
+  #prompting = false
+
+  constructor(agent: AcpAgent, chosen: ChosenModel, execution: Execution) {
+    this.#agent = agent
+    this.#chosen = chosen
+    this.#execution = execution
+    this.#kept = readKept(execution.state.read())
+  }
+
+  get steers(): boolean {
+    return this.#connection?.steers ?? false
+  }
+
+  /** Starts the agent. What fails is told by the next turn. */
+  async start(): Promise<void> {
+    const { sandbox, run, signal, models } = this.#execution
+    const connection = new AgentConnection(sandbox, {
+      command: this.#agent.command,
+      env: { ...this.#agent.env, ...modelEnv(this.#agent, this.#chosen, models) },
+      cwd: run.cwd,
+      signal,
+    })
+    this.#connection = connection
+    this.#failure = null
+    try {
+      await connection.initialize()
+    } catch (error) {
+      this.#failure = this.#describe(error)
+      await this.#drop()
+    }
+  }
+
+  async turn(request: TurnRequest): Promise<Outcome> {
+    const { history, signal } = request
+    await this.#emitAll(closeOpenCalls(history, WORKER_LOST))
+    if (signal.aborted) return STOPPED
+    if (!this.#connection || this.#connection.closed) await this.start()
+    const outcome = await this.#work(findWork(history, this.#kept.done), request)
+    // The workspace is kept from here on.
+    await this.#removeCredentials()
+    return outcome
+  }
+
+  async #work(work: Work, request: TurnRequest): Promise<Outcome> {
+    const { signal } = request
+    for (;;) {
+      if (signal.aborted) return STOPPED
+      if (this.#failure) return this.#failure
+      if (!this.steers) work.messages.push(...(await request.inbox.take()))
+      work.messages.push(...this.#queued.splice(0))
+      if (signal.aborted) return STOPPED
+      if (work.messages.length === 0) return { state: 'SUCCEEDED' }
+      const outcome = await this.#answer(work, request)
+      if (outcome) return outcome
+      const done = work.messages.at(-1)?.sequence ?? 0
+      await this.#keep({ done: Math.max(this.#kept.done, done) })
+      Object.assign(work, { messages: [], partial: [], notes: [] })
+    }
+  }
+
+  async steer(message: UserMessage): Promise<void> {
+    const connection = this.#connection
+    if (connection && this.#prompting) {
+      const blocks = await writeBlocks(this.#execution, [message], connection.capabilities.promptCapabilities)
+      if (this.#prompting && (await connection.steer(blocks))) return
+    }
+    this.#queued.push(message)
+  }
+
+  async close(): Promise<void> {
+    await this.#connection?.close()
+  }
+
+  /** A key that is worth nothing any more is no less a key to whoever finds it in a workspace that was kept. */
+  async #removeCredentials(): Promise<void> {
+    const { sandbox, signal } = this.#execution
+    const { home } = sandbox
+    if (!home || signal.aborted) return
+    for (const file of this.#agent.credentials ?? [])
+      await sandbox.deleteFile(`${home}/${file}`).catch(() => {})
+  }
+
+  /** `null`: the agent has come to the end of its turn. */
+  async #answer(work: Work, request: TurnRequest): Promise<Outcome | null> {
+    const connection = this.#connection
+    if (!connection) return this.#failure ?? STOPPED
+    const { signal } = request
+    const taken = [...this.#execution.context, ...request.history].flatMap((event) =>
+      event.type === 'tool.call' ? [event.data.tool_call_id] : [],
+    )
+    const log = new AcpLog(this.#execution, taken, () => void connection.kill())
+    const stopping = this.#stopOn(signal, connection, log)
+    try {
+      const fresh = await this.#openSession(connection)
+      if (fresh && typeof fresh === 'object') return fresh
+      if (signal.aborted) return STOPPED
+      const told = introduce(this.#execution, work, fresh)
+      const { promptCapabilities } = connection.capabilities
+      const blocks = [
+        ...told.map((text) => ({ type: 'text' as const, text })),
+        ...(await writeBlocks(this.#execution, work.messages, promptCapabilities)),
+      ]
+      connection.listen({
+        onUpdate: (update) => log.add(update),
+        onPermission: (call) => log.announce(call),
+        ready: () => log.ready(),
+      })
+      this.#prompting = true
+      const { stopReason } = await connection.prompt(blocks)
+      this.#prompting = false
+      connection.listen(null)
+      await log.end(signal.aborted ? TURN_STOPPED : null)
+      return signal.aborted ? STOPPED : describeStop(this.#agent, stopReason)
+    } catch (error) {
+      this.#prompting = false
+      connection.listen(null)
+      // The loss of the lease comes first: it is why the agent was killed.
+      await log.end(signal.aborted ? TURN_STOPPED : WORKER_LOST)
+      if (error instanceof AgentGone) await this.#drop()
+      return signal.aborted ? STOPPED : this.#describe(error)
+    } finally {
+      stopping.close()
+    }
+  }
+
+  /** True: the session is a new one. An outcome: there can be none. */
+  async #openSession(connection: AgentConnection): Promise<boolean | Outcome> {
+    if (connection.session_id !== null) return false
+    const { run, tool_servers = [] } = this.#execution
+    const servers = handOn(tool_servers, connection.capabilities.mcpCapabilities)
+    if ('refused' in servers) return refuseServers(this.#agent, servers.refused)
+    const { session_id } = this.#kept
+    const resumed = session_id !== null && (await connection.resume(session_id, run.cwd, servers))
+    if (!resumed) {
+      await connection.open(run.cwd, servers)
+      await this.#keep({ session_id: connection.session_id })
+    }
+    if (this.#agent.mode !== undefined) await connection.setMode(this.#agent.mode)
+    return !resumed
+  }
+
+  /** Has the agent stop when the turn is to; one that does not is killed. */
+  #stopOn(signal: AbortSignal, connection: AgentConnection, log: AcpLog): { close(): void } {
+    let timer: NodeJS.Timeout | undefined
+    const stop = () => {
+      log.stop(TURN_STOPPED)
+      if (this.#execution.signal.aborted || !this.#prompting) return void connection.kill()
+      void connection.cancel()
+      timer = setTimeout(() => void connection.kill(), CANCEL_MS)
+    }
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+    return {
+      close() {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', stop)
+      },
+    }
+  }
+
+  async #drop(): Promise<void> {
+    const connection = this.#connection
+    this.#connection = null
+    await connection?.kill()
+  }
+
+  #describe(error: unknown): Outcome {
+    const { mask } = this.#execution
+    if (error instanceof AgentGone) return describeGone(this.#agent, error, mask)
+    if (error instanceof RequestError) return describeError(this.#agent, error, mask)
+    throw error
+  }
+
+  async #keep(change: Partial<Kept>): Promise<void> {
+    this.#kept = { ...this.#kept, ...change }
+    await this.#execution.state.write({ ...this.#kept })
+  }
+
+  async #emitAll(events: Parameters<Execution['emit']>): Promise<void> {
+    if (events.length > 0) await this.#execution.emit(...events)
+  }
+}
+
+function readKept(state: unknown): Kept {
+  const { session_id, done } = isRecord(state) ? state : {}
+  return {
+    session_id: typeof session_id === 'string' ? session_id : null,
+    done: typeof done === 'number' ? done : 0,
+  }
+}

@@ -1,0 +1,48 @@
+import type { Model } from '../contract/model.ts'
+
+/**
+ * What a run without a model is answered by, as of 2026-11-22: of each provider its models for work of many steps at a
+ * middling price, the newest first. The first that the provider lists is taken, so the table may lag behind.
+ */
+const PREFERRED: Readonly<Record<string, readonly string[]>> = {
+  anthropic: ['claude-sonnet-5-5', 'claude-sonnet-5', 'claude-sonnet-4-6'],
+  openai: ['gpt-6-sol', 'gpt-5.6-terra', 'gpt-5.4'],
+  google: ['gemini-3.8-flash', 'gemini-3.7-flash', 'gemini-2.5-pro'],
+  openrouter: ['anthropic/claude-sonnet-5', 'anthropic/claude-sonnet-4.6'],
+  mistral: ['devstral-latest', 'mistral-large-latest'],
+  deepseek: ['deepseek-chat'],
+  groq: ['openai/gpt-oss-120b', 'llama-3.3-70b-versatile'],
+  xai: ['grok-4', 'grok-4-fast'],
+}
+
+/** Words in the ids of models that do something else than answer a conversation. */
+const OTHER_WORK =
+  /embed|whisper|(^|[-_/:])(tts|stt|asr|ocr|bge|e5|clip|sora|veo|imagen|flux)([-_.:/\d]|$)|dall-?e|moderation|rerank|transcri|speech|[-_]audio|[-_]image|realtime|[-_]live|diffusion|guard|computer-use|gpt-3\.5-turbo-instruct|babbage|davinci/i
+
+/** Those that can answer a conversation, as far as their names say; all of them where no name does. */
+export function keepChatModels(models: readonly Model[]): Model[] {
+  const chat = models.filter(({ model_id }) => !OTHER_WORK.test(model_id))
+  return chat.length > 0 ? chat : [...models]
+}
+
+/**
+ * The id, without the provider, that runs of this provider get by default. `listed`: what it offers now, its own order;
+ * empty where it does not say. `is_public`: it is the one that the table means. `null`: nothing is known of it.
+ */
+export function chooseDefault(
+  provider: string,
+  { listed, is_public }: { listed: readonly Model[]; is_public: boolean },
+): string | null {
+  const preferred = (is_public && PREFERRED[provider]) || []
+  const ids = listed.map(({ model_id }) => model_id.slice(provider.length + 1))
+  if (ids.length === 0) return preferred[0] ?? null
+  for (const id of preferred) {
+    const found = ids.find((listed_id) => listed_id === id || isDated(listed_id, id))
+    if (found !== undefined) return found
+  }
+  return ids[0] ?? null
+}
+
+/** `claude-sonnet-5-20260901` is `claude-sonnet-5`. */
+const isDated = (listed_id: string, id: string): boolean =>
+  listed_id.startsWith(id) && /^-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$/.test(listed_id.slice(id.length))

@@ -1,0 +1,166 @@
+import { PassThrough } from 'node:stream'
+import { type JSONRPCMessage, type MCPTransport, validateJSONRPCMessage } from '@ai-sdk/mcp'
+import { type ExecExit, type ExecHandle, quote, type Sandbox } from '../sandbox/sandbox.ts'
+import { nestsDeeply } from './mcp-limits.ts'
+
+/** One message; a picture fits. */
+const MAX_MESSAGE_BYTES = 8 * 1024 ** 2
+/** What a server may send between two answers: a log, progress, or no end. */
+const MAX_UNASKED_BYTES = 64 * 1024 ** 2
+/** What may wait for a server that does not read. */
+const MAX_WAITING_BYTES = 16 * 1024 ** 2
+/** The end of what it printed, for whoever wants to know why it failed. */
+const MAX_TAIL_BYTES = 4 * 1024
+
+export interface StdioOptions {
+  sandbox: Pick<Sandbox, 'exec'>
+  command: string
+  args: readonly string[]
+  env: Readonly<Record<string, string>>
+  cwd: string
+  /** Aborting kills the server. */
+  signal: AbortSignal
+}
+
+/**
+ * A tool server as a process in the sandbox, spoken to in lines of JSON (MCP 2025-11-25, "stdio"). What it writes is a
+ * stranger's: lines that are no messages are left out, and one without end ends the server.
+ */
+export class StdioTransport implements MCPTransport {
+  onmessage?: (message: JSONRPCMessage) => void
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  readonly #options: StdioOptions
+  readonly #input = new PassThrough()
+  readonly #ended = Promise.withResolvers<void>()
+  #handle: ExecHandle | null = null
+  #over = false
+  #failure: string | null = null
+  #exit: ExecExit | null = null
+  #tail = Buffer.alloc(0)
+  #line: Uint8Array[] = []
+  #line_bytes = 0
+  #unasked_bytes = 0
+
+  constructor(options: StdioOptions) {
+    this.#options = options
+  }
+
+  /** How it ended, and the end of what it printed that was no message; `null` while it runs. */
+  get ending(): string | null {
+    if (!this.#over) return null
+    return this.#failure ?? describeExit(this.#exit)
+  }
+
+  get printed(): string {
+    return this.#tail.toString().trim()
+  }
+
+  async start(): Promise<void> {
+    const { sandbox, command, args, env, cwd, signal } = this.#options
+    this.#handle = sandbox.exec({
+      command: `exec ${[command, ...args].map(quote).join(' ')}`,
+      ...{ cwd, env: { ...env }, stdin: this.#input, signal },
+      max_output_bytes: Number.POSITIVE_INFINITY,
+    })
+    void this.#read(this.#handle)
+  }
+
+  async send(message: JSONRPCMessage, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    if (this.#over) throw new Error('The server has ended.')
+    if (this.#input.readableLength + this.#input.writableLength > MAX_WAITING_BYTES) {
+      this.#fail('it does not read what it is sent')
+      throw new Error('The server does not read what it is sent.')
+    }
+    this.#input.write(`${JSON.stringify(message)}\n`)
+    if (signal && 'method' in message && 'id' in message) this.#cancelWith(signal, message.id)
+  }
+
+  /** Ends its input, then it. */
+  async close(): Promise<void> {
+    this.#input.end()
+    await this.#handle?.kill()
+    if (this.#handle) await this.#ended.promise
+  }
+
+  /** A request that was answered may be cancelled all the same: whoever receives that ignores it (MCP, "Cancellation"). */
+  #cancelWith(signal: AbortSignal, requestId: string | number): void {
+    const cancel = () => {
+      const params = { requestId, reason: 'The call was stopped.' }
+      if (!this.#over) this.#input.write(`${JSON.stringify({ jsonrpc: '2.0', method: CANCELLED, params })}\n`)
+    }
+    if (signal.aborted) cancel()
+    else signal.addEventListener('abort', cancel, { once: true })
+  }
+
+  async #read(handle: ExecHandle): Promise<void> {
+    for await (const { stream, data } of handle.output) {
+      if (this.#failure !== null) continue
+      if (stream === 'stderr') this.#keep(data)
+      else this.#take(data)
+    }
+    this.#exit = await handle.exit.catch((error: unknown) => {
+      this.#failure ??= error instanceof Error ? error.message : String(error)
+      return null
+    })
+    this.#over = true
+    this.#input.destroy()
+    this.#ended.resolve()
+    this.onclose?.()
+  }
+
+  #take(data: Uint8Array): void {
+    this.#unasked_bytes += data.length
+    let start = 0
+    for (let end = data.indexOf(NEWLINE); end !== -1; end = data.indexOf(NEWLINE, start)) {
+      this.#line.push(data.subarray(start, end))
+      this.#readLine(Buffer.concat(this.#line))
+      this.#line = []
+      this.#line_bytes = 0
+      start = end + 1
+    }
+    this.#line.push(data.subarray(start))
+    this.#line_bytes += data.length - start
+    if (this.#line_bytes > MAX_MESSAGE_BYTES) this.#fail('it sent a message that is too long')
+    else if (this.#unasked_bytes > MAX_UNASKED_BYTES) this.#fail('it sends without end')
+  }
+
+  #readLine(line: Buffer): void {
+    const message = readMessage(line)
+    if (!message) this.#keep(Buffer.concat([line, Buffer.of(NEWLINE)]))
+    else {
+      if (!('method' in message)) this.#unasked_bytes = 0
+      this.onmessage?.(message)
+    }
+  }
+
+  #keep(data: Uint8Array): void {
+    this.#tail = Buffer.concat([this.#tail, data.subarray(-MAX_TAIL_BYTES)]).subarray(-MAX_TAIL_BYTES)
+  }
+
+  #fail(why: string): void {
+    if (this.#failure !== null) return
+    this.#failure = why
+    this.#line = []
+    void this.#handle?.kill()
+  }
+}
+
+const NEWLINE = 0x0a
+const CANCELLED = 'notifications/cancelled'
+
+function readMessage(line: Buffer): JSONRPCMessage | null {
+  if (line.length > MAX_MESSAGE_BYTES || line[0] !== 0x7b) return null
+  const text = line.toString()
+  if (nestsDeeply(text)) return null
+  try {
+    return validateJSONRPCMessage(JSON.parse(text))
+  } catch {
+    return null
+  }
+}
+
+function describeExit(exit: ExecExit | null): string {
+  if (exit?.code !== null && exit !== null) return `it ended with exit code ${exit.code}`
+  return `it was ended by ${exit?.signal ?? 'a signal'}`
+}

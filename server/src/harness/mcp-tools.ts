@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import type { ListToolsResult } from '@ai-sdk/mcp'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { isRecord } from '../contract/storable-text.ts'
+import { shorten } from './cut-text.ts'
+import type { Tool, ToolContext, ToolOutcome } from './harness.ts'
+import { nestsDeeply, tame } from './mcp-limits.ts'
+
+/** Providers take no more of all tools together than about that. */
+const MAX_TOOLS = 128
+const MAX_DESCRIPTION = 4096
+const MAX_SCHEMA = 32 * 1024
+const MAX_SCHEMA_DEPTH = 32
+/** Of one server's tools together: each request to the model holds them. */
+const MAX_ALL = 256 * 1024
+const MAX_NAME = 64
+
+export type ToolDefinition = ListToolsResult['tools'][number]
+
+export interface OfferedTools {
+  tools: Tool[]
+  /** Why the others are not offered, one sentence each. */
+  left_out: string[]
+}
+
+export type CallServer = (
+  name: string,
+  input: Record<string, unknown>,
+  context: ToolContext,
+) => Promise<ToolOutcome>
+
+/**
+ * A server's tools as ours, named `server__tool`. One that no provider would accept is left out: it would cost the run its
+ * model. `taken` holds the names there are, and gets the new ones.
+ */
+export function offerTools(
+  server: string,
+  definitions: readonly ToolDefinition[],
+  taken: Set<string>,
+  call: CallServer,
+): OfferedTools {
+  const tools: Tool[] = []
+  const left_out: string[] = []
+  let size = 0
+  for (const { name, description, inputSchema } of definitions) {
+    const schema = readSchema(inputSchema)
+    const described = tame(description ?? '', MAX_DESCRIPTION)
+    const refusal =
+      tools.length === MAX_TOOLS
+        ? `a server has at most ${MAX_TOOLS} tools`
+        : 'refusal' in schema
+          ? schema.refusal
+          : size + schema.size + described.length > MAX_ALL
+            ? 'the descriptions of its tools are too long'
+            : null
+    if (refusal !== null || 'refusal' in schema) {
+      left_out.push(`${tame(name, MAX_NAME)}: ${refusal}`)
+      continue
+    }
+    size += schema.size + described.length
+    const offered = nameTool(server, name, taken)
+    taken.add(offered)
+    tools.push({
+      name: offered,
+      description: described,
+      input_schema: schema.schema,
+      title: (_input, mask) => shorten(`${server}: ${tame(name, 200)}`, mask),
+      run: (input, context) => call(name, isRecord(input) ? input : {}, context),
+    })
+  }
+  return { tools, left_out }
+}
+
+/** What every provider accepts as a name: letters, digits, `_` and `-`, at most 64, not beginning with a digit. */
+export function nameTool(server: string, tool: string, taken: ReadonlySet<string>): string {
+  const clean = (text: string) => text.replace(/[^A-Za-z0-9_-]/g, '_')
+  const whole = `${clean(server)}__${clean(tool)}`.replace(/^(?=[0-9-])/, '_')
+  const mark = createHash('sha256').update(`${server}\0${tool}`).digest('hex').slice(0, 8)
+  const fit = (end: string) => `${whole.slice(0, MAX_NAME - end.length)}${end}`
+  let name = whole.length > MAX_NAME ? fit(`_${mark}`) : whole
+  for (let n = 2; taken.has(name); n += 1) name = fit(`_${n}`)
+  return name
+}
+
+let ajv: Ajv2020 | undefined
+
+function readSchema(given: unknown): { schema: Record<string, unknown>; size: number } | { refusal: string } {
+  const text = JSON.stringify(given ?? {})
+  if (text.length > MAX_SCHEMA) return { refusal: 'the schema of its input is too long' }
+  if (nestsDeeply(text, MAX_SCHEMA_DEPTH)) return { refusal: 'the schema of its input is nested too deeply' }
+  const { $schema: _dialect, ...rest } = JSON.parse(text) as Record<string, unknown>
+  const schema = { properties: {}, ...rest, type: 'object' }
+  ajv ??= new Ajv2020({ strict: false, validateFormats: false, logger: false })
+  const valid = (rest.type ?? 'object') === 'object' && ajv.validateSchema(schema) === true
+  return valid ? { schema, size: text.length } : { refusal: 'the schema of its input is not valid' }
+}

@@ -1,0 +1,108 @@
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createGoogle } from '@ai-sdk/google'
+import { createOpenAI } from '@ai-sdk/openai'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import type { LanguageModel, streamText } from 'ai'
+import { isKnownEndpoint } from './known-endpoints.ts'
+import type { ListingRequest } from './model-listing.ts'
+
+export interface ProviderSettings {
+  api_key?: string
+  /** With the version, such as `http://localhost:11434/v1`. */
+  base_url?: string
+}
+
+/** A server with the OpenAI chat API; a key is optional. */
+export interface EndpointSettings {
+  base_url: string
+  api_key?: string
+}
+
+export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]['providerOptions']>
+
+/** One whose models can be asked. */
+export interface Provider {
+  listing: ListingRequest
+  languageModel(id: string): LanguageModel
+  /** Passed with every call. */
+  provider_options: ProviderOptions
+  /** It is the provider that the world calls so, not another server under its name: the table of defaults knows it. */
+  is_public: boolean
+}
+
+const OPENAI_URL = 'https://api.openai.com/v1'
+
+/** `null` where OpenAI itself is meant and there is no key. */
+export function openOpenAI(settings: ProviderSettings, fetch: typeof globalThis.fetch): Provider | null {
+  const { api_key, base_url = OPENAI_URL } = settings
+  if (!/(^|\.)api\.openai\.com$/.test(new URL(base_url).hostname))
+    return openEndpoint('openai', { base_url, ...(api_key ? { api_key } : {}) }, fetch)
+  if (!api_key) return null
+  const baseURL = trim(base_url)
+  const official = createOpenAI({ apiKey: api_key, baseURL, fetch })
+  return {
+    listing: { provider: 'openai', base_url: baseURL, headers: bearer(api_key), format: 'openai' },
+    languageModel: (id) => official(id),
+    // The log is the only memory: nothing is kept at the provider, reasoning comes back encrypted instead.
+    provider_options: { openai: { store: false } },
+    is_public: true,
+  }
+}
+
+export function openEndpoint(
+  name: string,
+  { base_url, api_key }: EndpointSettings,
+  fetch: typeof globalThis.fetch,
+): Provider {
+  const baseURL = trim(base_url)
+  const compatible = createOpenAICompatible({
+    name,
+    baseURL,
+    includeUsage: true,
+    fetch,
+    ...(api_key && { apiKey: api_key }),
+  })
+  return {
+    listing: {
+      ...{ provider: name, base_url: baseURL, format: 'openai' },
+      headers: api_key ? bearer(api_key) : {},
+    },
+    languageModel: (id) => compatible(id),
+    provider_options: {},
+    is_public: isKnownEndpoint(name, baseURL),
+  }
+}
+
+export function openAnthropic(settings: ProviderSettings, fetch: typeof globalThis.fetch): Provider | null {
+  const { api_key, base_url = 'https://api.anthropic.com/v1' } = settings
+  if (!api_key) return null
+  const baseURL = trim(base_url)
+  const provider = createAnthropic({ apiKey: api_key, baseURL, fetch })
+  const headers = { 'x-api-key': api_key, 'anthropic-version': '2023-06-01' }
+  return {
+    listing: { provider: 'anthropic', base_url: baseURL, headers, format: 'anthropic' },
+    languageModel: (id) => provider(id),
+    // Each step sends the whole conversation again; without the cache it would be paid for in full each time.
+    provider_options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+    is_public: true,
+  }
+}
+
+export function openGoogle(settings: ProviderSettings, fetch: typeof globalThis.fetch): Provider | null {
+  const { api_key, base_url = 'https://generativelanguage.googleapis.com/v1beta' } = settings
+  if (!api_key) return null
+  const baseURL = trim(base_url)
+  const provider = createGoogle({ apiKey: api_key, baseURL, fetch })
+  return {
+    listing: {
+      ...{ provider: 'google', base_url: baseURL, format: 'google' },
+      headers: { 'x-goog-api-key': api_key },
+    },
+    languageModel: (id) => provider(id),
+    provider_options: {},
+    is_public: true,
+  }
+}
+
+const trim = (url: string): string => url.replace(/\/+$/, '')
+const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` })

@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { EventData } from '../contract/event.ts'
+import type { Outcome } from './harness.ts'
+import type { PassingFailure } from './model-errors.ts'
+
+export interface RetryOptions {
+  /** Failures that follow each other are met with new tries for so long. */
+  retry_for_ms: number
+  /** Before the first new try; doubled each time, up to half a minute. */
+  retry_delay_ms: number
+}
+
+const MAX_DELAY_MS = 30_000
+const DEFAULT: RetryOptions = { retry_for_ms: 5 * 60_000, retry_delay_ms: 1_000 }
+
+/** The failures of a provider one after the other, until a step comes through. */
+export class Retries {
+  readonly #options: RetryOptions
+  #count = 0
+  #began = 0
+
+  constructor(options: Partial<RetryOptions> = {}) {
+    this.#options = { ...DEFAULT, ...options }
+  }
+
+  /** A step came through. */
+  reset(): void {
+    this.#count = 0
+  }
+
+  /** What is to be waited for before the next try; an outcome when there is none. */
+  next({
+    outcome,
+    wait_ms,
+    most = Number.POSITIVE_INFINITY,
+  }: PassingFailure): EventData<'retrying'> | Outcome {
+    const now = performance.now()
+    if (this.#count === 0) this.#began = now
+    const { retry_delay_ms, retry_for_ms } = this.#options
+    const doubled = Math.min(MAX_DELAY_MS, retry_delay_ms * 2 ** this.#count)
+    // Half of it at random: many runs may wait for one provider.
+    const jittered = doubled * (0.5 + Math.random() / 2)
+    const delay_ms = Math.round(wait_ms === undefined ? jittered : Math.max(wait_ms, retry_delay_ms))
+    const left_ms = this.#began + retry_for_ms - now
+    const { message = '', error_code = 'resource_unavailable' } = outcome.status_message ?? {}
+    if (delay_ms > left_ms || this.#count >= most) return this.#giveUp(outcome, message, wait_ms)
+    this.#count += 1
+    return { error_code, message, retry: this.#count, delay_ms }
+  }
+
+  #giveUp(outcome: Outcome, message: string, wait_ms: number | undefined): Outcome {
+    const told = wait_ms === undefined ? '' : ` It asks to wait ${describeTime(wait_ms)}.`
+    const tried =
+      this.#count === 0
+        ? ''
+        : ` ${this.#count + 1} tries in ${describeTime(performance.now() - this.#began)}.`
+    return {
+      ...outcome,
+      status_message: { ...outcome.status_message, message: `${message}${told}${tried}` },
+    }
+  }
+}
+
+/** Ends early when the signal fires. */
+export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  delay(milliseconds, undefined, { signal }).catch(() => {})
+
+function describeTime(milliseconds: number): string {
+  const seconds = Math.ceil(milliseconds / 1_000)
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} minutes`
+}

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto'
+import type Docker from 'dockerode'
+import { makeArchive } from './docker-archive.ts'
+import type { SandboxImage } from './docker-image.ts'
+import { requireOpenNetwork } from './docker-network.ts'
+import { type SandboxKind, type SandboxRef, TOOLS_PLACE } from './sandbox.ts'
+import { makeSeccompProfile } from './seccomp-filter.ts'
+
+/** Where a sandbox's user is at home. */
+export const HOME = '/home/agent'
+const TMP_BYTES = 256 * 1024 ** 2
+const SHM_BYTES = 64 * 1024 ** 2
+const GITCONFIG = '[user]\n\tname = Runyard agent\n\temail = agent@runyard.invalid\n'
+
+/** A sandbox's volumes. The workspace is what makes the sandbox: it comes first and goes last. */
+export const PARTS = ['workspace', 'home', 'program'] as const
+/** The file in the last of them. */
+const PROGRAM = 'program'
+const SECCOMP_PROFILE = makeSeccompProfile()
+
+export const LABELS = {
+  installation: 'runyard.installation',
+  sandbox: 'runyard.sandbox',
+  run_id: 'runyard.run_id',
+  attempt: 'runyard.attempt',
+  part: 'runyard.part',
+} as const
+
+/** Makes the volumes and containers of one installation. */
+export class DockerMaker {
+  readonly #docker: Docker
+  readonly #installation_id: string
+  readonly #runtime: string | undefined
+  readonly #tools_dir: string | undefined
+
+  constructor(
+    docker: Docker,
+    {
+      installation_id,
+      runtime,
+      tools_dir,
+    }: { installation_id: string; runtime?: string; tools_dir?: string },
+  ) {
+    this.#tools_dir = tools_dir
+    this.#docker = docker
+    this.#installation_id = installation_id
+    this.#runtime = runtime
+  }
+
+  /** A new sandbox, its container started. Where it fails something may be left. */
+  async make(ref: SandboxRef, kind: SandboxKind, image: SandboxImage): Promise<Docker.Container> {
+    await allOf(
+      PARTS.map((part) =>
+        this.#docker.createVolume({
+          Name: `${ref.id}-${part}`,
+          Labels: { ...this.#labels(ref), [LABELS.part]: part },
+        }),
+      ),
+    )
+    const making = this.createContainer(ref, kind, image)
+    const filling = this.#giveVolumes(ref, image, kind.folders ?? [])
+    await allOf([making, filling])
+    const container = await making
+    await allOf([container.start(), (await filling).remove({ force: true })])
+    return container
+  }
+
+  /** Where the program lies inside the container that `ref` names. */
+  programOf(ref: SandboxRef): string {
+    return `${this.#programFolder(ref)}/${PROGRAM}`
+  }
+
+  /**
+   * Makes the volumes the sandbox user's own and puts the program into the one that stays root's. They are root's at
+   * first, and nobody inside has the capability to change that; the engine unpacks an archive with all of them, but only
+   * over a writable root, so into a container that is never started. Returns that one.
+   */
+  async #giveVolumes(
+    ref: SandboxRef,
+    image: SandboxImage,
+    folders: readonly string[],
+  ): Promise<Docker.Container> {
+    const program = this.#programFolder(ref)
+    const container = await this.#docker.createContainer({
+      name: `${ref.id}.volumes`,
+      Image: image.id,
+      Labels: this.#containerLabels(ref, image),
+      Entrypoint: ['true'],
+      HostConfig: { NetworkMode: 'none', Mounts: mountsOf(ref, program, false) },
+    })
+    const archive = makeArchive({
+      workspace: null,
+      ...Object.fromEntries(folders.map((name) => [`workspace/${name}`, null])),
+      [HOME.slice(1)]: null,
+      [`${HOME.slice(1)}/.gitconfig`]: GITCONFIG,
+      [`${program.slice(1)}/${PROGRAM}`]: { program: image.program },
+    })
+    await container.putArchive(archive, { path: '/' })
+    return container
+  }
+
+  /** The attempt's container, on volumes that are there. */
+  async createContainer(ref: SandboxRef, spec: SandboxKind, image: SandboxImage): Promise<Docker.Container> {
+    const { limits } = spec
+    const program = this.#programFolder(ref)
+    return this.#docker.createContainer({
+      name: containerName(ref),
+      Image: image.id,
+      Labels: this.#containerLabels(ref, image),
+      // An ordinary user and a program of ours: out of the reach of the commands, which run as 1000, and nothing in here
+      // is ever root.
+      User: '65534:65534',
+      Entrypoint: [`${program}/${PROGRAM}`],
+      Cmd: [],
+      WorkingDir: '/workspace',
+      Env: [`HOME=${HOME}`, 'USER=agent', 'LANG=C.UTF-8', 'TERM=dumb', `RUNYARD_SANDBOX=${ref.id}`],
+      Hostname: 'sandbox',
+      Healthcheck: { Test: ['NONE'] },
+      HostConfig: {
+        CapDrop: ['ALL'],
+        SecurityOpt: ['no-new-privileges', `seccomp=${SECCOMP_PROFILE}`],
+        ReadonlyRootfs: true,
+        Init: true,
+        NetworkMode: spec.egress === 'open' ? await requireOpenNetwork(this.#docker) : 'none',
+        Memory: limits.memory_bytes,
+        MemorySwap: limits.memory_bytes,
+        NanoCpus: Math.round(limits.cpus * 1e9),
+        PidsLimit: limits.pids,
+        OomScoreAdj: 500,
+        Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
+        Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,size=${TMP_BYTES},mode=1777` },
+        ShmSize: SHM_BYTES,
+        IpcMode: 'private',
+        LogConfig: { Type: 'none', Config: {} },
+        Mounts: [...mountsOf(ref, program, true), ...this.#tools()],
+        ...(this.#runtime === undefined ? {} : { Runtime: this.#runtime }),
+      },
+    })
+  }
+
+  /**
+   * Where the program lies inside. Another place for each container, which nobody can know before: an image with a link
+   * there could lead process 1 elsewhere.
+   */
+  #programFolder(ref: SandboxRef): string {
+    const secret = `${this.#installation_id} ${containerName(ref)}`
+    return `/.runyard-${createHash('sha256').update(secret).digest('hex').slice(0, 32)}`
+  }
+
+  #tools(): Docker.MountConfig {
+    if (this.#tools_dir === undefined) return []
+    return [{ Type: 'bind', Source: this.#tools_dir, Target: TOOLS_PLACE, ReadOnly: true }]
+  }
+
+  /** Without those of the image: tools beside the engine take orders from labels. */
+  #containerLabels(ref: SandboxRef, image: SandboxImage): Record<string, string> {
+    return { ...Object.fromEntries(image.labels.map((name) => [name, ''])), ...this.#labels(ref) }
+  }
+
+  #labels(ref: SandboxRef): Record<string, string> {
+    return {
+      [LABELS.installation]: this.#installation_id,
+      [LABELS.sandbox]: ref.id,
+      [LABELS.run_id]: ref.run_id,
+      [LABELS.attempt]: String(ref.attempt),
+    }
+  }
+}
+
+/** Of the attempt's container. */
+export function containerName(ref: SandboxRef): string {
+  return `${ref.id}.${ref.attempt}`
+}
+
+function mountsOf(ref: SandboxRef, program: string, read_only: boolean): Docker.MountConfig {
+  const mount = (part: (typeof PARTS)[number], target: string) => ({
+    Type: 'volume' as const,
+    Source: `${ref.id}-${part}`,
+    Target: target,
+    ReadOnly: part === 'program' && read_only,
+    // Else the engine gives an empty volume the owner its directory has in the image.
+    VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: '', Options: {} } },
+  })
+  return [mount('workspace', '/workspace'), mount('home', HOME), mount('program', program)]
+}
+
+/** Waits for all of them, also when one fails: what is still being made could not be removed. */
+async function allOf(calls: Array<Promise<unknown>>): Promise<void> {
+  await Promise.allSettled(calls)
+  await Promise.all(calls)
+}

@@ -1,0 +1,12 @@
+import { z } from 'zod'
+
+/** Kinds of settings, as texts of environment variables. */
+export const flag = z
+  .enum(['1', 'true', '0', 'false'])
+  .transform((value) => value === '1' || value === 'true')
+export const whole = (min: number, max: number) =>
+  ranged(/^\d+$/, `must be a whole number from ${min} to ${max}`, min, max)
+export const number = (min: number, max: number) =>
+  ranged(/^\d+(\.\d+)?$/, `must be a number from ${min} to ${max}`, min, max)
+const ranged = (pattern: RegExp, message: string, min: number, max: number) =>
+  z.string().regex(pattern, message).transform(Number).pipe(z.number().min(min, message).max(max, message))

@@ -1,0 +1,131 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
+import { RESTING_STATES } from '../contract/state.ts'
+import type { Db } from './db.ts'
+import { held, type Lease } from './leases.ts'
+import { visibleTo } from './runs.ts'
+import type { Commits } from './sandboxes.ts'
+import { among } from './sql-fragments.ts'
+import { json } from './storable.ts'
+
+/** Where a run stood when its workspace was packed. */
+export interface SnapshotMoment {
+  execution: number
+  turn: number
+  sequence: number
+  attachments_written: string[]
+}
+
+/** A packed workspace; only prepared ones are kept. */
+export interface SnapshotRow extends SnapshotMoment {
+  snapshot_id: string
+  run_id: string
+  attempt: number
+  last_execution: number
+  folders: string[]
+  commits: Commits
+  backend: string
+  sandbox_id: string
+  image: string | null
+  stamp: string | null
+  blob_key: string
+  size_bytes: number
+  expanded_bytes: number
+  entries: number
+  sha256: string
+  created_at: Date
+}
+
+export type NewSnapshot = Omit<SnapshotRow, 'run_id' | 'attempt' | 'last_execution' | 'created_at'>
+
+const SNAPSHOT = sql`s.*, s.size_bytes::double precision as size_bytes, s.expanded_bytes::double precision as expanded_bytes`
+const NEWEST_FIRST = sql`s.attempt desc, s.sequence desc, s.snapshot_id desc`
+
+/** What the log and the workspace hold now; ask before the workspace is packed. `null`: the lease is lost. */
+export async function readMoment(db: Db, lease: Lease): Promise<SnapshotMoment | null> {
+  const found = await sql<SnapshotMoment>`
+    select r.execution, r.last_sequence as sequence, ${turnOf(lease.run_id)} as turn,
+      coalesce((select s.attachments_written from sandboxes s where s.run_id = r.run_id), '{}') as attachments_written
+    from runs r where ${held(lease)}`.execute(db)
+  return found.rows[0] ?? null
+}
+
+/**
+ * Stores a snapshot in place of the run's others, once however often it is said. The newest of an execution before stays:
+ * it is what that one left. Returns the blobs that no row names any more; `null`: the lease is lost.
+ */
+export async function insertSnapshot(db: Db, lease: Lease, snapshot: NewSnapshot): Promise<string[] | null> {
+  const { snapshot_id, execution, turn, sequence, folders, attachments_written, backend, sandbox_id, image } =
+    snapshot
+  const stored = await sql<{ removed: string[] }>`
+    with owned as (select run_id, attempt from runs where ${held(lease)}),
+    inserted as (
+      insert into snapshots (snapshot_id, run_id, attempt, execution, last_execution, turn, sequence, folders, commits,
+        attachments_written, backend, sandbox_id, image, stamp, blob_key, size_bytes, expanded_bytes, entries, sha256)
+      select ${snapshot_id}::uuid, run_id, attempt, ${execution}::int, ${execution}::int, ${turn}::int, ${sequence}::int,
+        ${[...folders]}::text[], ${json(snapshot.commits)}, ${[...attachments_written]}::uuid[], ${backend}, ${sandbox_id}, ${image}::text,
+        ${snapshot.stamp}::text, ${snapshot.blob_key}, ${snapshot.size_bytes}::bigint, ${snapshot.expanded_bytes}::bigint,
+        ${snapshot.entries}::int, ${snapshot.sha256} from owned
+      on conflict do nothing),
+    left_before as (
+      select s.snapshot_id from snapshots s join owned using (run_id)
+      where s.execution < ${execution}::int order by ${NEWEST_FIRST} limit 1),
+    removed as (
+      delete from snapshots s using owned o
+      where s.run_id = o.run_id and s.snapshot_id <> ${snapshot_id}::uuid
+        and s.snapshot_id not in (select snapshot_id from left_before) returning s.blob_key)
+    select coalesce((select array_agg(blob_key) from removed), '{}') as removed from owned`.execute(db)
+  return stored.rows[0]?.removed ?? null
+}
+
+/** Says that the workspace still holds what it held; called at the end of a turn. */
+export async function confirmSnapshot(db: Db, lease: Lease, snapshot_id: string): Promise<void> {
+  await sql`
+    update snapshots s set sequence = r.last_sequence, turn = ${turnOf(lease.run_id)}, last_execution = r.execution
+    from (select run_id as held_run, last_sequence, execution from runs where ${held(lease)}) r
+    where s.run_id = r.held_run and s.snapshot_id = ${snapshot_id}::uuid`.execute(db)
+}
+
+/** Removes all but the newest snapshot of a run whose execution has ended; returns their blobs. */
+export async function removeOlderSnapshots(db: Db, lease: Lease): Promise<string[]> {
+  const removed = await sql<{ blob_key: string }>`
+    delete from snapshots o using (
+      select s.snapshot_id, row_number() over (order by ${NEWEST_FIRST}) as rank
+      from snapshots s join (select run_id from runs where ${held(lease)}) r using (run_id)) ranked
+    where o.snapshot_id = ranked.snapshot_id and ranked.rank > 1 returning o.blob_key`.execute(db)
+  return removed.rows.map((row) => row.blob_key)
+}
+
+/** The newest snapshot of a run. */
+export async function findSnapshot(db: Db, run_id: string): Promise<SnapshotRow | null> {
+  const found = await sql<SnapshotRow>`
+    select ${SNAPSHOT} from snapshots s where s.run_id = ${run_id} order by ${NEWEST_FIRST} limit 1`.execute(
+    db,
+  )
+  return found.rows[0] ?? null
+}
+
+/** What the last execution that ended left; `null` where nothing was kept of it. A blocked run waits for its next one. */
+export async function findHandoff(db: Db, run_id: string): Promise<SnapshotRow | null> {
+  const found = await sql<SnapshotRow>`
+    select ${SNAPSHOT} from snapshots s join runs r using (run_id)
+    where s.run_id = ${run_id} and r.execution - case when r.state in (${among(RESTING_STATES)}) then 0 else 1 end
+      between s.execution and s.last_execution
+    order by ${NEWEST_FIRST} limit 1`.execute(db)
+  return found.rows[0] ?? null
+}
+
+/** One that the caller may see. */
+export async function findVisibleSnapshot(
+  db: Db,
+  snapshot_id: string,
+  actor: Actor,
+): Promise<SnapshotRow | null> {
+  const found = await sql<SnapshotRow>`
+    select ${SNAPSHOT} from snapshots s join runs r using (run_id)
+    where s.snapshot_id = ${snapshot_id} and ${visibleTo(actor)}`.execute(db)
+  return found.rows[0] ?? null
+}
+
+const turnOf = (run_id: string): RawBuilder<number> =>
+  sql<number>`(select count(*)::int from events where run_id = ${run_id} and type = 'message.user')`

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { SandboxKind, WarmSandbox } from '../sandbox/sandbox.ts'
+import type { WorkerContext } from './context.ts'
+
+/** Kinds that sandboxes are kept of: those asked for last. */
+const KINDS = 4
+/** A kind that nobody asks for is given up after this. */
+const UNUSED_MS = 30 * 60_000
+/** The run that took one comes first: it gets so long before another is made. */
+const PAUSE_MS = 300
+const RETRY_MS = 30_000
+const SEPARATOR = '.warm-'
+
+/** The worker in whose life the sandbox of this name was made in advance; `null` when it was not. */
+export function workerOfWarm(name: string): string | null {
+  const [worker_id = '', rest] = name.split(SEPARATOR)
+  return rest === undefined ? null : worker_id
+}
+
+interface Stock {
+  kind: SandboxKind
+  ready: WarmSandbox[]
+  used_at: number
+}
+
+/**
+ * Sandboxes that a worker makes in advance, of the kinds that runs ask for. They hold nothing of anybody's, and each serves one
+ * run. They are made in the background, one after the other; nobody waits for one.
+ */
+export class WarmSandboxes {
+  readonly #context: Pick<WorkerContext, 'backend' | 'disk' | 'log'> & { settings: { warm: number } }
+  readonly #worker_id: string
+  readonly #now: () => number
+  readonly #closing = new AbortController()
+  /** By kind, the one asked for last at the end. */
+  readonly #stocks = new Map<string, Stock>()
+  #filling: Promise<void> | null = null
+
+  constructor(
+    context: Pick<WorkerContext, 'backend' | 'disk' | 'log'> & { settings: { warm: number } },
+    worker_id: string,
+    now: () => number = Date.now,
+  ) {
+    this.#context = context
+    this.#worker_id = worker_id
+    this.#now = now
+  }
+
+  /** One that is ready, for the caller to adopt or destroy. Another one is made for the next. */
+  take({ image, pull, limits, egress, folders }: SandboxKind): WarmSandbox | null {
+    const { backend, settings } = this.#context
+    if (!backend.createWarm || settings.warm === 0 || this.#closing.signal.aborted) return null
+    const kind: SandboxKind = {
+      ...{ limits, egress },
+      ...(image === undefined ? {} : { image }),
+      ...(pull === undefined ? {} : { pull }),
+      ...(folders === undefined ? {} : { folders }),
+    }
+    const name = JSON.stringify(kind)
+    const stock = this.#stocks.get(name) ?? { kind, ready: [], used_at: 0 }
+    stock.used_at = this.#now()
+    this.#stocks.delete(name)
+    this.#stocks.set(name, stock)
+    this.#filling ??= this.#fill().finally(() => {
+      this.#filling = null
+    })
+    return stock.ready.shift() ?? null
+  }
+
+  /** Removes them all; one that is being made is waited for. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#filling
+    for (const stock of this.#stocks.values()) await this.#empty(stock)
+    this.#stocks.clear()
+  }
+
+  async #fill(): Promise<void> {
+    const { backend, disk, log, settings } = this.#context
+    const pause = (milliseconds: number) =>
+      wait(milliseconds, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {})
+    for (await pause(PAUSE_MS); !this.#closing.signal.aborted; ) {
+      await this.removeUnused()
+      const wanting = [...this.#stocks.values()].reverse().find(({ ready }) => ready.length < settings.warm)
+      if (!wanting || !(await disk.hasRoom())) return
+      try {
+        const made = await backend.createWarm?.(`${this.#worker_id}${SEPARATOR}${randomUUID()}`, wanting.kind)
+        if (made) wanting.ready.push(made)
+        // Given up meanwhile.
+        if (![...this.#stocks.values()].includes(wanting)) await this.#empty(wanting)
+      } catch (error) {
+        // Whoever wants such a sandbox makes it, and hears why it cannot be had.
+        log.info({ err: error }, 'No sandbox could be made in advance; trying again later.')
+        await pause(RETRY_MS)
+      }
+    }
+  }
+
+  /** Removes those of kinds that nobody has asked for in a while. */
+  async removeUnused(): Promise<void> {
+    const surplus = this.#stocks.size - KINDS
+    for (const [place, [name, stock]] of [...this.#stocks].entries()) {
+      if (place >= surplus && this.#now() - stock.used_at < UNUSED_MS) continue
+      this.#stocks.delete(name)
+      await this.#empty(stock)
+    }
+  }
+
+  async #empty({ ready }: Stock): Promise<void> {
+    for (let one = ready.shift(); one; one = ready.shift())
+      await one.destroy().catch((error) => {
+        // The reaper finds it once this worker is gone.
+        this.#context.log.warn({ err: error }, 'A sandbox made in advance could not be removed.')
+      })
+  }
+}

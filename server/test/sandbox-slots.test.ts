@@ -1,0 +1,141 @@
+/** The slots of a Docker sandbox, which its own processes can write into. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { DEFAULT_LIMITS, type Sandbox, type SandboxBackend } from '../src/sandbox/sandbox.ts'
+import { makeImage, removeImage } from './support/docker-images.ts'
+import { whyNoDocker } from './support/machine.ts'
+import { openBackend } from './support/sandbox-backends.ts'
+import { eventually, run } from './support/sandbox-conformance.ts'
+
+const undocked = whyNoDocker()
+
+/** The slots but the one that runs this. */
+const SLOTS = `for pid in $(grep -lsa runyard_alone /proc/[0-9]*/cmdline | cut -d/ -f3 | grep -vx -e $$ -e $PPID); do
+  if grep -qsa ^/bin/sh /proc/$pid/cmdline; then echo $pid; fi
+done`
+/** A shell that never begins what it reads, and says what nobody asked for. */
+const MUTE = `
+cp /usr/bin/dash /usr/bin/honest
+cat > /mute <<'END'
+#!/usr/bin/perl
+if (join(" ", @ARGV) =~ /runyard_alone/) { $| = 1; print "0" x 100 while WORD; sleep 1000 }
+exec "/usr/bin/honest", @ARGV;
+END
+chmod 755 /mute
+mv /mute /usr/bin/dash`
+
+/** Ends whoever stops the others before it can say that it did. */
+const CUT = `echo 'case $BASH_EXECUTION_STRING in "kill -STOP"*) kill -STOP -1; exit 1; esac' > /cut`
+
+describe('slots of a Docker sandbox', { skip: undocked }, () => {
+  let backend: SandboxBackend
+  let sandbox: Sandbox
+  const create = (image?: string) =>
+    backend.create({
+      ...{ run_id: randomUUID(), attempt: 1, limits: DEFAULT_LIMITS, egress: 'none', env: {} },
+      ...(image === undefined ? {} : { image }),
+    })
+  /** Of the shell that runs a command. */
+  const parent = async () => (await run(sandbox, 'echo $PPID')).stdout.trim()
+  /** More commands at once than slots wait, so that each of these gets one. */
+  const together = (work: () => Promise<void>) => Promise.all(Array.from({ length: 5 }, work))
+  /** Another slot waits beside the one that is used. */
+  const ready = () =>
+    eventually('a slot waits', async () => Number((await run(sandbox, `${SLOTS} | wc -l`)).stdout) > 0)
+  before(async () => {
+    backend = await openBackend('docker', { data_dir: '/nowhere', installation_id: randomUUID() })
+    sandbox = await create()
+  })
+  after(async () => {
+    for (const { ref } of await backend.list()) await backend.destroy(ref)
+  })
+
+  test('run one command after another', async () => {
+    const parents = new Set<string>()
+    for (let index = 0; index < 20; index++) parents.add(await parent())
+    assert.ok(parents.size <= 2, [...parents].join(' '))
+    // Where something is left of a command, its slot is not used again.
+    const spent = (await run(sandbox, 'echo $PPID; sleep 60 > /dev/null 2>&1 < /dev/null &')).stdout.trim()
+    for (let index = 0; index < 5; index++) assert.notEqual(await parent(), spent)
+  })
+
+  test('are few', async () => {
+    await Promise.all(Array.from({ length: 10 }, () => run(sandbox, 'sleep 0.2')))
+    const count = async () => (await run(sandbox, `${SLOTS} | wc -l`)).stdout.trim()
+    await eventually('no more wait than are needed', async () => Number(await count()) <= 4)
+  })
+
+  test('that others write into are not used again', async () => {
+    for (const [stream, words] of [
+      ['1', 'printf "junk%s" "$(head -c 3000 /dev/zero | tr "\\0" x)"'],
+      ['2', 'echo junk'],
+      ['1', "printf '\\0360123456789abcdef0123456789abcdef0\\n'"],
+      ['0', 'echo loop 00000000; echo "echo junk"'],
+      ['0', 'echo junk'],
+    ]) {
+      await ready()
+      await run(sandbox, `for pid in $(${SLOTS}); do (${words}) > /proc/$pid/fd/${stream}; done`)
+      for (let index = 0; index < 3; index++) {
+        await together(async () => {
+          const { exit, stdout, stderr } = await run(sandbox, 'echo one; echo two >&2; exit 3')
+          assert.deepEqual([stdout, exit.code], ['one\n', 3], `${stream} ${words}`)
+          // What others write into one that has just been given a command may stand before the command's own.
+          assert.ok(stderr.endsWith('two\n'), stderr)
+        })
+      }
+    }
+  })
+
+  test('that stand still are killed, and their commands run without them', async () => {
+    await ready()
+    await run(sandbox, `for pid in $(${SLOTS}); do kill -STOP $pid; done`)
+    await together(async () => {
+      const { exit, stdout } = await run(sandbox, 'echo done')
+      assert.deepEqual([stdout, exit.code], ['done\n', 0])
+    })
+  })
+
+  test('wait while the container is frozen; an abort does not', async () => {
+    await parent()
+    await backend.freeze?.(sandbox.ref)
+    const waiting = run(sandbox, 'echo thawed')
+    const started = performance.now()
+    const aborted = await run(sandbox, 'true', { signal: AbortSignal.timeout(100) })
+    assert.equal(aborted.exit.aborted, true)
+    assert.ok(performance.now() - started < 1_500)
+    await backend.thaw?.(sandbox.ref)
+    assert.equal((await waiting).stdout, 'thawed\n')
+  })
+
+  test('go on where stopping them failed half-way', async () => {
+    const image = makeImage(CUT, ['ENV BASH_ENV=/cut'])
+    try {
+      const cut = await create(image)
+      const running = run(cut, 'touch begun; sleep 2; echo done', { timeout_ms: 30_000 })
+      await eventually('it runs', async () => (await run(cut, 'ls')).stdout === 'begun\n')
+      await assert.rejects(cut.hold(), /could not be stopped/)
+      assert.equal((await running).stdout, 'done\n')
+      await cut.destroy()
+    } finally {
+      removeImage(image)
+    }
+  })
+
+  test('of an image whose shell is none are given up', async () => {
+    for (const word of ['0', '1']) {
+      const image = makeImage(MUTE.replace('WORD', word))
+      try {
+        const mute = await create(image)
+        for (let index = 0; index < 4; index++)
+          assert.equal((await run(mute, `echo ${index}`)).stdout, `${index}\n`)
+        const started = performance.now()
+        await run(mute, 'true')
+        assert.ok(performance.now() - started < 4_000, 'it is tried for ever')
+        await mute.destroy()
+      } finally {
+        removeImage(image)
+      }
+    }
+  })
+})

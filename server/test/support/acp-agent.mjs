@@ -1,0 +1,155 @@
+/**
+ * An agent without a model: it runs the lines after `$` of what it is asked, one call each. Plain JavaScript without imports of
+ * ours, since it runs inside sandboxes (`node -e`). Its session is a file where it starts.
+ */
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, existsSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+const offers = process.argv.slice(-1)[0] ?? ''
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+const answers = new Map()
+let last = 0
+const ask = (method, params) => {
+  last += 1
+  send({ id: last, method, params })
+  return new Promise((resolve) => answers.set(last, resolve))
+}
+const update = (sessionId, data) => send({ method: 'session/update', params: { sessionId, update: data } })
+const fileOf = (sessionId) => `.scripted-${sessionId}`
+let cancelled = false
+let running = null
+let prompting = false
+let queue = []
+
+const textsOf = (prompt) =>
+  prompt.map((block) => block.text ?? `[${block.type} ${block.name ?? block.mimeType}]`)
+const isService = (text) => text.startsWith('[From the service')
+
+function commandsOf(texts) {
+  const done = texts
+    .filter((text) => isService(text) && text.includes('was begun and then lost'))
+    .flatMap((text) => [...text.matchAll(/^You called bash .*, which (?:ended|failed)(.*)/gm)]).length
+  const asked = texts.filter((text) => !isService(text))
+  return asked.flatMap((text) => [...text.matchAll(/^\$ (.*)$/gm)].map(([, command]) => command)).slice(done)
+}
+
+async function run(sessionId, command) {
+  const toolCallId = randomUUID()
+  const call = { toolCallId, title: command, kind: 'execute', name: 'bash' }
+  update(sessionId, { sessionUpdate: 'tool_call', ...call, status: 'pending', rawInput: {} })
+  const permission = await ask('session/request_permission', {
+    sessionId,
+    toolCall: { ...call, rawInput: { command } },
+    options: [
+      { optionId: 'no', name: 'No', kind: 'reject_once' },
+      { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+    ],
+  })
+  if (permission.result?.outcome?.optionId !== 'yes' || cancelled) return
+  update(sessionId, { sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress' })
+  let output = ''
+  const code = await new Promise((resolve) => {
+    running = spawn('sh', ['-c', command], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of [running.stdout, running.stderr])
+      stream.on('data', (chunk) => {
+        output += chunk
+        const content = [{ type: 'content', content: { type: 'text', text: output } }]
+        update(sessionId, { sessionUpdate: 'tool_call_update', toolCallId, content })
+      })
+    running.on('close', resolve)
+  })
+  running = null
+  const status = code === 0 ? 'completed' : 'failed'
+  update(sessionId, {
+    sessionUpdate: 'tool_call_update',
+    toolCallId,
+    status,
+    rawOutput: { output, exit_code: code },
+  })
+}
+
+async function prompt({ sessionId, prompt: blocks }) {
+  cancelled = false
+  prompting = true
+  const texts = textsOf(blocks)
+  appendFileSync(fileOf(sessionId), `${JSON.stringify(texts)}\n`)
+  if (texts.some((text) => text === 'die')) process.exit(7)
+  if (texts.some((text) => text === 'fail'))
+    throw { code: -32603, message: 'Internal error', data: { details: 'the provider is away' } }
+  const say = (text) =>
+    update(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+  if (texts.some((text) => text === 'flood'))
+    for (let n = 0; n < 3_000; n += 1) {
+      const toolCallId = `call ${n}`
+      update(sessionId, { sessionUpdate: 'tool_call', toolCallId, title: 'A call', status: 'completed' })
+    }
+  update(sessionId, { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'Let me see.' } })
+  update(sessionId, { sessionUpdate: 'plan', entries: [] })
+  queue = commandsOf(texts)
+  while (queue.length > 0 && !cancelled) {
+    say('Next:')
+    await run(sessionId, queue.shift())
+  }
+  if (!cancelled) for (const text of ['All ', 'done.']) say(text)
+  prompting = false
+  return { stopReason: cancelled ? 'cancelled' : 'end_turn' }
+}
+
+const METHODS = {
+  initialize: () => ({
+    protocolVersion: 1,
+    agentCapabilities: {
+      loadSession: offers.includes('load'),
+      promptCapabilities: { image: true },
+      sessionCapabilities: offers.includes('resume') ? { resume: {} } : {},
+    },
+    _meta: { steering: { supported: offers.includes('steer') } },
+  }),
+  'session/new': ({ mcpServers }) => {
+    const sessionId = randomUUID()
+    appendFileSync(fileOf(sessionId), `${JSON.stringify({ mcpServers })}\n`)
+    return { sessionId }
+  },
+  'session/resume': ({ sessionId }) => open(sessionId),
+  'session/load': ({ sessionId }) => {
+    open(sessionId)
+    update(sessionId, {
+      sessionUpdate: 'agent_message_chunk',
+      content: { type: 'text', text: 'As I said before.' },
+    })
+    return {}
+  },
+  'session/prompt': prompt,
+  'session/cancel': () => {
+    cancelled = true
+    if (running) process.kill(-running.pid, 'SIGKILL')
+  },
+  '_session/steering': ({ sessionId, prompt: blocks }) => {
+    if (!prompting) return { outcome: 'promptRequired' }
+    appendFileSync(fileOf(sessionId), `${JSON.stringify({ steered: textsOf(blocks) })}\n`)
+    queue.push(...commandsOf(textsOf(blocks)))
+    return { outcome: 'injected' }
+  },
+}
+
+function open(sessionId) {
+  if (!existsSync(fileOf(sessionId))) throw { code: -32002, message: 'Resource not found' }
+  return {}
+}
+
+console.log('A greeting, which is no message.')
+createInterface({ input: process.stdin })
+  .on('line', async (line) => {
+    const { id, method, params, ...answer } = JSON.parse(line)
+    if (method === undefined) return answers.get(id)?.(answer)
+    try {
+      const result = await METHODS[method](params)
+      if (id !== undefined) send({ id, result })
+    } catch (error) {
+      if (id !== undefined)
+        send({ id, error: { code: error.code ?? -32603, message: error.message } && error })
+    }
+  })
+  .on('close', () => process.exit(0))

@@ -1,0 +1,258 @@
+/** Agents as they are published, in a sandbox, with a scripted model behind the service's gateway. */
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { RunItem } from '../../src/contract/run.ts'
+import { until } from './cluster.ts'
+import { removeSandbox } from './docker-images.ts'
+import { whyNoDocker } from './machine.ts'
+import { openMessageServer } from './message-server.ts'
+import { type ChatMessage, type ChatRequest, openModelServer, type Reply } from './model-server.ts'
+import { type BackendName, TEST_IMAGE } from './sandbox-backends.ts'
+import { apiOf, startService, type TestService, temporaryDirectory } from './service.ts'
+import { findProcesses, ofType, printed } from './traces.ts'
+
+const TOOLS = fileURLToPath(new URL('../../../test/tools', import.meta.url))
+const KEY = 'sk-canary-5c1f03d2a9'
+const LIMIT = { timeout: 300_000 }
+
+export interface TestedAgent {
+  harness: string
+  /** Its program, to see whether it is installed. */
+  program: string
+  provider: 'openai' | 'anthropic'
+}
+
+export const OPENCODE: TestedAgent = { harness: 'opencode', program: 'opencode', provider: 'openai' }
+export const QWEN: TestedAgent = { harness: 'qwen', program: 'qwen', provider: 'openai' }
+export const CLAUDE: TestedAgent = { harness: 'claude', program: 'claude-agent-acp', provider: 'anthropic' }
+
+function whyNot({ program }: TestedAgent, sandbox: BackendName): string | false {
+  if (!existsSync(`${TOOLS}/node_modules/.bin/${program}`)) return `${program} is not installed in test/tools`
+  if (process.getuid?.() !== 0) return 'without root there is no way to the gateway on every machine'
+  return sandbox === 'docker' && whyNoDocker()
+}
+
+/** Processes in the control group of a run's sandbox, where there are such groups. */
+const processesOf = (run_id: string): string[] =>
+  readdirSync('/proc').filter((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cgroup`, 'utf8').includes(run_id)
+    } catch {
+      return false
+    }
+  })
+
+const textOf = ({ content }: ChatMessage): string =>
+  typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('\n')
+
+/** What of the conversation is the run's: agents ask for titles and suggestions too, and tell the model of themselves. */
+const said = ({ messages }: ChatRequest): ChatMessage[] => messages.filter(({ role }) => role !== 'system')
+
+/**
+ * A model that runs the lines after `$` of the last message, one after the other. What it is told to run stands in the prompt,
+ * so that nothing of a script is bound to an order of requests.
+ */
+function obey(request: ChatRequest, gone: (text: string) => Reply | null): Reply {
+  const tool = request.tools?.find(({ function: { name } }) => /^(bash|run_shell_command)$/i.test(name))
+  if (!tool) return { text: 'A title' }
+  const messages = said(request)
+  const asked = messages.findLastIndex((message) => message.role === 'user' && /^\$ /m.test(textOf(message)))
+  const text = asked < 0 ? '' : textOf(messages[asked] ?? { role: 'user', content: '' })
+  const commands = [...text.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command)
+  const done = messages.slice(asked + 1).filter(({ role }) => role === 'tool').length
+  const command = commands[done]
+  const scripted = gone(text)
+  if (scripted) return scripted
+  if (command === undefined) return { text: ['All ', 'done.'] }
+  const input = { command, description: 'Next' }
+  return { text: ['Let me ', 'see.'], calls: [{ name: tool.function.name, arguments: input }] }
+}
+
+interface Opened {
+  service: TestService
+  api: ReturnType<typeof apiOf>
+  requests: () => ChatRequest[]
+  restart(): Promise<void>
+  create(prompt: string, more?: object): Promise<string>
+  close(): Promise<void>
+}
+
+async function open({ harness, provider }: TestedAgent, sandbox: BackendName): Promise<Opened> {
+  const fail = (text: string): Reply | null =>
+    text.includes('PROVIDER-FAILS')
+      ? {
+          error: {
+            status: 400,
+            body: { type: 'error', error: { type: 'invalid_request_error', message: 'scripted refusal' } },
+          },
+        }
+      : null
+  const script = (request: ChatRequest) => obey(request, fail)
+  const openai = provider === 'openai' ? await openModelServer(script, { api_key: KEY }) : null
+  const anthropic = provider === 'anthropic' ? await openMessageServer(script) : null
+  const data_dir = temporaryDirectory('data')
+  const start = () =>
+    startService({
+      sandbox,
+      data_dir,
+      env: {
+        RUNYARD_TOOLS_DIR: TOOLS,
+        ...(openai ? { OPENAI_BASE_URL: openai.url, OPENAI_API_KEY: KEY } : {}),
+        ...(anthropic ? { ANTHROPIC_BASE_URL: anthropic.url, ANTHROPIC_API_KEY: KEY } : {}),
+        ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
+      },
+    })
+  const runs: string[] = []
+  const service = await start()
+  const opened: Opened = {
+    service,
+    api: apiOf(service),
+    requests: () => openai?.requests.map(({ body }) => body) ?? anthropic?.requests ?? [],
+    async restart() {
+      await opened.service.kill('SIGKILL')
+      opened.service = await start()
+      opened.api = apiOf(opened.service)
+    },
+    async create(prompt, more = {}) {
+      const run_id = await opened.api.create({ prompt, config: { harness: { type: harness }, ...more } })
+      runs.push(run_id)
+      return run_id
+    },
+    async close() {
+      await opened.service.stop()
+      await openai?.close()
+      await anthropic?.close()
+      if (sandbox === 'docker') for (const run_id of runs) removeSandbox(run_id)
+    },
+  }
+  return opened
+}
+
+const assertEnded = (run: RunItem, state: RunItem['state']) =>
+  assert.equal(run.state, state, JSON.stringify(run.status_message))
+
+/** One whole turn; with `full`, all that can happen to a turn. */
+export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false): void {
+  describe(`agent ${agent.harness}, ${sandbox}`, { skip: whyNot(agent, sandbox) }, () => {
+    let opened: Opened
+    let run_id = ''
+    before(async () => {
+      opened = await open(agent, sandbox)
+    }, LIMIT)
+    after(() => opened?.close())
+
+    /** Not every agent shows what a command prints before it ends. */
+    const begun = (marker: string) => until('the command', () => findProcesses(marker).length > 0)
+
+    test('a whole turn: instructions, text, a tool, its output, the cost', LIMIT, async () => {
+      run_id = await opened.create('Do this.\n$ echo made > made.txt; cat made.txt; echo "$HOME"', {
+        base_prompt: 'Speak like a PIRATE.',
+      })
+      const run = await opened.api.ended(run_id, 200)
+      assertEnded(run, 'SUCCEEDED')
+      assert.equal(run.resolved?.harness, agent.harness)
+      const events = await opened.api.events(run_id)
+      const [call] = ofType(events, 'tool.call')
+      assert.match(String(call?.data.input.command), /^echo made/)
+      assert.match(printed(events), /made\n\/home\/agent/)
+      assert.equal(ofType(events, 'tool.result').at(-1)?.data.is_error, false)
+      const spoken = ofType(events, 'message.assistant').map(({ data }) => data.text)
+      assert(spoken.includes('Let me see.') && spoken.includes('All done.'), JSON.stringify(spoken))
+      assert((run.request_usage?.total_tokens ?? 0) >= 15)
+      assert(opened.requests().some((request) => /PIRATE/.test(JSON.stringify(request.messages))))
+      assert(!JSON.stringify(events).includes(KEY))
+    })
+    if (!full) return
+
+    test('a follow-up goes on in the session of the agent', LIMIT, async () => {
+      const before_it = opened.requests().length
+      await opened.api.json('POST', `/agent/runs/${run_id}/followups`, {
+        message: 'And now:\n$ cat made.txt made.txt',
+      })
+      const run = await opened.api.until(
+        run_id,
+        ({ state, attempt }) => attempt === 2 && state === 'SUCCEEDED',
+        200,
+      )
+      assertEnded(run, 'SUCCEEDED')
+      const events = await opened.api.events(run_id)
+      assert.match(printed(events), /made\s+made/)
+      const request = opened
+        .requests()
+        .slice(before_it)
+        .find(({ tools }) => tools?.length)
+      assert(request)
+      const texts = said(request).map(textOf)
+      assert(texts.some((text) => text.includes('Do this.')))
+      assert(!texts.some((text) => text.includes('From the service')), 'its own record is enough')
+      assert.equal(texts.filter((text) => text.includes('PIRATE')).length, 1)
+    })
+
+    test('an interrupt stops the command, and the next message is what is done next', LIMIT, async () => {
+      run_id = await opened.create('$ echo first; sleep 4711.1\n$ echo never')
+      await begun('4711.1')
+      await opened.api.json('POST', `/agent/runs/${run_id}/interrupt`)
+      await opened.api.until(run_id, ({ state }) => state === 'BLOCKED', 60)
+      assert.deepEqual(findProcesses('4711.1'), [])
+      const result = ofType(await opened.api.events(run_id), 'tool.result').at(-1)
+      assert.match(result?.data.output ?? '', /^interrupted: /)
+      await opened.api.json('POST', `/agent/runs/${run_id}/followups`, { message: '$ echo instead' })
+      assertEnded(await opened.api.ended(run_id, 200), 'SUCCEEDED')
+      const events = await opened.api.events(run_id)
+      assert.match(printed(events), /instead/)
+      assert.doesNotMatch(printed(events), /never/)
+    })
+
+    test('a message in the middle of a turn is dealt with in the same attempt', LIMIT, async () => {
+      run_id = await opened.create('$ echo first; sleep 4.711')
+      await begun('4.711')
+      await opened.api.json('POST', `/agent/runs/${run_id}/followups`, { message: '$ echo sec""ond' })
+      const run = await opened.api.ended(run_id, 200)
+      assertEnded(run, 'SUCCEEDED')
+      assert.equal(run.attempt, 1)
+      assert.match(printed(await opened.api.events(run_id)), /second/)
+    })
+
+    test('a cancelled run leaves no process', LIMIT, async () => {
+      run_id = await opened.create('$ echo first; sleep 4711.2')
+      await begun('4711.2')
+      const started = performance.now()
+      await opened.api.json('POST', `/agent/runs/${run_id}/cancel`)
+      await until(
+        'the end of all processes',
+        () => findProcesses('4711.2').length + processesOf(run_id).length === 0,
+      )
+      const took = performance.now() - started
+      assert(took < 3_000, `${took} ms`)
+      await opened.api.until(run_id, ({ state }) => state === 'CANCELLED')
+    })
+
+    test('a service that is killed in mid-command goes on, and the agent knows', LIMIT, async () => {
+      run_id = await opened.create(
+        '$ echo x >> count; echo first; [ -e again ] || { touch again; sleep 4711.3; }',
+      )
+      await begun('4711.3')
+      await opened.restart()
+      const run = await opened.api.ended(run_id, 250)
+      assertEnded(run, 'SUCCEEDED')
+      const events = await opened.api.events(run_id)
+      const results = ofType(events, 'tool.result')
+      assert.match(results[0]?.data.output ?? '', /^interrupted: the worker was lost/)
+      const request = opened.requests().findLast(({ tools }) => tools?.length)
+      assert(request)
+      assert(said(request).some((message) => /begun and then lost/.test(textOf(message))))
+      assert.deepEqual(findProcesses('4711.3'), [])
+    })
+
+    test('what the provider refuses ends the run, with the words of the provider', LIMIT, async () => {
+      run_id = await opened.create('$ echo PROVIDER-FAILS')
+      const run = await opened.api.ended(run_id, 200)
+      const events = await opened.api.events(run_id)
+      const words = JSON.stringify([run.status_message, ofType(events, 'message.assistant')])
+      assert.match(words, /scripted refusal/)
+      assert.equal(run.state === 'SUCCEEDED', false, words)
+    })
+  })
+}

@@ -1,0 +1,9 @@
+import { test } from 'node:test'
+import type { BackendName } from './sandbox-backends.ts'
+
+/**
+ * Registers what is the same code on every backend: tested on the one that costs least, and with `--long` on all. What differs
+ * between backends is a plain `test`.
+ */
+export const onceAmong = (sandbox: BackendName): typeof test | (() => void) =>
+  sandbox === 'bubblewrap' || process.env.RUNYARD_TEST_LONG ? test : () => {}

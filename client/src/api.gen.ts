@@ -2752,7 +2752,7 @@ export interface operations {
                 /** @description Events with a greater sequence only. */
                 after?: number;
                 /** @description Keep the stream open after the end of the run. */
-                follow?: "true" | "false";
+                follow?: boolean;
                 /** @description 1 to 1000, default 200; JSON only. Large events end a page sooner: `has_more` says so. */
                 limit?: number;
             };

@@ -1,5 +1,9 @@
 import { z } from 'zod'
 
+/** Whose APIs are spoken as they are; all others speak that of OpenAI. */
+export const MODEL_PROVIDERS = ['anthropic', 'openai', 'google'] as const
+export type ModelProvider = (typeof MODEL_PROVIDERS)[number]
+
 const price = z.number().nonnegative()
 
 export const ModelPrices = z

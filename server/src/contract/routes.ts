@@ -10,6 +10,7 @@ import {
 } from './environment.ts'
 import type { ErrorCode } from './error.ts'
 import { ListEventsResponse } from './event.ts'
+import { flag } from './flag.ts'
 import { HandoffAttachmentsResponse } from './handoff.ts'
 import { ListModelsResponse } from './model.ts'
 import { ListRunsQuery, ListRunsResponse, RunItem } from './run.ts'
@@ -158,10 +159,7 @@ export const ROUTES = {
       limit: wholeNumber(1, 1000).optional().meta({
         description: '1 to 1000, default 200; JSON only. Large events end a page sooner: `has_more` says so.',
       }),
-      follow: z
-        .enum(['true', 'false'])
-        .optional()
-        .meta({ description: 'Keep the stream open after the end of the run.' }),
+      follow: flag().optional().meta({ description: 'Keep the stream open after the end of the run.' }),
     }),
     status: 200,
     response: ListEventsResponse,

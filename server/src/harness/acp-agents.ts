@@ -1,4 +1,5 @@
-import type { ModelGate, ModelProvider } from './harness.ts'
+import type { ModelProvider } from '../contract/model.ts'
+import type { ModelGate } from './harness.ts'
 
 /** What an agent's launch is made of. */
 export interface AgentModel {

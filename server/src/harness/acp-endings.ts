@@ -14,8 +14,6 @@ const failed = (message: string, error_code?: ErrorCode): Outcome => ({
   status_message: { message, ...(error_code && { error_code }), retryable: false },
 })
 
-export const STOPPED: Outcome = { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
-
 export const refuse = (message: string): Outcome => failed(message, 'integration_not_configured')
 
 export const refuseReasoning = ({ name }: AcpAgent): Outcome =>

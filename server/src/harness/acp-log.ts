@@ -5,13 +5,14 @@ import { closeInterrupted } from '../log/interruption.ts'
 import { type AgentUpdate, type CallUpdate, readCall, textOf } from './acp-update.ts'
 import { clip, shorten } from './cut-text.ts'
 import type { Execution } from './harness.ts'
+import { StreamedText } from './streamed-text.ts'
+import { isTooDeep, makeCallId, TOO_DEEP } from './tool-call.ts'
 
 const MAX_OUTPUT = 100_000
 /** Of one message; what is longer goes on in another. */
 const MAX_TEXT = 500_000
 /** Events on their way to the log at which the agent is made to wait. */
 const MAX_PENDING = 256
-const MAX_DEPTH = 64
 const MAX_INPUT = 1_000_000
 
 interface Block {
@@ -20,8 +21,7 @@ interface Block {
   /** As the agent names it, where it does. */
   theirs: string | undefined
   text: string
-  /** Of a pair of surrogates that a chunk's end cut, the first half. */
-  held: string
+  shown: StreamedText
 }
 
 interface Call {
@@ -113,18 +113,12 @@ export class AcpLog {
     if (!('text' in content) || content.text === '') return
     const theirs = messageId ?? undefined
     if (this.#block && (this.#block.type !== type || this.#block.theirs !== theirs)) this.#endText()
-    this.#block ??= { type, message_id: randomUUID(), theirs, text: '', held: '' }
+    this.#block ??= { type, message_id: randomUUID(), theirs, text: '', shown: new StreamedText() }
     const block = this.#block
     block.text += content.text
+    const shown = type === 'message.assistant' ? block.shown.add(content.text) : ''
     if (block.text.length >= MAX_TEXT) this.#endText()
-    else if (type === 'message.assistant') this.#stream(block, content.text)
-  }
-
-  #stream(block: Block, added: string): void {
-    const text = block.held + added
-    block.held = /[\ud800-\udbff]$/.test(text.slice(-1)) ? text.slice(-1) : ''
-    const shown = text.slice(0, text.length - block.held.length)
-    if (shown !== '') this.#execution.delta(block.message_id, storableText(shown))
+    else if (shown !== '') this.#execution.delta(block.message_id, shown)
   }
 
   #endText(): void {
@@ -152,10 +146,7 @@ export class AcpLog {
 
   #announce(theirs: string): Call {
     this.#endText()
-    const given = this.#execution.mask(theirs) === theirs ? storableText(theirs) : randomUUID()
-    let tool_call_id = given
-    for (let n = 2; this.#taken.has(tool_call_id); n += 1) tool_call_id = `${given}-${n}`
-    this.#taken.add(tool_call_id)
+    const tool_call_id = makeCallId(theirs, this.#taken, this.#execution.mask)
     const call: Call = {
       ...{ tool_call_id, name: 'tool', title: '', input: {}, shown: '' },
       ...{ state: 'announced', began: performance.now() },
@@ -237,13 +228,8 @@ function nameOf({ name, kind, _meta }: CallUpdate): string | undefined {
   return name ?? (typeof told === 'string' ? told : undefined) ?? kind ?? undefined
 }
 
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1)))
-
 function inputOf(raw: unknown): Record<string, unknown> {
-  if (isDeeper(raw, MAX_DEPTH)) return { malformed: `Nested more than ${MAX_DEPTH} levels deep.` }
+  if (isTooDeep(raw)) return { malformed: TOO_DEEP }
   if ((JSON.stringify(raw) ?? '').length > MAX_INPUT) return { malformed: 'Longer than can be kept.' }
   return storableRecord(isRecord(raw) ? raw : { input: raw })
 }

@@ -1,10 +1,10 @@
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
+import { MODEL_PROVIDERS, type ModelProvider } from '../contract/model.ts'
 import { type AcpAgent, type AgentModel, gateOf } from './acp-agents.ts'
-import type { ModelGate, ModelProvider } from './harness.ts'
+import type { ModelGate } from './harness.ts'
 import { available, type Models } from './models.ts'
 
-const PROVIDERS: readonly string[] = ['openai', 'anthropic', 'google'] satisfies ModelProvider[]
-const isProvider = (name: string): name is ModelProvider => PROVIDERS.includes(name)
+const isProvider = (name: string): name is ModelProvider => MODEL_PROVIDERS.some((known) => known === name)
 
 /** `provider/id`, or neither where the agent is to choose for itself. */
 export type ChosenModel = { provider: ModelProvider; id?: string } | null

@@ -10,13 +10,20 @@ import {
   refuse,
   refuseReasoning,
   refuseServers,
-  STOPPED,
 } from './acp-endings.ts'
 import { AcpLog } from './acp-log.ts'
 import { type ChosenModel, chooseModel, modelEnv, nameModel } from './acp-model.ts'
 import { findWork, introduce, type Work, writeBlocks } from './acp-prompt.ts'
 import { handOn } from './acp-servers.ts'
-import type { Execution, Harness, Outcome, Session, TurnRequest, UserMessage } from './harness.ts'
+import {
+  type Execution,
+  type Harness,
+  type Outcome,
+  type Session,
+  STOPPED_TURN,
+  type TurnRequest,
+  type UserMessage,
+} from './harness.ts'
 import type { Models } from './models.ts'
 
 /** From the cancelling of a turn to its end; what takes longer is killed. */
@@ -105,7 +112,7 @@ class AcpSession implements Session {
   async turn(request: TurnRequest): Promise<Outcome> {
     const { history, signal } = request
     await this.#emitAll(closeOpenCalls(history, WORKER_LOST))
-    if (signal.aborted) return STOPPED
+    if (signal.aborted) return STOPPED_TURN
     if (!this.#connection || this.#connection.closed) await this.start()
     const outcome = await this.#work(findWork(history, this.#kept.done), request)
     // The workspace is kept from here on.
@@ -116,11 +123,11 @@ class AcpSession implements Session {
   async #work(work: Work, request: TurnRequest): Promise<Outcome> {
     const { signal } = request
     for (;;) {
-      if (signal.aborted) return STOPPED
+      if (signal.aborted) return STOPPED_TURN
       if (this.#failure) return this.#failure
       if (!this.steers) work.messages.push(...(await request.inbox.take()))
       work.messages.push(...this.#queued.splice(0))
-      if (signal.aborted) return STOPPED
+      if (signal.aborted) return STOPPED_TURN
       if (work.messages.length === 0) return { state: 'SUCCEEDED' }
       const outcome = await this.#answer(work, request)
       if (outcome) return outcome
@@ -155,7 +162,7 @@ class AcpSession implements Session {
   /** `null`: the agent has come to the end of its turn. */
   async #answer(work: Work, request: TurnRequest): Promise<Outcome | null> {
     const connection = this.#connection
-    if (!connection) return this.#failure ?? STOPPED
+    if (!connection) return this.#failure ?? STOPPED_TURN
     const { signal } = request
     const taken = [...this.#execution.context, ...request.history].flatMap((event) =>
       event.type === 'tool.call' ? [event.data.tool_call_id] : [],
@@ -165,7 +172,7 @@ class AcpSession implements Session {
     try {
       const fresh = await this.#openSession(connection)
       if (fresh && typeof fresh === 'object') return fresh
-      if (signal.aborted) return STOPPED
+      if (signal.aborted) return STOPPED_TURN
       const told = introduce(this.#execution, work, fresh)
       const { promptCapabilities } = connection.capabilities
       const blocks = [
@@ -182,14 +189,14 @@ class AcpSession implements Session {
       this.#prompting = false
       connection.listen(null)
       await log.end(signal.aborted ? TURN_STOPPED : null)
-      return signal.aborted ? STOPPED : describeStop(this.#agent, stopReason)
+      return signal.aborted ? STOPPED_TURN : describeStop(this.#agent, stopReason)
     } catch (error) {
       this.#prompting = false
       connection.listen(null)
       // The loss of the lease comes first: it is why the agent was killed.
       await log.end(signal.aborted ? TURN_STOPPED : WORKER_LOST)
       if (error instanceof AgentGone) await this.#drop()
-      return signal.aborted ? STOPPED : this.#describe(error)
+      return signal.aborted ? STOPPED_TURN : this.#describe(error)
     } finally {
       stopping.close()
     }

@@ -1,5 +1,6 @@
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
+import type { ModelProvider } from '../contract/model.ts'
 import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { BackgroundCommands } from './background-commands.ts'
@@ -12,6 +13,9 @@ export interface Outcome {
   /** The structured result, when the run has an `output_schema`. */
   result?: unknown
 }
+
+/** How a turn ends that its signal cut short; what the run ends with is not its to say. */
+export const STOPPED_TURN: Outcome = { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
 
 /** The parts of a run that a harness may know. */
 export interface TurnRun {
@@ -145,8 +149,6 @@ export interface Guide {
   path: string
   text: string
 }
-
-export type ModelProvider = 'openai' | 'anthropic' | 'google'
 
 /**
  * How what a harness starts in the sandbox calls models: by the gateway, which alone has the keys. The token is the attempt's

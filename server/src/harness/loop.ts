@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { storableText } from '../contract/storable-text.ts'
 import { closeInterrupted, MARK, WORKER_LOST } from '../log/interruption.ts'
 import { readProgress, takeBack } from '../log/progress.ts'
 import { BackgroundCommands } from './background-commands.ts'
-import { type Execution, type Harness, type Outcome, type Turn, turnOf } from './harness.ts'
+import { type Execution, type Harness, type Outcome, STOPPED_TURN, type Turn, turnOf } from './harness.ts'
 import { writeInstructions } from './instructions.ts'
 import { ToolServers } from './mcp.ts'
 import { addReminders, buildMessages } from './messages.ts'
@@ -15,6 +14,7 @@ import { available, type Models, type ResolvedModel } from './models.ts'
 import { countRepeats, goesInCircles, IN_CIRCLES, warnOfRepeats } from './repeats.ts'
 import { pause, Retries, type RetryOptions } from './retries.ts'
 import { writeSkillNotes } from './skill-notes.ts'
+import { makeCallId } from './tool-call.ts'
 import { loadSkill } from './tools/load-skill.ts'
 import { createSubmitResult, SUBMIT_RESULT } from './tools/submit-result.ts'
 import { describeTools } from './tools/toolset.ts'
@@ -37,7 +37,6 @@ const NO_RESULT: Outcome = {
     retryable: false,
   },
 }
-const STOPPED: Outcome = { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
 
 /**
  * The built-in agent: one request to the model a step, each step stored before its tools are executed, one after the
@@ -62,7 +61,7 @@ export function createLoop(models: Models, options: LoopOptions = {}): Harness {
       return {
         async turn(request) {
           const started = await servers.start(request.signal)
-          if (request.signal.aborted) return STOPPED
+          if (request.signal.aborted) return STOPPED_TURN
           if ('failure' in started) return started.failure
           const notes = [...writeSkillNotes(given), started.notes].filter(Boolean).join('\n\n')
           const turn = { ...turnOf(given, request), tools: withSkills(started.tools, given), notes }
@@ -132,7 +131,7 @@ class LoopTurn {
       const outcome = await this.#takeStep(request)
       if (outcome) return outcome
     }
-    return STOPPED
+    return STOPPED_TURN
   }
 
   async #prepare(): Promise<Omit<StepRequest, 'messages'> | Outcome> {
@@ -183,7 +182,7 @@ class LoopTurn {
       const ending = await this.#waitFor({ type: 'passing', outcome })
       if (ending) return ending
     }
-    return STOPPED
+    return STOPPED_TURN
   }
 
   async #takeStep(request: Omit<StepRequest, 'messages'>): Promise<Outcome | null> {
@@ -192,7 +191,7 @@ class LoopTurn {
     const end = await askModel(this.#turn, { ...request, messages })
     if (end.type === 'stopped') {
       await this.#record(...end.partial)
-      return STOPPED
+      return STOPPED_TURN
     }
     if (end.type === 'complete' && end.is_empty && !UNFINISHED.has(end.finish_reason)) {
       await this.#record(...end.events)
@@ -249,12 +248,7 @@ class LoopTurn {
     )
     const calls = events.flatMap((event) => (event.type === 'tool.call' ? [event.data] : []))
     for (const call of calls) {
-      // Ids are kept as they are; one that a value stands in is replaced by one of ours.
-      const given =
-        this.#turn.mask(call.tool_call_id) === call.tool_call_id ? call.tool_call_id : randomUUID()
-      call.tool_call_id = given
-      for (let n = 2; taken.has(call.tool_call_id); n += 1) call.tool_call_id = `${given}-${n}`
-      taken.add(call.tool_call_id)
+      call.tool_call_id = makeCallId(call.tool_call_id, taken, this.#turn.mask)
       const title = this.#turn.tools.get(call.name)?.title(call.input, this.#turn.mask)
       if (title !== undefined) call.title = storableText(title)
     }

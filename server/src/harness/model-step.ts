@@ -12,6 +12,8 @@ import { isRecord, storableJson, storableRecord, storableText } from '../contrac
 import { takeBack } from '../log/progress.ts'
 import type { Turn } from './harness.ts'
 import type { ResolvedModel } from './models.ts'
+import { StreamedText } from './streamed-text.ts'
+import { isTooDeep, TOO_DEEP } from './tool-call.ts'
 
 export interface StepRequest {
   resolved: ResolvedModel
@@ -76,8 +78,7 @@ type Block =
       type: 'message.assistant' | 'reasoning'
       message_id: string
       text: string
-      /** The end of the text that has not been shown: of a pair of surrogates cut by the end of a chunk, the first half. */
-      held: string
+      shown: StreamedText
       metadata?: unknown
     }
   | { type: 'tool.call'; data: EventData<'tool.call'> }
@@ -140,7 +141,7 @@ class StepContent {
     const key = `${type} ${part.id}`
     let block = this.#open.get(key)
     if (!block) {
-      block = { type, message_id: randomUUID(), text: '', held: '' }
+      block = { type, message_id: randomUUID(), text: '', shown: new StreamedText() }
       this.#blocks.push(block)
       this.#open.set(key, block)
     }
@@ -148,14 +149,8 @@ class StepContent {
     block.metadata = part.providerMetadata ?? block.metadata
     if (part.type.endsWith('-end')) this.#open.delete(key)
     // The whole text is not looked at: that would take it apart anew for each word.
-    if (type === 'message.assistant') this.#show(block, part.text ?? '')
-  }
-
-  #show(block: Exclude<Block, { type: 'tool.call' }>, added: string): void {
-    const text = block.held + added
-    block.held = /[\ud800-\udbff]$/.test(text.slice(-1)) ? text.slice(-1) : ''
-    const shown = text.slice(0, text.length - block.held.length)
-    if (shown !== '') this.#turn.delta(block.message_id, storableText(shown))
+    const shown = type === 'message.assistant' ? block.shown.add(part.text ?? '') : ''
+    if (shown !== '') this.#turn.delta(block.message_id, shown)
   }
 }
 
@@ -173,26 +168,17 @@ function callOf(part: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): 
 const asInput = (input: unknown) =>
   isRecord(input) ? storableRecord(input) : { malformed: storableJson(input) }
 
-const MAX_DEPTH = 64
-
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1)))
-
-/** In the stream, since the SDK goes down into them too: into all that reads them, and a stack ends somewhere. */
+/** In the stream, since the SDK goes down into them too. */
 const refuseDeepInputs = () =>
   new TransformStream<TextStreamPart<ToolSet>, TextStreamPart<ToolSet>>({
     transform(part, controller) {
-      const deep = part.type === 'tool-call' && isDeeper(part.input, MAX_DEPTH)
-      controller.enqueue(deep ? { ...part, input: `Nested more than ${MAX_DEPTH} levels deep.` } : part)
+      const deep = part.type === 'tool-call' && isTooDeep(part.input)
+      controller.enqueue(deep ? { ...part, input: TOO_DEEP } : part)
     },
   })
 
 function metadataOf(metadata: unknown): { provider_metadata?: Record<string, unknown> } {
-  return isRecord(metadata) && !isDeeper(metadata, MAX_DEPTH)
-    ? { provider_metadata: storableRecord(metadata) }
-    : {}
+  return isRecord(metadata) && !isTooDeep(metadata) ? { provider_metadata: storableRecord(metadata) } : {}
 }
 
 /** What a provider counted may be anything; what is kept of it is added up, and told as JSON. */

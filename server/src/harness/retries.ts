@@ -17,6 +17,8 @@ const DEFAULT: RetryOptions = { retry_for_ms: 5 * 60_000, retry_delay_ms: 1_000 
 export class Retries {
   readonly #options: RetryOptions
   #count = 0
+  /** Of them, those that more tries help little against. */
+  #limited = 0
   #began = 0
 
   constructor(options: Partial<RetryOptions> = {}) {
@@ -26,14 +28,11 @@ export class Retries {
   /** A step came through. */
   reset(): void {
     this.#count = 0
+    this.#limited = 0
   }
 
   /** What is to be waited for before the next try; an outcome when there is none. */
-  next({
-    outcome,
-    wait_ms,
-    most = Number.POSITIVE_INFINITY,
-  }: PassingFailure): EventData<'retrying'> | Outcome {
+  next({ outcome, wait_ms, most }: PassingFailure): EventData<'retrying'> | Outcome {
     const now = performance.now()
     if (this.#count === 0) this.#began = now
     const { retry_delay_ms, retry_for_ms } = this.#options
@@ -43,8 +42,10 @@ export class Retries {
     const delay_ms = Math.round(wait_ms === undefined ? jittered : Math.max(wait_ms, retry_delay_ms))
     const left_ms = this.#began + retry_for_ms - now
     const { message = '', error_code = 'resource_unavailable' } = outcome.status_message ?? {}
-    if (delay_ms > left_ms || this.#count >= most) return this.#giveUp(outcome, message, wait_ms)
+    if (delay_ms > left_ms || (most !== undefined && this.#limited >= most))
+      return this.#giveUp(outcome, message, wait_ms)
     this.#count += 1
+    if (most !== undefined) this.#limited += 1
     return { error_code, message, retry: this.#count, delay_ms }
   }
 

@@ -4,7 +4,7 @@ import { closeInterrupted, isInterrupted, TURN_STOPPED, WORKER_LOST } from '../l
 import { callId, newMessage, noteId, type OpenMessage, openMessages, textId } from '../log/open-messages.ts'
 import { quote } from '../sandbox/sandbox.ts'
 import { type CommandEnd, runCommand } from './command.ts'
-import { type Harness, type Outcome, type Turn, turnOf } from './harness.ts'
+import { type Harness, type Outcome, STOPPED_TURN, type Turn, turnOf } from './harness.ts'
 import { MODEL_VARIABLES } from './model-variables.ts'
 import { parseRunbook, type Runbook, type Step } from './runbook-steps.ts'
 
@@ -45,7 +45,7 @@ async function runTurn(turn: Turn): Promise<Outcome> {
     if (progress.type === 'failed') failure ??= progress.outcome
     ran ||= hasSteps(book)
   }
-  if (turn.signal.aborted) return { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
+  if (turn.signal.aborted) return STOPPED_TURN
   if (failure) return failure
   return ran ? { state: 'SUCCEEDED' } : nothingToRun(queue)
 }

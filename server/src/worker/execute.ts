@@ -2,7 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { NewEvent } from '../contract/event.ts'
 import { pinImage } from '../contract/image.ts'
 import type { Harness, Outcome, Session } from '../harness/harness.ts'
-import { closeContext } from '../log/context.ts'
 import { closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
 import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
 import type { Lease } from '../store/leases.ts'
@@ -12,19 +11,19 @@ import type { WorkerContext } from './context.ts'
 import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
 import { createEventWriter, type EventWriter } from './event-writer.ts'
 import { FencedStore } from './fenced-store.ts'
-import { pushableOf } from './git-plan.ts'
 import { createInbox, type RunInbox } from './inbox.ts'
 import { keepWork } from './keep-work.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
 import { judgePush, requestOnSuccess } from './on-success.ts'
+import { openSession } from './open-session.ts'
 import { prepareSandbox, type Workspace } from './prepare.ts'
 import { type RunSkills, readRunSkills } from './run-skills.ts'
 import { judgeDeaths } from './sandbox-deaths.ts'
 import { SandboxGate } from './sandbox-gate.ts'
 import { Snapshots } from './snapshots.ts'
 import { Stopping, type StopReason } from './stopping.ts'
-import { hasAttachments, takeTurn, turnRunOf } from './turn.ts'
+import { hasAttachments, takeTurn } from './turn.ts'
 import { findUnsupported } from './unsupported.ts'
 import { WayOut } from './way-out.ts'
 
@@ -206,38 +205,20 @@ export class Execution {
     )
   }
 
-  async #openSession(
+  #openSession(
     run: RunRow,
     workspace: Workspace & RunSkills,
     harness: Harness,
     budget: Budget,
   ): Promise<Session> {
-    const { sandbox, cwd, values, models, skill, skills, attached_skills, guides } = workspace
-    const can_push = pushableOf(workspace).length > 0
-    let kept = run.harness_state
-    return harness.open({
-      run: turnRunOf(run, this.attempt, cwd),
-      context: closeContext(await this.#store.readContext(run)),
-      sandbox,
-      tools: new Map([...this.#context.tools].filter(([, tool]) => can_push || !tool.pushes)),
-      tool_servers: this.#way_out.reachServers(workspace.tool_servers, workspace.tool_hosts),
-      ...{ values, skills, attached_skills, guides, ...(skill ? { skill } : {}) },
-      ...(harness.runs_inside && models ? { models: models.gate } : {}),
-      ...(can_push ? { push: (request) => this.#way_out.push(workspace, request, this.#stopping.turn) } : {}),
-      mask: (text) => this.#writer.masked.text(text),
-      state: {
-        read: () => kept,
-        write: async (state) => {
-          await this.#store.writeHarnessState(state)
-          kept = state
-        },
-      },
+    return openSession(harness, run, workspace, {
+      ...{ context: this.#context, store: this.#store, way_out: this.#way_out, writer: this.#writer },
       emit: (...events) => {
         budget.count(events)
         this.#worked ||= events.some((event) => event.type === 'tool.call')
         return this.#emit(...events)
       },
-      delta: (message_id, text) => this.#writer.delta(message_id, text),
+      turn: () => this.#stopping.turn,
       signal: this.#stopping.from('overfull'),
     })
   }

@@ -1,3 +1,4 @@
+import { TURN_STOPPED } from '../../log/interruption.ts'
 import { collect } from '../collect.ts'
 import type { Turn } from '../harness.ts'
 
@@ -22,7 +23,7 @@ export async function findFiles(turn: Turn, directory: string): Promise<FoundFil
     timeout_ms: FIND_MS,
     max_output_bytes: FIND_BYTES,
   })
-  if (end.aborted) return 'The turn was stopped.'
+  if (end.aborted) return TURN_STOPPED
   if (end.timed_out)
     return `Looking for files took longer than ${FIND_MS / 1_000} seconds: choose a smaller directory.`
   if (end.code !== 0) return end.stderr.trim() || `Looking for files ended with exit code ${end.code}.`

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TURN_STOPPED } from '../../log/interruption.ts'
 import { collect } from '../collect.ts'
 import { cutLine } from '../cut-text.ts'
 import { defineTool, failure, resolvePath } from './tool.ts'
@@ -34,7 +35,7 @@ export const grep = defineTool({
       env: { PATTERN: pattern, PLACE: place },
       timeout_ms: GREP_MS,
     })
-    if (end.aborted) return failure('The turn was stopped.')
+    if (end.aborted) return failure(TURN_STOPPED)
     if (end.timed_out)
       return failure(`It took longer than ${GREP_MS / 1_000} seconds: choose a smaller path.`)
     const lines = end.stdout.split('\n').filter((line) => line !== '')

@@ -34,7 +34,7 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
       openStream(services, request, {
         run_id,
         after,
-        follow: call.query.follow === 'true',
+        follow: call.query.follow ?? false,
         isAllowed: () => isKeyActive(db, actor.key_id),
       }),
     )

@@ -1,0 +1,196 @@
+/** What becomes of a turn whose model fails. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bash, OPTIONS, play, sandbox } from '../../test/support/loop-scene.ts'
+import { openModelServer, type Script } from '../../test/support/model-server.ts'
+import { TestTurn } from '../../test/support/turn.ts'
+import { createLoop } from './loop.ts'
+import { openModels } from './models.ts'
+
+for (const fault of ['drop', 'error', 'eof'] as const) {
+  test(`a stream that breaks (${fault}) is asked for again, and its text is taken back`, async () => {
+    const { turn, outcome, requests } = await play({
+      script: [{ text: 'torn', fault }, { calls: [bash('true')], fault }, { text: 'whole' }],
+    })
+    assert.equal(outcome.state, 'SUCCEEDED')
+    assert.equal(requests.length, 3)
+    const [taken, whole] = turn.data('message.assistant')
+    assert.deepEqual([taken?.message_id, taken?.text, whole?.text], [turn.deltas[0]?.message_id, '', 'whole'])
+    assert.deepEqual(turn.data('tool.call'), [])
+  })
+}
+
+test('a stream that keeps breaking ends in an error that may be retried', async () => {
+  const { turn, outcome, requests } = await play({
+    script: () => ({ text: 'torn', fault: 'eof' }),
+    retry_for_ms: 300,
+  })
+  assert.equal(outcome.state, 'ERROR')
+  assert.equal(outcome.status_message?.error_code, 'resource_unavailable')
+  assert.equal(outcome.status_message?.retryable, true)
+  assert.equal(requests.length, turn.data('retrying').length + 1)
+  assert(requests.length > 1)
+  assert.equal(turn.data('message.assistant').at(-1)?.text, 'torn')
+})
+
+const refusals = [
+  { status: 401, state: 'ERROR', code: 'authentication_required', retryable: false },
+  { status: 429, state: 'ERROR', code: 'resource_unavailable', retryable: true },
+  { status: 503, state: 'ERROR', code: 'resource_unavailable', retryable: true },
+  {
+    status: 429,
+    body: { error: { message: 'no', code: 'insufficient_quota' } },
+    state: 'FAILED',
+    code: 'insufficient_credits',
+    retryable: false,
+  },
+  {
+    status: 400,
+    body: { error: { message: 'no', code: 'context_length_exceeded' } },
+    state: 'FAILED',
+    code: 'invalid_request',
+    retryable: false,
+  },
+  {
+    status: 400,
+    body: { error: { message: 'prompt is too long: 9 tokens' } },
+    state: 'FAILED',
+    code: 'invalid_request',
+    retryable: false,
+  },
+  {
+    status: 400,
+    body: { error: { message: 'blocked', code: 'content_policy_violation' } },
+    state: 'FAILED',
+    code: 'content_policy_violation',
+    retryable: false,
+  },
+  { status: 422, state: 'FAILED', code: 'invalid_request', retryable: false },
+]
+for (const { status, body, state, code, retryable } of refusals) {
+  test(`HTTP ${status} ${JSON.stringify(body ?? '')} ends as ${state} ${code}`, async () => {
+    const { outcome } = await play({
+      script: () => ({ error: { status, body, headers: { 'retry-after-ms': '1' } } }),
+      retry_for_ms: 20,
+    })
+    assert.equal(outcome.state, state)
+    assert.equal(outcome.status_message?.error_code, code)
+    assert.equal(outcome.status_message?.retryable, retryable)
+  })
+}
+
+test('a refused request that may pass is tried again, and each time is told', async () => {
+  const busy = (retry_after: string) => ({
+    error: { status: 429, headers: { 'retry-after-ms': retry_after } },
+  })
+  const { turn, outcome } = await play({ script: [busy('1'), busy('3'), { text: 'ok' }] })
+  assert.equal(outcome.state, 'SUCCEEDED')
+  const message = 'The model provider limits how often it is asked (HTTP 429): scripted 429'
+  const error_code = 'resource_unavailable'
+  assert.deepEqual(turn.data('retrying'), [
+    { error_code, message, retry: 1, delay_ms: 1 },
+    { error_code, message, retry: 2, delay_ms: 3 },
+  ])
+})
+
+test('a provider that asks for more time than there is ends the turn at once', async () => {
+  for (const headers of [
+    { 'retry-after': '3600' },
+    { 'retry-after': new Date(Date.now() + 3.6e6).toUTCString() },
+  ]) {
+    const { turn, outcome, requests } = await play({ script: () => ({ error: { status: 503, headers } }) })
+    assert.deepEqual([outcome.state, outcome.status_message?.retryable], ['ERROR', true])
+    assert.match(
+      outcome.status_message?.message ?? '',
+      /not available now \(HTTP 503\).* It asks to wait 60 minutes\./,
+    )
+    assert.equal(requests.length, 1)
+    assert.deepEqual(turn.data('retrying'), [])
+  }
+})
+
+test('a provider that falls silent is asked again, before its answer and in the middle of it', async () => {
+  const { promise: never } = Promise.withResolvers<void>()
+  const script: Script = [{ pace: () => never }, { text: ['torn'], fault: 'stall' }, { text: 'whole' }]
+  const { turn, outcome } = await play({ script, silence_ms: 300 })
+  assert.equal(outcome.state, 'SUCCEEDED')
+  assert.deepEqual(
+    turn.data('retrying').map(({ message }) => message),
+    Array(2).fill('The model provider sent nothing for 0 s.'),
+  )
+  assert.deepEqual(
+    turn.data('message.assistant').map(({ text }) => text),
+    ['', 'whole'],
+  )
+})
+
+test('an answer of nothing is no answer', async () => {
+  const used = await play({ script: [{}, { reasoning: ['hm'] }, { text: 'ok' }] })
+  assert.equal(used.outcome.state, 'SUCCEEDED')
+  assert.equal(used.turn.data('usage').length, 3)
+  const { outcome, requests } = await play({ script: () => ({}) })
+  assert.deepEqual([outcome.state, outcome.status_message?.error_code], ['ERROR', 'resource_unavailable'])
+  assert.match(outcome.status_message?.message ?? '', /^The model answered with nothing\. 3 tries in/)
+  assert.equal(requests.length, 3)
+})
+
+test('an answer of nothing after failures of another kind is asked for again as often as ever', async () => {
+  const failing = (count: number) =>
+    Array.from({ length: count }, () => ({ fault: 'drop' as const, text: 'torn' }))
+  const { outcome, requests } = await play({ script: [...failing(3), {}, {}, { text: 'ok' }] })
+  assert.deepEqual([outcome.state, requests.length], ['SUCCEEDED', 6])
+})
+
+test('a worker that was lost while it waited leaves the step to the next', async () => {
+  const first = await play({ script: [{}, { text: 'ok' }] })
+  const cut = first.turn.log.findIndex(({ type }) => type === 'retrying') + 1
+  const next = new TestTurn({ sandbox, history: first.turn.log.slice(0, cut) })
+  await using server = await openModelServer([{ text: 'ok' }])
+  const outcome = await next.runHarness(createLoop(openModels({ openai: { base_url: server.url } }), OPTIONS))
+  assert.deepEqual([outcome.state, server.requests.length], ['SUCCEEDED', 1])
+})
+
+test('without a choice the first model of the server that can chat is asked', async () => {
+  await using server = await openModelServer([{ text: 'ok' }], {
+    models: [{ id: 'bge-m3' }, { id: 'b' }, { id: 'c' }],
+  })
+  const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+  await turn.runHarness(createLoop(openModels({ openai: { base_url: server.url } }), OPTIONS))
+  assert.equal(server.requests[0]?.body.model, 'b')
+})
+
+test('a refused key is not quoted, although the provider quotes it', async () => {
+  const { outcome } = await play({ script: [], api_key: 'another' })
+  assert.equal(outcome.status_message?.error_code, 'authentication_required')
+  assert.doesNotMatch(JSON.stringify(outcome), /sk-secret/)
+})
+
+test('a provider that cannot be reached ends in an error that may be retried', async () => {
+  const server = await openModelServer([])
+  await server.close()
+  const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+  const models = openModels({ openai: { base_url: server.url }, default_model: 'openai/scripted' })
+  const outcome = await turn.runHarness(createLoop(models, { retry_for_ms: 0 }))
+  assert.deepEqual([outcome.state, outcome.status_message?.error_code], ['ERROR', 'resource_unavailable'])
+})
+
+test('a model the provider does not know is named with what there is', async () => {
+  for (const [status, message] of [
+    [404, 'no such model'],
+    [400, 'Invalid model name passed in model=gone.'],
+    [400, 'The model `gone` does not exist or you do not have access to it.'],
+  ] as const) {
+    const script: Script = () => ({ error: { status, body: { error: { message } } } })
+    const { outcome } = await play({ script, config: { model_id: 'openai/gone' } })
+    assert.equal(outcome.status_message?.error_code, 'integration_not_configured')
+    assert.match(outcome.status_message?.message ?? '', /"openai\/gone".*Available: openai\/scripted\./)
+  }
+})
+
+test('without a provider the variables that would help are named', async () => {
+  const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+  const outcome = await turn.runHarness(createLoop(openModels({})))
+  assert.equal(outcome.state, 'FAILED')
+  assert.equal(outcome.status_message?.error_code, 'integration_not_configured')
+  assert.match(outcome.status_message?.message ?? '', /ANTHROPIC_API_KEY, OPENAI_API_KEY/)
+})

@@ -1,0 +1,13 @@
+import { storableText } from '../contract/storable-text.ts'
+
+/** Text on its way to who watches: a pair of surrogates that a chunk's end cuts is held back until it is whole. */
+export class StreamedText {
+  #held = ''
+
+  /** What can be shown now; it may be nothing. */
+  add(chunk: string): string {
+    const text = this.#held + chunk
+    this.#held = /[\ud800-\udbff]$/.test(text.slice(-1)) ? text.slice(-1) : ''
+    return storableText(text.slice(0, text.length - this.#held.length))
+  }
+}

@@ -1,0 +1,57 @@
+import type { NewEvent } from '../contract/event.ts'
+import type { Harness, Session } from '../harness/harness.ts'
+import { closeContext } from '../log/context.ts'
+import type { RunRow } from '../store/runs.ts'
+import type { WorkerContext } from './context.ts'
+import type { EventWriter } from './event-writer.ts'
+import type { FencedStore } from './fenced-store.ts'
+import { pushableOf } from './git-plan.ts'
+import type { Workspace } from './prepare.ts'
+import type { RunSkills } from './run-skills.ts'
+import { turnRunOf } from './turn.ts'
+import type { WayOut } from './way-out.ts'
+
+interface Surroundings {
+  context: WorkerContext
+  store: FencedStore
+  way_out: WayOut
+  writer: EventWriter
+  emit: (...events: NewEvent[]) => Promise<void>
+  /** Of the turn that is being taken. */
+  turn: () => AbortSignal
+  /** Of the session. */
+  signal: AbortSignal
+}
+
+/** Opens the harness in a prepared workspace, with all that it may see of the run and do to it. */
+export async function openSession(
+  harness: Harness,
+  run: RunRow,
+  workspace: Workspace & RunSkills,
+  { context, store, way_out, writer, emit, turn, signal }: Surroundings,
+): Promise<Session> {
+  const { sandbox, cwd, values, models, skill, skills, attached_skills, guides } = workspace
+  const can_push = pushableOf(workspace).length > 0
+  let kept = run.harness_state
+  return harness.open({
+    run: turnRunOf(run, store.lease.attempt, cwd),
+    context: closeContext(await store.readContext(run)),
+    sandbox,
+    tools: new Map([...context.tools].filter(([, tool]) => can_push || !tool.pushes)),
+    tool_servers: way_out.reachServers(workspace.tool_servers, workspace.tool_hosts),
+    ...{ values, skills, attached_skills, guides, ...(skill ? { skill } : {}) },
+    ...(harness.runs_inside && models ? { models: models.gate } : {}),
+    ...(can_push ? { push: (request) => way_out.push(workspace, request, turn()) } : {}),
+    mask: (text) => writer.masked.text(text),
+    state: {
+      read: () => kept,
+      write: async (state) => {
+        await store.writeHarnessState(state)
+        kept = state
+      },
+    },
+    emit,
+    delta: (message_id, text) => writer.delta(message_id, text),
+    signal,
+  })
+}

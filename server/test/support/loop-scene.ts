@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { createLoop } from '../../src/harness/loop.ts'
+import { openModels } from '../../src/harness/models.ts'
+import { type ModelServerOptions, openModelServer, type Script } from './model-server.ts'
+import { openTestSandbox } from './sandbox.ts'
+import { TestTurn, type TestTurnOptions } from './turn.ts'
+
+/** Of the file that imports this: turns are played in it. */
+export const sandbox = await openTestSandbox()
+after(() => sandbox.destroy())
+
+export const OPTIONS = { retry_delay_ms: 1, max_steps: 10 }
+export const bash = (command: string) => ({ name: 'bash', arguments: { command } })
+
+export interface Scene extends Omit<TestTurnOptions, 'sandbox'>, ModelServerOptions {
+  script: Script
+  silence_ms?: number
+  retry_for_ms?: number
+  prepare?: (turn: TestTurn) => void
+}
+/** Plays a turn against a scripted model; the server is gone afterwards. */
+export async function play({
+  script,
+  prepare,
+  models,
+  api_key,
+  silence_ms,
+  retry_for_ms = 60_000,
+  prompt = 'Do it.',
+  ...options
+}: Scene) {
+  await using server = await openModelServer(script, {
+    ...(models && { models }),
+    ...(api_key && { api_key }),
+  })
+  const turn = new TestTurn({ sandbox, prompt, ...options })
+  prepare?.(turn)
+  const provider = openModels({
+    openai: { base_url: server.url, api_key: 'sk-secret' },
+    default_model: 'openai/scripted',
+    ...(silence_ms && { silence_ms }),
+  })
+  const outcome = await turn.runHarness(createLoop(provider, { ...OPTIONS, retry_for_ms }))
+  assert.deepEqual(turn.late, [])
+  return { turn, outcome, requests: server.requests.map((request) => request.body) }
+}

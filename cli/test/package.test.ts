@@ -46,7 +46,8 @@ before(async () => {
   const archive = await packCommand(directory)
   const installed = await runTool('npm', ['install', '--prefer-offline', archive], {
     cwd: project,
-    env: environment,
+    // npm may need more to reach its registry: a proxy, an authority of certificates.
+    env: { ...process.env, ...environment },
     ...LIMIT,
   })
   assert.equal(installed.code, 0, installed.stderr)

@@ -10,6 +10,16 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
       return colors.yellow(`! Attempt ${event.data.attempt} was lost: ${oneLine(event.data.reason)}`)
     case 'interrupted':
       return colors.yellow(`■ Interrupted${event.data.by ? ` by ${oneLine(event.data.by)}` : ''}`)
+    case 'approval.requested': {
+      const { tool, title } = event.data
+      return colors.yellow(`? May it? ${oneLine(title ?? tool)}`)
+    }
+    case 'approval.answered': {
+      const { decision, author, reason } = event.data
+      const said =
+        decision === 'deny' ? 'Denied' : decision === 'allow_always' ? 'Allowed from now on' : 'Allowed'
+      return colors.yellow(`! ${said} by ${oneLine(author)}${reason ? `: ${oneLine(reason)}` : ''}`)
+    }
     case 'artifact.created': {
       const { artifact_uid, filepath, size_bytes, diff } = event.data
       if (diff) return `${colors.cyan('±')} ${oneLine(summariseChanges(diff))}`

@@ -1,3 +1,4 @@
+import type { PermissionRule } from '@runyard/client'
 import { InvalidArgumentError } from 'commander'
 
 /** A whole number within bounds; commander reports what it is not. */
@@ -25,6 +26,20 @@ export function pair(text: string, before: Record<string, string> = {}): Record<
   const at = text.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('It must be KEY=VALUE.')
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+}
+
+export const PERMISSION_HELP =
+  'what a tool may do, such as ask:bash:"git push*": allow, ask or deny, tool, pattern; repeat for more, the first that fits decides'
+
+/** `ask:bash:git push*`, repeated: in order, since the first rule that fits decides. */
+export function permission(text: string, before: PermissionRule[] = []): PermissionRule[] {
+  const [, action, tool, pattern] = /^(allow|ask|deny):([^:]+)(?::([\s\S]+))?$/.exec(text) ?? []
+  if (action === undefined || tool === undefined)
+    throw new InvalidArgumentError(
+      'It must be ACTION:TOOL or ACTION:TOOL:PATTERN, such as "ask:bash:git push*".',
+    )
+  const rule = { action: action as PermissionRule['action'], tool }
+  return [...before, pattern === undefined ? rule : { ...rule, pattern }]
 }
 
 /** An option that may be given several times. */

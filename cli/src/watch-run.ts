@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import {
   APIConnectionError,
+  type ApprovalDecision,
   InternalServerError,
   isTerminal,
   MAX_RECONNECTS,
+  type PendingApproval,
   type RequestOptions,
   type RunItem,
   type RunStreamEvent,
@@ -166,6 +168,8 @@ class RunWatch {
     // The question may be an older one, answered since.
     if (run === 'interrupted' || run.state !== 'BLOCKED') return run === 'interrupted' ? run : 'watch'
     if (!this.#canAsk) return 'leave'
+    const { approval } = run.status_message ?? {}
+    if (approval) return this.#askApproval(approval, run.status_message?.message ?? '')
     const { colors } = this.#session.output
     const question = run.status_message?.message ?? 'The agent waits for your answer.'
     this.#view?.note(`${colors.yellow('?')} ${question}`)
@@ -176,6 +180,28 @@ class RunWatch {
     const idempotencyKey = randomUUID()
     const sent = this.#patiently((options) =>
       this.#session.client.runs.followup(this.#run_id, { message: reply }, { ...options, idempotencyKey }),
+    )
+    return (await this.#orInterrupt(sent)) === 'interrupted' ? 'interrupted' : 'watch'
+  }
+
+  async #askApproval({ approval_id }: PendingApproval, question: string): Promise<Decision | 'interrupted'> {
+    this.#view?.note(`${this.#session.output.colors.yellow('?')} ${question}`)
+    this.#view?.pause()
+    const decision = await askChoice<ApprovalDecision>('May it?', [
+      { value: 'allow_once', label: 'Yes, this time' },
+      { value: 'allow_always', label: 'Yes, and do not ask again', hint: 'in this run, by the same rule' },
+      { value: 'deny', label: 'No' },
+    ])
+    const reason = decision === 'deny' ? await askText('Why not?', 'For the agent; it may be empty.') : null
+    this.#view?.resume()
+    if (decision === null) return 'leave'
+    const answer = { decision, ...(reason === null ? {} : { reason }) }
+    const idempotencyKey = randomUUID()
+    const sent = this.#patiently((options) =>
+      this.#session.client.runs.answerApproval(this.#run_id, approval_id, answer, {
+        ...options,
+        idempotencyKey,
+      }),
     )
     return (await this.#orInterrupt(sent)) === 'interrupted' ? 'interrupted' : 'watch'
   }
@@ -230,7 +256,9 @@ class RunWatch {
     const { output } = this.#session
     this.#view?.finish(describeEnd(run, output))
     if (output.format === 'json') output.json(run)
-    if (run.state === 'BLOCKED') output.note(`Answer it: runyard message ${this.#run_id} "…" --wait`)
+    if (run.status_message?.approval)
+      output.note(`Allow it: runyard approve ${this.#run_id} --wait (or --deny "why")`)
+    else if (run.state === 'BLOCKED') output.note(`Answer it: runyard message ${this.#run_id} "…" --wait`)
     return exitCodeOf(run)
   }
 

@@ -14,7 +14,15 @@ const MODES: Record<string, Sampling> = {
   // A tame one whose patch can be downloaded.
   patch: { wild: false, fixed: ENDED },
   wild: { wild: true },
-  blocked: { wild: false, fixed: { RunItem: { state: 'BLOCKED' }, RunStateEventData: { state: 'BLOCKED' } } },
+  blocked: {
+    wild: false,
+    fixed: {
+      RunItem: { state: 'BLOCKED' },
+      RunStateEventData: { state: 'BLOCKED' },
+      // A question is answered with text, this one would be with a choice.
+      RunStatusMessage: { approval: undefined },
+    },
+  },
 }
 
 /** A server whose every text is an attack. Its address is followed by the name of a mode, or `refuse-STATUS`. */

@@ -168,6 +168,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/runs/{run_id}/approvals/{approval_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a call that waits for approval
+         * @description The run goes on: the call is carried out, or the agent is told that it was denied, and why. `status_message.approval` of a BLOCKED run says what waits.
+         */
+        post: operations["answerApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/runs/{run_id}/cancel": {
         parameters: {
             query?: never;
@@ -422,10 +442,71 @@ export interface components {
             model_id?: string;
             /** @description Label for grouping and filtering. */
             name?: string;
+            /** @description What the agent may do without asking: the first rule that fits decides, and without one a call is allowed. Where the environment has rules too, the stricter of both decides. */
+            permissions?: components["schemas"]["PermissionRule"][];
             skill_spec?: string;
             skills?: string[];
             /** @description Pool of workers; default `default`. */
             worker_host?: string;
+        };
+        AnswerApprovalRequest: {
+            decision: components["schemas"]["ApprovalDecision"];
+            /** @description For the agent, why it was denied. */
+            reason?: string;
+        };
+        AnswerApprovalResponse: {
+            approval_id: string;
+            decision: components["schemas"]["ApprovalDecision"];
+            run_id: string;
+            /** @description Of the answer in the log: what comes of it follows. */
+            sequence: number;
+        };
+        ApprovalAnsweredEvent: {
+            data: components["schemas"]["ApprovalAnsweredEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "approval.answered";
+        };
+        ApprovalAnsweredEventData: {
+            approval_id: string;
+            author: string;
+            decision: components["schemas"]["ApprovalDecision"];
+            reason?: string;
+        };
+        /**
+         * @description `allow_once`: this call. `allow_always`: this call, and all of this run that the same rule asks about.
+         * @enum {string}
+         */
+        ApprovalDecision: "allow_once" | "allow_always" | "deny";
+        ApprovalRequestedEvent: {
+            data: components["schemas"]["ApprovalRequestedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "approval.requested";
+        };
+        /** @description A call waits for a person. It was not begun. */
+        ApprovalRequestedEventData: {
+            approval_id: string;
+            /** @description Which asks. */
+            rule: components["schemas"]["PermissionRule"];
+            /** @description What it is going to do, in a short line. */
+            title?: string;
+            tool: string;
+            tool_call_id: string;
         };
         ArtifactCreatedEvent: {
             data: components["schemas"]["ArtifactCreatedEventData"];
@@ -829,6 +910,8 @@ export interface components {
             on_success?: "nothing" | "branch" | "pull_request";
             /** @description With `allowlist`: whether the usual package registries are allowed; default true. */
             package_registries?: boolean;
+            /** @description Rules for every run of the environment, as in the configuration of a run; the stricter of both decides. */
+            permissions?: components["schemas"]["PermissionRule"][];
             /** @description Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`. */
             push_branches?: string[];
             repositories?: components["schemas"]["EnvironmentRepository"][];
@@ -1110,6 +1193,24 @@ export interface components {
             has_next_page: boolean;
             next_cursor?: string;
         };
+        PendingApproval: {
+            approval_id: string;
+            /** @description What it is going to do, in a short line. */
+            title?: string;
+            tool: string;
+            tool_call_id: string;
+        };
+        PermissionRule: {
+            /**
+             * @description `ask`: the run is BLOCKED until somebody answers. `deny`: the agent is told so.
+             * @enum {string}
+             */
+            action: "allow" | "ask" | "deny";
+            /** @description What the call is about, `*` in it for any text: the command, the path (absolute, or below the working directory), the address; of other tools the input as JSON. Absent: every call. */
+            pattern?: string;
+            /** @description Name of a tool, `*` in it for any text: `bash`, `edit`, `files_*`. Those of agents go by their own name and by the one that this service has for what they do. */
+            tool: string;
+        };
         ReasoningEvent: {
             data: components["schemas"]["ReasoningEventData"];
             /**
@@ -1255,7 +1356,7 @@ export interface components {
             turn: number;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             attachments?: components["schemas"]["Attachment"][];
             /** @description Replaces these limits of the run’s budget, whatever it has spent of them; the others stay. */
@@ -1381,6 +1482,8 @@ export interface components {
         };
         /** @description Why the run is in its state, for a person to act on. */
         RunStatusMessage: {
+            /** @description Of a BLOCKED run: the call that somebody is to allow or to deny. */
+            approval?: components["schemas"]["PendingApproval"];
             error_code?: components["schemas"]["ErrorCode"];
             message: string;
             retryable?: boolean;
@@ -2484,6 +2587,100 @@ export interface operations {
             };
             /** @description `resource_not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    answerApproval: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                approval_id: string;
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerApprovalRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnswerApprovalResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

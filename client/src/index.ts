@@ -27,6 +27,9 @@ export type { CreateRunParams, WaitOptions } from './runs.ts'
 export {
   type AgentSkill,
   type AmbientAgentConfig,
+  type AnswerApprovalRequest,
+  type AnswerApprovalResponse,
+  type ApprovalDecision,
   type ArtifactItem,
   type ArtifactResponse,
   type Attachment,
@@ -64,6 +67,8 @@ export {
   type MessageDeltaEvent,
   type Model,
   type PageInfo,
+  type PendingApproval,
+  type PermissionRule,
   type ProblemDetails,
   /** Its name in the API; `import { type Error as … }` keeps JavaScript's own. */
   type ProblemDetails as Error,

@@ -13,6 +13,8 @@ import { runPath } from './path.ts'
 import { checkLimits } from './prepare.ts'
 import { requestAnd, requestJson } from './request.ts'
 import {
+  type AnswerApprovalRequest,
+  type AnswerApprovalResponse,
   type ConversationParams,
   type DiffParams,
   type HandoffAttachmentsResponse,
@@ -123,6 +125,20 @@ export class Runs {
   ): APIPromise<RunFollowupResponse> {
     const call = { method: 'POST', path: runPath(run_id, 'followups'), body: followup } as const
     return requestJson(this.#transport, call, options)
+  }
+
+  /**
+   * Allows or denies the call that a BLOCKED run waits with: `status_message.approval` says which. The run goes on. One that is
+   * not asked about any more: `ConflictError`.
+   */
+  answerApproval(
+    run_id: string,
+    approval_id: string,
+    answer: AnswerApprovalRequest,
+    options?: RequestOptions,
+  ): APIPromise<AnswerApprovalResponse> {
+    const path = runPath(run_id, 'approvals', approval_id)
+    return requestJson(this.#transport, { method: 'POST', path, body: answer } as const, options)
   }
 
   /** A page of the stored log. */

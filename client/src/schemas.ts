@@ -12,6 +12,11 @@ type Sendable<T> = T extends readonly (infer Item)[]
 
 export type AmbientAgentConfig = Schemas['AmbientAgentConfig']
 export type ArtifactItem = Schemas['ArtifactItem']
+export type AnswerApprovalRequest = Sendable<Schemas['AnswerApprovalRequest']>
+export type AnswerApprovalResponse = Schemas['AnswerApprovalResponse']
+export type ApprovalDecision = Schemas['ApprovalDecision']
+export type PendingApproval = Schemas['PendingApproval']
+export type PermissionRule = Schemas['PermissionRule']
 export type ArtifactResponse = Schemas['ArtifactResponse']
 export type Attachment = Schemas['Attachment']
 export type ChangedFile = Schemas['ChangedFile']

@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ERRORS } from '../src/contract/error.ts'
 import { type OperationId, ROUTES, type RouteDefinition } from '../src/contract/routes.ts'
+import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { exchange, formatRequest, type RawAnswer } from './support/raw-http.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
 
 const IDLE = { config: { worker_host: 'nobody' } }
+const RUNBOOK = { config: { harness: { type: 'runbook' } } }
 const NOWHERE = '01900000-0000-7000-8000-000000000000'
 
 interface Case {
@@ -29,6 +31,10 @@ const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   getRun: { path: '/agent/runs/{run}' },
   submitFollowup: { path: '/agent/runs/{busy}/followups', body: { message: 'x' } },
   cancelRun: { path: '/agent/runs/{cancelled}/cancel', body: {} },
+  answerApproval: {
+    path: '/agent/runs/{waiting}/approvals/{approval}',
+    body: { decision: 'deny' },
+  },
   interruptRun: { path: '/agent/runs/{busy}/interrupt', body: {} },
   listEvents: { path: '/agent/runs/{run}/events' },
   getRunConversation: { path: '/agent/runs/{run}/conversation' },
@@ -170,14 +176,18 @@ const UNPARSABLE: Array<[string, number, string]> = [
 
 describe('the headers of', () => {
   let service: TestService
+  let model: ModelServer
   const words: Record<string, string> = {}
 
   before(async () => {
-    service = await startService()
+    model = await openModelServer([{ calls: [{ name: 'bash', arguments: { command: 'true' } }] }])
+    service = await startService({ env: { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' } })
     const made = apiOf(service)
-    const run_id = await made.create({ prompt: shell('echo x > artifacts/x') })
+    const run_id = await made.create({ prompt: shell('echo x > artifacts/x'), ...RUNBOOK })
     words.run = run_id
-    const busy = await made.create({ prompt: shell('sleep 600') })
+    const busy = await made.create({ prompt: shell('sleep 600'), ...RUNBOOK })
+    const permissions = [{ tool: 'bash', action: 'ask' }]
+    words.waiting = await made.create({ prompt: 'Begin.', config: { permissions } })
     words.busy = busy
     words.cancelled = await made.create({ prompt: 'x', ...IDLE })
     for (const name of ['environment', 'spare'])
@@ -185,8 +195,13 @@ describe('the headers of', () => {
     const [artifact] = (await made.ended(run_id)).artifacts
     words.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
     await made.until(busy, (run) => run.state === 'INPROGRESS')
+    const { status_message } = await made.until(words.waiting, (run) => run.state === 'BLOCKED')
+    words.approval = String(status_message?.approval?.approval_id)
   })
-  after(() => service?.stop())
+  after(async () => {
+    await service?.stop()
+    await model?.close()
+  })
 
   const ask = async ({ method = 'GET', path, headers = {}, body, key }: Case): Promise<RawAnswer> => {
     const answer = await exchange(

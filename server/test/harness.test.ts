@@ -5,7 +5,8 @@ import { createLoop } from '../src/harness/loop.ts'
 import { openModels } from '../src/harness/models.ts'
 import { runbook } from '../src/harness/runbook.ts'
 import { testHarness } from './support/harness-conformance.ts'
-import { type ChatMessage, type ChatRequest, openModelServer, type Reply } from './support/model-server.ts'
+import { openModelServer } from './support/model-server.ts'
+import { obey } from './support/obedient-model.ts'
 import { scriptedAgent } from './support/scripted-agent.ts'
 
 testHarness('runbook', async () => ({
@@ -35,23 +36,3 @@ testHarness('acp', async () => {
     close: async () => {},
   }
 })
-
-/** A model that runs the lines after `$` of the user's messages, and repeats a command whose worker was lost. */
-function obey({ messages }: ChatRequest): Reply {
-  const lastStop = messages.findLastIndex((message) =>
-    /^interrupted: the turn was stopped/.test(textOf(message)),
-  )
-  const since = messages.slice(lastStop + 1)
-  const commands = since.flatMap((message) =>
-    message.role === 'user'
-      ? [...textOf(message).matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command)
-      : [],
-  )
-  const done = since.filter((message) => message.role === 'tool' && !/^interrupted: /.test(textOf(message)))
-  const command = commands[done.length]
-  if (command === undefined) return { text: ['All ', 'done.'] }
-  return { reasoning: ['Let me see.'], text: 'Next:', calls: [{ name: 'bash', arguments: { command } }] }
-}
-
-const textOf = ({ content }: ChatMessage): string =>
-  typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('')

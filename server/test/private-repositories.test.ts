@@ -269,7 +269,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(hosted('for-each-ref', `refs/heads/${branch}`), '')
     })
 
-    once('stop being published within a second, and are published later', async () => {
+    once('stop being published though the host says nothing, and are published later', async () => {
       instead = 'silence'
       const publishing = async () => {
         const run_id = await begin('echo one > one', { on_success: 'pull_request' })
@@ -283,7 +283,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       await api.json('POST', `/agent/runs/${cancelled}/cancel`)
       assert.equal((await api.until(interrupted, ({ state }) => state !== 'INPROGRESS')).state, 'BLOCKED')
       assert.equal((await api.ended(cancelled)).state, 'CANCELLED')
-      assert.equal(Date.now() - began < 5_000, true)
+      // Left alone, the host would be given half a minute.
+      assert(Date.now() - began < 25_000)
       instead = undefined
       const later = await followUp(interrupted, 'git commit --quiet --amend -m better')
       assert.equal(later.run.state, 'SUCCEEDED', later.said)

@@ -162,6 +162,15 @@ export class Conversation {
       this.#dropUnfinished()
       this.#note('warning', data.by ? `Interrupted by ${data.by}.` : 'Interrupted.')
     },
+    'approval.requested': ({ tool, title }) => {
+      this.#dropUnfinished()
+      this.#note('warning', `Asks to be allowed: ${title ?? tool}`)
+    },
+    'approval.answered': ({ decision, author, reason }) => {
+      const said =
+        decision === 'deny' ? 'Denied' : decision === 'allow_always' ? 'Allowed from now on' : 'Allowed'
+      this.#note('warning', `${said} by ${author}`, reason ?? '')
+    },
     'artifact.created': (data) => {
       this.#note('artifact', `Kept ${data.filename}`, formatBytes(data.size_bytes))
     },

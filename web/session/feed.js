@@ -17,6 +17,8 @@ const TYPES = [
   'tool.result',
   'followup.accepted',
   'followup.delivered',
+  'approval.requested',
+  'approval.answered',
   'interrupted',
   'artifact.created',
   'changes.pushed',

@@ -1,8 +1,8 @@
-import type { EnvironmentConfig, EnvironmentRepository } from '@runyard/client'
+import type { EnvironmentConfig, EnvironmentRepository, PermissionRule } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
-import { pair, repeated } from '../option-values.ts'
+import { PERMISSION_HELP, pair, permission, repeated } from '../option-values.ts'
 import { readJsonObject } from '../read-input.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
@@ -17,6 +17,7 @@ interface ConfigOptions extends ClientOptions {
   setup?: string[]
   variable?: Record<string, string>
   secret?: string[]
+  permission?: PermissionRule[]
   onSuccess?: 'nothing' | 'branch' | 'pull_request'
   pushBranch?: string[]
   egress?: 'none' | 'allowlist' | 'open'
@@ -137,6 +138,7 @@ const addConfigOptions = (command: Command): Command =>
       .option('--allow-host <host>', 'host that is allowed, or *.host; repeat for more', repeated)
       .option('--registries', 'allow the usual package registries (the default)')
       .option('--no-registries', 'do not allow the usual package registries')
+      .option('--permission <rule>', PERMISSION_HELP, permission)
       .option('--models', 'let commands call models by the gateway')
       .option('--no-models', 'let them call none (the default)'),
   )
@@ -182,6 +184,7 @@ function fieldsOf(
     ...(options.egress ? { egress: options.egress } : {}),
     ...(options.allowHost ? { allowed_hosts: options.allowHost } : {}),
     ...(options.registries === undefined ? {} : { package_registries: options.registries }),
+    ...(options.permission ? { permissions: options.permission } : {}),
     ...(options.models === undefined ? {} : { models: options.models }),
   }
 }

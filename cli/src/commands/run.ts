@@ -1,9 +1,9 @@
-import type { AmbientAgentConfig, RunAgentRequest } from '@runyard/client'
+import type { AmbientAgentConfig, PermissionRule, RunAgentRequest } from '@runyard/client'
 import type { Command } from 'commander'
 import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
-import { pair, repeated } from '../option-values.ts'
+import { PERMISSION_HELP, pair, permission, repeated } from '../option-values.ts'
 import { readJsonObject, readMessage } from '../read-input.ts'
 import { addClientOptions, type ClientOptions, openSession, type Session } from '../session.ts'
 import { watchRun } from '../watch-run.ts'
@@ -15,6 +15,7 @@ interface RunOptions extends ClientOptions, BudgetOptions {
   skill?: string
   name?: string
   title?: string
+  permission?: PermissionRule[]
   harness?: string
   host?: string
   mcp?: string
@@ -38,6 +39,7 @@ export function addRunCommand(program: Command): void {
     .option('--skill <spec>', 'skill to run, such as owner/repo:name')
     .option('-n, --name <name>', 'label for grouping and filtering')
     .option('-t, --title <title>', 'title; default: the first line of the prompt')
+    .option('--permission <rule>', PERMISSION_HELP, permission)
     .option('--harness <name>', 'what executes it: oz, runbook, or an agent such as claude or opencode')
     .option('--host <pool>', 'pool of workers')
     .option('--mcp <file>', 'JSON file with tool servers by name')
@@ -110,6 +112,7 @@ async function buildConfig(options: RunOptions): Promise<AmbientAgentConfig> {
     ...(options.model ? { model_id: options.model } : {}),
     ...(options.env ? { environment_id: options.env } : {}),
     ...(options.host ? { worker_host: options.host } : {}),
+    ...(options.permission ? { permissions: options.permission } : {}),
     ...(options.harness ? { harness: { type: options.harness } } : {}),
     // The service checks each of them and names what is wrong.
     ...(mcp

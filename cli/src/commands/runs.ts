@@ -1,7 +1,7 @@
-import type { RunFollowupRequest, RunFollowupResponse } from '@runyard/client'
+import type { RunEvent, RunFollowupRequest, RunFollowupResponse } from '@runyard/client'
 import type { Command } from 'commander'
 import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
-import { usageFailure } from '../failure.ts'
+import { CommandFailure, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { repeated, wholeNumber } from '../option-values.ts'
 import { readMessage } from '../read-input.ts'
@@ -30,7 +30,7 @@ const OUTCOMES: Record<RunFollowupResponse['outcome'], string> = {
   queue_pending: 'The message waits; the run goes on with it as soon as it can.',
 }
 
-/** `get`, `follow`, `message`, `cancel`, `interrupt`: what is done with one run. */
+/** `get`, `follow`, `message`, `approve`, `cancel`, `interrupt`: what is done with one run. */
 export function addRunsCommands(program: Command): void {
   addClientOptions(
     program.command('get <run-id>').summary('show a run').description('Shows one run.'),
@@ -71,6 +71,17 @@ export function addRunsCommands(program: Command): void {
 
   addClientOptions(
     program
+      .command('approve <run-id>')
+      .summary('allow or deny what the agent asks for')
+      .description('Allows the call that a blocked run waits with, or denies it; the run goes on.')
+      .option('--always', 'allow all calls of this run that the same rule asks about')
+      .option('--deny [reason]', 'deny it; the agent is told why')
+      .option('-w, --wait', 'watch what comes of it')
+      .option('--full', 'show all output of commands instead of its end'),
+  ).action(approve)
+
+  addClientOptions(
+    program
       .command('cancel <run-id>')
       .summary('cancel a run')
       .description('Cancels a run; what it has done stays readable.'),
@@ -92,6 +103,39 @@ export function addRunsCommands(program: Command): void {
     if (output.format === 'text') output.line(oneLine(`Interrupted ${interrupted.run_id}`))
     else output.json(interrupted)
   })
+}
+
+interface ApproveOptions extends ClientOptions {
+  always?: boolean
+  deny?: string | true
+  wait?: boolean
+  full?: boolean
+}
+
+const CALL_PAGE = 1_000
+
+async function approve(run_id: string, options: ApproveOptions): Promise<void> {
+  const { always, deny, wait, full } = options
+  if (always && deny !== undefined) throw usageFailure('Give --always or --deny, not both.')
+  const session = openSession(options)
+  const { client, output } = session
+  const approval = (await client.runs.retrieve(run_id)).status_message?.approval
+  if (!approval) throw new CommandFailure('The run does not wait for an approval.')
+  const decision = deny === undefined ? (always ? 'allow_always' : 'allow_once') : 'deny'
+  const answered = await client.runs.answerApproval(run_id, approval.approval_id, {
+    decision,
+    ...(typeof deny === 'string' ? { reason: deny } : {}),
+  })
+  if (wait) {
+    // From the call on, so that what it prints is shown with it.
+    const after = Math.max(0, answered.sequence - CALL_PAGE)
+    const { events } = await client.runs.events(run_id, { after, limit: CALL_PAGE })
+    const isCall = (event: RunEvent): boolean =>
+      event.type === 'tool.call' && event.data.tool_call_id === approval.tool_call_id
+    const from = (events.find(isCall)?.sequence ?? answered.sequence) - 1
+    process.exitCode = await watchRun(session, run_id, { after: from, is_known: true, full })
+  } else if (output.format !== 'text') output.json(answered)
+  else output.line(oneLine(`${deny === undefined ? 'Allowed' : 'Denied'} ${approval.title ?? approval.tool}`))
 }
 
 async function sendMessage(run_id: string, words: string[], options: MessageOptions): Promise<void> {

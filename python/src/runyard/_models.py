@@ -27,6 +27,10 @@ class AmbientAgentConfigHarnessAuthSecrets(WireModel):
     codex_auth_secret_name: str | None = None
 
 
+ApprovalDecision = TypeAliasType("ApprovalDecision", Literal["allow_once", "allow_always", "deny"] | str)
+"""`allow_once`: this call. `allow_always`: this call, and all of this run that the same rule asks about."""
+
+
 class ArtifactCreatedEventDataDiff(WireModel):
     """Of a `DIFF`."""
 
@@ -372,6 +376,23 @@ class PageInfo(WireModel):
     next_cursor: str | None = None
 
 
+class PendingApproval(WireModel):
+    approval_id: str
+    tool_call_id: str
+    tool: str
+    title: str | None = None
+    """What it is going to do, in a short line."""
+
+
+class PermissionRule(WireModel):
+    tool: str
+    """Name of a tool, `*` in it for any text: `bash`, `edit`, `files_*`. Those of agents go by their own name and by the one that this service has for what they do."""
+    pattern: str | None = None
+    """What the call is about, `*` in it for any text: the command, the path (absolute, or below the working directory), the address; of other tools the input as JSON. Absent: every call."""
+    action: Literal["allow", "ask", "deny"] | str
+    """`ask`: the run is BLOCKED until somebody answers. `deny`: the agent is told so."""
+
+
 class ProblemDetails(WireModel):
     type: str
     """Address of the page about this kind of error."""
@@ -519,6 +540,7 @@ class RunStatusMessage(WireModel):
     message: str
     error_code: ErrorCode | None = None
     retryable: bool | None = None
+    approval: PendingApproval | None = None
 
 
 class SecretScope(WireModel):
@@ -648,7 +670,41 @@ class AmbientAgentConfig(WireModel):
     worker_host: str | None = None
     """Pool of workers; default `default`."""
     harness: HarnessConfig | None = None
+    permissions: list[PermissionRule] | None = None
+    """What the agent may do without asking: the first rule that fits decides, and without one a call is allowed. Where the environment has rules too, the stricter of both decides."""
     harness_auth_secrets: AmbientAgentConfigHarnessAuthSecrets | None = None
+
+
+class AnswerApprovalRequest(WireModel):
+    decision: ApprovalDecision
+    reason: str | None = None
+    """For the agent, why it was denied."""
+
+
+class AnswerApprovalResponse(WireModel):
+    run_id: str
+    approval_id: str
+    decision: ApprovalDecision
+    sequence: int
+    """Of the answer in the log: what comes of it follows."""
+
+
+class ApprovalAnsweredEventData(WireModel):
+    approval_id: str
+    decision: ApprovalDecision
+    reason: str | None = None
+    author: str
+
+
+class ApprovalRequestedEventData(WireModel):
+    """A call waits for a person. It was not begun."""
+
+    approval_id: str
+    tool_call_id: str
+    tool: str
+    title: str | None = None
+    """What it is going to do, in a short line."""
+    rule: PermissionRule
 
 
 class ArtifactCreatedEventData(WireModel):
@@ -783,6 +839,8 @@ class EnvironmentConfig(WireModel):
     """At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value."""
     secrets: list[str] | None = None
     """Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s."""
+    permissions: list[PermissionRule] | None = None
+    """Rules for every run of the environment, as in the configuration of a run; the stricter of both decides."""
     on_success: Literal["nothing", "branch", "pull_request"] | str | None = None
     """What becomes of the changes when a run succeeds: what is not committed is committed, pushed as the branch `runyard/<run id>`, and a pull request is opened, once for all follow-ups. Default `nothing`. Needs a secret with `git` for each repository."""
     push_branches: list[str] | None = None
@@ -1088,6 +1146,26 @@ class AgentSkill(WireModel):
     variants: list[AgentSkillVariant]
 
 
+class ApprovalAnsweredEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["approval.answered"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ApprovalAnsweredEventData
+
+
+class ApprovalRequestedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["approval.requested"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ApprovalRequestedEventData
+
+
 class ArtifactCreatedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1271,6 +1349,8 @@ RunEvent = TypeAliasType(
         | ToolCallEvent
         | ToolOutputEvent
         | ToolResultEvent
+        | ApprovalRequestedEvent
+        | ApprovalAnsweredEvent
         | FollowupAcceptedEvent
         | FollowupDeliveredEvent
         | InterruptedEvent

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         GitAccessApp,
         HarnessConfig,
         MCPServerConfig,
+        PermissionRule,
         RegistryAccess,
     )
 
@@ -75,6 +76,18 @@ class AmbientAgentConfigParam(TypedDict, total=False):
     """Pool of workers."""
     harness: HarnessConfigParam | HarnessConfig
     harness_auth_secrets: HarnessAuthSecretsParam
+    permissions: Sequence[PermissionRuleParam | PermissionRule]
+    """Of this and the environment's rules, the stricter decides."""
+
+
+class PermissionRuleParam(TypedDict, total=False):
+    """What the agent may do. The first rule that fits decides."""
+
+    tool: Required[str]
+    """Its name, `*` in it for any text."""
+    pattern: str
+    """The command, path or address, `*` in it for any text."""
+    action: Required[Literal["allow", "ask", "deny"]]
 
 
 class AttachmentParam(TypedDict):
@@ -132,6 +145,15 @@ class FollowupParams(RequestOptions, total=False):
     attachments: Sequence[AttachmentParam | Attachment]
     budget: BudgetParam
     """Replaces these limits of the run's budget; the others stay."""
+
+
+class AnswerApprovalParams(RequestOptions, total=False):
+    """What somebody says of a call that waits for them."""
+
+    decision: Required[Literal["allow_once", "allow_always", "deny"]]
+    """`allow_always` is for all calls of this run that the same rule asks about."""
+    reason: str
+    """For the agent, why it was denied."""
 
 
 class ListRunsParams(RequestOptions, total=False):
@@ -254,6 +276,8 @@ class EnvironmentParams(RequestOptions, total=False):
     """Values are returned as `***`; in an update that keeps the value."""
     secrets: Sequence[str]
     """Names. Those with `git` give access to repositories; all others are variables."""
+    permissions: Sequence[PermissionRuleParam | PermissionRule]
+    """For every run; of these and the run's own, the stricter decides."""
     on_success: Literal["nothing", "branch", "pull_request"]
     """What becomes of the changes when a run succeeds; default `nothing`."""
     push_branches: Sequence[str]

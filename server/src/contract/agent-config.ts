@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { addressOf } from './address.ts'
 import { EnvironmentReference } from './environment-name.ts'
+import { Permissions } from './permission.ts'
 
 const text = (max: number) => z.string().max(max)
 
@@ -86,6 +87,10 @@ export const AmbientAgentConfig = z
       .optional()
       .meta({ description: 'Pool of workers; default `default`.' }),
     harness: HarnessConfig.optional(),
+    permissions: Permissions.optional().meta({
+      description:
+        'What the agent may do without asking: the first rule that fits decides, and without one a call is allowed. Where the environment has rules too, the stricter of both decides.',
+    }),
     harness_auth_secrets: z
       .object({ claude_auth_secret_name: text(256).optional(), codex_auth_secret_name: text(256).optional() })
       .optional(),

@@ -4,6 +4,7 @@ import { EnvironmentName } from './environment-name.ts'
 import { normalizeImage } from './image.ts'
 import { EnvironmentLimits } from './limits.ts'
 import { Cursor, PageInfo } from './page-info.ts'
+import { Permissions } from './permission.ts'
 import { RunCreatorInfo } from './run.ts'
 import { SecretName } from './secret.ts'
 import { RunState } from './state.ts'
@@ -136,6 +137,10 @@ export const EnvironmentConfig = z
     secrets: z.array(SecretName).max(100).optional().meta({
       description:
         'Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s.',
+    }),
+    permissions: Permissions.optional().meta({
+      description:
+        'Rules for every run of the environment, as in the configuration of a run; the stricter of both decides.',
     }),
     on_success: z.enum(['nothing', 'branch', 'pull_request']).optional().meta({
       description:

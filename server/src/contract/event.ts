@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { ApprovalDecision, PendingApproval } from './approval.ts'
 import { diffSummary } from './artifact.ts'
 import { ErrorCode } from './error.ts'
+import { PermissionRule } from './permission.ts'
 import { RunState, RunStatusMessage } from './state.ts'
 import { Timestamp } from './timestamp.ts'
 
@@ -89,6 +91,15 @@ export const EVENT_DATA = {
     exit_code: z.int().nullable().optional(),
     duration_ms: z.int().optional(),
     truncated_bytes: z.int().optional(),
+  }),
+  'approval.requested': PendingApproval.extend({
+    rule: PermissionRule.meta({ description: 'Which asks.' }),
+  }).meta({ description: 'A call waits for a person. It was not begun.' }),
+  'approval.answered': z.object({
+    approval_id: id,
+    decision: ApprovalDecision,
+    reason: z.string().optional(),
+    author: z.string(),
   }),
   'followup.accepted': z.object({
     followup_id: id,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AnswerApprovalRequest, AnswerApprovalResponse } from './approval.ts'
 import { ArtifactResponse } from './artifact.ts'
 import { Conversation, ConversationQuery } from './conversation.ts'
 import { RunDiff } from './diff.ts'
@@ -141,6 +142,19 @@ export const ROUTES = {
     body: Empty,
     status: 202,
     response: z.object({ run_id: z.string() }).meta({ id: 'InterruptResponse' }),
+    errors: writing,
+  }),
+  answerApproval: define({
+    method: 'POST',
+    path: '/agent/runs/{run_id}/approvals/{approval_id}',
+    summary: 'Answer a call that waits for approval',
+    description:
+      'The run goes on: the call is carried out, or the agent is told that it was denied, and why. `status_message.approval` of a BLOCKED run says what waits.',
+    tag: 'Runs',
+    params: RunParams.extend({ approval_id: z.string().max(64) }),
+    body: AnswerApprovalRequest,
+    status: 200,
+    response: AnswerApprovalResponse,
     errors: writing,
   }),
   listEvents: define({

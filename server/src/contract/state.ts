@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PendingApproval } from './approval.ts'
 import { ErrorCode } from './error.ts'
 
 export const RunState = z
@@ -47,6 +48,9 @@ export const RunStatusMessage = z
     message: z.string(),
     error_code: ErrorCode.optional(),
     retryable: z.boolean().optional(),
+    approval: PendingApproval.optional().meta({
+      description: 'Of a BLOCKED run: the call that somebody is to allow or to deny.',
+    }),
   })
   .meta({ id: 'RunStatusMessage', description: 'Why the run is in its state, for a person to act on.' })
 export type RunStatusMessage = z.infer<typeof RunStatusMessage>

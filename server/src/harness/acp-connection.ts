@@ -12,7 +12,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import { isRecord } from '../contract/storable-text.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { decidePermission } from './acp-permissions.ts'
+import { type PermissionAnswer, writeAnswer } from './acp-permissions.ts'
 import { type AgentEnd, type AgentProcess, startAgent } from './acp-stream.ts'
 import { type AgentUpdate, readUpdate } from './acp-update.ts'
 
@@ -22,8 +22,8 @@ const STEERING = '_session/steering'
 
 export interface AgentListener {
   onUpdate(update: AgentUpdate): void
-  /** Resolves when the call that is asked for is stored. */
-  onPermission(call: unknown): Promise<void>
+  /** The call must be stored before it is allowed. */
+  onPermission(call: unknown): Promise<PermissionAnswer>
   /** Resolves when more updates can be taken. */
   ready(): Promise<void>
 }
@@ -67,8 +67,8 @@ export class AgentConnection {
         },
       )
       .onRequest(methods.client.session.requestPermission, async ({ params }) => {
-        await this.#listener?.onPermission(params.toolCall)
-        return decidePermission(params)
+        const answer = await this.#listener?.onPermission(params.toolCall)
+        return writeAnswer(params, answer ?? 'stop')
       })
       .connect(this.#process.stream)
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { isRecord, storableRecord, storableText } from '../contract/storable-text.ts'
 import { closeInterrupted } from '../log/interruption.ts'
+import { namesOf } from './acp-permissions.ts'
 import { type AgentUpdate, type CallUpdate, readCall, textOf } from './acp-update.ts'
 import { clip, shorten } from './cut-text.ts'
 import type { Execution } from './harness.ts'
@@ -32,6 +33,11 @@ interface Call {
   shown: string
   state: 'announced' | 'open' | 'closed'
   began: number
+}
+
+export interface AnnouncedCall extends EventData<'tool.call'> {
+  /** Of its tool, as rules may name it. */
+  names: string[]
 }
 
 /** Makes events of an agent's updates, in their order. */
@@ -68,11 +74,12 @@ export class AcpLog {
     this.#stopped = closing
   }
 
-  /** Resolves when the call that the agent asks for is stored. */
-  async announce(call: unknown): Promise<void> {
-    const update = readCall(call)
-    if (update) this.#addCall(update, { opens: true })
+  /** Resolves when the call that the agent asks for is stored; `null`: it cannot be read. */
+  async announce(told: unknown): Promise<AnnouncedCall | null> {
+    const update = readCall(told)
+    const call = update && this.#addCall(update, { opens: true })
     await this.settle()
+    return call && { ...this.#dataOf(call), names: namesOf(call.name, update) }
   }
 
   /** Ends the text at work, and calls that are open as `closing` says. Rejects where something could not be stored. */
@@ -130,9 +137,9 @@ export class AcpLog {
   }
 
   /** `prints`: what the update shows is of the call's work, not of what it is going to do. */
-  #addCall(update: CallUpdate, { opens = false, prints = false }): void {
+  #addCall(update: CallUpdate, { opens = false, prints = false }): Call {
     const call = this.#calls.get(update.toolCallId) ?? this.#announce(update.toolCallId)
-    if (call.state === 'closed') return
+    if (call.state === 'closed') return call
     call.name = nameOf(update) ?? call.name
     call.title = update.title ?? call.title
     if (hasInput(update.rawInput)) call.input = update.rawInput
@@ -142,6 +149,7 @@ export class AcpLog {
     const text = textOf(update.content)
     if (status === 'completed' || status === 'failed') this.#close(call, update, text)
     else if (call.state === 'open' && prints) this.#show(call, text)
+    return call
   }
 
   #announce(theirs: string): Call {
@@ -160,16 +168,18 @@ export class AcpLog {
     this.#endText()
     call.state = 'open'
     call.began = performance.now()
-    const { tool_call_id, name, title } = call
-    const data: EventData<'tool.call'> = {
+    this.#emit({ type: 'tool.call', data: this.#dataOf(call) })
+  }
+
+  #dataOf({ tool_call_id, name, title, input }: Call): EventData<'tool.call'> {
+    return {
       tool_call_id,
       name: storableText(name),
-      input: inputOf(call.input),
+      input: inputOf(input),
       ...(title === ''
         ? {}
         : { title: storableText(shorten(title.split('\n')[0] ?? '', this.#execution.mask)) }),
     }
-    this.#emit({ type: 'tool.call', data })
   }
 
   /** An update holds all that there is so far. */

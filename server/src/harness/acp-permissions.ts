@@ -1,15 +1,40 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import type { CallUpdate } from './acp-update.ts'
 
-/**
- * Answers an agent that asks whether it may make a call. Its sandbox is what limits it, so it may, this once. The call is in
- * the log already.
- */
-export async function decidePermission({
-  options,
-}: RequestPermissionRequest): Promise<RequestPermissionResponse> {
-  const option =
-    options.find(({ kind }) => kind === 'allow_once') ?? options.find(({ kind }) => kind === 'allow_always')
+/** `stop`: its turn ends, and with it the call. */
+export type PermissionAnswer = 'allow' | 'deny' | 'stop'
+
+const KINDS = {
+  allow: ['allow_once', 'allow_always'],
+  deny: ['reject_once', 'reject_always'],
+  stop: [],
+} as const
+
+/** In the words of the agent: of the options that it gives, the one for this call alone. */
+export function writeAnswer(
+  { options }: RequestPermissionRequest,
+  answer: PermissionAnswer,
+): RequestPermissionResponse {
+  const option = KINDS[answer]
+    .map((wanted) => options.find(({ kind }) => kind === wanted))
+    .find((found) => found !== undefined)
   return {
     outcome: option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' },
   }
 }
+
+/** Our tools that do the same as a call of a kind: rules name them without knowing the agent. */
+const OURS: Record<string, readonly string[]> = {
+  execute: ['bash'],
+  edit: ['edit', 'write'],
+  delete: ['edit', 'write'],
+  move: ['edit', 'write'],
+  read: ['read'],
+  search: ['grep', 'glob'],
+  fetch: ['fetch_url'],
+}
+
+export const namesOf = (name: string, { kind }: Pick<CallUpdate, 'kind'>): string[] => [
+  name,
+  ...(OURS[kind ?? ''] ?? []),
+]

@@ -1,7 +1,9 @@
 import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk'
 import type { EventData, NewEvent, RunEvent } from '../contract/event.ts'
+import { readApprovals } from '../log/approvals.ts'
 import { closesMessages, isInterrupted } from '../log/interruption.ts'
 import { type CallPart, type Entry, readTranscript } from '../log/transcript.ts'
+import { describeDenial } from './approvals.ts'
 import { clip } from './cut-text.ts'
 import type { Execution, UserMessage } from './harness.ts'
 import { writeSkillNotes } from './skill-notes.ts'
@@ -26,7 +28,7 @@ export interface Work {
 export function findWork(history: readonly RunEvent[], done: number): Work {
   const closed = Math.max(done, history.findLast(closesMessages)?.sequence ?? 0)
   const open = history.filter(({ sequence }) => sequence > closed)
-  const messages = open.filter((event): event is UserMessage => event.type === 'message.user')
+  const messages = open.flatMap((event) => messageOf(event, history))
   const first = messages[0]?.sequence ?? Number.POSITIVE_INFINITY
   const notes = open.flatMap((event) =>
     event.type === 'setup' && event.data.workspace ? [event.data.workspace.note] : [],
@@ -40,6 +42,22 @@ export function findWork(history: readonly RunEvent[], done: number): Work {
     ),
     notes,
   }
+}
+
+/** What waits for the agent in an event: a message of the user, or what they answered about a call of its. */
+function messageOf(event: RunEvent, history: readonly RunEvent[]): UserMessage[] {
+  if (event.type === 'message.user') return [event]
+  if (event.type !== 'approval.answered') return []
+  const { approval_id } = event.data
+  const approval = readApprovals(history).find(({ request }) => request.approval_id === approval_id)
+  if (!approval?.answer) return []
+  const { tool, title } = approval.request
+  const call = title === undefined ? tool : `${tool}: ${title}`
+  const text =
+    approval.answer.decision === 'deny'
+      ? `${describeDenial(approval.answer)} (${call}) Go on without it.`
+      : `The user allowed your call (${call}). It was not carried out yet: make it again, and go on.`
+  return [{ ...event, type: 'message.user', data: { message_id: approval_id, text: service(text) } }]
 }
 
 const service = (text: string) => `[From the service, not the user: ${text}]`

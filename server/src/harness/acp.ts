@@ -1,4 +1,5 @@
 import { RequestError } from '@agentclientprotocol/sdk'
+import type { EventData } from '../contract/event.ts'
 import { isRecord } from '../contract/storable-text.ts'
 import { closeOpenCalls, TURN_STOPPED, WORKER_LOST } from '../log/interruption.ts'
 import type { AcpAgent } from './acp-agents.ts'
@@ -13,8 +14,11 @@ import {
 } from './acp-endings.ts'
 import { AcpLog } from './acp-log.ts'
 import { type ChosenModel, chooseModel, modelEnv, nameModel } from './acp-model.ts'
+import type { PermissionAnswer } from './acp-permissions.ts'
 import { findWork, introduce, type Work, writeBlocks } from './acp-prompt.ts'
 import { handOn } from './acp-servers.ts'
+import { requestApproval, WAITS, waitForApproval } from './approvals.ts'
+import { CallGate } from './call-gate.ts'
 import {
   type Execution,
   type Harness,
@@ -78,11 +82,15 @@ class AcpSession implements Session {
   /** Messages that came during a turn and were not taken into it. */
   #queued: UserMessage[] = []
   #prompting = false
+  readonly #gate: CallGate
+  /** The call that somebody has to allow; the turn is ending with that question. */
+  #question: EventData<'approval.requested'> | null = null
 
   constructor(agent: AcpAgent, chosen: ChosenModel, execution: Execution) {
     this.#agent = agent
     this.#chosen = chosen
     this.#execution = execution
+    this.#gate = new CallGate(execution)
     this.#kept = readKept(execution.state.read())
   }
 
@@ -111,6 +119,7 @@ class AcpSession implements Session {
 
   async turn(request: TurnRequest): Promise<Outcome> {
     const { history, signal } = request
+    this.#question = null
     await this.#emitAll(closeOpenCalls(history, WORKER_LOST))
     if (signal.aborted) return STOPPED_TURN
     if (!this.#connection || this.#connection.closed) await this.start()
@@ -181,22 +190,24 @@ class AcpSession implements Session {
       ]
       connection.listen({
         onUpdate: (update) => log.add(update),
-        onPermission: (call) => log.announce(call),
+        onPermission: (call) => this.#permit(call, request, log, stopping.stop),
         ready: () => log.ready(),
       })
       this.#prompting = true
       const { stopReason } = await connection.prompt(blocks)
       this.#prompting = false
       connection.listen(null)
-      await log.end(signal.aborted ? TURN_STOPPED : null)
-      return signal.aborted ? STOPPED_TURN : describeStop(this.#agent, stopReason)
+      await log.end(this.#closing(signal, null))
+      if (signal.aborted) return STOPPED_TURN
+      return this.#question ? waitForApproval(this.#question) : describeStop(this.#agent, stopReason)
     } catch (error) {
       this.#prompting = false
       connection.listen(null)
       // The loss of the lease comes first: it is why the agent was killed.
-      await log.end(signal.aborted ? TURN_STOPPED : WORKER_LOST)
+      await log.end(this.#closing(signal, WORKER_LOST))
       if (error instanceof AgentGone) await this.#drop()
-      return signal.aborted ? STOPPED_TURN : this.#describe(error)
+      if (signal.aborted) return STOPPED_TURN
+      return this.#question ? waitForApproval(this.#question) : this.#describe(error)
     } finally {
       stopping.close()
     }
@@ -219,22 +230,50 @@ class AcpSession implements Session {
   }
 
   /** Has the agent stop when the turn is to; one that does not is killed. */
-  #stopOn(signal: AbortSignal, connection: AgentConnection, log: AcpLog): { close(): void } {
+  #stopOn(
+    signal: AbortSignal,
+    connection: AgentConnection,
+    log: AcpLog,
+  ): { stop: (closing: string) => void; close(): void } {
     let timer: NodeJS.Timeout | undefined
-    const stop = () => {
-      log.stop(TURN_STOPPED)
+    const stop = (closing: string) => {
+      log.stop(closing)
       if (this.#execution.signal.aborted || !this.#prompting) return void connection.kill()
       void connection.cancel()
       timer = setTimeout(() => void connection.kill(), CANCEL_MS)
     }
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
+    const onAbort = () => stop(TURN_STOPPED)
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
     return {
+      stop,
       close() {
         clearTimeout(timer)
-        signal.removeEventListener('abort', stop)
+        signal.removeEventListener('abort', onAbort)
       },
     }
+  }
+
+  #closing(signal: AbortSignal, otherwise: string | null): string | null {
+    if (signal.aborted) return TURN_STOPPED
+    return this.#question ? WAITS : otherwise
+  }
+
+  /** Calls that the permissions say nothing about may be made: the sandbox is what limits them. */
+  async #permit(
+    told: unknown,
+    { history }: TurnRequest,
+    log: AcpLog,
+    stop: (closing: string) => void,
+  ): Promise<PermissionAnswer> {
+    const call = await log.announce(told)
+    if (this.#question) return 'stop'
+    const verdict = call ? this.#gate.judge(history, call, call.names) : { action: 'allow' as const }
+    if (verdict.action !== 'ask' || !call) return verdict.action === 'deny' ? 'deny' : 'allow'
+    this.#question = requestApproval(call, verdict.rule)
+    await this.#execution.emit({ type: 'approval.requested', data: this.#question })
+    stop(WAITS)
+    return 'stop'
   }
 
   async #drop(): Promise<void> {

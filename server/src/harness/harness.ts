@@ -1,6 +1,7 @@
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { ModelProvider } from '../contract/model.ts'
+import type { PermissionRule } from '../contract/permission.ts'
 import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { BackgroundCommands } from './background-commands.ts'
@@ -175,6 +176,8 @@ export interface Execution extends Emitter {
   tool_servers?: readonly ToolServer[]
   /** Secrets and variables in clear, by name: for what the harness starts, never for the log. */
   values: Readonly<Record<string, string>>
+  /** Rules of what the agent may do, in sets: in each the first that fits decides, and of all the strictest. */
+  permissions?: ReadonlyArray<readonly PermissionRule[]>
   /** Hides those values as the log does. What is cut for the log is masked first, since the log finds whole values alone. */
   mask: MaskText
   /** Pushes what was changed, as the run's branch; absent where the environment has no repository that can be pushed. */
@@ -218,7 +221,7 @@ export interface Turn
 }
 
 export const turnOf = (execution: Execution, { history, inbox, signal }: TurnRequest): Turn => {
-  const { run, context, sandbox, tools, values, mask, push, skill, state } = execution
+  const { run, context, sandbox, tools, values, permissions, mask, push, skill, state } = execution
   return {
     run,
     context,
@@ -227,6 +230,7 @@ export const turnOf = (execution: Execution, { history, inbox, signal }: TurnReq
     values,
     mask,
     ...(skill === undefined ? {} : { skill }),
+    ...(permissions ? { permissions } : {}),
     ...(push ? { push } : {}),
     state,
     emit: (...events) => execution.emit(...events),

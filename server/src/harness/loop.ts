@@ -1,9 +1,19 @@
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { storableText } from '../contract/storable-text.ts'
+import { findApproval } from '../log/approvals.ts'
 import { closeInterrupted, MARK, WORKER_LOST } from '../log/interruption.ts'
 import { readProgress, takeBack } from '../log/progress.ts'
+import {
+  describeDenial,
+  describeRefusal,
+  NEVER_BEGUN,
+  requestApproval,
+  SUPERSEDED,
+  waitForApproval,
+} from './approvals.ts'
 import { BackgroundCommands } from './background-commands.ts'
+import { CallGate } from './call-gate.ts'
 import { type Execution, type Harness, type Outcome, STOPPED_TURN, type Turn, turnOf } from './harness.ts'
 import { writeInstructions } from './instructions.ts'
 import { ToolServers } from './mcp.ts'
@@ -27,6 +37,7 @@ export interface LoopOptions extends Partial<RetryOptions> {
 const MAX_STEPS = 200
 /** Reasons of a provider to end an answer that explain why there may be none. */
 const UNFINISHED = new Set(['length', 'content-filter'])
+const ALLOWED = { action: 'allow' } as const
 const NOT_STARTED = `${MARK}the turn was stopped before this call was started`
 const HIDDEN = `${MARK}the worker was lost before this call was started, and parts of it are hidden by now, as ***. Call it again if it is still to be done, with the real text in their place.`
 const MAX_REMINDERS = 2
@@ -55,6 +66,7 @@ export function createLoop(models: Models, options: LoopOptions = {}): Harness {
     async open(given) {
       const { output_schema } = given.run
       const background = new BackgroundCommands()
+      const gate = new CallGate(given)
       const own = output_schema ? [createSubmitResult(output_schema)] : []
       const tools = new Map([...given.tools, ...own.map((tool) => [tool.name, tool] as const)])
       const servers = new ToolServers(given, tools)
@@ -65,7 +77,7 @@ export function createLoop(models: Models, options: LoopOptions = {}): Harness {
           if ('failure' in started) return started.failure
           const notes = [...writeSkillNotes(given), started.notes].filter(Boolean).join('\n\n')
           const turn = { ...turnOf(given, request), tools: withSkills(started.tools, given), notes }
-          return new LoopTurn(turn, { models, background, options }).run()
+          return new LoopTurn(turn, { models, background, gate, options }).run()
         },
         async close() {
           await Promise.all([background.close(), servers.close()])
@@ -88,6 +100,7 @@ class LoopTurn {
   readonly #turn: Turn
   readonly #models: Models
   readonly #background: BackgroundCommands
+  readonly #gate: CallGate
   readonly #max_steps: number
   readonly #retries: Retries
   /** The history and what this turn added to it. */
@@ -95,10 +108,16 @@ class LoopTurn {
 
   constructor(
     turn: Turn,
-    { models, background, options }: { models: Models; background: BackgroundCommands; options: LoopOptions },
+    {
+      models,
+      background,
+      gate,
+      options,
+    }: { models: Models; background: BackgroundCommands; gate: CallGate; options: LoopOptions },
   ) {
     this.#turn = turn
     this.#background = background
+    this.#gate = gate
     this.#models = models
     this.#max_steps = options.max_steps ?? MAX_STEPS
     this.#retries = new Retries(options)
@@ -115,7 +134,10 @@ class LoopTurn {
     let request: Omit<StepRequest, 'messages'> | undefined
     while (!this.#turn.signal.aborted) {
       for (const event of await this.#turn.inbox.take()) this.#log.push(event)
-      const { needs_step, steps, answers, last_calls } = readProgress(this.#log)
+      const { needs_step, steps, answers, last_calls, open_calls } = readProgress(this.#log)
+      const wait = await this.#findWait(open_calls)
+      if (wait) return wait
+      if (open_calls.length > 0) continue
       const ending = this.#findEnding(last_calls)
       if (ending) return ending
       if (!needs_step && !this.#owesResult) return { state: 'SUCCEEDED' }
@@ -155,12 +177,38 @@ class LoopTurn {
   /** Brings the log into order after a lost worker: takes torn text back, closes or executes open calls. */
   async #settle(): Promise<void> {
     const { torn, open_calls } = readProgress(this.#log)
-    const [started, ...waiting] = open_calls
-    const closing: NewEvent[] = torn.map(({ type, data }) => takeBack(type, data.message_id))
-    if (started)
-      closing.push({ type: 'tool.result', data: closeInterrupted(started.tool_call_id, WORKER_LOST) })
-    await this.#record(...closing)
-    await this.#execute(waiting)
+    await this.#record(...torn.map(({ type, data }) => takeBack(type, data.message_id)))
+    const [first, ...others] = open_calls
+    if (!first) return
+    const approval = findApproval(this.#log, first)
+    if (!approval) await this.#close(WORKER_LOST, first)
+    else if (approval.answer === null) return
+    else if (approval.answer.decision === 'deny') await this.#deny(first, describeDenial(approval.answer))
+    else if (approval.attempts > 1) await this.#close(WORKER_LOST, first)
+    else await this.#carryOut(first)
+    await this.#execute(others)
+  }
+
+  /**
+   * Calls are open between two steps where somebody has to allow the first of them: the turn ends with the question. Where the
+   * user wrote something else, they are closed.
+   */
+  async #findWait([first, ...others]: Array<EventData<'tool.call'>>): Promise<Outcome | null> {
+    if (!first) return null
+    const approval = findApproval(this.#log, first)
+    if (approval && !approval.is_superseded) return waitForApproval(approval.request)
+    await this.#close(SUPERSEDED, first)
+    await this.#close(NEVER_BEGUN, ...others)
+    return null
+  }
+
+  async #close(why: string, ...calls: Array<EventData<'tool.call'>>): Promise<void> {
+    const results = calls.map(({ tool_call_id }) => closeInterrupted(tool_call_id, why))
+    await this.#record(...results.map((data) => ({ type: 'tool.result' as const, data })))
+  }
+
+  async #deny({ tool_call_id }: EventData<'tool.call'>, output: string): Promise<void> {
+    await this.#recordResult({ tool_call_id, is_error: true, output: storableText(output) })
   }
 
   /** Of the calls behind which nothing was said, the first that ends the turn. */
@@ -257,23 +305,34 @@ class LoopTurn {
 
   /** One after the other: that, and nothing else, tells a later worker which calls cannot have started. */
   async #execute(calls: ReadonlyArray<EventData<'tool.call'>>): Promise<void> {
-    for (const { tool_call_id, name, input, masked } of calls) {
-      if (this.#turn.signal.aborted || masked) {
-        const reason = this.#turn.signal.aborted ? NOT_STARTED : HIDDEN
-        await this.#record({ type: 'tool.result', data: closeInterrupted(tool_call_id, reason) })
-        continue
+    for (const call of calls) {
+      // What only ends the turn does nothing that somebody could have to allow.
+      const ends = this.#turn.tools.get(call.name)?.ends !== undefined
+      const verdict = ends || this.#turn.signal.aborted ? ALLOWED : this.#gate.judge(this.#log, call)
+      if (verdict.action === 'allow') await this.#carryOut(call)
+      else if (verdict.action === 'deny') await this.#deny(call, describeRefusal(verdict.rule))
+      else {
+        // It and those behind it stay open until somebody answers.
+        await this.#record({ type: 'approval.requested', data: requestApproval(call, verdict.rule) })
+        return
       }
-      const started = performance.now()
-      const tool = this.#turn.tools.get(name)
-      const { output, ...figures } = tool
-        ? await tool.run(input, { turn: this.#turn, tool_call_id, background: this.#background })
-        : {
-            is_error: true,
-            output: `There is no tool "${name}". There are ${[...this.#turn.tools.keys()].join(', ')}.`,
-          }
-      const duration_ms = Math.round(performance.now() - started)
-      await this.#recordResult({ tool_call_id, duration_ms, ...figures, output: storableText(output) })
     }
+  }
+
+  async #carryOut(call: EventData<'tool.call'>): Promise<void> {
+    const { tool_call_id, name, input, masked } = call
+    if (this.#turn.signal.aborted || masked)
+      return this.#close(this.#turn.signal.aborted ? NOT_STARTED : HIDDEN, call)
+    const started = performance.now()
+    const tool = this.#turn.tools.get(name)
+    const { output, ...figures } = tool
+      ? await tool.run(input, { turn: this.#turn, tool_call_id, background: this.#background })
+      : {
+          is_error: true,
+          output: `There is no tool "${name}". There are ${[...this.#turn.tools.keys()].join(', ')}.`,
+        }
+    const duration_ms = Math.round(performance.now() - started)
+    await this.#recordResult({ tool_call_id, duration_ms, ...figures, output: storableText(output) })
   }
 
   async #unknownModel(model_id: string): Promise<Outcome> {

@@ -11,6 +11,7 @@ import type { HttpContext, Services } from './context.ts'
 import { checkValue, parseJson } from './json-body.ts'
 import { problemBody, sendProblem } from './problem.ts'
 import { API_PREFIX } from './route.ts'
+import { serveApprovals } from './routes/approvals.ts'
 import { serveArtifacts } from './routes/artifacts.ts'
 import { serveDocs } from './routes/docs.ts'
 import { serveEnvironments } from './routes/environments.ts'
@@ -113,6 +114,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveHealth(app, services)
   serveRuns(app, services)
   serveFollowups(app, services)
+  serveApprovals(app, services)
   serveEvents(app, services)
   serveEnvironments(app, services)
   serveSecrets(app, services)

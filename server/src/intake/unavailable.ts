@@ -24,9 +24,11 @@ function fieldsOf(request: RunAgentRequest & RunFollowupRequest): string[] {
 }
 
 function configFieldsOf(config: RunAgentRequest['config'] = {}): string[] {
-  const { computer_use_enabled, harness_auth_secrets = {} } = config
+  const { computer_use_enabled, harness_auth_secrets = {}, permissions = [], harness } = config
+  const rules = permissions.some(({ action }) => action !== 'allow')
   return [
     ...(computer_use_enabled ? ['config.computer_use_enabled'] : []),
+    ...(rules && harness?.type === 'runbook' ? ['config.permissions with the harness runbook'] : []),
     ...(Object.keys(harness_auth_secrets).length > 0 ? ['config.harness_auth_secrets'] : []),
   ]
 }

@@ -1,4 +1,5 @@
 import type { EventData, NewEvent } from '../contract/event.ts'
+import { findQuestions } from './approvals.ts'
 import { closesMessages } from './interruption.ts'
 import { endsStep } from './step-end.ts'
 
@@ -11,7 +12,7 @@ export interface Progress {
   answers: number
   /**
    * Calls without a result, in order. Calls are executed one after the other, so the first of them may have started
-   * and the others have not.
+   * and the others have not. A run that is blocked because one of them has to be allowed keeps them open.
    */
   open_calls: Array<EventData<'tool.call'>>
   /** Those of the last step that went well, where nothing has been said since. */
@@ -25,6 +26,7 @@ export interface Progress {
  * then its `usage`, which marks it as complete, then the results of its calls.
  */
 export function readProgress(log: readonly NewEvent[]): Progress {
+  const questions = findQuestions(log)
   let waiting = false
   let steps = 0
   let calls_in_step = 0
@@ -33,7 +35,7 @@ export function readProgress(log: readonly NewEvent[]): Progress {
   const open = new Map<string, EventData<'tool.call'>>()
   let last_calls: Progress['last_calls'] = []
   for (const event of log) {
-    if (closesMessages(event)) {
+    if (closesMessages(event) && !questions.has(event)) {
       waiting = false
       steps = 0
       calls_in_step = 0

@@ -24,7 +24,7 @@ import { SandboxGate } from './sandbox-gate.ts'
 import { Snapshots } from './snapshots.ts'
 import { Stopping, type StopReason } from './stopping.ts'
 import { hasAttachments, takeTurn } from './turn.ts'
-import { findUnsupported } from './unsupported.ts'
+import { findUnenforced, findUnsupported } from './unsupported.ts'
 import { WayOut } from './way-out.ts'
 
 /** A signal that was sent to all processes of the service may be heard here a moment after a command died of it. */
@@ -165,6 +165,8 @@ export class Execution {
     if (spent) return this.#giveUp(spent, inbox)
     if ('failure' in prepared && this.#interrupt !== null) return this.#obeyInSetup()
     if ('failure' in prepared) return this.#giveUp(prepared.failure, inbox)
+    const unenforced = findUnenforced(run, prepared.environment, harness.name)
+    if (unenforced) return this.#giveUp(unenforced, inbox)
     await this.#writer.drain()
     // What was said before the agent starts is part of what it starts with.
     if (run.undelivered > 0) await this.#deliver(inbox)

@@ -39,6 +39,7 @@ export async function openSession(
     sandbox,
     tools: new Map([...context.tools].filter(([, tool]) => can_push || !tool.pushes)),
     tool_servers: way_out.reachServers(workspace.tool_servers, workspace.tool_hosts),
+    permissions: [run.config.permissions ?? [], workspace.environment?.config.permissions ?? []],
     ...{ values, skills, attached_skills, guides, ...(skill ? { skill } : {}) },
     ...(harness.runs_inside && models ? { models: models.gate } : {}),
     ...(can_push ? { push: (request) => way_out.push(workspace, request, turn()) } : {}),

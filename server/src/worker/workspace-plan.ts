@@ -21,7 +21,7 @@ import { readUsedSecrets } from './used-secrets.ts'
 /** What a run's workspace is to be, before anything of it is there. */
 export interface WorkspacePlan {
   /** Which, and as of when. */
-  environment: Pick<EnvironmentRow, 'uid' | 'last_updated'> | null
+  environment: Pick<EnvironmentRow, 'uid' | 'last_updated' | 'config'> | null
   config: EnvironmentConfig
   spec: Omit<SandboxSpec, 'proxy'>
   /** Hosts that its proxy lets through; only with `allowlist`. */

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { appendFileSync, existsSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const offers = process.argv.slice(-1)[0] ?? ''
@@ -18,6 +18,7 @@ const ask = (method, params) => {
 }
 const update = (sessionId, data) => send({ method: 'session/update', params: { sessionId, update: data } })
 const fileOf = (sessionId) => `.scripted-${sessionId}`
+const LEFT = '.scripted-left'
 let cancelled = false
 let running = null
 let prompting = false
@@ -26,6 +27,14 @@ let queue = []
 const textsOf = (prompt) =>
   prompt.map((block) => block.text ?? `[${block.type} ${block.name ?? block.mimeType}]`)
 const isService = (text) => text.startsWith('[From the service')
+
+/** What it had still to do when somebody was asked about a call of its, and that call, if they allowed it. */
+function goOn(texts) {
+  const said = texts.find((text) => isService(text) && /allowed your call|denied this call/.test(text))
+  if (!said || !existsSync(LEFT)) return []
+  const left = JSON.parse(readFileSync(LEFT, 'utf8'))
+  return said.includes('allowed') ? left : left.slice(1)
+}
 
 function commandsOf(texts) {
   const done = texts
@@ -47,6 +56,8 @@ async function run(sessionId, command) {
       { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
     ],
   })
+  if (permission.result?.outcome?.outcome === 'cancelled')
+    writeFileSync(LEFT, JSON.stringify([command, ...queue]))
   if (permission.result?.outcome?.optionId !== 'yes' || cancelled) return
   update(sessionId, { sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress' })
   let output = ''
@@ -87,7 +98,7 @@ async function prompt({ sessionId, prompt: blocks }) {
     }
   update(sessionId, { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'Let me see.' } })
   update(sessionId, { sessionUpdate: 'plan', entries: [] })
-  queue = commandsOf(texts)
+  queue = [...goOn(texts), ...commandsOf(texts)]
   while (queue.length > 0 && !cancelled) {
     say('Next:')
     await run(sessionId, queue.shift())

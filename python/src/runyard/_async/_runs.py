@@ -10,6 +10,7 @@ from typing_extensions import Unpack
 from .._errors import naming_run
 from .._lists import AsyncConversationPages, AsyncRunList
 from .._models import (
+    AnswerApprovalResponse,
     Conversation,
     HandoffAttachmentsResponse,
     InterruptResponse,
@@ -30,6 +31,7 @@ from .._output_schema import (
     to_json_schema,
 )
 from .._params import (
+    AnswerApprovalParams,
     ConversationParams,
     CreateRunParams,
     DiffParams,
@@ -38,7 +40,7 @@ from .._params import (
     ListRunsParams,
 )
 from .._parse import into, read_text
-from .._request import Call, run_path
+from .._request import Call, run_path, segment
 from .._split import for_waiting, split
 from ._page import AsyncConversationPage, AsyncRunPage
 from ._stream import AsyncRunStream
@@ -158,6 +160,17 @@ class AsyncRuns:
         body, options = split("followup", params, FollowupParams)
         call = Call("POST", run_path(run_id, "/followups"), body=body)
         return await self._transport.send(call, into(RunFollowupResponse), options)
+
+    async def answer_approval(
+        self, run_id: str, approval_id: str, **params: Unpack[AnswerApprovalParams]
+    ) -> AnswerApprovalResponse:
+        """Allows or denies the call that a BLOCKED run waits with; the run goes on.
+
+        `status_message.approval` says which. One that is not asked about any more: `ConflictError`.
+        """
+        body, options = split("answer_approval", params, AnswerApprovalParams)
+        call = Call("POST", run_path(run_id, f"/approvals/{segment(approval_id)}"), body=body)
+        return await self._transport.send(call, into(AnswerApprovalResponse), options)
 
     async def events(self, run_id: str, **params: Unpack[ListEventsParams]) -> ListEventsResponse:
         """A page of the stored log."""
@@ -287,6 +300,7 @@ class AsyncRunsWithRawResponse:
         self.cancel = raw_method(runs.cancel)
         self.interrupt = raw_method(runs.interrupt)
         self.followup = raw_method(runs.followup)
+        self.answer_approval = raw_method(runs.answer_approval)
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
         self.diff = raw_method(runs.diff)
@@ -305,6 +319,7 @@ class AsyncRunsWithStreamingResponse:
         self.cancel = streaming_method(runs.cancel)
         self.interrupt = streaming_method(runs.interrupt)
         self.followup = streaming_method(runs.followup)
+        self.answer_approval = streaming_method(runs.answer_approval)
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)
         self.diff = streaming_method(runs.diff)

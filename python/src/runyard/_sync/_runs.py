@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 from .._errors import naming_run
 from .._lists import ConversationPages, RunList
 from .._models import (
+    AnswerApprovalResponse,
     Conversation,
     HandoffAttachmentsResponse,
     InterruptResponse,
@@ -31,6 +32,7 @@ from .._output_schema import (
     to_json_schema,
 )
 from .._params import (
+    AnswerApprovalParams,
     ConversationParams,
     CreateRunParams,
     DiffParams,
@@ -39,7 +41,7 @@ from .._params import (
     ListRunsParams,
 )
 from .._parse import into, read_text
-from .._request import Call, run_path
+from .._request import Call, run_path, segment
 from .._split import for_waiting, split
 from ._page import ConversationPage, RunPage
 from ._stream import RunStream
@@ -159,6 +161,17 @@ class Runs:
         body, options = split("followup", params, FollowupParams)
         call = Call("POST", run_path(run_id, "/followups"), body=body)
         return self._transport.send(call, into(RunFollowupResponse), options)
+
+    def answer_approval(
+        self, run_id: str, approval_id: str, **params: Unpack[AnswerApprovalParams]
+    ) -> AnswerApprovalResponse:
+        """Allows or denies the call that a BLOCKED run waits with; the run goes on.
+
+        `status_message.approval` says which. One that is not asked about any more: `ConflictError`.
+        """
+        body, options = split("answer_approval", params, AnswerApprovalParams)
+        call = Call("POST", run_path(run_id, f"/approvals/{segment(approval_id)}"), body=body)
+        return self._transport.send(call, into(AnswerApprovalResponse), options)
 
     def events(self, run_id: str, **params: Unpack[ListEventsParams]) -> ListEventsResponse:
         """A page of the stored log."""
@@ -288,6 +301,7 @@ class RunsWithRawResponse:
         self.cancel = raw_method(runs.cancel)
         self.interrupt = raw_method(runs.interrupt)
         self.followup = raw_method(runs.followup)
+        self.answer_approval = raw_method(runs.answer_approval)
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
         self.diff = raw_method(runs.diff)
@@ -306,6 +320,7 @@ class RunsWithStreamingResponse:
         self.cancel = streaming_method(runs.cancel)
         self.interrupt = streaming_method(runs.interrupt)
         self.followup = streaming_method(runs.followup)
+        self.answer_approval = streaming_method(runs.answer_approval)
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)
         self.diff = streaming_method(runs.diff)

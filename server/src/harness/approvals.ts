@@ -1,0 +1,34 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { EventData } from '../contract/event.ts'
+import type { PermissionRule } from '../contract/permission.ts'
+import { MARK } from '../log/interruption.ts'
+import type { Outcome } from './harness.ts'
+
+export const WAITS = `${MARK}the call waits for somebody to allow it`
+export const SUPERSEDED = 'Not carried out: the user was asked to allow this call, and wrote something else.'
+export const NEVER_BEGUN = 'Not carried out, since a call before it was not.'
+
+export const requestApproval = (
+  { tool_call_id, name, title }: Pick<EventData<'tool.call'>, 'tool_call_id' | 'name' | 'title'>,
+  rule: PermissionRule,
+): EventData<'approval.requested'> => ({
+  approval_id: uuidv7(),
+  tool_call_id,
+  tool: name,
+  ...(title === undefined ? {} : { title }),
+  rule,
+})
+
+/** How a turn ends whose next call somebody has to allow. */
+export function waitForApproval({ rule: _, ...approval }: EventData<'approval.requested'>): Outcome {
+  const { tool, title } = approval
+  const message = `The agent asks whether it may use ${tool}${title === undefined ? '.' : `: ${title}`}`
+  return { state: 'BLOCKED', status_message: { message, retryable: false, approval } }
+}
+
+/** What an agent is told of a call that was denied. */
+export const describeDenial = ({ reason }: Pick<EventData<'approval.answered'>, 'reason'>): string =>
+  `The user denied this call.${reason?.trim() ? ` They said: ${reason.trim()}` : ''}`
+
+export const describeRefusal = ({ tool, pattern }: PermissionRule): string =>
+  `The permissions of this run deny this call (${pattern === undefined ? tool : `${tool}: ${pattern}`}). Do without it, or ask the user; do not look for a way around.`

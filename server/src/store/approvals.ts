@@ -1,0 +1,61 @@
+import { sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
+import type { ApprovalDecision } from '../contract/approval.ts'
+import { AppError } from '../contract/error.ts'
+import { isResting, type RunState } from '../contract/state.ts'
+import type { Db } from './db.ts'
+import { visibleTo } from './runs.ts'
+import { reopenRun } from './transitions.ts'
+
+export interface ApprovalAnswer {
+  run_id: string
+  approval_id: string
+  decision: ApprovalDecision
+  reason: string | undefined
+  author: Actor
+}
+
+interface WaitingRun {
+  run_id: string
+  state: RunState
+  worker_id: string | null
+  pool: string
+  author: string
+  waiting: string | null
+  was_asked: boolean
+}
+
+/**
+ * Logs the answer and queues the run again, in the caller's transaction, under the run's row lock. `claimable_in`: the pool to
+ * be woken after the commit. Throws `resource_not_found`, and `conflict` where nothing waits for this answer any more.
+ */
+export async function answerApproval(
+  trx: Db,
+  { run_id, approval_id, decision, reason, author }: ApprovalAnswer,
+): Promise<{ sequence: number; claimable_in: string | null }> {
+  const locked = await sql<WaitingRun>`
+    select r.run_id, r.state, r.worker_id, r.pool, p.display_name as author,
+      r.status_message -> 'approval' ->> 'approval_id' as waiting,
+      exists (select from events e where e.run_id = r.run_id and e.type = 'approval.requested'
+        and e.data ->> 'approval_id' = ${approval_id}) as was_asked
+    from runs r join principals p on p.principal_id = ${author.principal_id}
+    where r.run_id = ${run_id} and ${visibleTo(author)} for update of r`.execute(trx)
+  const run = locked.rows[0]
+  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+  if (!run.was_asked)
+    throw new AppError('resource_not_found', 'approval_id: the run asked for no such approval.')
+  if (!isResting(run.state) || run.waiting !== approval_id)
+    throw new AppError('conflict', 'Nothing waits for this approval any more.', { retryable: false })
+  const logged = await sql<{ sequence: number }>`
+    with changed as (
+      update runs set last_sequence = last_sequence + 1, updated_at = next_update(updated_at)
+      where run_id = ${run.run_id} returning *)
+    insert into events (run_id, sequence, type, data)
+    select run_id, last_sequence, 'approval.answered', jsonb_strip_nulls(jsonb_build_object(
+      'approval_id', ${approval_id}::text, 'decision', ${decision}::text,
+      'reason', ${reason ?? null}::text, 'author', ${run.author}::text)) from changed
+    returning sequence`.execute(trx)
+  const reopened = await reopenRun(trx, run.run_id)
+  const sequence = logged.rows[0]?.sequence ?? 0
+  return { sequence, claimable_in: reopened && run.worker_id === null ? run.pool : null }
+}

@@ -92,12 +92,21 @@ export function superviseExec(
   }
 }
 
+/** What ends commands in sandboxes. Nothing else does: there is no terminal that could hang up, for instance. */
+const DEADLY = new Set(
+  'SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGSEGV SIGPIPE SIGTERM SIGXCPU SIGXFSZ SIGSYS'.split(
+    ' ',
+  ),
+)
+
 /**
  * What a shell's exit code says. Shells report a command ended by signal n as 128 + n and nothing outside the sandbox
- * can tell that from `exit 137`, so all backends read it the same way.
+ * can tell that from `exit 137`, so all backends read it the same way. Other codes above 128 are what they say: an exit.
  */
 export function exitOfShell(code: number): { code: number | null; signal: string | null } {
-  const name = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
+  const name = Object.entries(constants.signals).find(
+    ([name, number]) => DEADLY.has(name) && number === code - 128,
+  )?.[0]
   return name === undefined ? { code, signal: null } : { code: null, signal: name }
 }
 

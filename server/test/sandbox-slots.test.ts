@@ -25,8 +25,17 @@ END
 chmod 755 /mute
 mv /mute /usr/bin/dash`
 
+/** What `pkill -f` does to those in whose arguments the word stands. */
+const PKILL = `perl -e '
+  for (</proc/[0-9]*>) {
+    my ($pid) = /(\\d+)/;
+    open(my $file, "$_/cmdline") or next;
+    kill TERM => $pid if $pid != $$ and join("", <$file>) =~ /$ARGV[0]/;
+  }'`
+const NONBLOCKING = `perl -MFcntl -e 'fcntl($_, F_SETFL, O_WRONLY | O_NONBLOCK) for *STDOUT, *STDERR'`
+
 /** Ends whoever stops the others before it can say that it did. */
-const CUT = `echo 'case $BASH_EXECUTION_STRING in "kill -STOP"*) kill -STOP -1; exit 1; esac' > /cut`
+const CUT = `echo 'case $runyard_command in "kill -STOP"*) kill -STOP -1; exit 1; esac' > /cut`
 
 describe('slots of a Docker sandbox', { skip: undocked }, () => {
   let backend: SandboxBackend
@@ -64,6 +73,29 @@ describe('slots of a Docker sandbox', { skip: undocked }, () => {
     await Promise.all(Array.from({ length: 10 }, () => run(sandbox, 'sleep 0.2')))
     const count = async () => (await run(sandbox, `${SLOTS} | wc -l`)).stdout.trim()
     await eventually('no more wait than are needed', async () => Number(await count()) <= 4)
+  })
+
+  test('give each command outputs that block', async () => {
+    for (const output of ['1', '2']) {
+      assert.equal((await run(sandbox, NONBLOCKING)).exit.code, 0)
+      const loud = `head -c 3000000 /dev/zero | cat >&${output}`
+      const { exit, stdout, stderr } = await run(sandbox, loud, { timeout_ms: 10_000 })
+      assert.deepEqual([exit.code, (stdout + stderr).replaceAll('\0', '')], [0, ''])
+    }
+  })
+
+  test('keep the text of a command out of what pkill -f looks at', async () => {
+    for (const input of [{}, { stdin: 'something' }]) {
+      const command = `${PKILL} no-such-server; env | grep -c runyard_; echo $# alive`
+      const { exit, stdout } = await run(sandbox, command, input)
+      assert.deepEqual([exit.code, stdout], [0, '0\n0 alive\n'])
+    }
+  })
+
+  test('outlive signals that a command sends to its process group', async () => {
+    const { exit, stdout } = await run(sandbox, 'trap "echo told" TERM; kill -TERM 0; echo on; exit 7')
+    assert.deepEqual([exit.code, stdout], [7, 'told\non\n'])
+    assert.equal((await run(sandbox, 'kill -TERM 0; echo on')).exit.signal, 'SIGTERM')
   })
 
   test('that others write into are not used again', async () => {

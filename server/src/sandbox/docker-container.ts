@@ -84,8 +84,8 @@ export class DockerContainer {
     const script = is_long ? await this.#storeScript(options.command) : options.command
     const marker = randomUUID()
     return this.#start({
-      command: [...INIT, RUN_SCRIPT, 'sh', options.cwd ?? '/workspace', script],
-      env: { ...env, RUNYARD_EXEC: marker },
+      command: [...INIT, RUN_SCRIPT, 'sh', options.cwd ?? '/workspace'],
+      env: { ...env, RUNYARD_EXEC: marker, runyard_command: script },
       stdin: options.stdin !== undefined,
       kill: (exec) => this.#killExec(exec, marker),
     })

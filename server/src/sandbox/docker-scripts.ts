@@ -1,13 +1,21 @@
+/** Runs `$runyard_command` in place of the shell, which forgets the variable first. */
+const BECOME = ['/bin/bash', '/bin/sh']
+  .map(
+    (shell) =>
+      `[ -x ${shell} ] && exec ${shell} -c 'set -- "$runyard_command"; unset runyard_command; eval "set --; $1"'`,
+  )
+  .join('\n  ')
+
 /**
- * Runs the command of an exec: `$1` its directory, `$2` its script. Started under `docker-init -s`, to which everything
- * the command orphans falls, so the tree stays whole.
+ * Runs the command of an exec: `$1` its directory, `$runyard_command` its script, which stands in no arguments: `pkill -f` would
+ * meet it there, and end the command that calls it. Started under `docker-init -s`, to which everything the command orphans
+ * falls, so the tree stays whole.
  */
 export const RUN_SCRIPT = `
-umask 022
-ulimit -c 0
-cd -- "$1" || exit 126
-[ -x /bin/bash ] && exec /bin/bash -c "$2"
-exec /bin/sh -c "$2"`
+  umask 022
+  ulimit -c 0
+  cd -- "$1" || exit 126
+  ${BECOME}`
 
 /**
  * Runs one command after another: a slot. Started like the script above, with a line end as `$1`. It says `r` when it is
@@ -15,16 +23,21 @@ exec /bin/sh -c "$2"`
  * two lines, `MODE END` and what `makeRequest` makes, and says how it ended behind END on both outputs, once nothing of it is
  * left. Where something is, or that cannot be told, it ends like the command, as does MODE `once`, which leaves the rest
  * of the input to the command. Its own standard error is nowhere: shells say there by which signal a command ended.
+ * Each command opens the outputs again, where the engine allows it: what it sets on them, not to block for one thing, is its
+ * own. Signals that a command sends to its process group are not for the slot.
  */
 export const SLOT_SCRIPT = `
+trap : HUP INT QUIT USR1 USR2 PIPE ALRM TERM
 exec 4>&2 2>/dev/null
+runyard_opens=''
+(exec > /proc/self/fd/1 2> /proc/self/fd/4) && runyard_opens=yes
 runyard_go() {
-  exec 2>&4 4>&-
+  if [ "$runyard_opens" ]; then exec > /proc/self/fd/1 2> /proc/self/fd/4 4>&-; else exec 2>&4 4>&-; fi
+  export runyard_command="$2"
   umask 022
   ulimit -c 0
   cd -- "$1" || exit 126
-  [ -x /bin/bash ] && exec /bin/bash -c "$2"
-  exec /bin/sh -c "$2"
+  ${BECOME}
 }
 runyard_alone() {
   for runyard_try in 1 2 3 4 5 6 7 8 9; do
@@ -39,7 +52,7 @@ runyard_alone() {
 }
 printf r
 while read -r runyard_mode runyard_end && IFS= read -r runyard_line; do
-  if [ "$runyard_mode" = once ]; then eval "$runyard_line"; fi
+  if [ "$runyard_mode" = once ]; then trap - HUP INT QUIT USR1 USR2 PIPE ALRM TERM; eval "$runyard_line"; fi
   (eval "$runyard_line") < /dev/null
   runyard_code=$?
   runyard_line=''

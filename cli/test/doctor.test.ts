@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { whyNoDocker } from '../../server/test/support/machine.ts'
 import { TEST_IMAGE } from '../../server/test/support/sandbox-backends.ts'
-import { Home, printedBy } from './runyard.ts'
+import { BINARY, Home, printedBy } from './runyard.ts'
 
 interface Finding {
   area: string
@@ -119,6 +119,27 @@ test('bad settings, a directory that cannot be used, no database, a port that is
   assert.deepEqual([address?.state, address?.says.includes('EADDRINUSE')], ['bad', true])
 })
 
+test('a user without a name is told as its number, as in a container', {
+  ...LIMIT,
+  skip: process.getuid?.() !== 0 && 'only root may become another user',
+}, () => {
+  const { directory } = makeHome()
+  const id = 43_210
+  chownSync(directory, id, id)
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [BINARY, 'doctor', '--json', '--sandbox', 'docker'],
+    {
+      ...{ uid: id, gid: id, cwd: directory, encoding: 'utf8' },
+      // A file that this user may not use as a socket.
+      env: { HOME: directory, PATH: process.env.PATH, DOCKER_HOST: 'unix:///etc/passwd', RUNYARD_PORT: '0' },
+    },
+  )
+  assert.deepEqual([status, stderr], [1, ''])
+  assert.match(stdout, /as the user 43210\./)
+  assert.match(stdout, /usermod -aG docker 43210,/)
+})
+
 test('it asks each model provider and says why one does not answer', LIMIT, async () => {
   const provider = createServer((request, response) => {
     const is_known = request.headers.authorization === 'Bearer the-right-key'
@@ -195,4 +216,9 @@ test('an engine that says nothing and a directory that is none keep it from noth
   assert.match(of('Address')[0]?.says ?? '', /is free to listen on/)
   const unreadable = await examine(home, { DOCKER_HOST: '://' }, '--sandbox', 'docker')
   assert.deepEqual([unreadable.code, unreadable.of('Docker')[0]?.state], [1, 'bad'])
+  const with_password = await examine(home, { DOCKER_HOST: 'tcp://me:hidden-word@127.0.0.1:1' })
+  assert.equal(
+    with_password.of('Docker')[0]?.says,
+    'No Docker engine answers at DOCKER_HOST=tcp://***@127.0.0.1:1.',
+  )
 })

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { SHARED_CACHE } from '../../server/test/support/service.ts'
 
-const BINARY = fileURLToPath(new URL('../bin/runyard.js', import.meta.url))
+export const BINARY = fileURLToPath(new URL('../bin/runyard.js', import.meta.url))
 
 export interface Ended {
   code: number | null

@@ -1,7 +1,7 @@
 /** What this machine and its settings offer the service. Looks at the same things as a start does, and changes nothing. */
 import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { release, tmpdir, userInfo } from 'node:os'
+import { release, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { readDiskSpace } from './blobs/disk-space.ts'
 import type { Config } from './config.ts'
@@ -13,6 +13,7 @@ import { openModels } from './harness/models.ts'
 import { openBlobs } from './open-blobs.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import { examineBubblewrap, examineDocker, type Finding, type Prospect } from './sandbox/prospects.ts'
+import { userName } from './sandbox/user-name.ts'
 import { readDatabaseState } from './store/database-state.ts'
 import { openPostgres } from './store/db.ts'
 
@@ -49,7 +50,7 @@ function* under(area: string, findings: readonly Finding[]): Generator<Diagnosis
 }
 
 function describeMachine(): Finding {
-  const who = process.getuid?.() === 0 ? 'root' : `the user ${userInfo().username}`
+  const who = process.getuid?.() === 0 ? 'root' : `the user ${userName()}`
   return {
     state: 'good',
     says: `${process.platform} ${release()} (${process.arch}), Node ${process.versions.node}, as ${who}.`,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { userInfo } from 'node:os'
 import Docker from 'dockerode'
 import { openBubblewrap } from './bubblewrap.ts'
 import { bubblewrapSetup } from './choose.ts'
 import { openDocker } from './docker.ts'
 import { ANSWER_LIMIT_MS, messageOf } from './docker-engine.ts'
 import { collectExec, DEFAULT_LIMITS, type SandboxBackend, SandboxFault } from './sandbox.ts'
+import { userName } from './user-name.ts'
 
 /** One thing that was looked at, in a sentence. */
 export interface Finding {
@@ -189,12 +189,14 @@ async function removeOldTrials(backend: SandboxBackend): Promise<void> {
 
 function explainEngine(error: unknown): Finding {
   const { code } = error as { code?: unknown }
-  const place = process.env.DOCKER_HOST ? ` at DOCKER_HOST=${process.env.DOCKER_HOST}` : ''
+  // What is said here is passed on: a password does not belong there, wherever it came from.
+  const address = process.env.DOCKER_HOST?.replace(/\/\/[^/]*:[^/]*@/, '//***@')
+  const place = address ? ` at DOCKER_HOST=${address}` : ''
   if (code === 'EACCES')
     return {
       state: 'bad',
       says: `This user may not use the Docker engine${place}.`,
-      fix: `As root: usermod -aG docker ${userInfo().username}, then log in again. Whoever is in that group is as good as root.`,
+      fix: `As root: usermod -aG docker ${userName()}, then log in again. Whoever is in that group is as good as root.`,
     }
   const fix = place
     ? 'Start the engine, or correct DOCKER_HOST.'

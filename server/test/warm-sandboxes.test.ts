@@ -233,6 +233,28 @@ describe('containers made in advance', { skip: undocked }, () => {
     assert.equal(findWarm(installation), undefined)
     removeSandboxesBeside(first)
   })
+
+  test('one whose image is gone is removed, and the run says so', async () => {
+    const image = `runyard-test:${randomUUID()}`
+    docker('tag', TEST_IMAGE, image)
+    const env = { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE, RUNYARD_WARM_SANDBOXES: '1' }
+    const service = await startService({ sandbox: 'docker', env })
+    const api = apiOf(service)
+    const environment = { name: `warm ${randomUUID()}`, docker_image: image }
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
+    const config = { environment_id: uid }
+    const first = await api.create({ prompt: shell('true'), config })
+    assert.equal((await api.ended(first)).state, 'SUCCEEDED')
+    const installation = installationOf(first)
+    await until('one to be made', () => findWarm(installation), 60)
+    docker('rmi', image)
+    const second = await api.create({ prompt: shell('true'), config })
+    const { state, status_message } = await api.ended(second)
+    assert.deepEqual([state, status_message?.error_code], ['FAILED', 'environment_setup_failed'])
+    await until('it to be removed', () => findWarm(installation) === undefined, 20)
+    await service.stop()
+    removeSandboxesBeside(first)
+  })
 })
 
 /** A container of the installation that nobody has adopted. */

@@ -137,7 +137,11 @@ async function makeSandbox(
     // The row comes first: of an adopted one without a row nobody would know whose it is.
     const ref = { ...found.ref, attempt: spec.attempt }
     await store.recordSandbox({ place: settings.place, ref, prepared: false, commits: {} })
-    const adopted = await found.adopt(spec)
+    const adopted = await found.adopt(spec).catch(async (error) => {
+      // Nobody else has it any more, and while this worker lives the reaper leaves it alone.
+      await found.destroy().catch(() => {})
+      throw error
+    })
     if (adopted) return adopted
     await found.destroy()
   }

@@ -67,6 +67,47 @@ describe('images of Docker sandboxes', { skip: undocked }, () => {
     }
   })
 
+  test('that somebody’s login opened serve nobody whom the registry would refuse', async () => {
+    const registry = await startImageRegistry('robot:the right one')
+    const image = `${registry.host}/acme/tool:1`
+    const login = { host: registry.host, username: 'robot', password: 'the right one', name: 'IMAGES' }
+    const wrong = { ...login, password: 'the wrong one' }
+    const begin = async (more: object, place = backend) =>
+      place.destroy((await place.create({ ...spec(image), ...more })).ref)
+    const refusal = (message: string) => ({ name: 'SandboxImageError', message })
+    const unnamed = refusal('was pulled with a password, and this environment has no secret for its registry')
+    const refused = refusal(`may not be used: ${registry.host} refuses the secret IMAGES`)
+    const unsaid = refusal(
+      'was pulled with a password, and its registry does not say now whether this environment may use it',
+    )
+    try {
+      await begin({ login })
+      await assert.rejects(begin({}), unnamed)
+      await assert.rejects(begin({ login: wrong }), refused)
+      await begin({ login })
+      // Another worker beside the engine, or this one after a restart.
+      const other = await openBackend('docker', { data_dir: '/nowhere', installation_id: randomUUID() })
+      await assert.rejects(begin({}, other), unnamed)
+      // One made in advance is adopted by those who may only; who goes on in a sandbox was asked when it was made.
+      const warm = await other.createWarm?.(`${randomUUID()}.warm-x`, spec(image))
+      await assert.rejects(warm?.adopt(spec(image)) ?? Promise.resolve(), unnamed)
+      await warm?.destroy()
+      const run = { ...spec(image), login }
+      await backend.create(run)
+      const { login: _, ...without } = run
+      const again = await backend.attach({ ...without, attempt: 2 })
+      await again?.destroy()
+      assert(again)
+      registry.close()
+      await begin({ login })
+      await assert.rejects(begin({ login: wrong }), unsaid)
+      await assert.rejects(begin({ login }, other), unsaid)
+    } finally {
+      registry.close()
+      removeImage(image)
+    }
+  })
+
   test('run by the runtime that is asked for, or not at all', async () => {
     const options = { installation_id: randomUUID(), default_image: TEST_IMAGE }
     const missing = /the Docker engine has no runtime no-such \(RUNYARD_DOCKER_RUNTIME\), only .*runc/

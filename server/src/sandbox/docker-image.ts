@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type Docker from 'dockerode'
 import { engineFault, messageOf, statusOf } from './docker-engine.ts'
+import { authOf, isRefusal, repositoryOf } from './docker-image-name.ts'
+import type { ImageRights } from './docker-image-rights.ts'
 import { makeProgram } from './docker-program.ts'
 import { type RegistryLogin, SandboxImageError } from './sandbox.ts'
 
@@ -19,6 +21,8 @@ export interface ImageOptions {
   /** May it be pulled when it is not there, and for how long? Absent: no. */
   pull_limit_ms?: number
   login?: RegistryLogin | undefined
+  /** Absent: whoever asks may have what the engine has. */
+  rights?: ImageRights | undefined
   /** Told before an image is pulled, which may take minutes. */
   onPull?: ((image: string) => void) | undefined
 }
@@ -35,7 +39,9 @@ export async function requireImage(
   image: string,
   options: ImageOptions = {},
 ): Promise<SandboxImage> {
-  const info = (await inspectImage(docker, image)) ?? (await pullImage(docker, image, options))
+  const present = await inspectImage(docker, image)
+  if (present) await requireRight(present, image, options)
+  const info = present ?? (await pullImage(docker, image, options))
   // Such volumes give room past the read-only root and stay behind.
   if (Object.keys(info.Config.Volumes ?? {}).length > 0)
     throw new SandboxImageError('declares volumes, which sandboxes do not allow')
@@ -51,20 +57,25 @@ export async function requireImage(
   }
 }
 
+/** What came from no registry is the operator's. */
+async function requireRight(
+  info: Docker.ImageInspectInfo,
+  image: string,
+  { rights, login }: ImageOptions,
+): Promise<void> {
+  const digest = digestOf(info, image)
+  if (digest === info.Id) return
+  await rights?.require(image, digest, login).catch((error) => {
+    if (error instanceof SandboxImageError) throw error
+    throw engineFault('the Docker engine could not look for the image', error)
+  })
+}
+
 /** An image may be known to several registries by several digests: the one it is asked for by counts. */
 function digestOf({ Id, RepoDigests }: Docker.ImageInspectInfo, image: string): string {
   const known = (RepoDigests ?? []).map((name) => name.split('@'))
   const found = known.find(([name = '']) => repositoryOf(name) === repositoryOf(image))
   return found?.[1] ?? Id
-}
-
-/** Without the public registry, which engines leave out, and without tag and digest. */
-function repositoryOf(image: string): string {
-  const [name = ''] = image.split('@')
-  return name
-    .replace(/:[^/]*$/, '')
-    .replace(/^(index\.)?docker\.io\//, '')
-    .replace(/^library\//, '')
 }
 
 async function inspectImage(docker: Docker, image: string): Promise<Docker.ImageInspectInfo | null> {
@@ -79,12 +90,13 @@ async function inspectImage(docker: Docker, image: string): Promise<Docker.Image
 async function pullImage(
   docker: Docker,
   image: string,
-  { pull_limit_ms, login, onPull }: ImageOptions,
+  { pull_limit_ms, login, rights, onPull }: ImageOptions,
 ): Promise<Docker.ImageInspectInfo> {
   if (pull_limit_ms === undefined)
     throw new SandboxImageError('is not on this machine’s Docker engine, and it may not be pulled')
   onPull?.(image)
   try {
+    if (login) await rights?.close(image)
     const progress = await docker.pull(image, {
       abortSignal: AbortSignal.timeout(pull_limit_ms),
       ...(login ? { authconfig: authOf(login) } : {}),
@@ -99,7 +111,7 @@ async function pullImage(
     })
     const cause = login ? new Error(hideLogin(messageOf(error), login)) : error
     // Its environment names the registry and the secret, so it may know.
-    if (login && /unauthori[sz]ed|denied|authentication|no basic auth/i.test(messageOf(error)))
+    if (login && isRefusal(error))
       throw new SandboxImageError(`cannot be pulled: ${login.host} refuses the secret ${login.name}`, {
         cause,
       })
@@ -115,13 +127,6 @@ function hideLogin(said: string, { username, password }: RegistryLogin): string 
   const forms = [password, quoted, encodeURIComponent(password.toWellFormed()), ...sent]
   return forms.reduce((text, form) => text.replaceAll(form, '***'), said)
 }
-
-/** As engines take it; the public registry has an address of its own there. */
-const authOf = ({ host, username, password }: RegistryLogin) => ({
-  username,
-  password,
-  serveraddress: host === 'docker.io' ? 'https://index.docker.io/v1/' : host,
-})
 
 /**
  * The engine's init is mounted at `/sbin/docker-init` before the volumes are. Where the image makes a link of that path

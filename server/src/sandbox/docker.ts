@@ -3,6 +3,7 @@ import Docker from 'dockerode'
 import { DockerContainer } from './docker-container.ts'
 import { ANSWER_LIMIT_MS, engineFault, ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
 import { requireImage, type SandboxImage } from './docker-image.ts'
+import { ImageRights } from './docker-image-rights.ts'
 import { containerName, DockerMaker, HOME, LABELS, PARTS } from './docker-maker.ts'
 import { DockerUplinks } from './docker-uplinks.ts'
 import { describeEngine, measureVolumes } from './docker-usage.ts'
@@ -93,6 +94,7 @@ class DockerBackend implements SandboxBackend {
   readonly #docker: Docker
   readonly #options: DockerOptions
   readonly #maker: DockerMaker
+  readonly #rights: ImageRights
   /** Tells installations on one engine apart in names. */
   readonly #tag: string
   readonly #uplinks = DockerUplinks.find()
@@ -104,6 +106,7 @@ class DockerBackend implements SandboxBackend {
     this.#docker = docker
     this.#options = options
     this.#maker = new DockerMaker(docker, options)
+    this.#rights = new ImageRights(docker)
     this.#tag = createHash('sha256').update(options.installation_id).digest('hex').slice(0, 12)
     this.capabilities = {
       isolation: 'container',
@@ -125,7 +128,7 @@ class DockerBackend implements SandboxBackend {
 
   async create(spec: SandboxSpec): Promise<Sandbox> {
     requireEgress(this, spec)
-    const image = await this.#requireImage(spec)
+    const image = await this.#requireImage(spec, this.#rights)
     for (const { ref } of await this.#find({ run_id: spec.run_id })) {
       if (ref.attempt >= spec.attempt)
         throw new SandboxFault(`Run ${spec.run_id} already has a sandbox of attempt ${ref.attempt}`)
@@ -153,7 +156,7 @@ class DockerBackend implements SandboxBackend {
         if (is_taken) return null
         is_taken = true
         // The name may mean another image by now.
-        if ((await this.#requireImage(spec)).id !== image.id) return null
+        if ((await this.#requireImage(spec, this.#rights)).id !== image.id) return null
         // It stops when the engine does, and can be renamed all the same.
         const { State } = await container.inspect().catch((error) => {
           if (statusOf(error) !== 404) throw engineFault('the Docker engine lost the container', error)
@@ -259,14 +262,15 @@ class DockerBackend implements SandboxBackend {
     await ignoreStatus([404, 409], this.#docker.getContainer(name).remove({ force: true, v: true }))
   }
 
-  async #requireImage(spec: SandboxKind): Promise<SandboxImage> {
+  /** `rights`: the sandbox is to begin in it. Who goes on in one was asked before, and one made in advance is nobody's yet. */
+  async #requireImage(spec: SandboxKind, rights?: ImageRights): Promise<SandboxImage> {
     const image = spec.image ?? this.default_image
     const pulls = spec.image === undefined || spec.pull
     const { onPull } = this.#options
     try {
       return await requireImage(this.#docker, image, {
         ...(pulls ? { pull_limit_ms: PULL_LIMIT_MS } : {}),
-        ...{ login: spec.login, onPull },
+        ...{ login: spec.login, rights: spec.image === undefined ? undefined : rights, onPull },
       })
     } catch (error) {
       if (spec.image !== undefined || !(error instanceof SandboxImageError)) throw error

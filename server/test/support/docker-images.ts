@@ -49,4 +49,8 @@ const PERL = 'exec "/bin/bash", "-ec", $ARGV[0]'
 
 export function removeImage(name: string): void {
   docker(['rmi', '--force', name])
+  // Where a login opened its registry, the note of that.
+  const repository = name.replace(/@.*/, '').replace(/:[^/]*$/, '')
+  const notes = docker(['volume', 'ls', '--quiet', '--filter', `label=runyard.closed=${repository}`]).trim()
+  if (notes) docker(['volume', 'rm', ...notes.split('\n')])
 }

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { chooseBackend } from '../src/sandbox/choose.ts'
 import { openDocker } from '../src/sandbox/docker.ts'
 import { DEFAULT_LIMITS, type SandboxBackend, type SandboxSpec } from '../src/sandbox/sandbox.ts'
-import { removeImage } from './support/docker-images.ts'
+import { makeImage, removeImage } from './support/docker-images.ts'
 import { startImageRegistry } from './support/image-registry.ts'
 import { whyNoDocker } from './support/machine.ts'
 import { openBackend, TEST_IMAGE } from './support/sandbox-backends.ts'
@@ -104,6 +104,39 @@ describe('images of Docker sandboxes', { skip: undocked }, () => {
       await assert.rejects(begin({ login }, other), unsaid)
     } finally {
       registry.close()
+      removeImage(image)
+    }
+  })
+
+  test('are looked at in containers that are known as ours, and that go where a worker was killed', async () => {
+    const installation_id = randomUUID()
+    const own = await openDocker({ installation_id, default_image: TEST_IMAGE })
+    const image = makeImage('touch /new', ['LABEL traefik.enable=true'])
+    try {
+      const began = Date.now() / 1_000
+      await own.destroy((await own.create(spec(image))).ref)
+      const id = inspect(['image', 'inspect', '--format', '{{.Id}}', image])
+      const only = ['--filter', `image=${id}`, '--filter', 'event=create']
+      const asked = ['events', '--since', String(began), '--until', String(Date.now() / 1_000 + 1)]
+      const made = inspect([...asked, ...only, '--format', '{{json .Actor.Attributes}}'])
+      const labels = made.split('\n').map((line) => JSON.parse(line) as Record<string, string>)
+      assert.equal(labels.length, 3)
+      for (const { 'runyard.installation': installation, 'traefik.enable': order } of labels)
+        assert.deepEqual([installation, order], [installation_id, ''])
+      assert.deepEqual(
+        labels.map((label) => label['runyard.part']).filter((part) => part !== undefined),
+        ['look'],
+      )
+      // What a killed worker left is removed when nobody can be looking any more.
+      const ours = ['--label', `runyard.installation=${installation_id}`]
+      const left = inspect(['create', ...ours, '--label', 'runyard.part=look', image, 'true'])
+      const known = () =>
+        inspect(['ps', '-aq', '--no-trunc', '--filter', `label=runyard.installation=${installation_id}`])
+      assert.equal(await own.removeLeftovers?.(), 0)
+      assert.equal(known(), left)
+      assert.equal(await own.removeLeftovers?.(Date.now() + 3_600_000), 1)
+      assert.equal(known(), '')
+    } finally {
       removeImage(image)
     }
   })

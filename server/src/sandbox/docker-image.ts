@@ -3,6 +3,7 @@ import type Docker from 'dockerode'
 import { engineFault, messageOf, statusOf } from './docker-engine.ts'
 import { authOf, isRefusal, repositoryOf } from './docker-image-name.ts'
 import type { ImageRights } from './docker-image-rights.ts'
+import { emptied, LABELS, LOOK } from './docker-labels.ts'
 import { makeProgram } from './docker-program.ts'
 import { type RegistryLogin, SandboxImageError } from './sandbox.ts'
 
@@ -18,6 +19,7 @@ export interface SandboxImage {
 }
 
 export interface ImageOptions {
+  installation_id: string
   /** May it be pulled when it is not there, and for how long? Absent: no. */
   pull_limit_ms?: number
   login?: RegistryLogin | undefined
@@ -37,7 +39,7 @@ const checked = new Set<string>()
 export async function requireImage(
   docker: Docker,
   image: string,
-  options: ImageOptions = {},
+  options: ImageOptions,
 ): Promise<SandboxImage> {
   const present = await inspectImage(docker, image)
   if (present) await requireRight(present, image, options)
@@ -47,12 +49,13 @@ export async function requireImage(
     throw new SandboxImageError('declares volumes, which sandboxes do not allow')
   const program = makeProgram(info.Architecture)
   if (!program) throw new SandboxImageError('was made for a processor that sandboxes do not know')
-  if (!checked.has(info.Id)) await requireOwnInit(docker, info.Id)
+  const labels = Object.keys(info.Config.Labels ?? {})
+  if (!checked.has(info.Id)) await requireOwnInit(docker, info.Id, { labels, ...options })
   checked.add(info.Id)
   return {
     id: info.Id,
     digest: digestOf(info, image),
-    labels: Object.keys(info.Config.Labels ?? {}),
+    labels,
     program,
   }
 }
@@ -133,9 +136,17 @@ function hideLogin(said: string, { username, password }: RegistryLogin): string 
  * or of `/sbin`, what starts as process 1 may be a file of the workspace instead. Looked at in a container without
  * volumes, whose links could lead back; it is never started.
  */
-async function requireOwnInit(docker: Docker, id: string): Promise<void> {
+async function requireOwnInit(
+  docker: Docker,
+  id: string,
+  { installation_id, labels }: { installation_id: string; labels: readonly string[] },
+): Promise<void> {
   try {
-    const container = await docker.createContainer({ Image: id, Entrypoint: ['true'] })
+    const container = await docker.createContainer({
+      Image: id,
+      Entrypoint: ['true'],
+      Labels: { ...emptied(labels), [LABELS.installation]: installation_id, [LABELS.part]: LOOK },
+    })
     try {
       const [folder, file] = [await linkTarget(container, '/sbin'), await linkTarget(container, INIT)]
       if (file === '' && (folder === '' || /^\/usr\/s?bin$/.test(folder))) return

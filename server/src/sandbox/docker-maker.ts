@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
 import { makeArchive } from './docker-archive.ts'
 import type { SandboxImage } from './docker-image.ts'
+import { emptied, LABELS } from './docker-labels.ts'
 import { requireOpenNetwork } from './docker-network.ts'
 import { type SandboxKind, type SandboxRef, TOOLS_PLACE } from './sandbox.ts'
 import { makeSeccompProfile } from './seccomp-filter.ts'
@@ -17,14 +18,6 @@ export const PARTS = ['workspace', 'home', 'program'] as const
 /** The file in the last of them. */
 const PROGRAM = 'program'
 const SECCOMP_PROFILE = makeSeccompProfile()
-
-export const LABELS = {
-  installation: 'runyard.installation',
-  sandbox: 'runyard.sandbox',
-  run_id: 'runyard.run_id',
-  attempt: 'runyard.attempt',
-  part: 'runyard.part',
-} as const
 
 /** Makes the volumes and containers of one installation. */
 export class DockerMaker {
@@ -152,9 +145,8 @@ export class DockerMaker {
     return [{ Type: 'bind', Source: this.#tools_dir, Target: TOOLS_PLACE, ReadOnly: true }]
   }
 
-  /** Without those of the image: tools beside the engine take orders from labels. */
   #containerLabels(ref: SandboxRef, image: SandboxImage): Record<string, string> {
-    return { ...Object.fromEntries(image.labels.map((name) => [name, ''])), ...this.#labels(ref) }
+    return { ...emptied(image.labels), ...this.#labels(ref) }
   }
 
   #labels(ref: SandboxRef): Record<string, string> {

@@ -4,7 +4,8 @@ import { DockerContainer } from './docker-container.ts'
 import { ANSWER_LIMIT_MS, engineFault, ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
 import { requireImage, type SandboxImage } from './docker-image.ts'
 import { ImageRights } from './docker-image-rights.ts'
-import { containerName, DockerMaker, HOME, LABELS, PARTS } from './docker-maker.ts'
+import { LABELS, LOOK } from './docker-labels.ts'
+import { containerName, DockerMaker, HOME, PARTS } from './docker-maker.ts'
 import { DockerUplinks } from './docker-uplinks.ts'
 import { describeEngine, measureVolumes } from './docker-usage.ts'
 import { makeFileOperations } from './file-operations.ts'
@@ -28,6 +29,8 @@ import {
 export const DEFAULT_IMAGE = 'node:24-bookworm'
 
 const PULL_LIMIT_MS = 10 * 60_000
+/** Who looks at an image is done long before, or was killed. */
+const LOOK_MS = 10 * 60_000
 
 export interface DockerOptions {
   installation_id: string
@@ -70,7 +73,8 @@ export async function openDocker(options: DockerOptions): Promise<SandboxBackend
   if (options.pull_limit_ms !== undefined) {
     const image = options.default_image ?? DEFAULT_IMAGE
     const { pull_limit_ms, onPull } = options
-    await requireImage(docker, image, { pull_limit_ms, onPull }).catch((error) => {
+    const { installation_id } = options
+    await requireImage(docker, image, { installation_id, pull_limit_ms, onPull }).catch((error) => {
       // Told to the operator, who gave the name; so it may say why.
       const why = error.cause ? `: ${messageOf(error.cause)}` : ''
       throw new SandboxFault(`the image ${image} ${error.message}${why}`, { cause: error })
@@ -235,6 +239,14 @@ class DockerBackend implements SandboxBackend {
     return this.#find({})
   }
 
+  async removeLeftovers(now: number = Date.now()): Promise<number> {
+    const label = [`${LABELS.installation}=${this.#options.installation_id}`, `${LABELS.part}=${LOOK}`]
+    const looks = await this.#docker.listContainers({ all: true, filters: JSON.stringify({ label }) })
+    const left = looks.filter(({ Created }) => now - Created * 1_000 > LOOK_MS)
+    for (const { Id } of left) await this.#remove(Id)
+    return left.length
+  }
+
   async freeze(ref: SandboxRef): Promise<void> {
     await ignoreStatus([404, 409], this.#docker.getContainer(containerName(ref)).pause())
   }
@@ -270,6 +282,7 @@ class DockerBackend implements SandboxBackend {
     try {
       return await requireImage(this.#docker, image, {
         ...(pulls ? { pull_limit_ms: PULL_LIMIT_MS } : {}),
+        installation_id: this.#options.installation_id,
         ...{ login: spec.login, rights: spec.image === undefined ? undefined : rights, onPull },
       })
     } catch (error) {

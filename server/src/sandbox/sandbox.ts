@@ -274,9 +274,9 @@ export interface SandboxBackend {
   release?(ref: SandboxRef): Promise<void>
   /**
    * Removes what processes of this place that were killed left on this machine beside their sandboxes, and nothing of living
-   * ones; how much it was. Absent where there is nothing to leave.
+   * ones; how much it was. Absent where there is nothing to leave. `now`: milliseconds since 1970.
    */
-  removeLeftovers?(): Promise<number>
+  removeLeftovers?(now?: number): Promise<number>
   /** Removes the sandbox and its workspace unless a later attempt has taken it over. Idempotent. */
   destroy(ref: SandboxRef): Promise<void>
 }

@@ -47,6 +47,12 @@ export async function collectArtifacts(
   let full: BlobsUnavailable | null = null
   for (const name of names.slice(0, MAX_FILES)) {
     if (signal.aborted) return
+    if (full) {
+      // One that was kept before may be what it was: nobody looks while the storage is away.
+      const changed = known.has(masked.text(relative(name))) ? ', if it changed' : ''
+      left_out.push(`${relative(name)}${changed}: ${full.message}`)
+      continue
+    }
     try {
       room -= await keep(context, store, sandbox, {
         name,
@@ -64,7 +70,6 @@ export async function collectArtifacts(
       // Gone or changed by now: a process of the agent can still be at work.
       if (error instanceof SandboxFileError && error.code !== 'EFBIG') continue
       left_out.push(`${relative(name)}: ${full?.message ?? tooLarge(room, settings.max_run_files_bytes)}`)
-      if (full) break
     }
   }
   if (left_out.length > 0) await emit(describe(left_out, full !== null))

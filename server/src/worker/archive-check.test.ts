@@ -86,6 +86,8 @@ test('what tar makes of a workspace passes, in whatever pieces it comes', () => 
 
 describe('what packing never makes is refused', () => {
   const broken = entry('workspace/a')
+  const binary = entry('workspace/a')
+  binary[100] = 0x80
   broken[0] = 0x58
   const cases: Record<string, [Buffer, RegExp]> = {
     'an absolute path': [entry('/workspace/a'), /lies elsewhere/],
@@ -128,6 +130,14 @@ describe('what packing never makes is refused', () => {
       Buffer.concat([extended(['size', '-1']), entry('workspace/a')]),
       /a size is none/,
     ],
+    // Tar reads decimal digits, and would go on elsewhere than a reader of more.
+    ...Object.fromEntries(
+      ['0x200', '1e3', ' 512', '', '+1'].map((size): [string, [Buffer, RegExp]] => [
+        `the size "${size}"`,
+        [Buffer.concat([extended(['size', size]), entry('workspace/a')]), /a size is none/],
+      ]),
+    ),
+    'a mode in another form, which tar reads': [sum(binary), /special bits/],
     'a wrong checksum': [broken, /header is broken/],
     text: [Buffer.from('x'.repeat(512)), /header is broken/],
     'more behind the end': [Buffer.concat([END, entry('workspace/a')]), /goes on after its end/],

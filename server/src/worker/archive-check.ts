@@ -89,7 +89,8 @@ export class ArchiveCheck {
     if (block.toString('latin1', 257, 265) !== 'ustar\x0000' || readOctal(block, 148, 8) !== sumOf(block))
       throw new ArchiveRefused('a header is broken')
     const type = block.toString('latin1', 156, 157)
-    const size = Number(this.#about?.get('size') ?? readOctal(block, 124, 12))
+    const said = this.#about?.get('size')
+    const size = said === undefined ? readOctal(block, 124, 12) : readDecimal(said)
     if (!Number.isSafeInteger(size) || size < 0) throw new ArchiveRefused('a size is none')
     if (type === 'x' && !this.#about) {
       if (size > EXTENDED_BYTES) throw new ArchiveTooLarge(TOO_DEEP)
@@ -108,7 +109,9 @@ export class ArchiveCheck {
     if (name.length > PATH_BYTES) throw new ArchiveTooLarge(TOO_DEEP)
     if (!'01256'.includes(type)) throw new ArchiveRefused(`an entry has the type ${JSON.stringify(type)}`)
     if (type !== '0' && size > 0) throw new ArchiveRefused('an entry that is no file has content')
-    if ((readOctal(block, 100, 8) & 0o7000) !== 0) throw new ArchiveRefused('a file has special bits')
+    // One in another form is a number to tar, too.
+    const mode = readOctal(block, 100, 8)
+    if (Number.isNaN(mode) || (mode & 0o7000) !== 0) throw new ArchiveRefused('a file has special bits')
     if (!this.#isInside(name)) throw new ArchiveRefused('an entry lies elsewhere')
     if (type === '1' && !this.#isInside(about?.get('linkpath') ?? readText(block, 157, 100)))
       throw new ArchiveRefused('a link leads elsewhere')
@@ -139,9 +142,12 @@ function readText(block: Buffer, offset: number, length: number): string {
 
 /** NaN for what is no number in this form. */
 function readOctal(block: Buffer, offset: number, length: number): number {
-  const text = readText(block, offset, length).trim()
-  return /^[0-7]{1,12}$/.test(text) ? Number.parseInt(text, 8) : Number.NaN
+  const text = readText(block, offset, length)
+  return /^ *[0-7]{1,12} *$/.test(text) ? Number.parseInt(text, 8) : Number.NaN
 }
+
+/** As tar reads it, and nothing else that would be a number here. */
+const readDecimal = (text: string): number => (/^\d{1,16}$/.test(text) ? Number(text) : Number.NaN)
 
 /** The checksum counts its own field as spaces. */
 function sumOf(block: Buffer): number {

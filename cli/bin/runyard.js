@@ -10,6 +10,12 @@ if (major < 24) {
 }
 const { enableCompileCache } = await import('node:module')
 const { homedir } = await import('node:os')
+try {
+  homedir()
+} catch {
+  // A user whom the machine has no name for, as in a container: what it may not write there is not kept.
+  process.env.HOME = '/'
+}
 // Halves the time to start, and that of the processes which the service starts. Not in the default place: others may write to
 // the directory for temporary files.
 process.env.NODE_COMPILE_CACHE ||= `${process.env.XDG_CACHE_HOME || `${homedir()}/.cache`}/runyard`

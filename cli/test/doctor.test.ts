@@ -126,18 +126,20 @@ test('a user without a name is told as its number, as in a container', {
   const { directory } = makeHome()
   const id = 43_210
   chownSync(directory, id, id)
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [BINARY, 'doctor', '--json', '--sandbox', 'docker'],
-    {
-      ...{ uid: id, gid: id, cwd: directory, encoding: 'utf8' },
-      // A file that this user may not use as a socket.
-      env: { HOME: directory, PATH: process.env.PATH, DOCKER_HOST: 'unix:///etc/passwd', RUNYARD_PORT: '0' },
-    },
-  )
-  assert.deepEqual([status, stderr], [1, ''])
-  assert.match(stdout, /as the user 43210\./)
-  assert.match(stdout, /usermod -aG docker 43210,/)
+  for (const home of [{ HOME: directory }, {}]) {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [BINARY, 'doctor', '--json', '--sandbox', 'docker'],
+      {
+        ...{ uid: id, gid: id, cwd: directory, encoding: 'utf8' },
+        // A file that this user may not use as a socket.
+        env: { ...home, PATH: process.env.PATH, DOCKER_HOST: 'unix:///etc/passwd', RUNYARD_PORT: '0' },
+      },
+    )
+    assert.deepEqual([status, stderr], [1, ''])
+    assert.match(stdout, /as the user 43210\./)
+    assert.match(stdout, /usermod -aG docker 43210,/)
+  }
 })
 
 test('it asks each model provider and says why one does not answer', LIMIT, async () => {

@@ -37,6 +37,11 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
       const when = `trying again in ${formatSeconds(delay_ms)} (${retry})`
       return colors.yellow(`↻ ${oneLine(message)} ${colors.dim(when)}`)
     }
+    case 'context.compacted': {
+      const { tokens_before, tokens_after } = event.data
+      const tokens = `${tokens_before.toLocaleString('en')} → ${tokens_after.toLocaleString('en')} tokens`
+      return `${colors.cyan('≈')} The conversation was summarised  ${colors.dim(tokens)}`
+    }
     case 'egress.refused':
       return colors.yellow(`! ${oneLine(event.data.message)}`)
     case 'error':

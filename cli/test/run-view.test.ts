@@ -174,3 +174,14 @@ test('a line without an end that comes in many pieces is looked at once', () => 
   assert.match(text, /x{1000000}/)
   assert.ok(performance.now() - began < 10_000)
 })
+
+test('a summary of the conversation is one line', () => {
+  const text = show([
+    event('context.compacted', {
+      ...{ summary: 'Long.\nVery long.', reason: 'nearly_full', context_window: 200_000 },
+      ...{ tokens_before: 161_234, tokens_after: 20_100, kept_messages: ['u1'] },
+    }),
+  ])
+  assert.match(text, /^≈ The conversation was summarised {2}161,234 → 20,100 tokens\n/)
+  assert.doesNotMatch(text, /Very long/)
+})

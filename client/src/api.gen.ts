@@ -759,6 +759,39 @@ export interface components {
             /** @description Folder below /workspace. */
             directory: string;
         };
+        ContextCompactedEvent: {
+            data: components["schemas"]["ContextCompactedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "context.compacted";
+        };
+        /** @description The conversation had become too long for the model: from here on it is told the summary, the messages named here, and what came last. The log keeps everything. */
+        ContextCompactedEventData: {
+            /** @description Tokens, as far as the service knows. */
+            context_window: number;
+            /** @description The message or tool call from which on everything is told as it was; absent: the summary stands for all before it. */
+            kept_from?: string;
+            /** @description Ids of messages of the caller that lie before the kept part and are told whole besides. */
+            kept_messages: string[];
+            /**
+             * @description The next request would have been near the context window; the provider refused one as too long.
+             * @enum {string}
+             */
+            reason: "nearly_full" | "overflow";
+            /** @description What the model wrote of the conversation before it. */
+            summary: string;
+            /** @description Of the conversation as it is told from here on, about. */
+            tokens_after: number;
+            /** @description Of the conversation, about. */
+            tokens_before: number;
+        };
         Conversation: {
             conversation_id: string;
             page_info: components["schemas"]["PageInfo"];
@@ -1356,7 +1389,7 @@ export interface components {
             turn: number;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             attachments?: components["schemas"]["Attachment"][];
             /** @description Replaces these limits of the run’s budget, whatever it has spent of them; the others stay. */
@@ -1656,7 +1689,12 @@ export interface components {
         };
         UsageEventData: {
             /**
-             * @description Commands in the sandbox called the model by the gateway, once or more. Absent: a step of the agent ended.
+             * @description The conversation so far was summarised (`context.compacted`); no step of the agent.
+             * @constant
+             */
+            by_compaction?: true;
+            /**
+             * @description Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction`: a step of the agent ended.
              * @constant
              */
             by_gateway?: true;

@@ -17,11 +17,23 @@ const Endpoints = z.record(
   z.strictObject({ base_url: address, api_key: z.string().min(1).exactOptional() }),
 )
 
+const ContextWindows = z
+  .record(z.string(), z.int())
+  .refine(
+    (windows) => Object.keys(windows).every((name) => /^(\*|[^/]+\/.+)$/.test(name)),
+    'must be named with a `provider/model`, or `*`',
+  )
+  .refine(
+    (windows) => Object.values(windows).every((tokens) => tokens >= 1_000),
+    'must be at least 1000 tokens',
+  )
+
 /** The variables that say which models there are. */
 export const MODEL_SETTINGS = {
   RUNYARD_DEFAULT_MODEL: z.string().min(1).optional(),
   RUNYARD_MODEL_ENDPOINTS: z.string().transform(parseJson).pipe(Endpoints).optional(),
   RUNYARD_MODEL_PRICES: z.string().min(1).optional(),
+  RUNYARD_CONTEXT_WINDOWS: z.string().transform(parseJson).pipe(ContextWindows).optional(),
   RUNYARD_MODEL_SILENCE_SECONDS: whole(1, 290).optional(),
   RUNYARD_MODEL_RETRY_SECONDS: whole(0, 86_400).optional(),
   OPENAI_API_KEY: key,
@@ -60,6 +72,7 @@ export function readModels(env: Variables): ModelConfig {
     ...(Object.keys(endpoints).length > 0 && { endpoints }),
     ...(env.RUNYARD_DEFAULT_MODEL && { default_model: env.RUNYARD_DEFAULT_MODEL }),
     ...(env.RUNYARD_MODEL_PRICES && { prices: readPrices(env.RUNYARD_MODEL_PRICES) }),
+    ...(env.RUNYARD_CONTEXT_WINDOWS && { context_windows: env.RUNYARD_CONTEXT_WINDOWS }),
     ...(silence !== undefined && { silence_ms: silence * 1_000 }),
     ...(retry !== undefined && { retry_for_ms: retry * 1_000 }),
   }

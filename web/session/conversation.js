@@ -186,6 +186,11 @@ export class Conversation {
       const seconds = Math.ceil(delay_ms / 1_000)
       this.#note('warning', message, `trying again in ${seconds} s (${retry})`)
     },
+    'context.compacted': ({ summary, tokens_before, tokens_after }) => {
+      const tokens = [tokens_before, tokens_after].map((count) => Number(count).toLocaleString('en'))
+      const title = `The conversation was summarised: ${tokens.join(' → ')} tokens`
+      this.#log.append(make('details', 'reasoning', make('summary', '', title), new Prose(summary).element))
+    },
     'egress.refused': (data) => this.#note('warning', data.message),
     error: (data) => this.#log.append(makeEnd('ERROR', data.message, data.error_code)),
   }

@@ -23,6 +23,7 @@ const TYPES = [
   'artifact.created',
   'changes.pushed',
   'retrying',
+  'context.compacted',
   'egress.refused',
   'usage',
   'error',

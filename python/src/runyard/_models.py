@@ -155,6 +155,25 @@ class ComparedRepository(WireModel):
     """What it was cloned at; null: it had no commit."""
 
 
+class ContextCompactedEventData(WireModel):
+    """The conversation had become too long for the model: from here on it is told the summary, the messages named here, and what came last. The log keeps everything."""
+
+    summary: str
+    """What the model wrote of the conversation before it."""
+    reason: Literal["nearly_full", "overflow"] | str
+    """The next request would have been near the context window; the provider refused one as too long."""
+    context_window: int
+    """Tokens, as far as the service knows."""
+    tokens_before: int
+    """Of the conversation, about."""
+    tokens_after: int
+    """Of the conversation as it is told from here on, about."""
+    kept_messages: list[str]
+    """Ids of messages of the caller that lie before the kept part and are told whole besides."""
+    kept_from: str | None = None
+    """The message or tool call from which on everything is told as it was; absent: the summary stands for all before it."""
+
+
 class ConversationStepMessageBlockAction(WireModel):
     type: Literal["action"]
     action_id: str
@@ -626,7 +645,9 @@ class UsageEventData(WireModel):
     cached_input_tokens: int | None = None
     inference_cost_usd: float | None = None
     by_gateway: Literal[True] | None = None
-    """Commands in the sandbox called the model by the gateway, once or more. Absent: a step of the agent ended."""
+    """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction`: a step of the agent ended."""
+    by_compaction: Literal[True] | None = None
+    """The conversation so far was summarised (`context.compacted`); no step of the agent."""
     estimated: Literal[True] | None = None
     """The answer of the model did not say it all, or was given up."""
 
@@ -800,6 +821,16 @@ class ChangesPushedEventData(WireModel):
     url: str
     """For people: the pull request, or else the branch."""
     pull_request: ChangesPushedEventDataPullRequest | None = None
+
+
+class ContextCompactedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["context.compacted"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ContextCompactedEventData
 
 
 ConversationStepMessageBlock = TypeAliasType(
@@ -1357,6 +1388,7 @@ RunEvent = TypeAliasType(
         | ArtifactCreatedEvent
         | ChangesPushedEvent
         | UsageEvent
+        | ContextCompactedEvent
         | RetryingEvent
         | EgressRefusedEvent
         | ErrorEvent

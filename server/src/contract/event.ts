@@ -137,12 +137,38 @@ export const EVENT_DATA = {
     inference_cost_usd: z.number().optional(),
     by_gateway: z.literal(true).optional().meta({
       description:
-        'Commands in the sandbox called the model by the gateway, once or more. Absent: a step of the agent ended.',
+        'Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction`: a step of the agent ended.',
+    }),
+    by_compaction: z.literal(true).optional().meta({
+      description: 'The conversation so far was summarised (`context.compacted`); no step of the agent.',
     }),
     estimated: z.literal(true).optional().meta({
       description: 'The answer of the model did not say it all, or was given up.',
     }),
   }),
+  'context.compacted': z
+    .object({
+      summary: z.string().meta({ description: 'What the model wrote of the conversation before it.' }),
+      reason: z.enum(['nearly_full', 'overflow']).meta({
+        description:
+          'The next request would have been near the context window; the provider refused one as too long.',
+      }),
+      context_window: z.int().meta({ description: 'Tokens, as far as the service knows.' }),
+      tokens_before: z.int().meta({ description: 'Of the conversation, about.' }),
+      tokens_after: z.int().meta({ description: 'Of the conversation as it is told from here on, about.' }),
+      kept_messages: z.array(id).meta({
+        description:
+          'Ids of messages of the caller that lie before the kept part and are told whole besides.',
+      }),
+      kept_from: id.optional().meta({
+        description:
+          'The message or tool call from which on everything is told as it was; absent: the summary stands for all before it.',
+      }),
+    })
+    .meta({
+      description:
+        'The conversation had become too long for the model: from here on it is told the summary, the messages named here, and what came last. The log keeps everything.',
+    }),
   retrying: z
     .object({
       error_code: ErrorCode,

@@ -1,12 +1,13 @@
 import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk'
 import type { EventData, NewEvent, RunEvent } from '../contract/event.ts'
 import { readApprovals } from '../log/approvals.ts'
-import { closesMessages, isInterrupted } from '../log/interruption.ts'
-import { type CallPart, type Entry, readTranscript } from '../log/transcript.ts'
+import { closesMessages } from '../log/interruption.ts'
+import { readTranscript } from '../log/transcript.ts'
 import { describeDenial } from './approvals.ts'
 import { clip } from './cut-text.ts'
 import type { Execution, UserMessage } from './harness.ts'
 import { writeSkillNotes } from './skill-notes.ts'
+import { tellEntries } from './tell-entries.ts'
 
 /** Characters of a transcript, and of what one call printed in it. */
 const MAX_TRANSCRIPT = 100_000
@@ -97,33 +98,8 @@ export function introduce(
 }
 
 /** A conversation as text. */
-function tell(log: readonly NewEvent[], mask: Execution['mask']): string {
-  const told = readTranscript(log, MAX_OUTPUT).map((entry) => tellEntry(entry, mask))
-  return clip(told.join('\n\n'), MAX_TRANSCRIPT, mask)
-}
-
-function tellEntry(entry: Entry, mask: Execution['mask']): string {
-  if (entry.type === 'user') return `User: ${entry.message.text}`
-  if (entry.type === 'note') return service(entry.text)
-  return entry.parts
-    .flatMap((part) => {
-      if (part.type === 'text') return [`You: ${part.text}`]
-      return part.type === 'call' ? [tellCall(part, mask)] : []
-    })
-    .join('\n')
-}
-
-function tellCall({ call, result, output }: CallPart, mask: Execution['mask']): string {
-  const input = clip(JSON.stringify(call.input), MAX_OUTPUT, mask)
-  const said = clip(result?.output ?? output, MAX_OUTPUT, mask)
-  return `You called ${call.name} ${input}, which ${endOf(result)}${said ? `:\n${said}` : '.'}`
-}
-
-function endOf(result: CallPart['result']): string {
-  if (!result) return 'has no result'
-  if (isInterrupted(result)) return 'was interrupted'
-  return result.is_error ? 'failed' : 'ended'
-}
+const tell = (log: readonly NewEvent[], mask: Execution['mask']): string =>
+  clip(tellEntries(readTranscript(log, MAX_OUTPUT), MAX_OUTPUT, mask), MAX_TRANSCRIPT, mask)
 
 /** Messages of the user as an agent takes them, their images and files with them. */
 export async function writeBlocks(

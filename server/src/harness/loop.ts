@@ -14,11 +14,18 @@ import {
 } from './approvals.ts'
 import { BackgroundCommands } from './background-commands.ts'
 import { CallGate } from './call-gate.ts'
+import { Compaction } from './compaction.ts'
 import { type Execution, type Harness, type Outcome, STOPPED_TURN, type Turn, turnOf } from './harness.ts'
 import { writeInstructions } from './instructions.ts'
 import { ToolServers } from './mcp.ts'
 import { addReminders, buildMessages } from './messages.ts'
-import { EMPTY_ANSWER, judgeModelError, modelOutcome, type PassingFailure } from './model-errors.ts'
+import {
+  EMPTY_ANSWER,
+  judgeModelError,
+  type LastingFailure,
+  modelOutcome,
+  type PassingFailure,
+} from './model-errors.ts'
 import { askModel, REASONING_LEVELS, type StepRequest } from './model-step.ts'
 import { available, type Models, type ResolvedModel } from './models.ts'
 import { countRepeats, goesInCircles, IN_CIRCLES, warnOfRepeats } from './repeats.ts'
@@ -103,6 +110,7 @@ class LoopTurn {
   readonly #gate: CallGate
   readonly #max_steps: number
   readonly #retries: Retries
+  readonly #compaction: Compaction
   /** The history and what this turn added to it. */
   readonly #log: NewEvent[]
 
@@ -121,6 +129,11 @@ class LoopTurn {
     this.#models = models
     this.#max_steps = options.max_steps ?? MAX_STEPS
     this.#retries = new Retries(options)
+    this.#compaction = new Compaction(turn, {
+      record: (...events) => this.#record(...events),
+      waitFor: (failure) => this.#waitFor(failure),
+      refuse: (failure, model_id) => this.#refuse(failure, model_id),
+    })
     this.#log = [...turn.history]
   }
 
@@ -234,6 +247,8 @@ class LoopTurn {
   }
 
   async #takeStep(request: Omit<StepRequest, 'messages'>): Promise<Outcome | null> {
+    const spoiled = await this.#compaction.makeRoom(request, this.#log)
+    if (spoiled) return spoiled
     const conversation = buildMessages([...this.#turn.context, ...this.#log])
     const messages = this.#owesResult ? addReminders(conversation) : conversation
     const end = await askModel(this.#turn, { ...request, messages })
@@ -255,10 +270,12 @@ class LoopTurn {
       if (ending) await this.#record(...end.partial)
       return ending
     }
+    if (failure.type === 'overflow') {
+      await this.#record(...end.take_back)
+      return this.#compaction.shorten(request, this.#log, failure)
+    }
     await this.#record(...end.partial)
-    return failure.type === 'unknown_model'
-      ? await this.#unknownModel(request.resolved.model_id)
-      : failure.outcome
+    return this.#refuse(failure, request.resolved.model_id)
   }
 
   /** Waits for what may pass; how the turn ends when it has been waited for long enough. */
@@ -335,7 +352,8 @@ class LoopTurn {
     await this.#recordResult({ tool_call_id, duration_ms, ...figures, output: storableText(output) })
   }
 
-  async #unknownModel(model_id: string): Promise<Outcome> {
+  async #refuse(failure: LastingFailure, model_id: string): Promise<Outcome> {
+    if (failure.type === 'final') return failure.outcome
     const message = `The provider does not know the model "${model_id}". ${available(await this.#models.list())}`
     return modelOutcome('FAILED', message, 'integration_not_configured')
   }

@@ -2,7 +2,7 @@ import type { AssistantContent, ModelMessage, ToolContent } from 'ai'
 import { z } from 'zod'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { WORKER_LOST } from '../log/interruption.ts'
-import { readTranscript, type StepPart } from '../log/transcript.ts'
+import { type Entry, readTranscript, type StepPart } from '../log/transcript.ts'
 
 type AssistantPart = Exclude<AssistantContent, string>[number]
 type Call = Extract<StepPart, { type: 'call' }>
@@ -15,15 +15,24 @@ const ProviderOptions = z.record(z.string(), z.record(z.string(), z.json()))
  * The conversation as a model is given it. A step is one assistant message, directly followed by the results of all its
  * calls: providers refuse anything else. A call without a result was interrupted, and is answered so.
  */
-export function buildMessages(log: readonly NewEvent[]): ModelMessage[] {
+export const buildMessages = (log: readonly NewEvent[]): ModelMessage[] => toMessages(readEntries(log))
+
+export const readEntries = (log: readonly NewEvent[]): Entry[] => readTranscript(log, MAX_OUTPUT_CHARACTERS)
+
+export function toMessages(entries: readonly Entry[]): ModelMessage[] {
   const messages: ModelMessage[] = []
-  for (const entry of readTranscript(log, MAX_OUTPUT_CHARACTERS)) {
+  for (const entry of entries) {
     if (entry.type === 'user') addUserText(messages, userText(entry.message))
-    else if (entry.type === 'note') addUserText(messages, `[From the service, not the user: ${entry.text}]`)
+    else if (entry.type === 'note') addUserText(messages, service(entry.text))
+    else if (entry.type === 'summary') addUserText(messages, `${service(SUMMARISED)}\n\n${entry.text}`)
     else messages.push(...stepMessages(entry.parts))
   }
   return messages
 }
+
+const service = (text: string) => `[From the service, not the user: ${text}]`
+const SUMMARISED =
+  'the conversation had become too long for your context window. Only the messages above are left of it as they were, and they may be dealt with already; this is your own summary of everything up to here. Go on from there, and do not do again what is done. What you need of files and outputs, read again, in parts where it is long.'
 
 const REMINDER =
   '[From the service, not the user: the task is not over before submit_result was called with a result that fits. Go on, or hand in the result.]'
@@ -72,7 +81,8 @@ function toolOutput({ result, output, refusals }: Call) {
   return { type: failed ? 'error-text' : 'text', value } as const
 }
 
-function userText({ text, attachments = [] }: EventData<'message.user'>): string {
+/** With the names of the files that came with it. */
+export function userText({ text, attachments = [] }: EventData<'message.user'>): string {
   const files = attachments.map(({ file_name, mime_type, path }) => `- ${file_name} (${mime_type}): ${path}`)
   const parts = [
     text.trim() === '' ? '' : text,

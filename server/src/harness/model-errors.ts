@@ -22,10 +22,14 @@ export type ModelFailure =
   | { type: 'passing'; outcome: Outcome; wait_ms?: number; most?: number }
   /** The provider does not know the model; the caller says which there are. */
   | { type: 'unknown_model' }
+  /** The conversation is too long for the model. The outcome is for where it cannot be made shorter. */
+  | { type: 'overflow'; outcome: Outcome }
   /** Repeating it now gives the same. */
   | { type: 'final'; outcome: Outcome }
 
 export type PassingFailure = Extract<ModelFailure, { type: 'passing' }>
+export type Overflow = Extract<ModelFailure, { type: 'overflow' }>
+export type LastingFailure = Exclude<ModelFailure, PassingFailure | Overflow>
 
 const MAX_DETAIL_CHARACTERS = 300
 const OVERFLOW =
@@ -100,11 +104,8 @@ function judgeKnown(status: number | undefined, message: string, evidence: strin
   }
   // With 429 the same words are about tokens per minute.
   if (status === 413 || (status !== 429 && OVERFLOW.test(evidence))) {
-    return final(
-      'FAILED',
-      `The conversation is longer than the model's context window${said}`,
-      'invalid_request',
-    )
+    const text = `The conversation is longer than the model's context window${said}`
+    return { type: 'overflow', outcome: modelOutcome('FAILED', text, 'invalid_request') }
   }
   if (POLICY.test(evidence)) {
     return final(

@@ -61,6 +61,28 @@ test('each kind of provider is listed in its own way, with its key', async () =>
   assert.equal(headers.get('/g')?.['x-goog-api-key'], 'k3')
 })
 
+test('how much a model takes in is what the operator says, else its server, else what is set for all others', async () => {
+  const { url } = await serve({
+    '/models': {
+      data: [{ id: 'told', max_model_len: 9 }, { id: 'other', max_model_len: 9 }, { id: 'untold' }],
+    },
+  })
+  const models = openModels({
+    openai: { base_url: url },
+    context_windows: { 'openai/told': 7, '*': 5 },
+  })
+  const windows = (await models.list()).map(({ context_window }) => context_window)
+  assert.deepEqual(windows, [7, 9, undefined])
+  for (const [id, expected] of [
+    ['openai/told', 7],
+    ['openai/other', 9],
+    ['openai/untold', 5],
+  ] as const) {
+    const resolved = await models.resolve(id)
+    assert.equal('model' in resolved && resolved.context_window, expected)
+  }
+})
+
 test('a listing is asked for once in five minutes, also by many at the same time', async () => {
   const { url, seen } = await serve({ '/models': { data: [{ id: 'a' }] } })
   let time = 0

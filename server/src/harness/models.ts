@@ -27,6 +27,8 @@ export interface ModelSettings {
   default_model?: string
   /** In place of the public prices. */
   prices?: PriceList
+  /** Tokens that models take in, in place of what is known; `*`: those of which nothing is. */
+  context_windows?: Readonly<Record<string, number>>
   /** How long a provider may send nothing at all before its answer counts as broken; default 90,000. */
   silence_ms?: number
 }
@@ -78,7 +80,7 @@ globalThis.AI_SDK_LOG_WARNINGS = false
 export function openModels(settings: ModelSettings, now: () => number = Date.now): Models {
   const providers = openProviders(settings)
   const listings = new Map(
-    [...providers].map(([name, { listing }]) => [name, cacheListing(listing, settings.prices, now)]),
+    [...providers].map(([name, { listing }]) => [name, cacheListing(listing, settings, now)]),
   )
   const list = async () => (await Promise.all([...listings.values()].map(({ read }) => read()))).flat()
 
@@ -93,7 +95,8 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
       ?.known()
       .find((model) => model.model_id === model_id)
     const figures = readFigures({ provider: name, base_url: listing.base_url, id }, settings.prices)
-    const context_window = told?.context_window ?? figures.context_window
+    const { context_windows: own = {} } = settings
+    const context_window = own[model_id] ?? told?.context_window ?? figures.context_window ?? own['*']
     const window = context_window === undefined ? {} : { context_window }
     return { model_id, model: provider.languageModel(id), provider_options, ...figures, ...window }
   }
@@ -177,7 +180,7 @@ interface Listing {
   known(): Model[]
 }
 
-function cacheListing(request: ListingRequest, prices: PriceList | undefined, now: () => number): Listing {
+function cacheListing(request: ListingRequest, settings: ModelSettings, now: () => number): Listing {
   let known: Model[] = []
   let expires = Number.NEGATIVE_INFINITY
   let pending: Promise<Model[]> | undefined
@@ -185,7 +188,7 @@ function cacheListing(request: ListingRequest, prices: PriceList | undefined, no
     const fetched = await fetchModels(request)
     known =
       'models' in fetched
-        ? keepChatModels(fetched.models).map((model) => addFigures(model, request.base_url, prices))
+        ? keepChatModels(fetched.models).map((model) => addFigures(model, request.base_url, settings))
         : []
     expires = now() + ('models' in fetched ? FRESH_MS : RETRY_AWAY_MS)
     pending = undefined
@@ -199,8 +202,14 @@ function cacheListing(request: ListingRequest, prices: PriceList | undefined, no
   return { read, known: () => known }
 }
 
-function addFigures(model: Model, base_url: string, own: PriceList | undefined): Model {
+function addFigures(model: Model, base_url: string, own: ModelSettings): Model {
   const id = model.model_id.slice(model.provider.length + 1)
-  const { context_window, prices } = readFigures({ provider: model.provider, base_url, id }, own)
-  return { ...(context_window ? { context_window } : {}), ...(prices ? { prices } : {}), ...model }
+  const { context_window, prices } = readFigures({ provider: model.provider, base_url, id }, own.prices)
+  const set = own.context_windows?.[model.model_id]
+  return {
+    ...(context_window ? { context_window } : {}),
+    ...(prices ? { prices } : {}),
+    ...model,
+    ...(set === undefined ? {} : { context_window: set }),
+  }
 }

@@ -98,6 +98,7 @@ export function buildConversation(
       case 'artifact.created':
       case 'changes.pushed':
       case 'retrying':
+      case 'context.compacted':
       case 'egress.refused':
       case 'error':
         note(event)

@@ -1,4 +1,8 @@
 import type { NewEvent } from '../contract/event.ts'
 
-/** A step of the agent is complete with its usage. What its commands used by the gateway may come at any time, and ends nothing. */
-export const endsStep = (event: NewEvent): boolean => event.type === 'usage' && !event.data.by_gateway
+/**
+ * A step of the agent is complete with its usage. What its commands used by the gateway may come at any time, and a summary
+ * of the conversation is no step: neither ends anything.
+ */
+export const endsStep = (event: NewEvent): event is Extract<NewEvent, { type: 'usage' }> =>
+  event.type === 'usage' && !event.data.by_gateway && !event.data.by_compaction

@@ -10,6 +10,8 @@ const OWN_WORDS = new Set([
   'artifact_uid',
   'error_code',
   'followup_id',
+  'kept_from',
+  'kept_messages',
   'message_id',
   'mime_type',
   'model_id',

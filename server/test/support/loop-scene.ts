@@ -17,6 +17,9 @@ export interface Scene extends Omit<TestTurnOptions, 'sandbox'>, ModelServerOpti
   script: Script
   silence_ms?: number
   retry_for_ms?: number
+  /** Tokens the model is said to take in. */
+  context_window?: number
+  max_steps?: number
   prepare?: (turn: TestTurn) => void
 }
 /** Plays a turn against a scripted model; the server is gone afterwards. */
@@ -27,6 +30,8 @@ export async function play({
   api_key,
   silence_ms,
   retry_for_ms = 60_000,
+  context_window,
+  max_steps = OPTIONS.max_steps,
   prompt = 'Do it.',
   ...options
 }: Scene) {
@@ -40,8 +45,9 @@ export async function play({
     openai: { base_url: server.url, api_key: 'sk-secret' },
     default_model: 'openai/scripted',
     ...(silence_ms && { silence_ms }),
+    ...(context_window && { context_windows: { 'openai/scripted': context_window } }),
   })
-  const outcome = await turn.runHarness(createLoop(provider, { ...OPTIONS, retry_for_ms }))
+  const outcome = await turn.runHarness(createLoop(provider, { ...OPTIONS, max_steps, retry_for_ms }))
   assert.deepEqual(turn.late, [])
   return { turn, outcome, requests: server.requests.map((request) => request.body) }
 }

@@ -11,6 +11,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { findPostgres, type PostgresServer, startPostgres } from '../server/test/support/postgres-server.ts'
+import { installLitellm } from './install-litellm.ts'
 import { installTestTools } from './install-test-tools.ts'
 import { runPytest } from './run-pytest.ts'
 
@@ -48,6 +49,9 @@ if (files.some(needs_tools) && !installTestTools())
   console.log(
     'The other runtimes and the agents are missing; the tests that need them are skipped and named below.',
   )
+
+if (files.includes('server/test/litellm.long.ts') && !installLitellm())
+  console.log('LiteLLM is missing; the tests that need it are skipped and named below.')
 
 const pythonTests =
   wanted.length === 0

@@ -65,6 +65,13 @@ const refusals = [
     code: 'content_policy_violation',
     retryable: false,
   },
+  {
+    status: 400,
+    body: { error: { message: 'No connected db.', type: 'no_db_connection', code: '400' } },
+    state: 'ERROR',
+    code: 'authentication_required',
+    retryable: false,
+  },
   { status: 422, state: 'FAILED', code: 'invalid_request', retryable: false },
 ]
 for (const { status, body, state, code, retryable } of refusals) {

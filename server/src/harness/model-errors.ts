@@ -35,8 +35,9 @@ const MAX_DETAIL_CHARACTERS = 300
 const OVERFLOW =
   /context[ _](length|window|size)|maximum context|prompt is too long|input token count|too many (input )?tokens|reduce the length/i
 const QUOTA = /insufficient_quota|credit balance|insufficient (credits|balance)|payment required/i
+/** LiteLLM looks for keys that it does not know in a database, and answers 400 when it has none. */
 const REFUSED_KEY =
-  /invalid_api_key|api[_ ]key (is )?(not valid|invalid|expired)|api_key_invalid|authentication_error/i
+  /invalid_api_key|api[_ ]key (is )?(not valid|invalid|expired)|api_key_invalid|authentication_error|no_db_connection/i
 /** LiteLLM answers 400, most others 404. */
 const UNKNOWN_MODEL = /model_not_found|invalid model name|model .{0,200}(does not exist|not found)/i
 const POLICY = /content_policy|content_filter|content management policy|safety system/i

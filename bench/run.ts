@@ -1,12 +1,13 @@
 /**
  * `npm run bench`: how fast the main path is on this machine. Starts `runyard dev` as its users do and measures through
- * HTTP, then what commands cost in each sandbox and creates on PostgreSQL. Every figure stands beside a yardstick measured in the same run, so that
+ * HTTP, then what commands cost in each sandbox, steps of the built-in loop and creates on PostgreSQL. Every figure stands beside a yardstick measured in the same run, so that
  * ratios can be compared between machines; `--write` puts the tables into bench/README.md.
  */
 import { spawn } from 'node:child_process'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { apiOf, shell, startService } from '../server/test/support/service.ts'
 import { writeFigures } from './figures.ts'
+import { measureLoop } from './loop.ts'
 import { measurePostgres } from './postgres.ts'
 import { measureSandboxes } from './sandboxes.ts'
 
@@ -139,11 +140,15 @@ console.log(table)
 const in_sandboxes = await measureSandboxes()
 console.log(in_sandboxes)
 
+const in_loop = await measureLoop()
+console.log(in_loop)
+
 const on_postgres = await measurePostgres()
 console.log(on_postgres)
 
 if (process.argv.includes('--write')) {
   writeFigures('figures', table)
   writeFigures('sandboxes', in_sandboxes)
+  writeFigures('loop', in_loop)
   writeFigures('postgres', on_postgres)
 }

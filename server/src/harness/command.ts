@@ -17,6 +17,8 @@ export interface CommandEnd extends ExecExit {
   duration_ms: number
   /** Both streams as text in the order of the events, without what the sandbox dropped. */
   text: string
+  /** The same as the log shows it: no value is left where the sandbox dropped something, or where the streams took turns. */
+  readMasked: () => string
 }
 
 /**
@@ -44,7 +46,20 @@ export async function runCommand(
     await writer.end()
   }
   const exit = await handle.exit
-  return { ...exit, duration_ms: Math.round(performance.now() - started), text: writer.text }
+  return {
+    ...exit,
+    duration_ms: Math.round(performance.now() - started),
+    text: writer.text,
+    readMasked: () => writer.readMasked(),
+  }
+}
+
+const GAP = '\n[… output was dropped here …]\n'
+
+interface Piece {
+  stream: ExecChunk['stream']
+  text: string
+  after_gap?: true
 }
 
 /**
@@ -53,11 +68,12 @@ export async function runCommand(
  */
 class OutputWriter {
   text = ''
+  readonly #pieces: Piece[] = []
   readonly #turn: Turn
   readonly #tool_call_id: string
   // Each stream has its own decoder: a character may be cut by a chunk's end and the other stream may come between.
   readonly #decoders = { stdout: newDecoder(), stderr: newDecoder() }
-  #pending: Array<{ stream: ExecChunk['stream']; text: string; after_gap?: true }> = []
+  #pending: Piece[] = []
   #pendingBytes = 0
   #timer: NodeJS.Timeout | undefined
   readonly #sent: Array<Promise<void>> = []
@@ -101,6 +117,18 @@ class OutputWriter {
     await Promise.all(this.#sent)
   }
 
+  readMasked(): string {
+    const { maskStream } = this.#turn
+    const masks = { stdout: maskStream(), stderr: maskStream() }
+    // It is behind what each stream printed before: both have one.
+    const first_gap = this.#pieces.findIndex(({ after_gap }) => after_gap)
+    const told = this.#pieces.map(({ stream, text, after_gap }, at) => {
+      const before = (after_gap ? masks[stream].gap() : '') + (at === first_gap ? GAP : '')
+      return before + masks[stream].push(text)
+    })
+    return [...told, masks.stdout.end(), masks.stderr.end()].join('').trimEnd()
+  }
+
   #add(stream: ExecChunk['stream'], decoded: string, bytes: number): void {
     if (decoded === '') return
     if (this.#pendingBytes + bytes > FLUSH_AT_BYTES) this.#flush()
@@ -123,6 +151,7 @@ class OutputWriter {
       (data): NewEvent => ({ type: 'tool.output', data: { tool_call_id, ...data } }),
     )
     for (const { text } of this.#pending) this.text += text
+    this.#pieces.push(...this.#pending)
     this.#pending = []
     this.#pendingBytes = 0
     const sent = this.#turn.emit(...events)

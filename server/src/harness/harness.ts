@@ -5,7 +5,7 @@ import type { PermissionRule } from '../contract/permission.ts'
 import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { BackgroundCommands } from './background-commands.ts'
-import type { MaskText } from './cut-text.ts'
+import type { MaskStream, MaskText } from './cut-text.ts'
 
 /** How a turn ended. Expected ends are data; a harness throws only for faults of the service. */
 export interface Outcome {
@@ -180,6 +180,8 @@ export interface Execution extends Emitter {
   permissions?: ReadonlyArray<readonly PermissionRule[]>
   /** Hides those values as the log does. What is cut for the log is masked first, since the log finds whole values alone. */
   mask: MaskText
+  /** The same for a text that comes in pieces. */
+  maskStream: () => MaskStream
   /** Pushes what was changed, as the run's branch; absent where the environment has no repository that can be pushed. */
   push?: (request: PushRequest) => Promise<PushOutcome>
   /** The skill that the run was started with: the base of its prompt. */
@@ -221,7 +223,7 @@ export interface Turn
 }
 
 export const turnOf = (execution: Execution, { history, inbox, signal }: TurnRequest): Turn => {
-  const { run, context, sandbox, tools, values, permissions, mask, push, skill, state } = execution
+  const { run, context, sandbox, tools, values, permissions, mask, maskStream, push, skill, state } = execution
   return {
     run,
     context,
@@ -229,6 +231,7 @@ export const turnOf = (execution: Execution, { history, inbox, signal }: TurnReq
     tools,
     values,
     mask,
+    maskStream,
     ...(skill === undefined ? {} : { skill }),
     ...(permissions ? { permissions } : {}),
     ...(push ? { push } : {}),

@@ -1,6 +1,6 @@
 import { createMCPClient, type MCPClient, MCPClientError } from '@ai-sdk/mcp'
 import { TURN_STOPPED } from '../log/interruption.ts'
-import type { Execution, ToolOutcome, ToolServer, Turn } from './harness.ts'
+import type { Execution, ToolContext, ToolOutcome, ToolServer } from './harness.ts'
 import { tame } from './mcp-limits.ts'
 import { tellResult } from './mcp-result.ts'
 import { StdioTransport } from './mcp-stdio.ts'
@@ -59,7 +59,11 @@ export class ServerConnection {
   }
 
   /** Never throws but for faults of the sandbox. */
-  async call(turn: Turn, name: string, input: Record<string, unknown>): Promise<ToolOutcome> {
+  async call(
+    { turn, tool_call_id }: ToolContext,
+    name: string,
+    input: Record<string, unknown>,
+  ): Promise<ToolOutcome> {
     const { name: server, timeout_ms } = this.server
     if (this.#open?.stdio?.ending) await this.drop()
     if (!this.#open) {
@@ -76,7 +80,7 @@ export class ServerConnection {
     this.#waiting = lost
     try {
       const result = await open.client.callTool({ name, arguments: input, options: { signal } })
-      return await tellResult(turn, result)
+      return await tellResult({ turn, tool_call_id }, result)
     } catch (error) {
       if (turn.signal.aborted) return failure(TURN_STOPPED)
       if (deadline.aborted)

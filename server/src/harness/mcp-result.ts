@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { CallToolResult } from '@ai-sdk/mcp'
 import { z } from 'zod'
 import { SandboxFileError } from '../sandbox/sandbox.ts'
-import { clip } from './cut-text.ts'
 import type { ToolOutcome, Turn } from './harness.ts'
+import { keepOutput, type OutputPlace } from './keep-output.ts'
 import { tame } from './mcp-limits.ts'
 
-const MAX_OUTPUT_CHARACTERS = 30_000
 const MAX_PARTS = 200
 const MAX_FILE_BYTES = 6 * 1024 ** 2
 const MAX_TEXT = 1024 ** 2
@@ -28,10 +27,8 @@ const Part = z.union([
 type Part = z.infer<typeof Part>
 
 /** What a server answered as the model is told it. Files in it are kept as artifacts of the run, and named. */
-export async function tellResult(
-  turn: Pick<Turn, 'sandbox' | 'mask'>,
-  result: CallToolResult,
-): Promise<ToolOutcome> {
+export async function tellResult(place: OutputPlace, result: CallToolResult): Promise<ToolOutcome> {
+  const { turn } = place
   const parts = 'content' in result && Array.isArray(result.content) ? result.content : []
   const told: string[] = []
   for (const given of parts.slice(0, MAX_PARTS)) {
@@ -47,7 +44,7 @@ export async function tellResult(
   // Of a value that was cut nobody knows that it is one.
   const text = tame(whole.length > MAX_TEXT ? turn.mask(whole) : whole, MAX_TEXT)
   return {
-    output: clip(text.trimEnd() || '(no output)', MAX_OUTPUT_CHARACTERS, turn.mask),
+    output: (await keepOutput(place, text.trimEnd())) || '(no output)',
     is_error: 'isError' in result && result.isError === true,
   }
 }

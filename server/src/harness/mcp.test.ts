@@ -342,7 +342,10 @@ test('a long answer is cut in the middle, and its escapes are left out', async (
     ],
     [call('x__go'), { text: 'Done.' }],
   )
-  assert.match(results[0]?.output ?? '', /^\[31mAx+\n\[… \d+ characters left out …\]\nx+\[…\]$/)
+  assert.match(
+    results[0]?.output ?? '',
+    /^\[31mAx+\n\[… \d+ characters left out; all of it is in \/workspace\/artifacts\/tool-output\/\S+\.txt …\]\nx+\[…\]$/,
+  )
   assert((results[0]?.output ?? '').length < 31_000)
 })
 

@@ -57,8 +57,8 @@ export class ToolServers {
             missing.push(`The tool server ${name} is required and did not start: ${started.failure}`)
           return []
         }
-        const offered = offerTools(name, started.definitions, taken, (tool, input, { turn }) =>
-          connection.call(turn, tool, input),
+        const offered = offerTools(name, started.definitions, taken, (tool, input, context) =>
+          connection.call(context, tool, input),
         )
         for (const tool of offered.tools) tools.set(tool.name, tool)
         if (started.instructions)

@@ -9,6 +9,8 @@ import { putArtifact } from './put-artifact.ts'
 
 /** Below the workspace. */
 const DIRECTORY = 'artifacts'
+/** Below it: long outputs of tools, which the agent did not choose to leave. */
+const OUTPUTS = `${DIRECTORY}/tool-output/`
 const MAX_FILES = 100
 const MiB = 1024 ** 2
 const MAX_BYTES = 100 * MiB
@@ -27,7 +29,8 @@ export interface CollectOptions {
 
 /**
  * Keeps what the agent left in `/workspace/artifacts`: regular files, at most 100 a turn of at most 100 MB, read inside
- * the sandbox, as long as the run keeps no more than its share. A file that did not change since it was last kept is not
+ * the sandbox, as long as the run keeps no more than its share; and as many outputs of tools, of which others are left out
+ * without a word. A file that did not change since it was last kept is not
  * kept again. What is left out fails nothing: an `error` event names it. Throws `SandboxFault`.
  */
 export async function collectArtifacts(
@@ -43,9 +46,11 @@ export async function collectArtifacts(
   if (names.length === 0) return
   const known = await store.readArtifactHashes()
   let room = settings.max_run_files_bytes - (await store.readKeptBytes())
-  const left_out = names.slice(MAX_FILES).map((name) => `${relative(name)}: a turn keeps ${MAX_FILES} files`)
+  const outputs = names.filter((name) => name.startsWith(OUTPUTS) && !known.has(masked.text(relative(name))))
+  const files = names.filter((name) => !name.startsWith(OUTPUTS))
+  const left_out = files.slice(MAX_FILES).map((name) => `${relative(name)}: a turn keeps ${MAX_FILES} files`)
   let full: BlobsUnavailable | null = null
-  for (const name of names.slice(0, MAX_FILES)) {
+  for (const name of [...files.slice(0, MAX_FILES), ...outputs.slice(0, MAX_FILES)]) {
     if (signal.aborted) return
     if (full) {
       // One that was kept before may be what it was: nobody looks while the storage is away.

@@ -44,6 +44,7 @@ export async function openSession(
     ...(harness.runs_inside && models ? { models: models.gate } : {}),
     ...(can_push ? { push: (request) => way_out.push(workspace, request, turn()) } : {}),
     mask: (text) => writer.masked.text(text),
+    maskStream: () => writer.masked.stream(),
     state: {
       read: () => kept,
       write: async (state) => {

@@ -41,6 +41,22 @@ export class TestTurn implements Turn, Execution {
   tool_servers: readonly ToolServer[] = []
   readonly values: Record<string, string> = {}
   mask = (text: string) => text
+  maskStream = () => {
+    let kept = ''
+    const tell = () => {
+      const masked = this.mask(kept)
+      kept = ''
+      return masked
+    }
+    return {
+      push: (piece: string) => {
+        kept += piece
+        return ''
+      },
+      gap: tell,
+      end: tell,
+    }
+  }
   readonly state: HarnessState
   readonly deltas: Array<{ message_id: string; text: string }> = []
   /** The whole log: the history and everything emitted since. */

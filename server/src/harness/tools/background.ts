@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { clip } from '../cut-text.ts'
+import { keepOutput } from '../keep-output.ts'
 import { defineTool, failure } from './tool.ts'
 
-const MAX_OUTPUT_CHARACTERS = 30_000
 const id = z.string().min(1).max(32).describe('As bash gave it.')
 
 const unknown = (name: string) =>
@@ -19,7 +18,7 @@ export const readBackground = defineTool({
     wait_seconds: z.int().min(0).max(300).default(0).describe('How long to wait for its end at most.'),
   }),
   title: ({ id }) => `output of ${id}`,
-  async run({ id, wait_seconds }, { turn, background }) {
+  async run({ id, wait_seconds }, { turn, tool_call_id, background }) {
     const printed = await background.read(id, wait_seconds * 1_000, turn.signal)
     if (!printed) return unknown(id)
     const { text, dropped, exit } = printed
@@ -31,7 +30,7 @@ export const readBackground = defineTool({
           : `ended with exit code ${exit.code}`
     const lines = [
       ...(dropped ? ['[older output was dropped]'] : []),
-      clip(text.trimEnd(), MAX_OUTPUT_CHARACTERS, turn.mask) || '(no new output)',
+      (await keepOutput({ turn, tool_call_id }, text.trimEnd())) || '(no new output)',
       `[${id} ${state}]`,
     ]
     return { output: lines.join('\n'), is_error: false }

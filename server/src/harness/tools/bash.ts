@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { TURN_STOPPED } from '../../log/interruption.ts'
 import { runCommand } from '../command.ts'
-import { clip } from '../cut-text.ts'
+import { keepOutput, OUTPUT_NOTE } from '../keep-output.ts'
 import { defineTool, failure } from './tool.ts'
 
-const MAX_OUTPUT_CHARACTERS = 30_000
 const DEFAULT_TIMEOUT_SECONDS = 120
 
 export const bash = defineTool({
@@ -14,7 +13,7 @@ export const bash = defineTool({
     'directory: variables and cd do not carry over. There is no terminal, and standard input is empty. The call lasts ' +
     'until everything the command started has ended: set background for servers and what takes long, read it with bash_output ' +
     'and end it with bash_kill. ' +
-    `Of output over ${MAX_OUTPUT_CHARACTERS} characters the middle is left out.`,
+    OUTPUT_NOTE,
   input: z.object({
     command: z.string().min(1).max(100_000),
     timeout_seconds: z
@@ -38,7 +37,7 @@ export const bash = defineTool({
     const end = await runCommand(turn, tool_call_id, { command, timeout_ms: timeout_seconds * 1000 })
     const { code: exit_code, truncated_bytes } = end
     const figures = { exit_code, truncated_bytes }
-    const printed = clip(end.text.trimEnd(), MAX_OUTPUT_CHARACTERS, turn.mask)
+    const printed = await keepOutput({ turn, tool_call_id }, end.text.trimEnd(), end.readMasked)
     if (end.aborted) return { ...figures, is_error: true, output: `${TURN_STOPPED}\n${printed}`.trimEnd() }
     const lines = [printed || '(no output)']
     if (truncated_bytes > 0)

@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { openTestSandbox } from '../../../test/support/sandbox.ts'
 import { TestTurn } from '../../../test/support/turn.ts'
 import { BackgroundCommands } from '../background-commands.ts'
+import { keepOutput } from '../keep-output.ts'
 import { TOOLS } from './toolset.ts'
 
 const sandbox = await openTestSandbox()
@@ -48,6 +49,36 @@ test('bash leaves out the middle of long output', async () => {
   const { output } = await use('bash', { command: 'seq 1 20000' })
   assert.ok(output.length < 31_000)
   assert.match(output, /^1\n2\n.*characters left out.*20000$/s)
+})
+
+test('all of a long output is in a file that the agent can read, without the values of secrets', async () => {
+  const secret = 'canary-of-an-output-51'
+  turn.mask = (text) => text.replaceAll(secret, '***')
+  const { output } = await use('bash', { command: `seq 1 10000; echo ${secret}; seq 10001 20000` })
+  turn.mask = (text) => text
+  const path = /all of it is in (\S+) …\]/.exec(output)?.[1] ?? ''
+  assert.equal(path, '/workspace/artifacts/tool-output/call-1.txt')
+  const whole = (await sandbox.readFile(path)).toString()
+  assert.match(whole, /^1\n2\n.*\n10000\n\*\*\*\n10001\n.*\n20000$/s)
+  assert.equal((await use('read', { path, offset: 10_001, limit: 1 })).output.split('\n')[0], '10001\t***')
+})
+
+test('a file for a long output has a name of its own, whatever the id of the call is', async () => {
+  const text = 'x'.repeat(40_000)
+  const keep = async (tool_call_id: string) =>
+    /all of it is in (\S+) …/.exec(await keepOutput({ turn, tool_call_id }, text))?.[1] ?? ''
+  for (const id of ['../../../etc/passwd', '..', '', '\x1b[31m\n', 'é'.repeat(500), '/'])
+    assert.match(await keep(id), /^\/workspace\/artifacts\/tool-output\/[A-Za-z0-9_-]{1,100}\.txt$/)
+  assert.notEqual(await keep('a/b'), await keep('a_b'))
+})
+
+test('where the file cannot be written the agent is told so', async () => {
+  await use('bash', {
+    command: 'rm -rf artifacts/tool-output; mkdir -p artifacts; touch artifacts/tool-output',
+  })
+  const { output } = await use('bash', { command: 'seq 1 20000' })
+  await use('bash', { command: 'rm artifacts/tool-output' })
+  assert.match(output, /characters left out; it could not be kept in a file: E[A-Z]+ …\]/)
 })
 
 test('a command in the background is read while it runs, and ended', async () => {

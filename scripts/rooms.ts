@@ -33,6 +33,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/blobs/blobs.ts',
     'server/src/gateway/gateway.ts',
     'server/src/harness/harness.ts',
+    'server/src/harness/tool-services.ts',
     'server/src/skills',
     'server/src/sandbox/sandbox.ts',
   ],

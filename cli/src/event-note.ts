@@ -21,9 +21,17 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
       return colors.yellow(`! ${said} by ${oneLine(author)}${reason ? `: ${oneLine(reason)}` : ''}`)
     }
     case 'artifact.created': {
-      const { artifact_uid, filepath, size_bytes, diff } = event.data
+      const { artifact_uid, artifact_type, filepath, size_bytes, diff, title } = event.data
+      // The call of the tool stands right before it.
+      if (artifact_type === 'PLAN') return ''
       if (diff) return `${colors.cyan('±')} ${oneLine(summariseChanges(diff))}`
-      return `${colors.cyan('+')} ${oneLine(filepath)}  ${colors.dim(oneLine(`${formatSize(size_bytes)}  ${artifact_uid}`))}`
+      const name = title === undefined ? filepath : `${title} (${filepath})`
+      return `${colors.cyan('+')} ${oneLine(name)}  ${colors.dim(oneLine(`${formatSize(size_bytes)}  ${artifact_uid}`))}`
+    }
+    case 'reference.reported': {
+      const { reference_type, title, url } = event.data
+      const what = `${reference_type.toLowerCase().replaceAll('_', ' ')}${title ? `: ${title}` : ''}`
+      return `${colors.cyan('→')} ${oneLine(what)}  ${colors.dim(oneLine(url))}`
     }
     case 'changes.pushed': {
       const { branch, repository, url, pull_request } = event.data

@@ -88,18 +88,21 @@ export function describeRun(run: RunItem, output: Output): string {
   return blocks.join('\n\n')
 }
 
+const nameFile = ({ title, filepath }: { title?: string; filepath: string }): string =>
+  title === undefined ? filepath : `${title} (${filepath})`
+
 export function describeArtifact(item: RunItem['artifacts'][number]): string {
   switch (item.artifact_type) {
     case 'FILE':
-      return `${item.data.artifact_uid}  ${item.data.filepath} (${formatSize(item.data.size_bytes)})`
+      return `${item.data.artifact_uid}  ${nameFile(item.data)} (${formatSize(item.data.size_bytes)})`
     case 'DIFF':
       return `± ${summariseChanges(item.data)} (turn ${item.data.turn})`
     case 'SCREENSHOT':
-      return `${item.data.artifact_uid}  screenshot ${item.data.description ?? ''}`.trimEnd()
+      return `${item.data.artifact_uid}  screenshot ${item.data.title ?? item.data.description ?? ''}`.trimEnd()
     case 'PULL_REQUEST':
       return `pull request ${item.data.url}`
     case 'PLAN':
-      return `plan ${item.data.title ?? item.data.document_uid}`
+      return `${item.data.artifact_uid ?? item.data.document_uid}  plan: ${item.data.title ?? ''}`.trimEnd()
     case 'EXTERNAL_REFERENCE':
       return `${item.data.title ?? item.data.reference_type} ${item.data.url}`
     default:

@@ -524,6 +524,7 @@ export interface components {
         ArtifactCreatedEventData: {
             artifact_type: string;
             artifact_uid: string;
+            description?: string;
             /** @description Of a `DIFF`. */
             diff?: {
                 /** @description Lines. */
@@ -537,9 +538,14 @@ export interface components {
             filepath: string;
             mime_type: string;
             size_bytes: number;
+            /** @description What the agent says of it, or of its plan. */
+            title?: string;
         };
         ArtifactItem: {
-            /** @constant */
+            /**
+             * @description The plan of the agent, in Markdown; the newest.
+             * @constant
+             */
             artifact_type: "PLAN";
             /**
              * Format: date-time
@@ -575,6 +581,7 @@ export interface components {
                 artifact_uid: string;
                 description?: string;
                 mime_type: string;
+                title?: string;
             };
         } | {
             /** @constant */
@@ -586,10 +593,12 @@ export interface components {
             created_at: string;
             data: {
                 artifact_uid: string;
+                description?: string;
                 filename: string;
                 filepath: string;
                 mime_type: string;
                 size_bytes: number;
+                title?: string;
             };
         } | {
             /**
@@ -631,7 +640,7 @@ export interface components {
         };
         ArtifactResponse: {
             /** @enum {string} */
-            artifact_type: "FILE" | "SCREENSHOT" | "DIFF";
+            artifact_type: "FILE" | "SCREENSHOT" | "DIFF" | "PLAN";
             artifact_uid: string;
             /**
              * Format: date-time
@@ -640,6 +649,7 @@ export interface components {
             created_at: string;
             data: {
                 content_type: string;
+                description?: string;
                 /** @description Works without a key until `expires_at`. */
                 download_url: string;
                 /**
@@ -651,6 +661,7 @@ export interface components {
                 filepath: string;
                 sha256: string;
                 size_bytes: number;
+                title?: string;
             };
         };
         Attachment: {
@@ -1265,6 +1276,27 @@ export interface components {
             };
             text: string;
         };
+        ReferenceReportedEvent: {
+            data: components["schemas"]["ReferenceReportedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "reference.reported";
+        };
+        /** @description The agent named something that lies elsewhere; again where it says another thing of it. */
+        ReferenceReportedEventData: {
+            artifact_uid: string;
+            /** @description As in `TICKET` and `DEPLOYMENT`. */
+            reference_type: string;
+            title?: string;
+            url: string;
+        };
         /** @description Makes a secret the password of a registry of container images. */
         RegistryAccess: {
             /** @description As names of images begin: `ghcr.io`, `registry.internal:5000`; `docker.io` for those without a host. */
@@ -1389,7 +1421,7 @@ export interface components {
             turn: number;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ReferenceReportedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             attachments?: components["schemas"]["Attachment"][];
             /** @description Replaces these limits of the run’s budget, whatever it has spent of them; the others stay. */

@@ -172,7 +172,18 @@ export class Conversation {
       this.#note('warning', `${said} by ${author}`, reason ?? '')
     },
     'artifact.created': (data) => {
-      this.#note('artifact', `Kept ${data.filename}`, formatBytes(data.size_bytes))
+      if (data.artifact_type === 'PLAN') this.#note('artifact', `Plan: ${data.title}`)
+      else this.#note('artifact', `Kept ${data.title ?? data.filename}`, formatBytes(data.size_bytes))
+    },
+    'reference.reported': ({ url, title, reference_type }) => {
+      this.#log.append(
+        make(
+          'p',
+          'note artifact',
+          make('span', '', `Reported a ${plainText(reference_type).toLowerCase().replaceAll('_', ' ')}: `),
+          makePageLink(url, plainText(title ?? url)),
+        ),
+      )
     },
     'changes.pushed': ({ pull_request, branch, repository, url }) => {
       const what = pull_request

@@ -22,6 +22,7 @@ const TYPES = [
   'interrupted',
   'artifact.created',
   'changes.pushed',
+  'reference.reported',
   'retrying',
   'context.compacted',
   'egress.refused',

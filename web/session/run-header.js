@@ -74,6 +74,7 @@ export class RunHeader {
       if (!data.by_gateway) this.#model = data.model_id
     } else if (type === 'attempt.started') this.#retries = data.attempt - data.execution
     else if (type === 'artifact.created') addArtifact(data)
+    else if (type === 'reference.reported') addReference(data)
     else if (type === 'changes.pushed')
       setFact(
         'pushed',
@@ -149,15 +150,36 @@ function setFact(name, value) {
 }
 
 /** @param {Record<string, any>} artifact */
-function addArtifact({ filename, filepath, size_bytes }) {
-  const item = make(
-    'li',
-    '',
-    make('code', '', plainText(filename)),
-    make('span', 'soft', formatBytes(size_bytes)),
-  )
+function addArtifact({ artifact_uid, artifact_type, filename, filepath, size_bytes, title }) {
+  const name = artifact_type === 'PLAN' ? 'Plan' : plainText(title ?? filename)
+  const more = artifact_type === 'PLAN' ? plainText(title) : formatBytes(size_bytes)
+  const item = make('li', '', make('code', '', name), make('span', 'soft', more))
   item.title = plainText(filepath)
-  byId('artifact-list').append(item)
+  listArtifact(artifact_uid, item)
+}
+
+/** @param {Record<string, any>} reference */
+function addReference({ artifact_uid, url, title, reference_type }) {
+  const kind = plainText(reference_type).toLowerCase().replaceAll('_', ' ')
+  listArtifact(
+    artifact_uid,
+    make('li', '', makePageLink(url, plainText(title ?? url)), make('span', 'soft', kind)),
+  )
+}
+
+/**
+ * In the place of the one with the same id: what it was before.
+ * @param {string} artifact_uid
+ * @param {HTMLElement} item
+ */
+function listArtifact(artifact_uid, item) {
+  const list = byId('artifact-list')
+  item.dataset.uid = artifact_uid
+  const before = [...list.children].find(
+    (other) => other instanceof HTMLElement && other.dataset.uid === artifact_uid,
+  )
+  if (before) before.replaceWith(item)
+  else list.append(item)
   byId('artifacts').hidden = false
 }
 

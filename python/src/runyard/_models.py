@@ -68,6 +68,8 @@ class ArtifactItemFileData(WireModel):
     filepath: str
     mime_type: str
     size_bytes: int
+    title: str | None = None
+    description: str | None = None
 
 
 class ArtifactItemPlanData(WireModel):
@@ -84,6 +86,7 @@ class ArtifactItemPullRequestData(WireModel):
 class ArtifactItemScreenshotData(WireModel):
     artifact_uid: str
     mime_type: str
+    title: str | None = None
     description: str | None = None
 
 
@@ -97,6 +100,8 @@ class ArtifactResponseData(WireModel):
     filepath: str
     size_bytes: int
     sha256: str
+    title: str | None = None
+    description: str | None = None
 
 
 class Attachment(WireModel):
@@ -438,6 +443,16 @@ class ReasoningEventData(WireModel):
     """What the provider needs to be given back, such as a signature."""
 
 
+class ReferenceReportedEventData(WireModel):
+    """The agent named something that lies elsewhere; again where it says another thing of it."""
+
+    artifact_uid: str
+    reference_type: str
+    """As in `TICKET` and `DEPLOYMENT`."""
+    url: str
+    title: str | None = None
+
+
 class RegistryAccess(WireModel):
     """Makes a secret the password of a registry of container images."""
 
@@ -735,6 +750,9 @@ class ArtifactCreatedEventData(WireModel):
     filepath: str
     mime_type: str
     size_bytes: int
+    title: str | None = None
+    """What the agent says of it, or of its plan."""
+    description: str | None = None
     diff: ArtifactCreatedEventDataDiff | None = None
 
 
@@ -762,6 +780,7 @@ class ArtifactItemFile(WireModel):
 
 class ArtifactItemPlan(WireModel):
     artifact_type: Literal["PLAN"]
+    """The plan of the agent, in Markdown; the newest."""
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ArtifactItemPlanData
@@ -783,7 +802,7 @@ class ArtifactItemScreenshot(WireModel):
 
 class ArtifactResponse(WireModel):
     artifact_uid: str
-    artifact_type: Literal["FILE", "SCREENSHOT", "DIFF"] | str
+    artifact_type: Literal["FILE", "SCREENSHOT", "DIFF", "PLAN"] | str
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ArtifactResponseData
@@ -990,6 +1009,16 @@ class ReasoningEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ReasoningEventData
+
+
+class ReferenceReportedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["reference.reported"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ReferenceReportedEventData
 
 
 class ResolvedRun(WireModel):
@@ -1386,6 +1415,7 @@ RunEvent = TypeAliasType(
         | FollowupDeliveredEvent
         | InterruptedEvent
         | ArtifactCreatedEvent
+        | ReferenceReportedEvent
         | ChangesPushedEvent
         | UsageEvent
         | ContextCompactedEvent

@@ -11,6 +11,9 @@ export const diffSummary = {
   deletions: z.int(),
 }
 
+/** What the agent says of a file that it attached. */
+const saidOfFile = { title: z.string().optional(), description: z.string().optional() }
+
 /** What is said of a file that is kept. */
 export const keptFile = {
   artifact_uid: z.string(),
@@ -23,7 +26,9 @@ export const keptFile = {
 export const ArtifactItem = z
   .discriminatedUnion('artifact_type', [
     z.object({
-      artifact_type: z.literal('PLAN'),
+      artifact_type: z
+        .literal('PLAN')
+        .meta({ description: 'The plan of the agent, in Markdown; the newest.' }),
       created_at,
       data: z.object({
         document_uid: z.string(),
@@ -39,12 +44,12 @@ export const ArtifactItem = z
     z.object({
       artifact_type: z.literal('SCREENSHOT'),
       created_at,
-      data: z.object({ artifact_uid: z.string(), mime_type: z.string(), description: z.string().optional() }),
+      data: z.object({ artifact_uid: z.string(), mime_type: z.string(), ...saidOfFile }),
     }),
     z.object({
       artifact_type: z.literal('FILE'),
       created_at,
-      data: z.object(keptFile),
+      data: z.object({ ...keptFile, ...saidOfFile }),
     }),
     z.object({
       artifact_type: z.literal('DIFF').meta({ description: 'The changes as a patch, after a turn.' }),
@@ -66,7 +71,7 @@ export type KeptArtifactType = ArtifactResponse['artifact_type']
 export const ArtifactResponse = z
   .object({
     artifact_uid: z.string(),
-    artifact_type: z.enum(['FILE', 'SCREENSHOT', 'DIFF']),
+    artifact_type: z.enum(['FILE', 'SCREENSHOT', 'DIFF', 'PLAN']),
     created_at,
     data: z.object({
       content_type: z.string(),
@@ -76,6 +81,7 @@ export const ArtifactResponse = z
       filepath: z.string(),
       size_bytes: z.int(),
       sha256: z.string(),
+      ...saidOfFile,
     }),
   })
   .meta({ id: 'ArtifactResponse' })

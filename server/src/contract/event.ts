@@ -116,8 +116,20 @@ export const EVENT_DATA = {
     filepath: z.string(),
     mime_type: z.string(),
     size_bytes: z.int(),
+    title: z.string().optional().meta({ description: 'What the agent says of it, or of its plan.' }),
+    description: z.string().optional(),
     diff: z.object(diffSummary).optional().meta({ description: 'Of a `DIFF`.' }),
   }),
+  'reference.reported': z
+    .object({
+      artifact_uid: id,
+      reference_type: z.string().meta({ description: 'As in `TICKET` and `DEPLOYMENT`.' }),
+      url: z.string(),
+      title: z.string().optional(),
+    })
+    .meta({
+      description: 'The agent named something that lies elsewhere; again where it says another thing of it.',
+    }),
   'changes.pushed': z
     .object({
       directory: z.string().meta({ description: 'Of the repository, below /workspace.' }),

@@ -6,6 +6,7 @@ import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { BackgroundCommands } from './background-commands.ts'
 import type { MaskStream, MaskText } from './cut-text.ts'
+import type { ToolServices } from './tool-services.ts'
 
 /** How a turn ended. Expected ends are data; a harness throws only for faults of the service. */
 export interface Outcome {
@@ -58,8 +59,10 @@ export interface Tool {
   readonly description: string
   /** A JSON Schema. */
   readonly input_schema: Record<string, unknown>
-  /** It is offered only where the execution can `push`. */
-  readonly pushes?: boolean
+  /** It is offered only where the execution has this. */
+  readonly needs?: keyof ToolServices
+  /** A call that was cut off by the loss of its worker may be made again as it is: it does nothing twice. */
+  readonly repeatable?: boolean
   /** A short line for people; absent when the input is not valid. */
   title(input: unknown, mask: MaskText): string | undefined
   /** How the turn ends once a call has gone well, made of its input alone; absent, or `null`, where the turn goes on. */
@@ -162,7 +165,7 @@ export interface ModelGate {
 }
 
 /** What a session is opened with: the time for which one worker holds the run. */
-export interface Execution extends Emitter {
+export interface Execution extends Emitter, ToolServices {
   run: TurnRun
   /**
    * What the conversation held when the run was created: events of other runs, oldest first, closed. It is to be known, never
@@ -182,8 +185,6 @@ export interface Execution extends Emitter {
   mask: MaskText
   /** The same for a text that comes in pieces. */
   maskStream: () => MaskStream
-  /** Pushes what was changed, as the run's branch; absent where the environment has no repository that can be pushed. */
-  push?: (request: PushRequest) => Promise<PushOutcome>
   /** The skill that the run was started with: the base of its prompt. */
   skill?: StartedSkill
   /** More of them, that were asked for with it. */
@@ -223,7 +224,8 @@ export interface Turn
 }
 
 export const turnOf = (execution: Execution, { history, inbox, signal }: TurnRequest): Turn => {
-  const { run, context, sandbox, tools, values, permissions, mask, maskStream, push, skill, state } = execution
+  const { run, context, sandbox, tools, values, permissions, mask, maskStream, skill, state } = execution
+  const { push, keeper, fetchPage, children } = execution
   return {
     run,
     context,
@@ -235,6 +237,9 @@ export const turnOf = (execution: Execution, { history, inbox, signal }: TurnReq
     ...(skill === undefined ? {} : { skill }),
     ...(permissions ? { permissions } : {}),
     ...(push ? { push } : {}),
+    ...(keeper ? { keeper } : {}),
+    ...(fetchPage ? { fetchPage } : {}),
+    ...(children ? { children } : {}),
     state,
     emit: (...events) => execution.emit(...events),
     delta: (message_id, text) => execution.delta(message_id, text),

@@ -194,11 +194,11 @@ class LoopTurn {
     const [first, ...others] = open_calls
     if (!first) return
     const approval = findApproval(this.#log, first)
-    if (!approval) await this.#close(WORKER_LOST, first)
-    else if (approval.answer === null) return
-    else if (approval.answer.decision === 'deny') await this.#deny(first, describeDenial(approval.answer))
-    else if (approval.attempts > 1) await this.#close(WORKER_LOST, first)
-    else await this.#carryOut(first)
+    const is_new = approval ? approval.attempts <= 1 : false
+    if (approval?.answer === null) return
+    if (approval?.answer.decision === 'deny') await this.#deny(first, describeDenial(approval.answer))
+    else if (is_new || this.#turn.tools.get(first.name)?.repeatable) await this.#carryOut(first)
+    else await this.#close(WORKER_LOST, first)
     await this.#execute(others)
   }
 

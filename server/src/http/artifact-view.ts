@@ -24,6 +24,8 @@ export function viewArtifact(
       filepath: artifact.filepath,
       size_bytes: artifact.size_bytes,
       sha256: artifact.sha256,
+      ...(artifact.title === null ? {} : { title: artifact.title }),
+      ...(artifact.description === null ? {} : { description: artifact.description }),
     },
   }
 }

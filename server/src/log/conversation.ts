@@ -97,6 +97,7 @@ export function buildConversation(
       case 'interrupted':
       case 'artifact.created':
       case 'changes.pushed':
+      case 'reference.reported':
       case 'retrying':
       case 'context.compacted':
       case 'egress.refused':

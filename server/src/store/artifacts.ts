@@ -17,9 +17,15 @@ export interface ArtifactRow {
   sha256: string
   blob_key: string
   created_at: Date
+  /** Of a plan, or what the agent says of a file that it attached. */
+  title: string | null
+  description: string | null
 }
 
-export type NewArtifact = Omit<ArtifactRow, 'created_at' | 'run_id'>
+export type NewArtifact = Omit<ArtifactRow, 'created_at' | 'run_id' | 'title' | 'description'> & {
+  title?: string
+  description?: string
+}
 
 /**
  * Stores an artifact and its event in one fenced statement, once however often it is said; false when the lease is lost.
@@ -31,8 +37,13 @@ export async function insertArtifact(
   artifact: NewArtifact,
   also?: { event: Record<string, unknown>; insert: RawBuilder<unknown> },
 ): Promise<boolean> {
-  const { artifact_uid, artifact_type, filename, filepath, mime_type, size_bytes } = artifact
-  const event = { artifact_uid, artifact_type, filename, filepath, mime_type, size_bytes, ...also?.event }
+  const { artifact_uid, artifact_type, filename, filepath, mime_type, size_bytes, title, description } =
+    artifact
+  const event = {
+    ...{ artifact_uid, artifact_type, filename, filepath, mime_type, size_bytes, ...also?.event },
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+  }
   const inserted = await sql`
     with owned as (
       update runs set last_sequence = last_sequence + 1, updated_at = next_update(updated_at)
@@ -42,9 +53,12 @@ export async function insertArtifact(
       insert into events (run_id, sequence, type, data)
       select run_id, last_sequence, 'artifact.created', ${json(event)} from owned)
     ${also ? sql`, also as (${also.insert})` : sql``}
-    insert into artifacts (artifact_uid, run_id, artifact_type, filename, filepath, mime_type, size_bytes, sha256, blob_key)
+    insert into artifacts (artifact_uid, run_id, artifact_type, filename, filepath, mime_type, size_bytes, sha256, blob_key,
+      title, description)
     select ${artifact_uid}::uuid, run_id, ${artifact_type}, ${filename}, ${filepath}, ${mime_type}, ${size_bytes}::int,
-      ${artifact.sha256}, ${artifact.blob_key} from owned returning 1`.execute(db)
+      ${artifact.sha256}, ${artifact.blob_key}, ${title ?? null}::text, ${description ?? null}::text from owned returning 1`.execute(
+    db,
+  )
   return inserted.rows.length > 0 || (await isStored(db, artifact_uid))
 }
 
@@ -52,7 +66,7 @@ export async function insertArtifact(
 export async function readArtifactHashes(db: Db, run_id: string): Promise<Map<string, string>> {
   const found = await sql<{ filepath: string; sha256: string }>`
     select distinct on (filepath) filepath, sha256 from artifacts
-    where run_id = ${run_id} and artifact_type <> 'DIFF'
+    where run_id = ${run_id} and artifact_type not in ('DIFF', 'PLAN')
     order by filepath, artifact_uid desc`.execute(db)
   return new Map(found.rows.map((row) => [row.filepath, row.sha256]))
 }
@@ -62,6 +76,13 @@ export async function findArtifact(db: Db, artifact_uid: string, actor: Actor): 
     select a.* from artifacts a join runs r using (run_id)
     where a.artifact_uid = ${artifact_uid} and ${visibleTo(actor)}`.execute(db)
   return found.rows[0] ?? null
+}
+
+/** What the run keeps, files of all kinds. */
+export async function countArtifacts(db: Db, run_id: string): Promise<number> {
+  const found = await sql<{ n: number }>`
+    select count(*)::int as n from artifacts where run_id = ${run_id}`.execute(db)
+  return found.rows[0]?.n ?? 0
 }
 
 async function isStored(db: Db, artifact_uid: string): Promise<boolean> {

@@ -184,7 +184,8 @@ function filtersOf(
       (type) =>
         sql`(exists (select 1 from artifacts a where a.run_id = r.run_id and a.artifact_type = ${type})
           or exists (select 1 from pushes p where p.run_id = r.run_id
-            and ${type} = case when p.pull_request is null then 'EXTERNAL_REFERENCE' else 'PULL_REQUEST' end))`,
+            and ${type} = case when p.pull_request is null then 'EXTERNAL_REFERENCE' else 'PULL_REQUEST' end)
+          or ${type} = 'EXTERNAL_REFERENCE' and exists (select 1 from run_references f where f.run_id = r.run_id))`,
     ),
     // The second condition lets the partial index serve the first.
     ...given(query.metadata, (pairs) => sql`r.metadata @> ${json(pairs)} and r.metadata <> '{}'`),

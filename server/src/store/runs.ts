@@ -113,11 +113,12 @@ const WIDE_NUMBERS = sql.join(
   ),
 )
 
-/** What the run `r` made: files that are kept here, and what it pushed to where others keep it. */
+/** What the run `r` made: files that are kept here, what it pushed to where others keep it, and what it reported. */
 const ARTIFACTS = sql`
-  select a.artifact_uid, a.artifact_type, a.created_at, jsonb_build_object(
-      'artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
-      'mime_type', a.mime_type, 'size_bytes', a.size_bytes)
+  select a.artifact_uid, a.artifact_type, a.created_at, jsonb_strip_nulls(case when a.artifact_type = 'PLAN'
+      then jsonb_build_object('document_uid', a.artifact_uid, 'artifact_uid', a.artifact_uid, 'title', a.title)
+      else jsonb_build_object('artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
+        'mime_type', a.mime_type, 'size_bytes', a.size_bytes, 'title', a.title, 'description', a.description) end)
     || coalesce((select jsonb_build_object('turn', d.turn, 'files_changed', d.files_changed,
       'additions', d.additions, 'deletions', d.deletions) from diffs d where d.artifact_uid = a.artifact_uid), '{}') as data
   from artifacts a where a.run_id = r.run_id
@@ -126,7 +127,11 @@ const ARTIFACTS = sql`
     case when p.pull_request is null
       then jsonb_build_object('reference_type', 'BRANCH', 'url', p.url, 'title', p.branch)
       else jsonb_build_object('branch', p.branch, 'url', p.url) end
-  from pushes p where p.run_id = r.run_id`
+  from pushes p where p.run_id = r.run_id
+  union all
+  select f.artifact_uid, 'EXTERNAL_REFERENCE', f.created_at, jsonb_strip_nulls(jsonb_build_object(
+    'reference_type', f.reference_type, 'url', f.url, 'title', f.title))
+  from run_references f where f.run_id = r.run_id`
 
 /** `select … from runs r …` with the names of people and the artifacts; a `where` on `r` follows. */
 export const selectOfRuns = (columns: RawBuilder<unknown>): RawBuilder<unknown> => sql`

@@ -2,7 +2,7 @@ import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { ResolvedRun } from '../contract/run.ts'
 import type { EnvironmentSkills } from '../contract/skill.ts'
 import type { UserMessage } from '../harness/harness.ts'
-import { insertArtifact, type NewArtifact, readArtifactHashes } from '../store/artifacts.ts'
+import { countArtifacts, insertArtifact, type NewArtifact, readArtifactHashes } from '../store/artifacts.ts'
 import {
   type AwaitedAttachment,
   markAttachmentWritten,
@@ -23,6 +23,7 @@ import {
 import { deliverFollowups } from '../store/followups.ts'
 import { writeHarnessState } from '../store/harness-state.ts'
 import { acknowledgeInterrupt, type Lease, releaseRun } from '../store/leases.ts'
+import { putPlan } from '../store/plans.ts'
 import {
   deletePreparedWorkspace,
   insertPreparedWorkspace,
@@ -30,6 +31,7 @@ import {
   usePreparedWorkspace,
 } from '../store/prepared-workspaces.ts'
 import { type Push, readPushes, recordPush } from '../store/pushes.ts'
+import { type RunReference, readReferenceUrls, recordReference } from '../store/run-references.ts'
 import { type RunRow, readRuns } from '../store/runs.ts'
 import { type NewSandbox, readSandbox, recordSandbox, type SandboxRow } from '../store/sandboxes.ts'
 import { readSecrets, type SecretRow } from '../store/secrets.ts'
@@ -229,6 +231,25 @@ export class FencedStore {
 
   async insertArtifact(artifact: NewArtifact): Promise<void> {
     await this.#owned(() => insertArtifact(this.#db, this.lease, artifact))
+  }
+
+  countArtifacts(): Promise<number> {
+    return this.#write(() => countArtifacts(this.#db, this.lease.run_id))
+  }
+
+  /** Returns the blob that no row names any more. */
+  async putPlan(plan: NewArtifact & { title: string }): Promise<string | null> {
+    const put = await this.#write(() => putPlan(this.#db, this.lease, plan))
+    if (!put) throw new LeaseLost()
+    return put.replaced
+  }
+
+  readReferenceUrls(): Promise<Set<string>> {
+    return this.#write(() => readReferenceUrls(this.#db, this.lease.run_id))
+  }
+
+  async recordReference(reference: RunReference): Promise<void> {
+    await this.#owned(() => recordReference(this.#db, this.lease, reference))
   }
 
   /** The newest diff that is kept. */

@@ -1,5 +1,6 @@
 import type { NewEvent } from '../contract/event.ts'
 import type { Harness, Session } from '../harness/harness.ts'
+import type { ToolServices } from '../harness/tool-services.ts'
 import { closeContext } from '../log/context.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { WorkerContext } from './context.ts'
@@ -7,6 +8,7 @@ import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { pushableOf } from './git-plan.ts'
 import type { Workspace } from './prepare.ts'
+import { RunKeeper } from './run-keeper.ts'
 import type { RunSkills } from './run-skills.ts'
 import { turnRunOf } from './turn.ts'
 import type { WayOut } from './way-out.ts'
@@ -33,16 +35,23 @@ export async function openSession(
   const { sandbox, cwd, values, models, skill, skills, attached_skills, guides } = workspace
   const can_push = pushableOf(workspace).length > 0
   let kept = run.harness_state
+  const services: ToolServices = {
+    ...(can_push ? { push: (request) => way_out.push(workspace, request, turn()) } : {}),
+    keeper: new RunKeeper({
+      ...{ context, store, sandbox, masked: writer.masked },
+      drain: () => writer.drain(),
+    }),
+  }
   return harness.open({
     run: turnRunOf(run, store.lease.attempt, cwd),
     context: closeContext(await store.readContext(run)),
     sandbox,
-    tools: new Map([...context.tools].filter(([, tool]) => can_push || !tool.pushes)),
+    tools: new Map([...context.tools].filter(([, { needs }]) => !needs || services[needs])),
     tool_servers: way_out.reachServers(workspace.tool_servers, workspace.tool_hosts),
     permissions: [run.config.permissions ?? [], workspace.environment?.config.permissions ?? []],
     ...{ values, skills, attached_skills, guides, ...(skill ? { skill } : {}) },
     ...(harness.runs_inside && models ? { models: models.gate } : {}),
-    ...(can_push ? { push: (request) => way_out.push(workspace, request, turn()) } : {}),
+    ...services,
     mask: (text) => writer.masked.text(text),
     maskStream: () => writer.masked.stream(),
     state: {

@@ -15,7 +15,7 @@ export const openPullRequest = defineTool({
       .optional()
       .describe('Folder of the repository below /workspace; only needed where there are several.'),
   }),
-  pushes: true,
+  needs: 'push',
   title: ({ title }) => `pull request: ${title}`,
   async run({ title, body, repository }, { turn }) {
     if (!turn.push) return failure('This environment has no repository that can be pushed.')

@@ -8,7 +8,8 @@ interface ToolDefinition<Input> {
   name: string
   description: string
   input: z.ZodType<Input>
-  pushes?: boolean
+  needs?: Tool['needs']
+  repeatable?: boolean
   title: (input: Input) => string
   /** How the turn ends once a call has gone well; absent where it goes on. */
   ends?: (input: Input) => Outcome
@@ -19,7 +20,8 @@ export function defineTool<Input>({
   name,
   description,
   input: schema,
-  pushes = false,
+  needs,
+  repeatable = false,
   title,
   ends,
   run,
@@ -28,7 +30,8 @@ export function defineTool<Input>({
     name,
     description,
     input_schema: z.toJSONSchema(schema, { io: 'input' }),
-    pushes,
+    ...(needs && { needs }),
+    repeatable,
     title(input, mask) {
       const parsed = schema.safeParse(input)
       return parsed.success ? shorten(title(parsed.data), mask) : undefined

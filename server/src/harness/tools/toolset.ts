@@ -1,6 +1,7 @@
 import { jsonSchema, type ToolSet } from 'ai'
 import type { Tool } from '../harness.ts'
 import { askUser } from './ask-user.ts'
+import { attachArtifact } from './attach-artifact.ts'
 import { killBackground, readBackground } from './background.ts'
 import { bash } from './bash.ts'
 import { edit } from './edit.ts'
@@ -8,14 +9,17 @@ import { glob } from './glob.ts'
 import { grep } from './grep.ts'
 import { list } from './list.ts'
 import { openPullRequest } from './open-pull-request.ts'
+import { plan } from './plan.ts'
 import { read } from './read.ts'
+import { reportReference } from './report-reference.ts'
 import { write } from './write.ts'
 
 /** What every agent of ours can do. An execution's set is handed to it: this one, and what its run brings along. */
 export const TOOLS: ReadonlyMap<string, Tool> = new Map(
-  [bash, readBackground, killBackground, read, write, edit, glob, grep, list, askUser, openPullRequest].map(
-    (tool) => [tool.name, tool],
-  ),
+  [
+    ...[bash, readBackground, killBackground, read, write, edit, glob, grep, list],
+    ...[plan, attachArtifact, reportReference, askUser, openPullRequest],
+  ].map((tool) => [tool.name, tool]),
 )
 
 /** Tools as a request describes them: without execution, and with validation left to `Tool.run`. */

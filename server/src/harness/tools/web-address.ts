@@ -1,0 +1,17 @@
+const MAX_ADDRESS = 2_000
+
+/** An address of the web that a model gave, or why it is none that can be used. */
+export function readWebAddress(given: string): URL | { refusal: string } {
+  const text = given.trim()
+  // The parser takes tabs and line ends out without a word, and shows others as something else.
+  if (/[\p{Cc}\s]/u.test(text)) return { refusal: 'The address holds spaces or control characters.' }
+  const url = URL.parse(text)
+  if (!url) return { refusal: 'This is no address; it begins with https:// or http://.' }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return { refusal: `Only https and http addresses can be used, not ${url.protocol.slice(0, 40)}` }
+  if (url.username || url.password)
+    return { refusal: 'The address holds a user name or password: leave them out.' }
+  if (url.href.length > MAX_ADDRESS)
+    return { refusal: `The address is longer than ${MAX_ADDRESS} characters.` }
+  return url
+}

@@ -7,6 +7,7 @@ import type { NewEvent, RunEvent } from '../contract/event.ts'
 import { closeContext, OTHER_RUN } from '../log/context.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
+import type { Keeper } from './tool-services.ts'
 
 const typesOf = (events: RunEvent[]) =>
   events.map((event) => event.type).filter((type) => type !== 'tool.output')
@@ -50,6 +51,10 @@ test('text is streamed, stored once complete, and ends the turn', async () => {
       'glob',
       'grep',
       'list',
+      'fetch_url',
+      'plan',
+      'attach_artifact',
+      'report_reference',
       'ask_user',
       'open_pull_request',
     ],
@@ -321,6 +326,41 @@ test('after a lost worker the call that may have run is reported, those behind i
     requests[0]?.messages.map((message) => message.role),
     ['system', 'user', 'assistant', 'tool', 'tool', 'user'],
   )
+})
+
+test('after a lost worker a call that does nothing twice is made again, unless it is not stored as it was made', async () => {
+  const call = (tool_call_id: string, step: string, masked?: true): NewEvent => ({
+    type: 'tool.call',
+    data: {
+      ...{ tool_call_id, name: 'plan', input: { steps: [{ step, status: 'done' }] } },
+      ...(masked && { masked }),
+    },
+  })
+  const kept: string[] = []
+  const keeper: Partial<Keeper> = {
+    keepPlan: async ({ text }) => {
+      kept.push(text)
+      return null
+    },
+  }
+  const playAgain = (open: NewEvent) =>
+    play({
+      script: [{ text: 'ok' }],
+      history: [{ type: 'message.user', data: { message_id: 'u', text: 'Begin.' } } as const, open].map(
+        (event, at) => ({ sequence: at + 1, run_id: 'run-1', occurred_at: '', ...event }) as RunEvent,
+      ),
+      prompt: 'And?',
+      prepare: (turn) => Object.assign(turn, { keeper }),
+    })
+  const again = await playAgain(call('a', 'Once more'))
+  assert.deepEqual(
+    again.turn.data('tool.result').map(({ output }) => output),
+    ['The plan is kept.'],
+  )
+  assert.deepEqual(kept, ['# Plan\n\n- [x] Once more\n'])
+  const hidden = await playAgain(call('b', '***', true))
+  assert.match(hidden.turn.data('tool.result')[0]?.output ?? '', /^interrupted: the worker was lost/)
+  assert.equal(kept.length, 1)
 })
 
 test('after a lost worker a call that is not stored as it was made is never executed', async () => {

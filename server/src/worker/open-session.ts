@@ -37,6 +37,7 @@ export async function openSession(
   let kept = run.harness_state
   const services: ToolServices = {
     ...(can_push ? { push: (request) => way_out.push(workspace, request, turn()) } : {}),
+    ...way_out.reachPages(workspace.hosts),
     keeper: new RunKeeper({
       ...{ context, store, sandbox, masked: writer.masked },
       drain: () => writer.drain(),

@@ -10,9 +10,13 @@ const MAX_BYTES = 64 * 1024 ** 2
 
 /**
  * A `fetch` to one origin through the proxy that listens on a Unix socket, which decides where it may go. It follows no redirect
- * and goes nowhere else: what it sends holds credentials. It rejects with an `Error` that says why, in words for a person.
+ * and goes nowhere else, since what it sends may hold credentials; one is returned where they are `shown`. It rejects with an `Error` that says why, in words for a person.
  */
-export function createProxiedFetch(openSocket: () => Promise<string>, origin: string): typeof fetch {
+export function createProxiedFetch(
+  openSocket: () => Promise<string>,
+  origin: string,
+  redirects: 'refused' | 'shown' = 'refused',
+): typeof fetch {
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
     if (url.origin !== origin) throw new Error(`Only ${origin} may be asked, not ${url.origin}.`)
@@ -44,7 +48,7 @@ export function createProxiedFetch(openSocket: () => Promise<string>, origin: st
           })
     const answer = await answerOf(asking, body)
     const { statusCode: status = 0 } = answer
-    if (status >= 300 && status < 400 && status !== 304) {
+    if (status >= 300 && status < 400 && status !== 304 && redirects !== 'shown') {
       answer.destroy()
       throw new Error(`${url.host} answers with a redirect, which is not followed.`)
     }

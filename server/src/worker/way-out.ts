@@ -1,6 +1,7 @@
 import type { NewEvent } from '../contract/event.ts'
 import type { Egress, Refusal } from '../gateway/gateway.ts'
 import type { PushOutcome, PushRequest, ToolServer } from '../harness/harness.ts'
+import type { ToolServices } from '../harness/tool-services.ts'
 import type { Budget } from './budget.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
@@ -26,8 +27,8 @@ export class WayOut {
   readonly #services: WayOutServices
   readonly #usage: UsageSums
   #egress: Egress | null = null
-  /** That of tool servers, which the sandbox has no part in. */
-  #tools: Promise<Egress> | null = null
+  /** Those that the sandbox has no part in: of tool servers, and of pages that the agent asks for. */
+  readonly #others = new Map<'tools' | 'pages', Promise<Egress>>()
   #closed = false
 
   constructor(services: WayOutServices) {
@@ -62,12 +63,21 @@ export class WayOut {
 
   /** Makes the addresses of tool servers ones that can be reached; `hosts` as in the plan. */
   reachServers(servers: readonly PlannedServer[], hosts: string[] | null): ToolServer[] {
-    const openSocket = async () => (await this.#openTools(hosts)).socket
+    const openSocket = async () => (await this.#openOther('tools', hosts)).socket
     return servers.map(({ launch, ...server }) => {
       if (launch.type !== 'url') return { ...server, launch }
       const fetch = createProxiedFetch(openSocket, new URL(launch.url).origin)
       return { ...server, launch: { ...launch, fetch } }
     })
+  }
+
+  /** Asks for pages of the web, where the policy lets anything out; `hosts` as in the plan. */
+  reachPages(hosts: string[] | null): Pick<ToolServices, 'fetchPage'> {
+    if (hosts?.length === 0) return {}
+    const openSocket = async () => (await this.#openOther('pages', hosts)).socket
+    return {
+      fetchPage: (url, init) => createProxiedFetch(openSocket, url.origin, 'shown')(url, init),
+    }
   }
 
   /** Pushes what was changed. Throws `SandboxFault`. */
@@ -87,17 +97,21 @@ export class WayOut {
   close(): void {
     this.#closed = true
     this.#egress?.close()
-    this.#tools?.then((egress) => egress.close()).catch(() => {})
+    for (const other of this.#others.values()) other.then((egress) => egress.close()).catch(() => {})
     this.#usage.flush()
   }
 
-  #openTools(hosts: string[] | null): Promise<Egress> {
+  #openOther(kind: 'tools' | 'pages', hosts: string[] | null): Promise<Egress> {
     if (this.#closed) return Promise.reject(new Error('The run is over.'))
+    const known = this.#others.get(kind)
+    if (known) return known
     const { private_hosts } = this.#services.context.settings
-    this.#tools ??= this.#services.context.gateway.open({ hosts, private_hosts }, (refusal) =>
+    const opened = this.#services.context.gateway.open({ hosts, private_hosts }, (refusal) =>
       this.#tellRefusal(refusal),
     )
-    return this.#tools
+    this.#others.set(kind, opened)
+    opened.catch(() => this.#others.delete(kind))
+    return opened
   }
 
   #tellRefusal(refusal: Refusal): void {

@@ -5,6 +5,7 @@ import { attachArtifact } from './attach-artifact.ts'
 import { killBackground, readBackground } from './background.ts'
 import { bash } from './bash.ts'
 import { edit } from './edit.ts'
+import { fetchUrl } from './fetch-url.ts'
 import { glob } from './glob.ts'
 import { grep } from './grep.ts'
 import { list } from './list.ts'
@@ -18,7 +19,7 @@ import { write } from './write.ts'
 export const TOOLS: ReadonlyMap<string, Tool> = new Map(
   [
     ...[bash, readBackground, killBackground, read, write, edit, glob, grep, list],
-    ...[plan, attachArtifact, reportReference, askUser, openPullRequest],
+    ...[fetchUrl, plan, attachArtifact, reportReference, askUser, openPullRequest],
   ].map((tool) => [tool.name, tool]),
 )
 

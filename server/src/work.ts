@@ -16,6 +16,8 @@ import { readFigures } from './harness/model-prices.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
 import { TOOLS } from './harness/tools/toolset.ts'
+import { harnessNames } from './harness-names.ts'
+import { createChild } from './intake/child-run.ts'
 import { chooseBackend, openFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
@@ -25,6 +27,7 @@ import { readInstallation } from './store/installation.ts'
 import type { Watch } from './store/watch.ts'
 import type { WardenArguments } from './warden-process.ts'
 import { startBeats } from './worker/beat.ts'
+import type { SpawnRun } from './worker/context.ts'
 import { createDiskGuard } from './worker/disk-guard.ts'
 import { findProviders } from './worker/model-access.ts'
 import { recoverRuns } from './worker/sweep.ts'
@@ -125,6 +128,16 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     log,
   })
   const gateway = openGateway(GATEWAY, log)
+  const spawnRun: SpawnRun = async (lease, request, key) => {
+    const services = {
+      ...{ db: store.db, blobs, max_run_files_bytes: config.max_run_files_bytes },
+      ...{ seal_key: readKeyring(config), default_pool: config.pool, harnesses: harnessNames(config) },
+    }
+    const created = await createChild(services, lease, request, key)
+    if ('refusal' in created) return created
+    watch.touchPool(created.pool)
+    return { run_id: created.run_id }
+  }
   const context = {
     disk,
     gateway,
@@ -140,6 +153,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     ),
     default_harness: models.configured ? loop.name : runbook.name,
     tools: TOOLS,
+    spawnRun,
     log,
     settings: {
       pool: config.pool,

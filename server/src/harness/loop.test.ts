@@ -55,6 +55,8 @@ test('text is streamed, stored once complete, and ends the turn', async () => {
       'plan',
       'attach_artifact',
       'report_reference',
+      'spawn_run',
+      'read_run',
       'ask_user',
       'open_pull_request',
     ],

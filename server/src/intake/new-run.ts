@@ -18,7 +18,7 @@ import { requireAvailable } from './unavailable.ts'
 const TITLE_LENGTH = 80
 const MAX_DEPTH = 32
 
-interface RunServices {
+export interface RunServices {
   db: Db
   blobs: Blobs
   max_run_files_bytes: number

@@ -3,6 +3,7 @@ import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
 import type { Gateway, GitCredential, GitHostKind, ModelProviders, ModelUsage } from '../gateway/gateway.ts'
 import type { Harness, Outcome, Tool } from '../harness/harness.ts'
+import type { ChildRequest, Refused } from '../harness/tool-services.ts'
 import type {
   EgressPolicy,
   Sandbox,
@@ -14,6 +15,7 @@ import type {
 } from '../sandbox/sandbox.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
+import type { Lease } from '../store/leases.ts'
 import type { Watch } from '../store/watch.ts'
 
 /** The warden as a worker sees it: what it watches is frozen when beats fail and killed when the worker goes. */
@@ -38,6 +40,13 @@ export interface Logger {
   error(fields: object, message: string): void
 }
 
+/** Creates a run below the one that is held, once for each key however often it is asked. */
+export type SpawnRun = (
+  lease: Lease,
+  request: ChildRequest,
+  key: string,
+) => Promise<{ run_id: string } | Refused>
+
 /** What every execution of a worker shares. */
 export interface WorkerContext {
   store: Store
@@ -51,6 +60,8 @@ export interface WorkerContext {
   default_harness: string
   /** What agents can do, by name. */
   tools: ReadonlyMap<string, Tool>
+  /** Absent: agents create no runs. */
+  spawnRun?: SpawnRun
   warden: Warden
   warm: { take(kind: SandboxKind): WarmSandbox | null }
   gateway: Pick<Gateway, 'open'>

@@ -9,6 +9,7 @@ import {
   readAwaitedAttachments,
   readKeptBytes,
 } from '../store/attachments.ts'
+import { type ChildRow, listChildren, readLastMessage } from '../store/child-runs.ts'
 import type { Db } from '../store/db.ts'
 import { type Diff, findDiff, insertDiff, readTurn } from '../store/diffs.ts'
 import { type EnvironmentRow, findEnvironment, markSetup } from '../store/environments.ts'
@@ -32,7 +33,7 @@ import {
 } from '../store/prepared-workspaces.ts'
 import { type Push, readPushes, recordPush } from '../store/pushes.ts'
 import { type RunReference, readReferenceUrls, recordReference } from '../store/run-references.ts'
-import { type RunRow, readRuns } from '../store/runs.ts'
+import { findRun, type RunRow, readRuns } from '../store/runs.ts'
 import { type NewSandbox, readSandbox, recordSandbox, type SandboxRow } from '../store/sandboxes.ts'
 import { readSecrets, type SecretRow } from '../store/secrets.ts'
 import { recordSkills } from '../store/skills.ts'
@@ -271,6 +272,24 @@ export class FencedStore {
 
   async recordPush(push: Push & { artifact_uid: string }): Promise<void> {
     await this.#owned(() => recordPush(this.#db, this.lease, push))
+  }
+
+  /** Another run, as its principal sees it. */
+  findRun(run_id: string, principal_id: string): Promise<RunRow | null> {
+    return this.#write(() => findRun(this.#db, run_id, { principal_id, role: 'member', key_id: '' }))
+  }
+
+  listChildren(run: { run_id: string; principal_id: string }, most: number): Promise<ChildRow[]> {
+    return this.#write(() => listChildren(this.#db, run, most))
+  }
+
+  readLastMessage(run_id: string): Promise<string | null> {
+    return this.#write(() => readLastMessage(this.#db, run_id))
+  }
+
+  /** Work of others at the same database, which is safe to repeat. */
+  repeating<T>(work: () => Promise<T>): Promise<T> {
+    return this.#write(work)
   }
 
   /** Whether another worker of the pool could do what this one cannot. */

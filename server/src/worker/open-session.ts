@@ -8,6 +8,7 @@ import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { pushableOf } from './git-plan.ts'
 import type { Workspace } from './prepare.ts'
+import { RunChildren } from './run-children.ts'
 import { RunKeeper } from './run-keeper.ts'
 import type { RunSkills } from './run-skills.ts'
 import { turnRunOf } from './turn.ts'
@@ -35,6 +36,7 @@ export async function openSession(
   const { sandbox, cwd, values, models, skill, skills, attached_skills, guides } = workspace
   const can_push = pushableOf(workspace).length > 0
   let kept = run.harness_state
+  const { spawnRun } = context
   const services: ToolServices = {
     ...(can_push ? { push: (request) => way_out.push(workspace, request, turn()) } : {}),
     ...way_out.reachPages(workspace.hosts),
@@ -42,6 +44,9 @@ export async function openSession(
       ...{ context, store, sandbox, masked: writer.masked },
       drain: () => writer.drain(),
     }),
+    ...(spawnRun
+      ? { children: new RunChildren({ context, store, run, masked: writer.masked, spawnRun }) }
+      : {}),
   }
   return harness.open({
     run: turnRunOf(run, store.lease.attempt, cwd),

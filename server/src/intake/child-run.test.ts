@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, test } from 'node:test'
+import { sql } from 'kysely'
+import { onEachDatabase } from '../../test/support/databases.ts'
+import { temporaryDirectory } from '../../test/support/service.ts'
+import { holdRun } from '../../test/support/stored.ts'
+import { openDiskBlobs } from '../blobs/disk.ts'
+import { openKeyring } from '../sealing/keyring.ts'
+import { countBelow } from '../store/child-runs.ts'
+import type { Db } from '../store/db.ts'
+import { readRuns } from '../store/runs.ts'
+import { createChild, MAX_TREE } from './child-run.ts'
+
+onEachDatabase('child runs', (open) => {
+  let db: Db
+  let create: (
+    lease: Awaited<ReturnType<typeof holdRun>>,
+    key: string,
+    prompt?: string,
+  ) => ReturnType<typeof createChild>
+  before(async () => {
+    db = (await open()).db
+    const services = {
+      ...{ db, blobs: openDiskBlobs(temporaryDirectory('blobs')), max_run_files_bytes: 1 },
+      ...{ seal_key: openKeyring('a secret key of tests'), default_pool: 'default', harnesses: ['oz'] },
+    }
+    create = (lease, key, prompt = 'Do a part.') => createChild(services, lease, { prompt }, key)
+  })
+
+  test('one is created once for each call, however often and at once it is asked for', async () => {
+    const held = await holdRun(db)
+    const again = await Promise.all(
+      [1, 2, 3, 4].map(() => create(held, 'call-1').catch((error: unknown) => error)),
+    )
+    const ids = again.flatMap((made) =>
+      made && typeof made === 'object' && 'run_id' in made ? [made.run_id] : [],
+    )
+    const [first] = ids
+    assert(first !== undefined)
+    assert.deepEqual(new Set(ids), new Set([first]))
+    assert.deepEqual(await create(held, 'call-1'), {
+      run_id: first,
+      pool: held.pool,
+    })
+    assert.deepEqual(await countBelow(db, held.run_id, 100), { all: 1, children: 1 })
+    const other = await create(held, 'call-2')
+    assert('run_id' in other && other.run_id !== first)
+    // The call of another run is another call.
+    const elsewhere = await create(await holdRun(db), 'call-1')
+    assert('run_id' in elsewhere && elsewhere.run_id !== first)
+  })
+
+  test('one has what is left of the budget of its parent, and there is none when that is spent', async () => {
+    const held = await holdRun(db)
+    const spend = (tokens: number) =>
+      sql`update runs set request = ${JSON.stringify({ budget: { max_tokens: 1_000, max_cost_usd: 2 } })}::jsonb,
+        input_tokens = ${tokens}::bigint, inference_cost_usd = 0.5 where run_id = ${held.run_id}`.execute(db)
+    await spend(400)
+    const made = await create(held, 'call-1')
+    const [child] = 'run_id' in made ? await readRuns(db, [made.run_id]) : []
+    assert.deepEqual(child?.request.budget, { max_tokens: 600, max_cost_usd: 1.5 })
+    assert.deepEqual([child?.pool, child?.principal_id, child?.scope], [held.pool, held.principal_id, 'Team'])
+    await spend(1_000)
+    assert.deepEqual(await create(held, 'call-2'), { refusal: 'The budget of this run is spent.' })
+    // The call that has made one still has it.
+    assert.deepEqual(await create(held, 'call-1'), made)
+  })
+
+  test('children of children are counted together', async () => {
+    const held = await holdRun(db)
+    const made = await create(held, 'call-0')
+    assert('run_id' in made)
+    // As if runs of others were below this one.
+    await sql`insert into runs select (r).* from (select jsonb_populate_record(c, jsonb_build_object(
+        'run_id', gen_random_uuid(), 'ancestor_run_ids', array[${held.run_id}::uuid, c.run_id], 'parent_run_id', c.run_id)) as r
+      from runs c, generate_series(1, ${MAX_TREE - 1}::int) where c.run_id = ${made.run_id}) copies`.execute(
+      db,
+    )
+    const refused = await create(held, 'call-1')
+    assert.match('refusal' in refused ? refused.refusal : '', /100 runs below the first one of this tree/)
+  })
+
+  test('none is created below a run that is lost or over', async () => {
+    const held = await holdRun(db)
+    for (const lease of [
+      { ...held, attempt: held.attempt + 1 },
+      { ...held, worker_id: randomUUID() },
+    ])
+      assert.deepEqual(await create(lease, 'call-1'), { refusal: 'This run is over.' })
+    assert.deepEqual(await countBelow(db, held.run_id, 100), { all: 0, children: 0 })
+  })
+})

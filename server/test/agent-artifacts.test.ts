@@ -130,6 +130,7 @@ describe('what an agent leaves behind', () => {
       ['attach_artifact', { path: '/workspace/artifacts/p.png', screenshot: true, title: 'The page' }],
       ['attach_artifact', { path: 'sub/r.txt', screenshot: true }],
       ['attach_artifact', { path: 'sub/r.txt' }],
+      ['attach_artifact', { path: 'sub/r.txt', title: 'The report', description: 'Of today.' }],
     ])
     assert.deepEqual(
       results.slice(1).map(({ output }) => output),
@@ -137,6 +138,7 @@ describe('what an agent leaves behind', () => {
         'Attached /workspace/sub/r.txt (text/plain, 9 bytes).',
         'Attached p.png (image/png, 33 bytes).',
         '/workspace/sub/r.txt is text/plain, not PNG, JPEG or WebP: it can be attached, but not as a screenshot.',
+        'Attached /workspace/sub/r.txt (text/plain, 9 bytes).',
         'Attached /workspace/sub/r.txt (text/plain, 9 bytes).',
       ],
     )
@@ -171,6 +173,7 @@ describe('what an agent leaves behind', () => {
       ['gone', 'does not exist'],
       ['file/x', 'is no directory'],
       ['two\nlines', 'control characters'],
+      [`${'d/'.repeat(40)}x`, 'more than 32 folders deep'],
     ] as const
     const { run, results } = await play([
       ['bash', { command: 'mkdir sub; touch file; mkfifo pipe; ln -s /etc/passwd link; ln -s /etc dir' }],

@@ -71,24 +71,6 @@ export interface Tool {
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>
 }
 
-/** What is to become of what a run changed. */
-export interface PushRequest {
-  /** Of the pull request, and of the commit that holds what was not committed. */
-  title: string
-  /** Of the pull request, in Markdown. */
-  body?: string
-  /** Of one repository, below the workspace; absent: of all that can be pushed. */
-  directory?: string
-  pull_request: boolean
-  /** What the run pushed before and has not changed since is left alone: it may have been merged, and its branch removed. */
-  only_new?: boolean
-}
-
-/** `url`: for people. Nothing is pushed where nothing was changed. `retryable`: it may go well later, without anybody's doing. */
-export type PushOutcome =
-  | { pushed: Array<{ repository: string; branch: string; commit: string; url: string }> }
-  | { failure: string; retryable: boolean }
-
 export interface ToolContext {
   turn: Turn
   /** Of the session. */

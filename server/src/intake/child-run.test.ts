@@ -46,6 +46,7 @@ onEachDatabase('child runs', (open) => {
     assert.deepEqual(await countBelow(db, held.run_id, 100), { all: 1, children: 1 })
     const other = await create(held, 'call-2')
     assert('run_id' in other && other.run_id !== first)
+    assert('run_id' in (await create(held, 'x'.repeat(100_000))))
     // The call of another run is another call.
     const elsewhere = await create(await holdRun(db), 'call-1')
     assert('run_id' in elsewhere && elsewhere.run_id !== first)

@@ -40,10 +40,16 @@ export async function createChild(
     parent.worker_id !== lease.worker_id
   )
     return { refusal: 'This run is over.' }
+  // Ids of calls are the model's: of any length.
+  const hash = hashBody(Buffer.from(key))
   const once: IdempotencyKey = {
-    ...{ principal_id: parent.principal_id, route: 'spawn_run', key: `${lease.run_id} ${key}` },
+    ...{
+      principal_id: parent.principal_id,
+      route: 'spawn_run',
+      key: `${lease.run_id} ${hash.toString('hex')}`,
+    },
     // One call of a tool has one input.
-    body_hash: hashBody(Buffer.from(key)),
+    body_hash: hash,
   }
   const earlier = await readAnswer(db, once)
   if (earlier) return { run_id: (earlier.body as { run_id: string }).run_id, pool: parent.pool }

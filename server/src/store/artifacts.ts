@@ -78,6 +78,14 @@ export async function findArtifact(db: Db, artifact_uid: string, actor: Actor): 
   return found.rows[0] ?? null
 }
 
+/** The newest artifact of a path. */
+export async function findArtifactOf(db: Db, run_id: string, filepath: string): Promise<ArtifactRow | null> {
+  const found = await sql<ArtifactRow>`
+    select * from artifacts where run_id = ${run_id} and filepath = ${filepath} and artifact_type not in ('DIFF', 'PLAN')
+    order by artifact_uid desc limit 1`.execute(db)
+  return found.rows[0] ?? null
+}
+
 /** What the run keeps, files of all kinds. */
 export async function countArtifacts(db: Db, run_id: string): Promise<number> {
   const found = await sql<{ n: number }>`

@@ -24,7 +24,7 @@ onEachDatabase('plans and references', (open) => {
         filename: 'plan.md',
         filepath: 'plan.md',
       },
-      ...{ mime_type: 'text/markdown', size_bytes: 1, sha256: 'x', blob_key, title: blob_key },
+      ...{ mime_type: 'text/markdown', size_bytes: 1, sha256: blob_key, blob_key, title: blob_key },
     })
     const [first, second] = [plan('one'), plan('two')]
     assert.equal(await putPlan(db, { ...held, attempt: held.attempt + 1 }, first), null)
@@ -32,6 +32,7 @@ onEachDatabase('plans and references', (open) => {
     assert.deepEqual(await putPlan(db, held, first), { replaced: null }, 'Said again.')
     assert.deepEqual(await putPlan(db, held, second), { replaced: 'one' })
     assert.deepEqual(await putPlan(db, held, second), { replaced: null }, 'Said again.')
+    assert.deepEqual(await putPlan(db, held, { ...second, blob_key: 'other' }), { replaced: 'other' })
     const { artifact_uid } = first
     const told = (await eventsOf(held.run_id, 'artifact.created')) as Array<Record<string, unknown>>
     assert.deepEqual(

@@ -6,7 +6,7 @@ import { json } from './storable.ts'
 
 /**
  * Stores the plan of a run with its event in one fenced statement, once however often it is said: it takes the place of the one
- * before and keeps that one's id. `replaced`: the blob that no row names any more. `null` when the lease is lost.
+ * before and keeps that one's id. One that says the same changes nothing. `replaced`: the blob that no row names any more. `null` when the lease is lost.
  */
 export async function putPlan(
   db: Db,
@@ -16,7 +16,7 @@ export async function putPlan(
   const { artifact_uid, filename, filepath, mime_type, size_bytes, sha256, blob_key, title } = plan
   const event = { artifact_type: 'PLAN', filename, filepath, mime_type, size_bytes, title }
   const of_run = sql`a.run_id = ${lease.run_id}::uuid and a.artifact_type = 'PLAN'`
-  const is_stored = sql`exists (select 1 from artifacts a where ${of_run} and a.blob_key = ${blob_key})`
+  const is_stored = sql`exists (select 1 from artifacts a where ${of_run} and a.sha256 = ${sha256} and a.title = ${title})`
   const put = await sql<{ replaced: string | null }>`
     with known as (select a.artifact_uid, a.blob_key from artifacts a where ${of_run}),
     owned as (
@@ -35,6 +35,10 @@ export async function putPlan(
     returning (select blob_key from known) as replaced`.execute(db)
   const [row] = put.rows
   if (row) return row
-  const found = await sql<{ is_stored: boolean }>`select ${is_stored} as is_stored`.execute(db)
-  return found.rows[0]?.is_stored ? { replaced: null } : null
+  const found = await sql<{ blob_key: string }>`
+    select a.blob_key from artifacts a where ${of_run} and a.sha256 = ${sha256} and a.title = ${title}`.execute(
+    db,
+  )
+  const [stored] = found.rows
+  return stored ? { replaced: stored.blob_key === blob_key ? null : blob_key } : null
 }

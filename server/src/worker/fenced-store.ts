@@ -2,7 +2,14 @@ import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { ResolvedRun } from '../contract/run.ts'
 import type { EnvironmentSkills } from '../contract/skill.ts'
 import type { UserMessage } from '../harness/harness.ts'
-import { countArtifacts, insertArtifact, type NewArtifact, readArtifactHashes } from '../store/artifacts.ts'
+import {
+  type ArtifactRow,
+  countArtifacts,
+  findArtifactOf,
+  insertArtifact,
+  type NewArtifact,
+  readArtifactHashes,
+} from '../store/artifacts.ts'
 import {
   type AwaitedAttachment,
   markAttachmentWritten,
@@ -232,6 +239,10 @@ export class FencedStore {
 
   async insertArtifact(artifact: NewArtifact): Promise<void> {
     await this.#owned(() => insertArtifact(this.#db, this.lease, artifact))
+  }
+
+  findArtifactOf(filepath: string): Promise<ArtifactRow | null> {
+    return this.#write(() => findArtifactOf(this.#db, this.lease.run_id, filepath))
   }
 
   countArtifacts(): Promise<number> {

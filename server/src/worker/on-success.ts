@@ -1,5 +1,6 @@
 import type { RunEvent } from '../contract/event.ts'
-import type { Outcome, PushOutcome, PushRequest } from '../harness/harness.ts'
+import type { Outcome } from '../harness/harness.ts'
+import type { PushOutcome, PushRequest } from '../harness/tool-services.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { Workspace } from './prepare.ts'
 

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import type { AttachedFile, Keeper, Refused } from '../harness/tool-services.ts'
 import { type Sandbox, SandboxFileError } from '../sandbox/sandbox.ts'
+import type { ArtifactRow, NewArtifact } from '../store/artifacts.ts'
 import { readContentType } from './content-type.ts'
 import type { WorkerContext } from './context.ts'
 import type { EventWriter } from './event-writer.ts'
@@ -13,6 +14,7 @@ const MiB = 1024 ** 2
 const MAX_BYTES = 100 * MiB
 /** Of one run, however they came to be. */
 const MAX_ARTIFACTS = 1_000
+const MAX_DEPTH = 32
 const MAX_REFERENCES = 200
 const ARTIFACTS = '/workspace/artifacts/'
 const SHOWN = /^image\/(png|jpeg|webp)$/
@@ -61,7 +63,6 @@ export class RunKeeper implements Keeper {
       return { refusal: `A run keeps at most ${MAX_ARTIFACTS} artifacts.` }
     // As files of the folder of artifacts are named at the end of a turn: none is kept twice.
     const filepath = masked.text(path.startsWith(ARTIFACTS) ? path.slice(ARTIFACTS.length) : path)
-    const known = (await store.readArtifactHashes()).get(filepath)
     return this.#storing(async () => {
       const data = sandbox.openFile(path, { max_bytes: Math.max(0, Math.min(MAX_BYTES, room)) })
       const put = await putArtifact(context.blobs, store.lease.run_id, data).catch((error: unknown) => {
@@ -78,22 +79,22 @@ export class RunKeeper implements Keeper {
       const filename = filepath.split('/').at(-1) ?? filepath
       const mime_type = await readContentType(head, filename)
       const told = { filepath, mime_type, size_bytes: stored.size_bytes }
-      const refusal = file.screenshot && !SHOWN.test(mime_type)
-      const says_nothing = file.title === undefined && file.description === undefined
-      if (refusal || (known === stored.sha256 && says_nothing)) {
+      const artifact: NewArtifact = {
+        ...stored,
+        ...{ artifact_type: file.screenshot ? 'SCREENSHOT' : 'FILE', filename, filepath, mime_type },
+        ...(file.title === undefined ? {} : { title: masked.text(file.title) }),
+        ...(file.description === undefined ? {} : { description: masked.text(file.description) }),
+      }
+      const is_wrong = file.screenshot && !SHOWN.test(mime_type)
+      if (is_wrong || saysTheSame(artifact, await store.findArtifactOf(filepath))) {
         await discardBlob(context.blobs, stored.blob_key)
-        if (!refusal) return told
+        if (!is_wrong) return told
         return {
           refusal: `${path} is ${mime_type}, not PNG, JPEG or WebP: it can be attached, but not as a screenshot.`,
         }
       }
       await drain()
-      await store.insertArtifact({
-        ...stored,
-        ...{ artifact_type: file.screenshot ? 'SCREENSHOT' : 'FILE', filename, filepath, mime_type },
-        ...(file.title === undefined ? {} : { title: masked.text(file.title) }),
-        ...(file.description === undefined ? {} : { description: masked.text(file.description) }),
-      })
+      await store.insertArtifact(artifact)
       return told
     })
   }
@@ -141,6 +142,14 @@ export class RunKeeper implements Keeper {
   }
 }
 
+/** Whether it is kept already. Where the agent says nothing of a file, whatever it said before stands. */
+const saysTheSame = (artifact: NewArtifact, kept: ArtifactRow | null): boolean =>
+  kept !== null &&
+  kept.sha256 === artifact.sha256 &&
+  (kept.artifact_type === artifact.artifact_type || artifact.artifact_type === 'FILE') &&
+  (artifact.title === undefined || artifact.title === kept.title) &&
+  (artifact.description === undefined || artifact.description === kept.description)
+
 function decoded(url: string): string {
   try {
     return decodeURIComponent(url)
@@ -156,6 +165,7 @@ async function findFault(sandbox: Sandbox, path: string): Promise<string | null>
   if (root === undefined)
     return `${path} is not in ${[sandbox.workspace, sandbox.home].filter(Boolean).join(' or ')}: copy it there first.`
   const names = path.slice(root.length + 1).split('/')
+  if (names.length > MAX_DEPTH) return `The path is more than ${MAX_DEPTH} folders deep.`
   for (let depth = 1; depth <= names.length; depth += 1) {
     const place = `${root}/${names.slice(0, depth).join('/')}`
     const found = await sandbox.stat(place)

@@ -23,7 +23,8 @@ test('the picture of the server has the arrows of the import rules', () => {
       })
   })
   assert(drawn.length > 10)
-  assert.deepEqual(drawn.sort(), allowed.sort())
+  // Of some rooms several files may be imported.
+  assert.deepEqual(drawn.sort(), [...new Set(allowed)].sort())
 })
 
 test('each room is described, and each file that is named is there', () => {

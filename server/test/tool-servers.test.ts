@@ -11,25 +11,14 @@ import { removeSandboxesBeside } from './support/docker-images.ts'
 import { git, makeRepository } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
 import { bundleServer, type HttpServer, missingServers, serveEverything } from './support/mcp-servers.ts'
-import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
+import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { TEST_IMAGE } from './support/sandbox-backends.ts'
+import { answerCalls } from './support/scripted-calls.ts'
 import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType } from './support/traces.ts'
 
 const undocked = whyNoDocker()
 const SECRET = 'canary-of-a-tool-4b7d'
-
-/** Does what the prompt says, one call after the other: a JSON list of names and arguments. */
-function answer({ messages }: ChatRequest): Reply {
-  const prompt = messages.findLast(({ role }) => role === 'user')
-  const text = typeof prompt?.content === 'string' ? prompt.content : ''
-  const calls = JSON.parse(/^\[.*\]$/m.exec(text)?.[0] ?? '[]') as Array<[string, Record<string, unknown>]>
-  const done = messages
-    .slice(prompt ? messages.indexOf(prompt) : 0)
-    .filter(({ role }) => role === 'tool').length
-  const next = calls[done]
-  return next ? { calls: [{ name: next[0], arguments: next[1] }] } : { text: 'Done.' }
-}
 
 const MODEL = { OPENAI_API_KEY: 'a-key', RUNYARD_DEFAULT_MODEL: 'openai/scripted' }
 const resultsOf = (events: RunEvent[]) => ofType(events, 'tool.result').map(({ data }) => data)
@@ -50,7 +39,7 @@ for (const sandbox of ['bubblewrap', 'docker'] as const) {
         copyFileSync(bundleServer(name), join(place, 'tools', `${name}.mjs`))
       git(place, '-C', join(place, 'tools'), 'add', '.')
       git(place, '-C', join(place, 'tools'), 'commit', '--quiet', '--message', 'tools')
-      model = await openModelServer(answer, { models: [{ id: 'scripted' }] })
+      model = await openModelServer(answerCalls, { models: [{ id: 'scripted' }] })
       const image = sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}
       const env = { ...MODEL, OPENAI_BASE_URL: model.url, RUNYARD_LOCAL_REPOS: place, ...image }
       service = await startService({ sandbox, env })
@@ -157,7 +146,7 @@ describe('a tool server with an address', { skip: missingServers() }, () => {
         more()
       } else if (pathname === '/broken') response.writeHead(500).end('no such database')
     })
-    model = await openModelServer(answer, { models: [{ id: 'scripted' }] })
+    model = await openModelServer(answerCalls, { models: [{ id: 'scripted' }] })
     service = await startService({
       env: {
         ...{ ...MODEL, OPENAI_BASE_URL: model.url },

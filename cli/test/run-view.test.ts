@@ -184,4 +184,21 @@ test('a summary of the conversation is one line', () => {
   ])
   assert.match(text, /^≈ The conversation was summarised {2}161,234 → 20,100 tokens\n/)
   assert.doesNotMatch(text, /Very long/)
+test('what an agent keeps and names is one line each, without what a terminal acts on', () => {
+  const file = {
+    ...{ filename: 'r.txt', filepath: 'sub/r.txt', mime_type: 'text/plain', size_bytes: 9 },
+    ...{ artifact_uid: 'a1', artifact_type: 'FILE' },
+  }
+  const shown = show([
+    event('artifact.created', { ...file, artifact_type: 'PLAN', title: '1 of 2 done' }),
+    event('artifact.created', { ...file, title: 'The\u001b[31m report\nof today' }),
+    event('reference.reported', {
+      ...{ artifact_uid: 'a2', reference_type: 'PULL_REQUEST', url: 'https://example.com/1' },
+      title: 'No\u0007 1',
+    }),
+  ])
+  assert.equal(
+    cleanText(shown),
+    '+ The report of today (sub/r.txt)  9 B a1\n→ pull request: No 1  https://example.com/1\n\nThe end.\n',
+  )
 })

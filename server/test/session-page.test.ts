@@ -7,6 +7,7 @@ import { readSecretKey } from '../src/data-dir.ts'
 import { createSessionLinks } from '../src/http/session-access.ts'
 import { findChromium, openBrowser, watchPage } from './support/browser.ts'
 import { openModelServer } from './support/model-server.ts'
+import { answerCalls } from './support/scripted-calls.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
@@ -150,6 +151,48 @@ describe('the session page', { skip }, () => {
         assert.equal(await page.locator('#log .said').textContent(), text.replace(/\*\*|`/g, ''))
         assert.equal(await page.locator('#fact-tokens').textContent(), '15')
         await page.locator('#fact-agent', { hasText: 'oz · openai/scripted' }).waitFor({ state: 'attached' })
+      } finally {
+        await other.stop()
+      }
+    }))
+
+  test('shows the plan, what was attached and what was named, each once and as text', () =>
+    inContext(async (context) => {
+      const step = (status: string) => ({ step: HOSTILE_TITLE, status })
+      await using model = await openModelServer(answerCalls)
+      const env = { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: model.url }
+      const other = await startService({ env })
+      try {
+        const with_model = apiOf(other)
+        const run_id = await with_model.create({
+          prompt: JSON.stringify([
+            ['plan', { steps: [step('in_progress')] }],
+            ['plan', { steps: [step('done')] }],
+            ['bash', { command: 'echo report > r.txt' }],
+            ['attach_artifact', { path: 'r.txt', title: HOSTILE_TITLE }],
+            ['report_reference', { url: 'https://example.com/1', title: 'One' }],
+            ['report_reference', { url: 'https://example.com/1', title: HOSTILE_TITLE, type: 'ticket' }],
+          ]),
+          config: { model_id: 'openai/scripted' },
+        })
+        await with_model.ended(run_id, 60)
+        const page = await context.newPage()
+        await page.goto((await with_model.get(run_id)).session_link)
+        await page.locator('.end').waitFor()
+        assert.deepEqual(await page.locator('#artifact-list > li').allTextContents(), [
+          'Plan1 of 1 done',
+          `${HOSTILE_TITLE}7 B`,
+          `${HOSTILE_TITLE}ticket`,
+        ])
+        assert.equal(await page.locator('#artifact-list a').getAttribute('href'), 'https://example.com/1')
+        assert.deepEqual(await page.locator('#log .note.artifact').allTextContents(), [
+          `Plan: 0 of 1 done, now: ${HOSTILE_TITLE}`,
+          'Plan: 1 of 1 done',
+          `Kept ${HOSTILE_TITLE}7 B`,
+          'Reported Oneother',
+          `Reported ${HOSTILE_TITLE}ticket`,
+        ])
+        assert.equal(await page.evaluate('window.pwned'), undefined)
       } finally {
         await other.stop()
       }

@@ -176,13 +176,10 @@ export class Conversation {
       else this.#note('artifact', `Kept ${data.title ?? data.filename}`, formatBytes(data.size_bytes))
     },
     'reference.reported': ({ url, title, reference_type }) => {
+      const kind = plainText(reference_type).toLowerCase().replaceAll('_', ' ')
+      const link = makePageLink(url, plainText(title ?? url))
       this.#log.append(
-        make(
-          'p',
-          'note artifact',
-          make('span', '', `Reported a ${plainText(reference_type).toLowerCase().replaceAll('_', ' ')}: `),
-          makePageLink(url, plainText(title ?? url)),
-        ),
+        make('p', 'note artifact', make('span', '', 'Reported '), link, make('span', 'soft', kind)),
       )
     },
     'changes.pushed': ({ pull_request, branch, repository, url }) => {

@@ -12,6 +12,10 @@ const MAX_NAME = 80
 /** What tools that keep their output say of it. */
 export const OUTPUT_NOTE = `Of output over ${MAX_CHARACTERS} characters the middle is left out; it is kept whole in a file that is named there.`
 
+/** The same output of two calls is in two files. */
+export const withoutPlace = (output: string): string =>
+  output.replace(/; all of it is in \/workspace\/artifacts\/tool-output\/[\w-]+\.txt …\]/, '')
+
 export interface OutputPlace {
   turn: Pick<Turn, 'sandbox' | 'mask' | 'signal'>
   tool_call_id: string

@@ -252,6 +252,13 @@ test('an agent that goes round in circles is told, and then stopped', async () =
     turn.data('tool.result').map(({ output }) => /very call/.test(output ?? '')),
     [false, false, false, ...Array(8).fill(true)],
   )
+  // Where each result is kept in a file of its own as well.
+  const long: Script = (_request, index) => (index < 15 ? { calls: [bash('seq 1 20000')] } : { text: 'ok' })
+  await using printing = await openModelServer(long)
+  const stopped = await new TestTurn({ sandbox, prompt: 'Count.' }).runHarness(
+    createLoop(openModels({ openai: { base_url: printing.url } }), { ...OPTIONS, max_steps: 50 }),
+  )
+  assert.match(stopped.status_message?.message ?? '', /same call with the same result 10 times/)
   // One that changes its result, as polling does, is left alone.
   const polls: Script = (_request, index) =>
     index < 15 ? { calls: [bash('echo x >> polled; wc -l < polled')] } : { text: 'ok' }

@@ -1,5 +1,6 @@
 import type { NewEvent } from '../contract/event.ts'
 import type { Outcome } from './harness.ts'
+import { withoutPlace } from './keep-output.ts'
 
 /** Calls that follow each other, alike in name, input and result: from the third on the agent is told, at the tenth it ends. */
 const TOLD_AT = 3
@@ -29,7 +30,11 @@ export function countRepeats(log: readonly NewEvent[]): number {
       calls.set(tool_call_id, JSON.stringify([name, input]))
     } else if (event.type === 'tool.result') {
       const { tool_call_id, output = '', exit_code } = event.data
-      const made = JSON.stringify([calls.get(tool_call_id), output.replace(TOLD, ''), exit_code])
+      const made = JSON.stringify([
+        calls.get(tool_call_id),
+        withoutPlace(output.replace(TOLD, '')),
+        exit_code,
+      ])
       count = made === last ? count + 1 : 1
       last = made
     }

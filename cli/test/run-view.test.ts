@@ -184,6 +184,8 @@ test('a summary of the conversation is one line', () => {
   ])
   assert.match(text, /^≈ The conversation was summarised {2}161,234 → 20,100 tokens\n/)
   assert.doesNotMatch(text, /Very long/)
+})
+
 test('what an agent keeps and names is one line each, without what a terminal acts on', () => {
   const file = {
     ...{ filename: 'r.txt', filepath: 'sub/r.txt', mime_type: 'text/plain', size_bytes: 9 },

@@ -270,7 +270,7 @@ export const HOSTILE_REQUESTS: HostileCase[] = [
   {
     name: 'a stream that may follow',
     path: `${ONE_RUN}/events?follow=maybe`,
-    detail: 'follow: Invalid option: expected one of "true"|"false"',
+    detail: 'follow: must be true or false',
     ...bad,
   },
   {

@@ -188,7 +188,7 @@ export class RunView {
     const outcome = describeResult(result, Date.parse(occurred_at) - block.started_at)
     const painted = result.is_error ? colors.red(outcome) : this.#dim(outcome)
     const rest = block.takeRest()
-    const told = fold(block.printed && !result.is_error ? [] : linesOfResult(result), this.#output)
+    const told = fold(linesOfResult(result, block.printed), this.#output)
     if (this.#folds()) {
       const shown = [...fold(rest, this.#output), ...told]
       this.#block('tool', `${mark} ${block.title}  ${painted}`, this.#is_tall)

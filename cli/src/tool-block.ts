@@ -99,10 +99,19 @@ export function describeResult(result: ToolResult, elapsed_ms: number): string {
   return parts.join(' · ')
 }
 
-/** What the agent was told, as lines, where its output did not say it and the result line does not either. */
-export function linesOfResult(result: ToolResult): string[] {
+/**
+ * What the agent was told, as lines, where its output did not say it and the result line does not either. A call that `printed`
+ * is told with what it printed: of that, only what the tool put before and behind it is left.
+ */
+export function linesOfResult(result: ToolResult, printed: boolean): string[] {
   const told = (result.output ?? '').trimEnd()
-  return told === '' || (result.is_error && isShort(told.trim())) ? [] : told.split('\n')
+  if (told === '' || (result.is_error && isShort(told.trim()))) return []
+  const lines = told.split('\n')
+  if (!printed) return lines
+  if (!result.is_error) return []
+  const notes = lines.slice(lines.findLastIndex((line) => !/^\[.*\]$/.test(line)) + 1)
+  const first = lines[0]?.startsWith('interrupted: ') ? [lines[0]] : []
+  return [...first, ...notes.filter((line) => !/^\[exit code \d+\]$/.test(line))]
 }
 
 /** The end of long output, and how much was left out. */

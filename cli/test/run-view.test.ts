@@ -204,3 +204,18 @@ test('what an agent keeps and names is one line each, without what a terminal ac
     '+ The report of today (sub/r.txt)  9 B a1\n→ pull request: No 1  https://example.com/1\n\nThe end.\n',
   )
 })
+
+test('what a command printed is not said again when it failed', () => {
+  const lines = show([
+    event('tool.call', { tool_call_id: 'c1', name: 'bash', input: { command: 'ls x' } }),
+    event('tool.output', { tool_call_id: 'c1', stream: 'stderr', text: 'no x\n' }),
+    event('tool.result', {
+      tool_call_id: 'c1',
+      is_error: true,
+      exit_code: 2,
+      output: 'no x\n[12 bytes left out, and a long reason for it]\n[exit code 2]',
+    }),
+  ])
+  assert.equal(lines.split('no x').length, 2)
+  assert.match(lines, /│ \[12 bytes left out, and a long reason for it\]\n.*✗ exit code 2/)
+})

@@ -162,8 +162,12 @@ export class Conversation {
       this.#dropUnfinished()
       this.#note('warning', data.by ? `Interrupted by ${data.by}.` : 'Interrupted.')
     },
-    'approval.requested': ({ tool, title }) => {
-      this.#dropUnfinished()
+    'approval.requested': ({ tool_call_id, tool, title }) => {
+      const call = this.#tools.get(tool_call_id)
+      // Those behind it have not begun either, and go on when it does.
+      for (const each of this.#running) each.wait()
+      this.#running.clear()
+      if (call) this.#changed_tools.add(call)
       this.#note('warning', `Asks to be allowed: ${title ?? tool}`)
     },
     'approval.answered': ({ decision, author, reason }) => {

@@ -98,6 +98,12 @@ export class ToolBlock {
     if (this.#terminal.is_empty) this.#body.append(make('p', 'cut', 'No output.'))
   }
 
+  /** Somebody has to allow it; until then it has not begun. */
+  wait() {
+    this.element.dataset.status = 'waiting'
+    this.#meta.replaceChildren(make('span', '', 'not begun'))
+  }
+
   /** The run went on without this call's end. */
   abandon() {
     this.element.dataset.status = 'failed'

@@ -62,9 +62,9 @@ export function findConnection({ flags, environment, directory }: ConnectionSour
 
 /**
  * What became of the user's configuration: written, left alone because `dev` did not write it, or because another `dev` did
- * that still runs, or not wanted.
+ * that still runs, not to be had (a user without a home, a disk that is read-only), or not wanted.
  */
-export type UserFileFate = 'written' | 'foreign' | 'of another dev' | 'unwanted'
+export type UserFileFate = 'written' | 'foreign' | 'of another dev' | 'not to be had' | 'unwanted'
 
 export interface Saved {
   file: string
@@ -87,8 +87,15 @@ export async function saveConnection(connection: Connection, place: SavePlace): 
   const file = join(data_dir, FILE_NAME)
   writePrivately(file, connection)
   const user_file = userFile(environment)
-  const fate = for_user ? await saveForUser(user_file, connection, place) : 'unwanted'
+  const fate = for_user ? await saveForUser(user_file, connection, place).catch(isNotToBeHad) : 'unwanted'
   return { file, user_file, fate }
+}
+
+const NO_PLACE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT'])
+
+function isNotToBeHad(error: unknown): 'not to be had' {
+  if (error instanceof Error && 'code' in error && NO_PLACE.has(String(error.code))) return 'not to be had'
+  throw error
 }
 
 /** Only a file that `dev` wrote says whose it is: by its data directory. */

@@ -30,7 +30,12 @@ export async function runRole<T extends { stop(): Promise<void> }>(
     if (error instanceof Error && error.name === 'AbortError') process.exit(EXIT.ok)
     throw error
   })
-  await Promise.race([announce(role), stopping])
+  try {
+    await Promise.race([announce(role), stopping])
+  } catch (error) {
+    await role.stop()
+    throw error
+  }
   await stopping
   await role.stop()
   process.exit(EXIT.ok)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { Home, printedBy } from './runyard.ts'
@@ -145,4 +145,33 @@ test("a user's own connection stays, and the next start has the same key", LIMIT
   restarted.kill('SIGINT')
   assert.equal((await restarted.ended).code, 0)
   assert.equal(readFileSync(user_file, 'utf8'), remote)
+})
+
+test(
+  'a user without a home of their own has dev all the same, and it ends when it is told to',
+  LIMIT,
+  async () => {
+    writeFileSync(join(other.directory, 'file'), '')
+    const dev = other.spawn(['dev', '--port', '0'], {
+      HOME: join(other.directory, 'file'),
+      XDG_CONFIG_HOME: '',
+    })
+    const banner = await printedBy(dev, /Models/)
+    assert.match(banner, /file\/\.config\/runyard\/client\.json cannot be written/)
+    dev.kill('SIGTERM')
+    assert.equal((await dev.ended).code, 0)
+  },
+)
+
+test('a key that cannot be stored ends dev', LIMIT, async () => {
+  const first = other.spawn(['dev', '--port', '0', '--json'])
+  await printedBy(first, /\n/)
+  first.kill('SIGTERM')
+  await first.ended
+  const file = join(other.directory, '.runyard', 'client.json')
+  rmSync(file)
+  mkdirSync(join(file, 'inside'), { recursive: true })
+  const { code, stderr } = await other.run(['dev', '--port', '0'])
+  assert.equal(code, 1)
+  assert.match(stderr, /client\.json/)
 })

@@ -123,6 +123,7 @@ function describeKey({ file, user_file, fate }: Saved, data_dir: string): string
   const reasons = {
     unwanted: '',
     foreign: `. ${shown(user_file)} is not of runyard dev and was left alone`,
+    'not to be had': `. ${shown(user_file)} cannot be written`,
     'of another dev': `. ${shown(user_file)} is of another runyard dev that runs, and was left alone`,
   }
   return `in ${shown(file)}, ${finders}${reasons[fate]}`

@@ -24,10 +24,11 @@ async function ask(question: SchemaQuestion): Promise<string | null> {
   let thread: Worker | undefined
   let limit: AbortSignal | undefined
   try {
-    thread = new Worker(THREAD, { workerData: question, resourceLimits: { maxOldGenerationSizeMb: 128 } })
-    // Counted from when it runs, not from when a busy machine got round to starting it.
-    await once(thread, 'online')
+    thread = new Worker(THREAD, { resourceLimits: { maxOldGenerationSizeMb: 128 } })
+    // Counted from when it is ready, not from when a busy machine got round to starting it.
+    await once(thread, 'message')
     limit = AbortSignal.timeout(LIMIT_MS)
+    thread.postMessage(question)
     const [answer] = (await once(thread, 'message', { signal: limit })) as [string | null]
     return answer
   } catch (error) {

@@ -1,5 +1,5 @@
 /** A thread of its own: says what is wrong with a schema, or with a value. */
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import draft07 from 'ajv/dist/refs/json-schema-draft-07.json' with { type: 'json' }
 import addFormats from 'ajv-formats'
@@ -7,10 +7,10 @@ import type { SchemaQuestion } from './check-schema.ts'
 
 const MAX_ERRORS = 20
 
-const { schema, value } = workerData as SchemaQuestion
-parentPort?.postMessage(answer())
+parentPort?.once('message', (question: SchemaQuestion) => parentPort?.postMessage(answer(question)))
+parentPort?.postMessage('ready')
 
-function answer(): string | null {
+function answer({ schema, value }: SchemaQuestion): string | null {
   const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false })
   ajv.addMetaSchema(draft07)
   addFormats.default(ajv)

@@ -68,6 +68,16 @@ onEachDatabase('child runs', (open) => {
     assert.deepEqual(await create(held, 'call-1'), made)
   })
 
+  test('what its parent has to ask for, it has to ask for', async () => {
+    const held = await holdRun(db)
+    const permissions = [{ tool: 'bash', pattern: 'git push*', action: 'ask' }]
+    await sql`update runs set config = config || ${JSON.stringify({ permissions })}::jsonb
+      where run_id = ${held.run_id}`.execute(db)
+    const made = await create(held, 'call-1')
+    const [child] = 'run_id' in made ? await readRuns(db, [made.run_id]) : []
+    assert.deepEqual(child?.config.permissions, permissions)
+  })
+
   test('children of children are counted together', async () => {
     const held = await holdRun(db)
     const made = await create(held, 'call-0')

@@ -22,8 +22,8 @@ export interface ChildWish {
 }
 
 /**
- * Creates a run below the one that is held, once for each key: with the environment, principal, pool, harness and visibility of
- * its parent, and at most what is left of that one's budget. `refusal`: why there is none, for the agent.
+ * Creates a run below the one that is held, once for each key: with the environment, permissions, principal, pool, harness and
+ * visibility of its parent, and at most what is left of that one's budget. `refusal`: why there is none, for the agent.
  */
 export async function createChild(
   services: RunServices,
@@ -81,7 +81,7 @@ async function findLimit({ db }: RunServices, parent: RunRow): Promise<string | 
 }
 
 function requestOf(parent: RunRow, { prompt, title, model_id, skill }: ChildWish): unknown {
-  const { harness, model_id: own_model, base_prompt } = parent.config
+  const { harness, model_id: own_model, base_prompt, permissions } = parent.config
   const budget = budgetLeft(parent)
   return {
     prompt,
@@ -94,6 +94,7 @@ function requestOf(parent: RunRow, { prompt, title, model_id, skill }: ChildWish
       worker_host: parent.pool,
       ...(parent.environment_id ? { environment_id: parent.environment_id } : {}),
       ...(base_prompt ? { base_prompt } : {}),
+      ...(permissions ? { permissions } : {}),
       ...(model_id ? { model_id } : own_model ? { model_id: own_model } : {}),
       ...(harness ? { harness: model_id ? { ...harness, model_id } : harness } : {}),
     },

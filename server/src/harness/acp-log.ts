@@ -28,6 +28,8 @@ interface Block {
 interface Call {
   tool_call_id: string
   name: string
+  /** Of what it does, as the agent said last. */
+  kind: string | undefined
   title: string
   input: unknown
   shown: string
@@ -79,7 +81,7 @@ export class AcpLog {
     const update = readCall(told)
     const call = update && this.#addCall(update, { opens: true })
     await this.settle()
-    return call && { ...this.#dataOf(call), names: namesOf(call.name, update) }
+    return call && { ...this.#dataOf(call), names: namesOf(call.name, call.kind) }
   }
 
   /** Ends the text at work, and calls that are open as `closing` says. Rejects where something could not be stored. */
@@ -141,6 +143,7 @@ export class AcpLog {
     const call = this.#calls.get(update.toolCallId) ?? this.#announce(update.toolCallId)
     if (call.state === 'closed') return call
     call.name = nameOf(update) ?? call.name
+    call.kind = update.kind ?? call.kind
     call.title = update.title ?? call.title
     if (hasInput(update.rawInput)) call.input = update.rawInput
     const { status } = update
@@ -156,7 +159,7 @@ export class AcpLog {
     this.#endText()
     const tool_call_id = makeCallId(theirs, this.#taken, this.#execution.mask)
     const call: Call = {
-      ...{ tool_call_id, name: 'tool', title: '', input: {}, shown: '' },
+      ...{ tool_call_id, name: 'tool', kind: undefined, title: '', input: {}, shown: '' },
       ...{ state: 'announced', began: performance.now() },
     }
     this.#calls.set(theirs, call)

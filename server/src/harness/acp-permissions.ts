@@ -1,5 +1,4 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk'
-import type { CallUpdate } from './acp-update.ts'
 
 /** `stop`: its turn ends, and with it the call. */
 export type PermissionAnswer = 'allow' | 'deny' | 'stop'
@@ -34,7 +33,7 @@ const OURS: Record<string, readonly string[]> = {
   fetch: ['fetch_url'],
 }
 
-export const namesOf = (name: string, { kind }: Pick<CallUpdate, 'kind'>): string[] => [
+export const namesOf = (name: string, kind: string | undefined): string[] => [
   name,
   ...(OURS[kind ?? ''] ?? []),
 ]

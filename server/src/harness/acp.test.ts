@@ -108,6 +108,26 @@ test('a call is stored before it is allowed, with its output, title and exit cod
   assert.deepEqual(turn.deltas.map(({ text }) => text).join(''), 'Next:All done.')
 })
 
+test('rules see what a call was announced to be, where the agent asks by its id alone', async () => {
+  const rule = { tool: 'bash', pattern: 'touch *', action: 'deny' } as const
+  const turn = turnOf({ prompt: '$ touch terse\n$ ls' }, { permissions: [[rule]] })
+  assert.deepEqual(await turn.runHarness(harnessOf('terse')), { state: 'SUCCEEDED' })
+  assert.equal(await sandbox.stat('/workspace/terse'), null)
+})
+
+test('an agent that goes on although its turn is stopped is allowed nothing more', async () => {
+  const turn = turnOf({ prompt: '$ echo begun; sleep 0.5\n$ touch stubborn' })
+  const interrupt = new AbortController()
+  turn.onEvent = ({ type }) => {
+    if (type === 'tool.output') interrupt.abort()
+  }
+  const session = await harnessOf('stubborn').open(turn)
+  await session.turn({ history: turn.history, inbox: turn.inbox, signal: interrupt.signal })
+  await session.close()
+  assert.equal(turn.data('tool.output').length > 0, true)
+  assert.equal(await sandbox.stat('/workspace/stubborn'), null)
+})
+
 test('a message that comes in the middle of a turn is taken into it where the agent can', async () => {
   const turn = turnOf({ prompt: '$ echo begun; until [ -e steered ]; do sleep 0.05; done' })
   const session = await harnessOf('steer').open(turn)

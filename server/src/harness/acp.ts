@@ -1,5 +1,5 @@
 import { RequestError } from '@agentclientprotocol/sdk'
-import type { EventData } from '../contract/event.ts'
+import type { EventData, NewEvent } from '../contract/event.ts'
 import { isRecord } from '../contract/storable-text.ts'
 import { closeOpenCalls, TURN_STOPPED, WORKER_LOST } from '../log/interruption.ts'
 import type { AcpAgent } from './acp-agents.ts'
@@ -83,6 +83,8 @@ class AcpSession implements Session {
   #queued: UserMessage[] = []
   #prompting = false
   readonly #gate: CallGate
+  /** What the log held when the turn began. */
+  #before: NewEvent[] = []
   /** The call that somebody has to allow; the turn is ending with that question. */
   #question: EventData<'approval.requested'> | null = null
 
@@ -120,7 +122,9 @@ class AcpSession implements Session {
   async turn(request: TurnRequest): Promise<Outcome> {
     const { history, signal } = request
     this.#question = null
-    await this.#emitAll(closeOpenCalls(history, WORKER_LOST))
+    const lost = closeOpenCalls(history, WORKER_LOST)
+    this.#before = [...history, ...lost]
+    await this.#emitAll(lost)
     if (signal.aborted) return STOPPED_TURN
     if (!this.#connection || this.#connection.closed) await this.start()
     const outcome = await this.#work(findWork(history, this.#kept.done), request)
@@ -190,7 +194,7 @@ class AcpSession implements Session {
       ]
       connection.listen({
         onUpdate: (update) => log.add(update),
-        onPermission: (call) => this.#permit(call, request, log, stopping.stop),
+        onPermission: (call) => this.#permit(call, signal, log, stopping.stop),
         ready: () => log.ready(),
       })
       this.#prompting = true
@@ -262,14 +266,15 @@ class AcpSession implements Session {
   /** Calls that the permissions say nothing about may be made: the sandbox is what limits them. */
   async #permit(
     told: unknown,
-    { history }: TurnRequest,
+    signal: AbortSignal,
     log: AcpLog,
     stop: (closing: string) => void,
   ): Promise<PermissionAnswer> {
     const call = await log.announce(told)
-    if (this.#question) return 'stop'
-    const verdict = call ? this.#gate.judge(history, call, call.names) : { action: 'allow' as const }
-    if (verdict.action !== 'ask' || !call) return verdict.action === 'deny' ? 'deny' : 'allow'
+    if (this.#question || signal.aborted) return 'stop'
+    if (!call) return 'deny'
+    const verdict = this.#gate.judge(this.#before, call, call.names)
+    if (verdict.action !== 'ask') return verdict.action
     this.#question = requestApproval(call, verdict.rule)
     await this.#execution.emit({ type: 'approval.requested', data: this.#question })
     stop(WAITS)

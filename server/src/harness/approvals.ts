@@ -1,12 +1,18 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { EventData } from '../contract/event.ts'
 import type { PermissionRule } from '../contract/permission.ts'
-import { MARK } from '../log/interruption.ts'
+import { isInterrupted, MARK } from '../log/interruption.ts'
 import type { Outcome } from './harness.ts'
 
 export const WAITS = `${MARK}the call waits for somebody to allow it`
 export const SUPERSEDED = 'Not carried out: the user was asked to allow this call, and wrote something else.'
 export const NEVER_BEGUN = 'Not carried out, since a call before it was not.'
+
+/** Whether a call that was allowed is still to be made: it waited, or its worker was lost. One that somebody stopped is not. */
+export const isNotMade = (result: EventData<'tool.result'>): boolean =>
+  isInterrupted(result) && (result.output === WAITS || result.output?.startsWith(LOST) === true)
+
+const LOST = `${MARK}the worker was lost`
 
 export const requestApproval = (
   { tool_call_id, name, title }: Pick<EventData<'tool.call'>, 'tool_call_id' | 'name' | 'title'>,

@@ -1,18 +1,20 @@
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { type Approval, readApprovals } from '../log/approvals.ts'
-import { isInterrupted } from '../log/interruption.ts'
+import { isNotMade } from './approvals.ts'
 import type { Execution } from './harness.ts'
 import { describeCall, judgeCall, type Verdict } from './permissions.ts'
 
-type Call = Pick<EventData<'tool.call'>, 'name' | 'input'>
+type Call = Pick<EventData<'tool.call'>, 'tool_call_id' | 'name' | 'input'>
+
+type Given = Pick<Execution, 'permissions' | 'mask'> & { run: Pick<Execution['run'], 'cwd'> }
 
 /** Decides on the calls of one session by the run's permissions, and by what somebody has answered about earlier calls. */
 export class CallGate {
-  readonly #execution: Pick<Execution, 'permissions' | 'run' | 'mask'>
+  readonly #execution: Given
   /** Ids of approvals that were for one call, which has been made. */
   readonly #used = new Set<string>()
 
-  constructor(execution: Pick<Execution, 'permissions' | 'run' | 'mask'>) {
+  constructor(execution: Given) {
     this.#execution = execution
   }
 
@@ -25,17 +27,34 @@ export class CallGate {
       answer?.decision === 'allow_always' ? [request.rule] : [],
     )
     const verdict = judgeCall(permissions, describeCall(names, call.input, run.cwd), granted)
-    const grant = verdict.action === 'ask' && approvals.find((approval) => this.#isFor(approval, call))
+    const grant = verdict.action === 'ask' && approvals.find((approval) => this.#isFor(approval, call, log))
     if (!grant) return verdict
     this.#used.add(grant.request.approval_id)
     return { action: 'allow' }
   }
 
   /** Whether it allows this call, once, in the place of one that could not be carried out as it was stored. */
-  #isFor({ request, call, answer, result }: Approval, made: Call): boolean {
+  #isFor({ request, call, answer, result }: Approval, made: Call, log: readonly NewEvent[]): boolean {
     if (answer?.decision !== 'allow_once' || this.#used.has(request.approval_id)) return false
-    if (!call || !result || !isInterrupted(result) || call.name !== made.name) return false
+    if (!call || !result || !isNotMade(result) || !this.#isSame(call, made)) return false
+    const answered = log.findIndex(({ data }) => data === answer)
+    const at = log.findIndex(
+      ({ type, data }) => type === 'tool.call' && data.tool_call_id === made.tool_call_id,
+    )
+    const since = log.slice(answered + 1, at === -1 ? log.length : at)
+    return !since.some(
+      ({ type, data }) => type === 'tool.call' && this.#isSame(data, made) && !isLost(data, log),
+    )
+  }
+
+  #isSame(one: Call, other: Call): boolean {
     const { mask } = this.#execution
-    return mask(JSON.stringify(call.input)) === mask(JSON.stringify(made.input))
+    return one.name === other.name && mask(JSON.stringify(one.input)) === mask(JSON.stringify(other.input))
   }
 }
+
+/** It was made, and nobody knows how far it came: whoever allowed it wanted it done. */
+const isLost = ({ tool_call_id }: Call, log: readonly NewEvent[]): boolean =>
+  log.some(
+    ({ type, data }) => type === 'tool.result' && data.tool_call_id === tool_call_id && isNotMade(data),
+  )

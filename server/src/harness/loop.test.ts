@@ -4,6 +4,7 @@ import { bash, OPTIONS, play, sandbox } from '../../test/support/loop-scene.ts'
 import { openModelServer, type Script } from '../../test/support/model-server.ts'
 import { LeaseLost, TestTurn } from '../../test/support/turn.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
+import type { PermissionRule } from '../contract/permission.ts'
 import { closeContext, OTHER_RUN } from '../log/context.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
@@ -370,6 +371,40 @@ test('after a lost worker a call that does nothing twice is made again, unless i
   const hidden = await playAgain(call('b', '***', true))
   assert.match(hidden.turn.data('tool.result')[0]?.output ?? '', /^interrupted: the worker was lost/)
   assert.equal(kept.length, 1)
+})
+
+test('a call that rules deny is not made by a later worker: not after a lost one, nor after an answer', async () => {
+  const event = (data: NewEvent, at: number) =>
+    ({ sequence: at + 1, run_id: 'run-1', occurred_at: '', ...data }) as RunEvent
+  const call = (name: string, input: object): NewEvent[] => [
+    { type: 'message.user', data: { message_id: 'u', text: 'Begin.' } },
+    { type: 'tool.call', data: { tool_call_id: 'a', name, input: { ...input } } },
+  ]
+  const ask: PermissionRule = { tool: '*', action: 'ask' }
+  const playAgain = (history: NewEvent[], action: PermissionRule['action']) =>
+    play({
+      script: [{ text: 'ok' }],
+      history: history.map(event),
+      prompt: 'And?',
+      prepare: (turn) => Object.assign(turn, { permissions: [[{ tool: '*', action }]] }),
+    })
+  const lost = call('plan', { steps: [{ step: 'One', status: 'done' }] })
+  const denied = await playAgain(lost, 'deny')
+  assert.match(denied.turn.data('tool.result')[0]?.output ?? '', /permissions of this run deny/)
+  const asked = await playAgain(lost, 'ask')
+  assert.equal(asked.turn.data('approval.requested').length, 1)
+  const request = { approval_id: 'b', tool_call_id: 'a', tool: 'bash', rule: ask }
+  const answered: NewEvent[] = [
+    ...call('bash', { command: 'touch allowed-once' }),
+    { type: 'approval.requested', data: request },
+    { type: 'run.state', data: { state: 'BLOCKED', execution: 1, attempt: 1 } },
+    { type: 'approval.answered', data: { approval_id: 'b', decision: 'allow_once', author: 'Ada' } },
+  ]
+  const changed = await playAgain(answered, 'deny')
+  assert.match(changed.turn.data('tool.result')[0]?.output ?? '', /permissions of this run deny/)
+  assert.equal(await sandbox.stat('/workspace/allowed-once'), null)
+  await playAgain(answered, 'ask')
+  assert.notEqual(await sandbox.stat('/workspace/allowed-once'), null)
 })
 
 test('after a lost worker a call that is not stored as it was made is never executed', async () => {

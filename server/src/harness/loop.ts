@@ -197,7 +197,9 @@ class LoopTurn {
     const is_new = approval ? approval.attempts <= 1 : false
     if (approval?.answer === null) return
     if (approval?.answer.decision === 'deny') await this.#deny(first, describeDenial(approval.answer))
-    else if (is_new || this.#turn.tools.get(first.name)?.repeatable) await this.#carryOut(first)
+    else if (is_new) await this.#carryOutAllowed(first)
+    // It may have been lost before its permissions were looked at.
+    else if (this.#turn.tools.get(first.name)?.repeatable) return this.#execute(open_calls)
     else await this.#close(WORKER_LOST, first)
     await this.#execute(others)
   }
@@ -213,6 +215,13 @@ class LoopTurn {
     await this.#close(SUPERSEDED, first)
     await this.#close(NEVER_BEGUN, ...others)
     return null
+  }
+
+  /** Whoever allowed it did so under the rules of then: what is denied by now stays undone. */
+  async #carryOutAllowed(call: EventData<'tool.call'>): Promise<void> {
+    const verdict = this.#gate.judge(this.#log, call)
+    if (verdict.action === 'deny') await this.#deny(call, describeRefusal(verdict.rule))
+    else await this.#carryOut(call)
   }
 
   async #close(why: string, ...calls: Array<EventData<'tool.call'>>): Promise<void> {

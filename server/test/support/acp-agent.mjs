@@ -46,11 +46,22 @@ function commandsOf(texts) {
 
 async function run(sessionId, command) {
   const toolCallId = randomUUID()
-  const call = { toolCallId, title: command, kind: 'execute', name: 'bash' }
-  update(sessionId, { sessionUpdate: 'tool_call', ...call, status: 'pending', rawInput: {} })
+  const call = {
+    toolCallId,
+    title: command,
+    kind: 'execute',
+    ...(offers.includes('terse') ? {} : { name: 'bash' }),
+  }
+  update(sessionId, {
+    sessionUpdate: 'tool_call',
+    ...call,
+    status: 'pending',
+    rawInput: offers.includes('terse') ? { command } : {},
+  })
   const permission = await ask('session/request_permission', {
     sessionId,
-    toolCall: { ...call, rawInput: { command } },
+    // Of what it has told before, an agent need not say all again.
+    toolCall: offers.includes('terse') ? { toolCallId } : { ...call, rawInput: { command } },
     options: [
       { optionId: 'no', name: 'No', kind: 'reject_once' },
       { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
@@ -134,6 +145,7 @@ const METHODS = {
   },
   'session/prompt': prompt,
   'session/cancel': () => {
+    if (offers.includes('stubborn')) return
     cancelled = true
     if (running) process.kill(-running.pid, 'SIGKILL')
   },

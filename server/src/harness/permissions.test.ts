@@ -43,6 +43,10 @@ test('what joins commands neither hides one from a rule nor slips one past it', 
     'ls | git push',
     'echo $(git push)',
     'echo `git push`',
+    '(git push)',
+    '{ git push; }',
+    'GIT_TERMINAL_PROMPT=0 git push',
+    'if true; then sudo git push; fi',
   ])
     assert.equal(bash(['ask:bash:git push*'], command), 'ask', command)
   for (const command of [
@@ -58,6 +62,28 @@ test('what joins commands neither hides one from a rule nor slips one past it', 
   assert.equal(bash(['allow:bash:ls*', 'deny:bash'], 'ls -la'), 'allow')
   assert.equal(bash(['ask:bash:git push*'], 'git pull'), 'allow')
   assert.equal(judge(['ask:bash:git push*'], 'bash', { command: ['git', 'push'] }), 'ask')
+})
+
+test('a command that is handed to a shell is that command', () => {
+  const rules = ['ask:bash:git push*', 'allow:bash:ls*', 'deny:bash']
+  const through = (script: string) => judge(rules, 'bash', { command: ['/bin/bash', '-lc', script] })
+  assert.deepEqual(['git push', 'ls', 'ls; rm x'].map(through), ['ask', 'allow', 'deny'])
+})
+
+test('what a tool does not read hides nothing of what it does', () => {
+  const rules = [
+    'deny:*:/workspace/site/.env*',
+    'deny:fetch_url:https://evil.example/*',
+    'ask:pay:*"to":"eve"*',
+  ]
+  assert.equal(judge(rules, 'read', { path: '.env', command: 'ls' }), 'deny')
+  assert.equal(judge(rules, 'read', { path: 'a', file_path: '.env' }), 'deny')
+  assert.equal(judge(rules, 'fetch_url', { url: 'https://evil.example/x', path: 'a' }), 'deny')
+  assert.equal(judge(rules, 'pay', { to: 'eve', url: 'https://bank.example' }), 'ask')
+  assert.equal(judge(['allow:*:ls*', 'deny:*'], 'read', { path: '.env', command: 'ls' }), 'deny')
+  // What a file is going to hold is not what the call is about.
+  assert.equal(judge(['deny:*:*secret*'], 'write', { path: 'a', content: 'a secret' }), 'allow')
+  assert.equal(judge(['deny:*:src/*'], 'files__write', { path: 'a', text: 'x'.repeat(200_000) }), 'allow')
 })
 
 test('a command too long to look at is asked about, and never allowed by a pattern', () => {

@@ -1,24 +1,36 @@
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
+import { fileURLToPath } from 'node:url'
 
 const LIMIT_MS = 5_000
-const THREAD = new URL('./page-thread.ts', import.meta.url)
+const PROGRAM = fileURLToPath(new URL('./page-process.ts', import.meta.url))
 
-/** A page of HTML as Markdown; `null` where making it takes too long or too much memory, as it may by its author's wish. */
-export async function readPage(html: string): Promise<string | null> {
-  let thread: Worker | undefined
+/**
+ * A page of HTML as Markdown; `null` where making it takes too long or too much memory, as it may by its author's wish, and
+ * where the signal fires first.
+ */
+export async function readPage(html: string, signal?: AbortSignal): Promise<string | null> {
+  const { NODE_COMPILE_CACHE } = process.env
+  const ended = new AbortController()
+  const converter = fork(PROGRAM, {
+    // It reads what a stranger wrote, and needs nothing of this process.
+    ...{ execArgv: [], cwd: '/', env: NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {} },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  converter.once('exit', () => ended.abort())
+  converter.on('error', () => ended.abort())
+  const asking = AbortSignal.any([ended.signal, ...(signal ? [signal] : [])])
+  const hear = (until: AbortSignal) => once(converter, 'message', { signal: until })
   try {
-    thread = new Worker(THREAD, {
-      workerData: { html },
-      resourceLimits: { maxOldGenerationSizeMb: 256, stackSizeMb: 4 },
-    })
+    await hear(asking)
     // Counted from when it runs, not from when a busy machine got round to starting it.
-    await once(thread, 'online')
-    const [text] = (await once(thread, 'message', { signal: AbortSignal.timeout(LIMIT_MS) })) as [string]
+    const heard = hear(AbortSignal.any([asking, AbortSignal.timeout(LIMIT_MS)]))
+    converter.send(html, () => {})
+    const [text] = (await heard) as [string]
     return text
   } catch {
     return null
   } finally {
-    await thread?.terminate()
+    converter.kill('SIGKILL')
   }
 }

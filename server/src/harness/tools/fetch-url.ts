@@ -37,7 +37,7 @@ async function getText(
     const page = await fetchText(fetchPage, url, AbortSignal.any([signal, late]))
     if ('refusal' in page) return page
     const is_page = /^(text\/html|application\/xhtml\+xml)$/.test(page.type)
-    const markdown = is_page ? await readPage(page.text) : null
+    const markdown = is_page ? await readPage(page.text, signal) : null
     if (signal.aborted) return { refusal: TURN_STOPPED }
     const about = [`HTTP ${page.status}`, page.type, page.is_cut ? 'only its beginning' : ''].filter(Boolean)
     const text = tame(markdown ?? page.text, Number.POSITIVE_INFINITY).trim()
@@ -46,7 +46,8 @@ async function getText(
   } catch (error) {
     if (signal.aborted) return { refusal: TURN_STOPPED }
     if (late.aborted) return { refusal: `There was no whole answer within ${LIMIT_SECONDS} seconds.` }
-    const why = error instanceof Error ? error.message : String(error)
+    // What was packed badly fails without a message.
+    const why = (error instanceof Error && error.message) || 'its answer cannot be read.'
     return { refusal: `It could not be fetched: ${tame(mask(why), 500)}` }
   }
 }

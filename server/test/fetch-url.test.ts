@@ -14,6 +14,8 @@ import { apiOf, startService, type TestService } from './support/service.ts'
 import { ofType } from './support/traces.ts'
 
 const SECRET = 'canary-of-a-page-9e02'
+/** What addresses encode and Markdown escapes. */
+const ODD_SECRET = 'odd_"secret"_of{a}*page*'
 const HTML = `<!doctype html><html><head><title>A page</title><style>p {}</style><script>alert(1)</script></head>
 <body><h2>Head <em>line</em></h2><p>Text\u001b[31m &amp; more</p><ul><li>one<li>two</ul>
 <table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table><a href="/next">next</a></body></html>`
@@ -34,6 +36,8 @@ describe('fetch_url', () => {
     '/bomb': ['text/plain', gzipSync(Buffer.alloc(64 * 1024 ** 2, 'x')), { 'content-encoding': 'gzip' }],
     '/picture': ['image/png', Buffer.alloc(1234), { 'content-length': '1234' }],
     '/untold': ['', Buffer.from([0, 1, 2, 255])],
+    '/odd': ['text/html', `<p>It is ${ODD_SECRET}.</p>`],
+    '/cut': ['text/plain', `${'x'.repeat(5 * 1024 ** 2 - 12)}${ODD_SECRET}`],
     '/long': ['text/plain', `begin ${'word '.repeat(20_000)}end`],
     '/deep': ['text/html', `${'<div>'.repeat(50_000)}deep`],
   }
@@ -149,6 +153,21 @@ describe('fetch_url', () => {
     assert.deepEqual(Object.keys(headers).sort(), [
       ...['accept', 'accept-encoding', 'connection', 'host', 'user-agent'],
     ])
+  })
+
+  test('shows no value of a secret, however the page or its address spells it', async () => {
+    await api.json('PUT', '/agent/secrets/ODD_TOKEN', { value: ODD_SECRET })
+    const paths = ['odd', 'cut', `json?t=${ODD_SECRET}`, `picture?t=${ODD_SECRET}`, `json?t=%zz${ODD_SECRET}`]
+    const { events, results } = await get(
+      paths.map((path) => `${web.url}/${path}`),
+      { egress: 'open', secrets: ['ODD_TOKEN'] },
+    )
+    assert.match(results[0]?.output ?? '', /It is \*\*\*\.$/)
+    for (const at of [2, 3, 4]) assert(results[at]?.output?.includes('***'), results[at]?.output)
+    // The prompt is kept as it came.
+    const told = JSON.stringify(events.filter(({ type }) => type.startsWith('tool.'))).replaceAll('\\', '')
+    assert.deepEqual(told.match(/odd_.{0,30}/g), null)
+    assert.match(results[1]?.output ?? '', /x$/)
   })
 
   test('reaches nothing of the service, of its machine or of its network, directly or by a redirect', async () => {

@@ -1,6 +1,7 @@
+import type { Turn } from './harness.ts'
 import { tame } from './mcp-limits.ts'
 import type { ToolServices } from './tool-services.ts'
-import { readWebAddress } from './tools/web-address.ts'
+import { readWebAddress, tellAddress } from './tools/web-address.ts'
 
 const MAX_BYTES = 5 * 1024 ** 2
 const MAX_REDIRECTS = 5
@@ -13,7 +14,7 @@ const TEXT = /^(text\/|application\/(.+[+])?(json|xml|javascript|yaml|toml|x-yam
 const UNKNOWN = /^(|application\/octet-stream|binary\/octet-stream)$/
 
 export interface Page {
-  /** Where it was found, behind all redirects. */
+  /** Where it was found, behind all redirects; without the values of secrets. */
   url: string
   status: number
   /** As its server calls it, without parameters. */
@@ -29,7 +30,7 @@ type FetchPage = NonNullable<ToolServices['fetchPage']>
 export async function fetchText(
   fetchPage: FetchPage,
   address: string,
-  signal: AbortSignal,
+  { signal, mask }: Pick<Turn, 'signal' | 'mask'>,
 ): Promise<Page | { refusal: string }> {
   let next = address
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
@@ -42,7 +43,7 @@ export async function fetchText(
     const response = await fetchPage(url, { headers: HEADERS, signal })
     const location = response.headers.get('location')
     if (![301, 302, 303, 307, 308].includes(response.status) || location === null)
-      return readText(url, response, signal)
+      return readText(tellAddress(url.href, mask), response, signal)
     await response.body?.cancel()
     const target = URL.parse(location, url.href)
     if (!target) return { refusal: 'It leads to another address, which is none.' }
@@ -52,7 +53,7 @@ export async function fetchText(
 }
 
 async function readText(
-  url: URL,
+  url: string,
   response: Response,
   signal: AbortSignal,
 ): Promise<Page | { refusal: string }> {
@@ -61,18 +62,18 @@ async function readText(
   const type = tame(given.trim(), 100)
   const length = Number(headers.get('content-length'))
   const binary = (size: string): { refusal: string } => ({
-    refusal: `${url.href} is no text: ${type || 'of no known type'}, ${size}. Download it with bash where you need it.`,
+    refusal: `${url} is no text: ${type || 'of no known type'}, ${size}. Download it with bash where you need it.`,
   })
   if (!TEXT.test(type) && !UNKNOWN.test(type)) {
     await response.body?.cancel()
     return binary(length > 0 ? `${length} bytes` : 'its size is not told')
   }
   const body = unpack(response)
-  if (body === undefined) return { refusal: `${url.href} comes packed in a way that is not known.` }
+  if (body === undefined) return { refusal: `${url} comes packed in a way that is not known.` }
   const { bytes, is_cut } = await readSome(body, signal)
   const text = decode(bytes, parameters, is_cut)
   if (text === null) return binary(is_cut ? `more than ${bytes.length} bytes` : `${bytes.length} bytes`)
-  return { url: url.href, status, type, text, is_cut }
+  return { url, status, type, text, is_cut }
 }
 
 /** Nobody asked for it packed; some servers do it all the same. */

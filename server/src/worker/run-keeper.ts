@@ -150,13 +150,15 @@ const saysTheSame = (artifact: NewArtifact, kept: ArtifactRow | null): boolean =
   (artifact.title === undefined || artifact.title === kept.title) &&
   (artifact.description === undefined || artifact.description === kept.description)
 
-function decoded(url: string): string {
-  try {
-    return decodeURIComponent(url)
-  } catch {
-    return url
-  }
-}
+/** Some of it may be no encoding at all. */
+const decoded = (url: string): string =>
+  url.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => {
+    try {
+      return decodeURIComponent(bytes)
+    } catch {
+      return bytes
+    }
+  })
 
 /** Why the file cannot be attached; `null` when it can. Links are not followed, which would lead out of the two folders. */
 async function findFault(sandbox: Sandbox, path: string): Promise<string | null> {

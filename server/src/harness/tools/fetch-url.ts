@@ -30,17 +30,20 @@ export const fetchUrl = defineTool({
 async function getText(
   fetchPage: NonNullable<ToolServices['fetchPage']>,
   url: string,
-  { signal, mask }: Pick<Turn, 'signal' | 'mask'>,
+  { signal, mask, maskStream }: Pick<Turn, 'signal' | 'mask' | 'maskStream'>,
 ): Promise<ToolOutcome | { refusal: string }> {
   const late = AbortSignal.timeout(LIMIT_SECONDS * 1_000)
   try {
-    const page = await fetchText(fetchPage, url, AbortSignal.any([signal, late]))
+    const page = await fetchText(fetchPage, url, { signal: AbortSignal.any([signal, late]), mask })
     if ('refusal' in page) return page
+    // Markdown escapes what a value may hold, and the end may be the half of one.
+    const hidden = maskStream()
+    const whole = hidden.push(page.text) + (page.is_cut ? '' : hidden.end())
     const is_page = /^(text\/html|application\/xhtml\+xml)$/.test(page.type)
-    const markdown = is_page ? await readPage(page.text, signal) : null
+    const markdown = is_page ? (await readPage(whole, signal))?.replaceAll('\\*\\*\\*', '***') : null
     if (signal.aborted) return { refusal: TURN_STOPPED }
     const about = [`HTTP ${page.status}`, page.type, page.is_cut ? 'only its beginning' : ''].filter(Boolean)
-    const text = tame(markdown ?? page.text, Number.POSITIVE_INFINITY).trim()
+    const text = tame(markdown ?? whole, Number.POSITIVE_INFINITY).trim()
     const output = `[${page.url}: ${about.join(', ')}]\n\n${text || '(no text)'}`
     return { output, is_error: page.status >= 400 }
   } catch (error) {

@@ -1,3 +1,5 @@
+import type { MaskText } from '../cut-text.ts'
+
 const MAX_ADDRESS = 2_000
 
 /** An address of the web that a model gave, or why it is none that can be used. */
@@ -14,4 +16,17 @@ export function readWebAddress(given: string): URL | { refusal: string } {
   if (url.href.length > MAX_ADDRESS)
     return { refusal: `The address is longer than ${MAX_ADDRESS} characters.` }
   return url
+}
+
+/** An address without the values of secrets, which addresses spell their own way. */
+export function tellAddress(url: string, mask: MaskText): string {
+  const spelled_out = url.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => {
+    try {
+      return decodeURIComponent(bytes)
+    } catch {
+      return bytes
+    }
+  })
+  const masked = mask(spelled_out)
+  return masked === spelled_out ? url : masked
 }

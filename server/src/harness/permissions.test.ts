@@ -126,3 +126,20 @@ test('a pattern is the whole text, and * any part of it', () => {
   // Its cost is the product of both lengths at worst, not a power of it.
   assert.equal(matchesWildcard(`${'*a'.repeat(100)}b`, 'a'.repeat(100_000)), false)
 })
+
+test('an address is compared as it is asked for, however it is written', () => {
+  const rules = ['deny:fetch_url:https://evil.example/*']
+  for (const url of [
+    'HTTPS://EVIL.example/x',
+    'https:evil.example/x',
+    'https:\\\\evil.example/x',
+    ' https://evil.example:443/x',
+    'https://ev%69l.example/x',
+  ])
+    assert.equal(judge(rules, 'fetch_url', { url }), 'deny', url)
+  assert.equal(judge(rules, 'fetch_url', { url: 'https://other.example/?https://evil.example/' }), 'allow')
+  assert.equal(
+    judge(['allow:fetch_url:https://good.example', 'deny:*'], 'fetch_url', { url: 'https://good.example' }),
+    'allow',
+  )
+})

@@ -100,7 +100,11 @@ export function describeCall(names: readonly string[], input: unknown, cwd: stri
     const place = posix.resolve(cwd, path)
     subjects.push({ texts: [place, posix.relative(cwd, place) || '.'], is_command: false })
   }
-  if (typeof url === 'string') subjects.push({ texts: [url], is_command: false })
+  if (typeof url === 'string') {
+    // As it is asked for: `HTTPS:example.com:443` is https://example.com/, too.
+    const asked = URL.parse(url.trim())?.href
+    subjects.push({ texts: asked === undefined ? [url] : [url, asked], is_command: false })
+  }
   const json = JSON.stringify(input) ?? ''
   if (subjects.length === 0)
     return { names, subjects: [{ texts: [json], is_command: false }], json: undefined }

@@ -33,14 +33,15 @@ async function getText(
   { signal, mask, maskStream }: Pick<Turn, 'signal' | 'mask' | 'maskStream'>,
 ): Promise<ToolOutcome | { refusal: string }> {
   const late = AbortSignal.timeout(LIMIT_SECONDS * 1_000)
+  const over = AbortSignal.any([signal, late])
   try {
-    const page = await fetchText(fetchPage, url, { signal: AbortSignal.any([signal, late]), mask })
+    const page = await fetchText(fetchPage, url, { signal: over, mask })
     if ('refusal' in page) return page
     // Markdown escapes what a value may hold, and the end may be the half of one.
     const hidden = maskStream()
     const whole = hidden.push(page.text) + (page.is_cut ? '' : hidden.end())
     const is_page = /^(text\/html|application\/xhtml\+xml)$/.test(page.type)
-    const markdown = is_page ? (await readPage(whole, signal))?.replaceAll('\\*\\*\\*', '***') : null
+    const markdown = is_page ? (await readPage(whole, over))?.replaceAll('\\*\\*\\*', '***') : null
     if (signal.aborted) return { refusal: TURN_STOPPED }
     const about = [`HTTP ${page.status}`, page.type, page.is_cut ? 'only its beginning' : ''].filter(Boolean)
     const text = tame(markdown ?? whole, Number.POSITIVE_INFINITY).trim()

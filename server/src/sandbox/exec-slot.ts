@@ -7,6 +7,8 @@ import { SlotTurn } from './slot-turn.ts'
 
 /** How long a slot may take to begin what it is asked for. */
 const BEGIN_LIMIT_MS = 5_000
+/** The same, after somebody else wrote where only the slot writes. */
+const DOUBT_MS = 500
 /** How long the output of one that was killed may take to end. */
 const CLOSE_LIMIT_MS = 1_000
 const MAX_KILLS = 3
@@ -134,11 +136,21 @@ export class ExecSlot {
       // One that has not begun may still do so: until the slot has ended nobody can tell.
       if (turn?.has_begun) turn.close()
     }
+    if (turn?.is_disturbed && !this.#spent) {
+      this.#spent = true
+      void this.#doubt(turn)
+    }
     if (turn?.over && turn === this.#turn) {
       this.#turn = null
       this.#parts.keepAwake(false)
       if (understood && this.is_free) this.#parts.onFree(this)
+      else if (turn.is_disturbed) this.#end().catch(() => {})
     }
+  }
+
+  /** What it was given may be lost behind what others wrote; or it begins all the same, and then it is left to its end. */
+  async #doubt(turn: SlotTurn): Promise<void> {
+    if ((await within(turn.begun.promise, DOUBT_MS)) === null) await this.#kill()
   }
 
   /** Of its own accord, if it can. */

@@ -17,6 +17,8 @@ export class SlotTurn {
   /** The exit code that the slot told; `null`: the slot ended with its command, or instead. */
   readonly ended = Promise.withResolvers<number | null>()
   has_begun = false
+  /** Somebody else wrote before it began, where only the slot writes. That is left out. */
+  is_disturbed = false
   over = false
   readonly #begin: MarkerFinder
   readonly #ends: Record<'stdout' | 'stderr', MarkerFinder | null>
@@ -40,12 +42,12 @@ export class SlotTurn {
       return this.#early_bytes <= MAX_EARLY_BYTES
     }
     const { before, behind } = this.#begin.find(data)
-    if (behind) {
-      this.has_begun = true
-      this.begun.resolve(true)
-      if (before.length === 0) return this.#pass(stream, behind)
-    }
-    return before.length === 0
+    this.is_disturbed ||= before.length > 0
+    this.#early_bytes += before.length
+    if (!behind) return this.#early_bytes <= MAX_EARLY_BYTES
+    this.has_begun = true
+    this.begun.resolve(true)
+    return this.#pass(stream, behind)
   }
 
   /** The slot has ended. */

@@ -6,7 +6,8 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
@@ -21,6 +22,8 @@ process.env.PATH = `${root}node_modules/.bin:${process.env.PATH}`
 const args = process.argv.slice(2)
 const long = args.includes('--long')
 if (long) process.env.RUNYARD_TEST_LONG = '1'
+// Hundreds of processes load the same files.
+process.env.NODE_COMPILE_CACHE ||= join(tmpdir(), 'runyard-test-compiled')
 const wanted = args.filter((arg) => !arg.startsWith('--'))
 
 const setup = spawnSync(

@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
 import type { ErrorBody } from '../src/contract/error.ts'
 import { until } from './support/cluster.ts'
+import { onlyLong } from './support/once.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
 import { assertWhole, ofType, printed } from './support/traces.ts'
 
@@ -61,7 +62,7 @@ describe('a run that takes more of the disk than its limit', { concurrency: 2 },
     }
   })
 
-  test('is ended by a flood of empty files', async () => {
+  onlyLong('is ended by a flood of empty files', async () => {
     const flood = `perl -e 'for $d (1 .. 100) { mkdir "f$d"; for (1 .. 1000) { open my $f, ">", "f$d/$_" } }'; sleep 600`
     const { state, status_message } = await api.ended(await create(flood))
     assert.equal(state, 'FAILED')

@@ -9,7 +9,7 @@ import { shell } from './support/service.ts'
 import { assertWhole, ofType, printed, workersOf } from './support/traces.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
-const RUNS = 40
+const RUNS = process.env.RUNYARD_TEST_LONG ? 40 : 20
 const AT_ONCE = 8
 
 describe('interrupts', { skip }, () => {

@@ -33,9 +33,11 @@ const undocked = whyNoDocker()
 const root = process.getuid?.() === 0
 
 testOn('bubblewrap', { every: true })
-testOn('docker', { skip: undocked })
-testOn('host', {})
-testOn('bubblewrap', { uid: NOBODY, skip: root ? false : 'only root can become somebody else' })
+if (process.env.RUNYARD_TEST_LONG) {
+  testOn('docker', { skip: undocked })
+  testOn('host', {})
+  testOn('bubblewrap', { uid: NOBODY, skip: root ? false : 'only root can become somebody else' })
+}
 
 const listDocker = (kind: 'container' | 'volume', run_id: string): string[] => {
   const all = kind === 'container' ? ['--all'] : []

@@ -15,7 +15,7 @@ import { ofType, printed } from './support/traces.ts'
 const undocked = whyNoDocker()
 
 testOn('bubblewrap', false)
-testOn('docker', undocked)
+if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked)
 
 const LOOK = 'cat number ~/.word; ls'
 /** Each setup leaves another number. */

@@ -15,7 +15,7 @@ import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { type Answer, addHostedRepository, addLargeFile } from './support/hosted-repositories.ts'
 import { pointerOf } from './support/lfs-host.ts'
 import { whyNoDocker } from './support/machine.ts'
-import { onceAmong } from './support/once.ts'
+import { onceAmong, onlyLong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import {
   apiOf,
@@ -301,43 +301,46 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(run.state, 'SUCCEEDED', said)
     })
 
-    once('are pushed again while their host has a fault, and the run says it may work later', async () => {
-      let asked = 0
-      const faults = [{ status: 503 }, new Error('cut')]
-      takesPush = () => faults[asked++]
-      const passing = await runIn('echo x > x', { on_success: 'branch' })
-      assert.equal(passing.run.state, 'SUCCEEDED', passing.said)
-      assert.equal(asked > faults.length, true)
+    onlyLong(
+      'are pushed again while their host has a fault, and the run says it may work later',
+      async () => {
+        let asked = 0
+        const faults = [{ status: 503 }, new Error('cut')]
+        takesPush = () => faults[asked++]
+        const passing = await runIn('echo x > x', { on_success: 'branch' })
+        assert.equal(passing.run.state, 'SUCCEEDED', passing.said)
+        assert.equal(asked > faults.length, true)
 
-      asked = 0
-      takesPush = () => {
-        asked += 1
-        return { status: 502 }
-      }
-      const away = await runIn('echo x > x', { on_success: 'branch' })
-      assert.deepEqual(
-        [away.run.state, away.run.status_message?.error_code, away.run.status_message?.retryable],
-        ['ERROR', 'resource_unavailable', true],
-      )
-      assert.match(away.said, /^Pushing runyard\/\S+ to \S+ failed\.[\s\S]*answered git with status 502/)
-      assert.equal(asked, 4)
-      takesPush = undefined
-      const later = await followUp(away.run.run_id, 'true')
-      assert.equal(later.run.state, 'SUCCEEDED', later.said)
-      assert.equal(hosted('show', `runyard/${away.run.run_id}:x`), 'x')
+        asked = 0
+        takesPush = () => {
+          asked += 1
+          return { status: 502 }
+        }
+        const away = await runIn('echo x > x', { on_success: 'branch' })
+        assert.deepEqual(
+          [away.run.state, away.run.status_message?.error_code, away.run.status_message?.retryable],
+          ['ERROR', 'resource_unavailable', true],
+        )
+        assert.match(away.said, /^Pushing runyard\/\S+ to \S+ failed\.[\s\S]*answered git with status 502/)
+        assert.equal(asked, 4)
+        takesPush = undefined
+        const later = await followUp(away.run.run_id, 'true')
+        assert.equal(later.run.state, 'SUCCEEDED', later.said)
+        assert.equal(hosted('show', `runyard/${away.run.run_id}:x`), 'x')
 
-      asked = 0
-      takesPush = () => {
-        asked += 1
-        return { status: 403 }
-      }
-      const refused = await runIn('echo x > x', { on_success: 'branch' })
-      takesPush = undefined
-      assert.deepEqual(
-        [refused.run.state, refused.run.status_message?.error_code, asked],
-        ['FAILED', 'integration_not_configured', 1],
-      )
-    })
+        asked = 0
+        takesPush = () => {
+          asked += 1
+          return { status: 403 }
+        }
+        const refused = await runIn('echo x > x', { on_success: 'branch' })
+        takesPush = undefined
+        assert.deepEqual(
+          [refused.run.state, refused.run.status_message?.error_code, asked],
+          ['FAILED', 'integration_not_configured', 1],
+        )
+      },
+    )
 
     test('are pushed where a command that was killed left a lock', async () => {
       const stale = await runIn('echo x > x; touch .git/index.lock .git/HEAD.lock', { on_success: 'branch' })
@@ -489,45 +492,53 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       }
     })
 
-    test('go on from large files that were pushed', {
-      skip: !has_lfs && 'its image has no git-lfs',
-    }, async () => {
-      host.lfs?.objects.set(sha256(LARGE), LARGE)
-      const { run, said } = await runIn('printf made > made.bin', {
-        ...{ on_success: 'branch', egress: 'none', repositories: [{ url: `${host.url}/acme/media` }] },
-      })
-      assert.equal(run.state, 'SUCCEEDED', said)
-      loseWorkspace(run.run_id)
-      const asked = host.lfs?.asked.length ?? 0
-      const later = await followUp(run.run_id, 'cat made.bin; printf more > more.bin')
-      assert.equal(later.run.state, 'SUCCEEDED', later.said)
-      assert.match(later.output, /made$/)
-      assert.equal((host.lfs?.asked.length ?? 0) > asked, true)
-      assert.equal(host.lfs?.objects.get(sha256(Buffer.from('more')))?.toString(), 'more')
-      // The patch is of what git has.
-      const diff = await api.json<RunDiff>('GET', `/agent/runs/${run.run_id}/diff`)
-      const patch = await (await fetch(diff.patch?.data.download_url ?? '')).text()
-      assert.match(patch, new RegExp(`oid sha256:${sha256(Buffer.from('more'))}`))
-    })
+    onlyLong(
+      'go on from large files that were pushed',
+      {
+        skip: !has_lfs && 'its image has no git-lfs',
+      },
+      async () => {
+        host.lfs?.objects.set(sha256(LARGE), LARGE)
+        const { run, said } = await runIn('printf made > made.bin', {
+          ...{ on_success: 'branch', egress: 'none', repositories: [{ url: `${host.url}/acme/media` }] },
+        })
+        assert.equal(run.state, 'SUCCEEDED', said)
+        loseWorkspace(run.run_id)
+        const asked = host.lfs?.asked.length ?? 0
+        const later = await followUp(run.run_id, 'cat made.bin; printf more > more.bin')
+        assert.equal(later.run.state, 'SUCCEEDED', later.said)
+        assert.match(later.output, /made$/)
+        assert.equal((host.lfs?.asked.length ?? 0) > asked, true)
+        assert.equal(host.lfs?.objects.get(sha256(Buffer.from('more')))?.toString(), 'more')
+        // The patch is of what git has.
+        const diff = await api.json<RunDiff>('GET', `/agent/runs/${run.run_id}/diff`)
+        const patch = await (await fetch(diff.patch?.data.download_url ?? '')).text()
+        assert.match(patch, new RegExp(`oid sha256:${sha256(Buffer.from('more'))}`))
+      },
+    )
 
-    test('are not pushed without their large files', {
-      skip: !has_lfs && 'its image has no git-lfs',
-    }, async () => {
-      assert(host.lfs)
-      host.lfs.objects.set(sha256(LARGE), LARGE)
-      host.lfs.lead = (href) => href.replace(/\?.*/, '?signature=wrong')
-      const { run, said } = await runIn('printf unsent > unsent.bin', {
-        ...{ on_success: 'branch', variables: NO_SMUDGE },
-        repositories: [{ url: `${host.url}/acme/media` }],
-      })
-      host.lfs.lead = undefined
-      assert.equal(run.state, 'FAILED')
-      assert.match(
-        said,
-        /^Pushing runyard\/\S+ to \S+\/acme\/media failed\.[\s\S]*answered the upload of a large file/,
-      )
-      assert.equal(git(media, 'for-each-ref', `refs/heads/runyard/${run.run_id}`), '')
-    })
+    onlyLong(
+      'are not pushed without their large files',
+      {
+        skip: !has_lfs && 'its image has no git-lfs',
+      },
+      async () => {
+        assert(host.lfs)
+        host.lfs.objects.set(sha256(LARGE), LARGE)
+        host.lfs.lead = (href) => href.replace(/\?.*/, '?signature=wrong')
+        const { run, said } = await runIn('printf unsent > unsent.bin', {
+          ...{ on_success: 'branch', variables: NO_SMUDGE },
+          repositories: [{ url: `${host.url}/acme/media` }],
+        })
+        host.lfs.lead = undefined
+        assert.equal(run.state, 'FAILED')
+        assert.match(
+          said,
+          /^Pushing runyard\/\S+ to \S+\/acme\/media failed\.[\s\S]*answered the upload of a large file/,
+        )
+        assert.equal(git(media, 'for-each-ref', `refs/heads/runyard/${run.run_id}`), '')
+      },
+    )
 
     test('leave their token nowhere', async () => {
       // What is printed is masked, so it is looked for inside; the brackets keep the search from finding itself.

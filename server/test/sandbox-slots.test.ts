@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { DEFAULT_LIMITS, type Sandbox, type SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { makeImage, removeImage } from './support/docker-images.ts'
 import { whyNoDocker } from './support/machine.ts'
+import { onlyLong } from './support/once.ts'
 import { openBackend } from './support/sandbox-backends.ts'
 import { eventually, run } from './support/sandbox-conformance.ts'
 
@@ -154,7 +155,7 @@ describe('slots of a Docker sandbox', { skip: undocked }, () => {
     }
   })
 
-  test('of an image whose shell is none are given up', async () => {
+  onlyLong('of an image whose shell is none are given up', async () => {
     for (const word of ['0', '1']) {
       const image = makeImage(MUTE.replace('WORD', word))
       try {

@@ -1,6 +1,9 @@
 import { test } from 'node:test'
 import type { BackendName } from './sandbox-backends.ts'
 
+/** Registers what takes long and is seldom touched: with `--long` only. */
+export const onlyLong: typeof test | (() => void) = process.env.RUNYARD_TEST_LONG ? test : () => {}
+
 /**
  * Registers what is the same code on every backend: tested on the one that costs least, and with `--long` on all. What differs
  * between backends is a plain `test`.

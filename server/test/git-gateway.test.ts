@@ -4,13 +4,14 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { type AddressInfo, connect, type Server } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Egress, GitCredential } from '../src/gateway/gateway.ts'
 import { openGateway } from '../src/gateway/open-gateway.ts'
 import { FLUSH, writeLine } from '../src/gateway/pkt-line.ts'
+import { openBridge } from './support/bridge.ts'
 import { GIT_ENV, git, makeRepository } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { temporaryDirectory } from './support/service.ts'
@@ -82,13 +83,7 @@ describe('the git gateway', () => {
       },
       ({ reason, message }) => refused.push(`${reason}: ${message}`),
     )
-    bridge = createServer((client) => {
-      const upstream = connect(way.socket)
-      client.on('error', () => upstream.destroy())
-      upstream.on('error', () => client.destroy())
-      client.pipe(upstream).pipe(client)
-    })
-    await new Promise<void>((resolve) => bridge.listen(0, '127.0.0.1', resolve))
+    bridge = await openBridge(way.socket)
     base = `http://127.0.0.1:${(bridge.address() as AddressInfo).port}/git/${host.host}`
   })
   after(async () => {

@@ -5,13 +5,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Egress, GitCredential } from '../src/gateway/gateway.ts'
 import { openGateway } from '../src/gateway/open-gateway.ts'
+import { openBridge } from './support/bridge.ts'
 import { GIT_ENV, git } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { addHostedRepository, addLargeFile } from './support/hosted-repositories.ts'
@@ -74,13 +75,7 @@ describe('large files by the git gateway', { skip: missing }, () => {
       },
       ({ reason, message }) => refused.push(`${reason}: ${message}`),
     )
-    bridge = createServer((client) => {
-      const upstream = connect(way.socket)
-      client.on('error', () => upstream.destroy())
-      upstream.on('error', () => client.destroy())
-      client.pipe(upstream).pipe(client)
-    })
-    await new Promise<void>((resolve) => bridge.listen(0, '127.0.0.1', resolve))
+    bridge = await openBridge(way.socket)
     base = `http://127.0.0.1:${(bridge.address() as AddressInfo).port}/git/${host.host}`
   })
   after(async () => {

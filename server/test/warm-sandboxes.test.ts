@@ -63,6 +63,17 @@ describe('containers made in advance', { skip: undocked }, () => {
   const containers = (): string[] => lines(docker('ps', '-a', '--no-trunc', '-q', '--filter', OWN))
   const volumes = (): string[] => lines(docker('volume', 'ls', '-q', '--filter', OWN))
 
+  /** As it is after two minutes. */
+  const reap = (store: Store): Promise<unknown> => {
+    const log = { info() {}, warn() {}, error() {} }
+    const disk = { hasRoom: async () => true, watch: () => ({ close() {} }) }
+    const settings = { max_idle: 9 }
+    return reapSandboxes(
+      { store, backend, former_backends: [], disk, log, settings },
+      () => Date.now() + 120_000,
+    )
+  }
+
   test('one is adopted once, is what a new one is, and is its run’s from then on', async () => {
     const warm = await makeWarm()
     const made = containers()
@@ -154,17 +165,10 @@ describe('containers made in advance', { skip: undocked }, () => {
     await registerWorker(store.db, { worker_id, ...registration })
     assert(backend.createWarm)
     const warm = await backend.createWarm(`${worker_id}.warm-1`, KIND)
-    const log = { info() {}, warn() {}, error() {} }
-    const disk = { hasRoom: async () => true, watch: () => ({ close() {} }) }
-    const reap = () =>
-      reapSandboxes(
-        { store, backend, former_backends: [], disk, log, settings: { max_idle: 9 } },
-        () => Date.now() + 120_000,
-      )
-    await reap()
+    await reap(store)
     assert.equal(containers().length, 1)
     await loseAllWorkers(store.db)
-    await reap()
+    await reap(store)
     assert.deepEqual([...containers(), ...volumes()], [])
     await warm.destroy()
     await store.close()
@@ -186,19 +190,12 @@ describe('containers made in advance', { skip: undocked }, () => {
     )
     // As operators do after the machine started anew.
     docker('rm', '--force', `${warm.ref.id}.${lease.attempt}`)
-    const log = { info() {}, warn() {}, error() {} }
-    const disk = { hasRoom: async () => true, watch: () => ({ close() {} }) }
-    const reap = () =>
-      reapSandboxes(
-        { store, backend, former_backends: [], disk, log, settings: { max_idle: 9 } },
-        () => Date.now() + 120_000,
-      )
-    await reap()
+    await reap(store)
     const next = await backend.attach({ ...specOf(lease.run_id, 2), run_id: warm.ref.run_id })
     assert(next)
     assert.equal(await run(next, 'cat kept'), 'word')
     await sql`delete from sandboxes`.execute(store.db)
-    await reap()
+    await reap(store)
     assert.deepEqual([...containers(), ...volumes()], [])
     await store.close()
   })

@@ -29,15 +29,15 @@ export interface EventRow {
  * CLAIMED or INPROGRESS, and for two seconds after a cancel, so that what had been streamed is kept. Usage and artifacts
  * show in the run object, so they also move `updated_at`; output does not, which keeps the update in place (HOT).
  * `batch` rises by one with each call of an attempt: a batch whose commit was not heard of can be sent again and is
- * stored once. False: the lease is lost; nothing was written.
+ * stored once. `waiting`: stored, and a follow-up or an interrupt may wait. `lost`: nothing was written.
  */
 export async function appendEvents(
   db: Db,
   lease: Lease,
   batch: number,
   events: readonly NewEvent[],
-): Promise<boolean> {
-  if (events.length === 0) return true
+): Promise<'stored' | 'waiting' | 'lost'> {
+  if (events.length === 0) return 'waiting'
   const usage = events.filter((event) => event.type === 'usage').map((event) => event.data)
   const sum = (of: (data: (typeof usage)[number]) => number) =>
     usage.reduce((total, data) => total + of(data), 0)
@@ -46,7 +46,7 @@ export async function appendEvents(
   const closed = events.flatMap((event) =>
     event.type === 'message.assistant' ? [event.data.message_id] : [],
   )
-  const appended = await sql`
+  const appended = await sql<{ waiting: boolean }>`
     with owned as (
       update runs set batch = ${batch}::int, last_sequence = last_sequence + ${events.length}
         ${visible ? sql`, updated_at = next_update(updated_at)` : sql``}
@@ -60,7 +60,7 @@ export async function appendEvents(
         }
       where ${held(lease)} and batch < ${batch}::int and (state in (${among(WORKING_STATES)})
         or (state = 'CANCELLED' and finished_at > clock_timestamp() - interval '2 seconds'))
-      returning run_id, last_sequence),
+      returning run_id, last_sequence, undelivered > 0 or interrupt_sequence is not null or state = 'CANCELLED' as waiting),
     ${
       closed.length
         ? sql`shut as (delete from open_messages m using owned o where m.run_id = o.run_id and m.message_id = any(${closed}::text[])),`
@@ -70,10 +70,11 @@ export async function appendEvents(
       insert into events (run_id, sequence, type, data)
       select o.run_id, o.last_sequence - ${events.length} + e.place, e.event->>'type', e.event->'data'
       from owned o, jsonb_array_elements(${json(events)}) with ordinality e (event, place))
-    select 1 from owned`.execute(db)
-  if (appended.rows.length > 0) return true
+    select waiting from owned`.execute(db)
+  const [row] = appended.rows
+  if (row) return row.waiting ? 'waiting' : 'stored'
   const stored = await sql`select 1 from runs where ${held(lease)} and batch >= ${batch}::int`.execute(db)
-  return stored.rows.length > 0
+  return stored.rows.length > 0 ? 'waiting' : 'lost'
 }
 
 /** A step that ended by itself. One closed without knowing how it ended (its worker was lost, say) is no progress. */

@@ -170,7 +170,7 @@ onEachDatabase('leases', (open) => {
     } as const
     for (const lease of stale) {
       assert.equal(await startRun(db, lease, CONFIG), false)
-      assert.equal(await appendEvents(db, lease, 1, [SAID]), false)
+      assert.equal(await appendEvents(db, lease, 1, [SAID]), 'lost')
       assert.equal(await writeOpenMessages(db, lease, [{ message_id: 'm', text: 'x' }]), false)
       assert.equal(await deliverFollowups(db, lease), 'lost')
       assert.equal(await acknowledgeInterrupt(db, lease, interrupt_sequence ?? -1), false)
@@ -186,7 +186,7 @@ onEachDatabase('leases', (open) => {
     assert.deepEqual([await readStored(db, held.run_id), await typesOf(held.run_id)], before)
     assert.deepEqual(await readOpenMessages(db, held.run_id), [])
     // The lease itself still may.
-    assert.equal(await appendEvents(db, held, 1, [SAID]), true)
+    assert.equal(await appendEvents(db, held, 1, [SAID]), 'waiting')
     assert.equal(await insertArtifact(db, held, artifact), true)
   })
 
@@ -202,7 +202,7 @@ onEachDatabase('leases', (open) => {
     assert.equal(await finishRun(db, held, { state: 'FAILED' }), 'finished')
     assert.equal(await finishRun(db, held, { state: 'SUCCEEDED' }), 'lost')
     assert.equal(await startRun(db, held, CONFIG), false)
-    assert.equal(await appendEvents(db, held, 1, [SAID]), false)
+    assert.equal(await appendEvents(db, held, 1, [SAID]), 'lost')
     assert.equal(await requeueRun(db, held, 'Because.', false), false)
     const types = await typesOf(held.run_id)
     assert.deepEqual(types.slice(-2), ['INPROGRESS', 'FAILED'])
@@ -250,12 +250,12 @@ onEachDatabase('leases', (open) => {
     await startRun(db, held, CONFIG)
     await cancel(db, held.run_id, held.principal_id)
     // What had been streamed is kept, for two seconds.
-    assert.equal(await appendEvents(db, held, 1, [SAID]), true)
+    assert.equal(await appendEvents(db, held, 1, [SAID]), 'waiting')
     await sql`update runs set finished_at = finished_at - interval '2 seconds' where run_id = ${held.run_id}`.execute(
       db,
     )
-    assert.equal(await appendEvents(db, held, 2, [SAID]), false)
-    assert.equal(await appendEvents(db, held, 1, [SAID]), true, 'It is stored already.')
+    assert.equal(await appendEvents(db, held, 2, [SAID]), 'lost')
+    assert.equal(await appendEvents(db, held, 1, [SAID]), 'waiting', 'It is stored already.')
 
     const { outcome, claimable_in } = await follow(db, held.run_id, held.principal_id)
     assert.deepEqual([outcome, claimable_in], ['queue_pending', null])
@@ -299,10 +299,10 @@ onEachDatabase('leases', (open) => {
       assert.deepEqual((await typesOf(lease.run_id)).slice(-2), ['attempt.lost', 'QUEUED'])
       const { state, worker_id, attempt, lost_attempts } = await readStored(db, lease.run_id)
       assert.deepEqual([state, worker_id, attempt, lost_attempts], ['QUEUED', null, 1, 1])
-      assert.equal(await appendEvents(db, lease, 1, [SAID]), false)
+      assert.equal(await appendEvents(db, lease, 1, [SAID]), 'lost')
       const [again] = await claimRuns(db, await addWorker(db, { pool: lease.pool }), 1)
       assert.equal(again?.attempt, 2)
-      assert.equal(await appendEvents(db, lease, 1, [SAID]), false)
+      assert.equal(await appendEvents(db, lease, 1, [SAID]), 'lost')
     }
     assert.deepEqual(await readOpenMessages(db, working.run_id), [])
     assert.equal((await typesOf(ended.run_id)).at(-1), 'SUCCEEDED')

@@ -58,6 +58,9 @@ import { type Ending, finishRun, requeueRun, startRun } from '../store/transitio
 import { hasOtherWorker } from '../store/workers.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
 
+/** Whatever comes within this time of a look may as well have come after it. */
+const FRESH_MS = 50
+
 /**
  * What one lease may read and write. Each statement is fenced, is tried again while the database is away, and throws
  * `LeaseLost` when the run is not this attempt's any more or when it is too late: writes end with `writing`, giving the run
@@ -68,6 +71,8 @@ export class FencedStore {
   readonly lease: Lease
   readonly writing: AbortSignal
   readonly #owning: AbortSignal
+  /** When an append saw that nothing waited. */
+  #saw_nothing = Number.NEGATIVE_INFINITY
 
   constructor(db: Db, lease: Lease, signals: { writing: AbortSignal; owning: AbortSignal }) {
     this.#db = db
@@ -124,8 +129,16 @@ export class FencedStore {
   }
 
   /** False: the run does not take this attempt's events any more. */
-  appendEvents(batch: number, events: NewEvent[]): Promise<boolean> {
-    return this.#write(() => appendEvents(this.#db, this.lease, batch, events))
+  async appendEvents(batch: number, events: NewEvent[]): Promise<boolean> {
+    const asked = performance.now()
+    const appended = await this.#write(() => appendEvents(this.#db, this.lease, batch, events))
+    this.#saw_nothing = appended === 'stored' ? asked : Number.NEGATIVE_INFINITY
+    return appended !== 'lost'
+  }
+
+  /** Whether there is no need to ask once more: an append has only just seen that nothing waited. */
+  sawNothingWaiting(): boolean {
+    return performance.now() - this.#saw_nothing < FRESH_MS
   }
 
   /** Worth nothing later, so never tried again. */

@@ -27,6 +27,7 @@ export function createInbox(
   },
 ): RunInbox {
   let something = Promise.withResolvers<void>()
+  let signalled = false
 
   const write = async (): Promise<void> => {
     const sandbox = options.sandbox()
@@ -37,10 +38,15 @@ export function createInbox(
   return {
     writeAttachments: write,
     waiting: () => something.promise,
-    signalWaiting: () => something.resolve(),
+    signalWaiting() {
+      signalled = true
+      something.resolve()
+    },
     async take() {
       await options.onBoundary?.()
       if (store.writing.aborted) throw new LeaseLost()
+      if (!signalled && store.sawNothingWaiting()) return []
+      signalled = false
       something = Promise.withResolvers()
       const { messages, interrupt } = await store.deliverFollowups(since)
       if (interrupt !== null) options.onInterrupt(interrupt)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { AppError } from './contract/error.ts'
-import { MODEL_PROVIDERS, ModelPrices } from './contract/model.ts'
+import { MODEL_APIS, ModelPrices } from './contract/model.ts'
 import { KNOWN_ENDPOINTS, type KnownEndpoint } from './harness/known-endpoints.ts'
 import type { ModelSettings } from './harness/models.ts'
 import { whole } from './setting.ts'
@@ -13,7 +13,7 @@ const Endpoints = z.record(
   z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be named with a-z, 0-9 and "-"')
-    .refine((name) => !MODEL_PROVIDERS.some((provider) => provider === name), 'has a variable of its own'),
+    .refine((name) => !MODEL_APIS.some((api) => api === name), 'has a variable of its own'),
   z.strictObject({ base_url: address, api_key: z.string().min(1).exactOptional() }),
 )
 

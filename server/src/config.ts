@@ -7,7 +7,7 @@ import { MODEL_SETTINGS, readModels } from './config-models.ts'
 import { HARNESS_NAME } from './contract/agent-config.ts'
 import { AppError } from './contract/error.ts'
 import { isImagePattern } from './contract/image.ts'
-import { MODEL_PROVIDERS } from './contract/model.ts'
+import { MODEL_APIS } from './contract/model.ts'
 import { flag, number, whole } from './setting.ts'
 
 const MiB = 1024 ** 2
@@ -204,7 +204,7 @@ const Agents = z.record(
   z.strictObject({
     command: z.array(z.string().min(1)).min(1),
     env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).optional(),
-    provider: z.enum(MODEL_PROVIDERS).optional(),
+    provider: z.enum(MODEL_APIS).optional(),
   }),
 )
 

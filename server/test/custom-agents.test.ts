@@ -16,7 +16,7 @@ describe('an agent of the operator’s own', {
   let service: TestService
   let api: ReturnType<typeof apiOf>
   before(async () => {
-    model = await openModelServer([])
+    model = await openModelServer(() => ({ text: 'Hello.' }))
     const mine = {
       command: scriptedAgent('resume'),
       env: { MY_KEY: '{token}', MY_PLACE: '{base_url}', MY_MODEL: '{model}' },
@@ -27,6 +27,9 @@ describe('an agent of the operator’s own', {
         RUNYARD_ACP_AGENTS: JSON.stringify({ mine }),
         OPENAI_BASE_URL: model.url,
         OPENAI_API_KEY: 'sk-canary-20c7aa91',
+        RUNYARD_MODEL_ENDPOINTS: JSON.stringify({
+          house: { base_url: model.url, api_key: 'sk-canary-91aa20c7' },
+        }),
       },
     })
     api = apiOf(service)
@@ -58,5 +61,21 @@ describe('an agent of the operator’s own', {
     assert.match(printed(events).slice(first.length), /^1\n/, 'one session')
     assert.equal(ofType(events, 'error').length, 0)
     assert.equal(again.state, 'SUCCEEDED')
+  })
+
+  test('calls models of servers that the operator has named, too', async () => {
+    const body = '{"model":"scripted","messages":[]}'
+    const ask = `curl -sS -H "authorization: Bearer $MY_KEY" -d '${body}' "$MY_PLACE/chat/completions"`
+    const run_id = await api.create({
+      prompt: `$ echo "$MY_PLACE $MY_MODEL"; env | grep -c sk-canary; ${ask}`,
+      config: { harness: { type: 'mine', model_id: 'house/scripted' } },
+    })
+    const run = await api.ended(run_id)
+    assert.equal(run.state, 'SUCCEEDED', JSON.stringify(run.status_message))
+    assert.equal(run.resolved?.model_id, 'house/scripted')
+    const events = await api.events(run_id)
+    assert.match(printed(events), /http:\/\/127\.0\.0\.1:3128\/model\/house\/v1 scripted\n0\n\{.*"choices"/)
+    assert.equal(ofType(events, 'usage')[0]?.data.model_id, 'house/scripted')
+    assert.equal(model.requests.at(-1)?.headers.authorization, 'Bearer sk-canary-91aa20c7')
   })
 })

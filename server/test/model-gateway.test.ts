@@ -124,11 +124,19 @@ ${command}`),
       const { run, output, said } = await runIn(
         `for i in 1 2 3 4 5; do ${CHAT}; sleep 0.3; done`,
         {},
-        { budget: { max_tokens: 20, max_cost_usd: 100 } },
+        { budget: { max_tokens: 20 } },
       )
       assert.equal(run.state, 'BLOCKED')
       assert.match(said, /budget of 20 tokens/)
       assert.equal(openai.requests.length - before, 2, output)
+    })
+
+    test('whose cost nobody knows end a run with limited money at their first answer', async () => {
+      const before = openai.requests.length
+      const { run, said } = await runIn(`${CHAT}; sleep 600`, {}, { budget: { max_cost_usd: 100 } })
+      assert.equal(run.state, 'FAILED')
+      assert.match(said, /max_cost_usd.*"openai\/scripted" is not known/)
+      assert.equal(openai.requests.length - before, 1)
     })
 
     test('are not there for environments that do not ask, and own keys stay', async () => {

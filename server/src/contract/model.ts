@@ -1,8 +1,11 @@
 import { z } from 'zod'
 
 /** Whose APIs are spoken as they are; all others speak that of OpenAI. */
-export const MODEL_PROVIDERS = ['anthropic', 'openai', 'google'] as const
-export type ModelProvider = (typeof MODEL_PROVIDERS)[number]
+export const MODEL_APIS = ['anthropic', 'openai', 'google'] as const
+export type ModelApi = (typeof MODEL_APIS)[number]
+
+/** The API of a provider, by its name. */
+export const apiOf = (provider: string): ModelApi => MODEL_APIS.find((api) => api === provider) ?? 'openai'
 
 const price = z.number().nonnegative()
 

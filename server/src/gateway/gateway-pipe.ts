@@ -5,6 +5,7 @@
  *
  * - `open` a way out: a Unix socket that obeys these rules;
  * - `close` it, with every connection through it;
+ * - `limit` it: how many tokens of models are left from now on;
  * - `publish` a branch that was pushed by it;
  * - `settle` it: say when all that models have used by it is told.
  *
@@ -16,6 +17,7 @@ import type { BranchAnswer, BranchRequest, ModelUsage, Refusal, WayRules } from 
 export type Order =
   | { open: string; rules: WayRules }
   | { close: string }
+  | { limit: string; tokens_left: number | null }
   | { publish: string; by: string; request: BranchRequest }
   | { settle: string }
 export interface News {

@@ -61,16 +61,18 @@ export interface GitRules {
 }
 
 /** Whose API is spoken, and where its answers say what they cost. */
-export type ModelProviderName = 'openai' | 'anthropic' | 'google'
+export type ModelApi = 'openai' | 'anthropic' | 'google'
 
 export interface ModelProvider {
+  api: ModelApi
   /** `null`: a server that asks for none. */
   api_key: string | null
   /** With the version, such as `https://api.openai.com/v1`. The operator's word: it may be private, and plain HTTP. */
   base_url: string
 }
 
-export type ModelProviders = Partial<Record<ModelProviderName, ModelProvider>>
+/** By the names that stand in the gateway's addresses: `/model/<name>/…`. */
+export type ModelProviders = Readonly<Record<string, ModelProvider>>
 
 /** Which models one sandbox may call, and how much. */
 export interface ModelRules {
@@ -83,7 +85,7 @@ export interface ModelRules {
 
 /** What one request has used. */
 export interface ModelUsage {
-  provider: ModelProviderName
+  provider: string
   /** As the provider names it; `null` where its answer did not say. */
   model: string | null
   input_tokens: number
@@ -135,6 +137,8 @@ export interface Egress {
    * throws.
    */
   settle(): Promise<void>
+  /** From now on models may use so many tokens; `null`: as many as they like. */
+  limit(tokens_left: number | null): void
   close(): void
 }
 

@@ -51,9 +51,10 @@ describe('the model gateway', () => {
       {
         token: TOKEN,
         providers: {
-          openai: { api_key: KEY, base_url: `${provider.url}/base/v1/` },
-          anthropic: { api_key: KEY, base_url: `${provider.url}/v1` },
-          google: { api_key: KEY, base_url: `${provider.url}/v1beta` },
+          openai: { api: 'openai', api_key: KEY, base_url: `${provider.url}/base/v1/` },
+          anthropic: { api: 'anthropic', api_key: KEY, base_url: `${provider.url}/v1` },
+          google: { api: 'google', api_key: KEY, base_url: `${provider.url}/v1beta` },
+          house: { api: 'openai', api_key: KEY, base_url: `${provider.url}/house/v1` },
         },
         tokens_left: null,
         ...rules,
@@ -129,6 +130,16 @@ describe('the model gateway', () => {
       used: { provider: 'openai', model: 'gpt-scripted', ...HELLO },
     },
     {
+      name: 'OpenAI’s responses, by another server,',
+      model: () =>
+        createOpenAI({ apiKey: TOKEN, baseURL: `${gateway.url}/model/house/v1` }).responses('gpt-scripted'),
+      at: ['/house/v1/responses'],
+      header: ['authorization', `Bearer ${KEY}`],
+      whole: OPENAI_RESPONSE,
+      events: OPENAI_EVENTS,
+      used: { provider: 'house', model: 'gpt-scripted', ...HELLO },
+    },
+    {
       name: 'Anthropic’s messages',
       model: () => anthropic()('claude-scripted'),
       at: ['/v1/messages'],
@@ -184,7 +195,7 @@ describe('the model gateway', () => {
 
   test('OpenAI’s chat is spoken; what an answer does not say is estimated', async () => {
     await using server = await openModelServer(() => ({ text: ['Hel', 'lo.'] }), { api_key: KEY })
-    const own = await open({ providers: { openai: { api_key: KEY, base_url: server.url } } })
+    const own = await open({ providers: { openai: { api: 'openai', api_key: KEY, base_url: server.url } } })
     const chat = createOpenAI({ apiKey: TOKEN, baseURL: `${own.url}/model/openai/v1` }).chat('scripted')
     await chat.doGenerate({ prompt: PROMPT })
     for await (const _part of (await chat.doStream({ prompt: PROMPT })).stream);
@@ -463,7 +474,9 @@ describe('the model gateway', () => {
   })
 
   test('a provider that is away is told of', async () => {
-    const own = await open({ providers: { openai: { api_key: KEY, base_url: 'http://127.0.0.1:1/v1' } } })
+    const own = await open({
+      providers: { openai: { api: 'openai', api_key: KEY, base_url: 'http://127.0.0.1:1/v1' } },
+    })
     const answer = await ask('openai/v1/responses', { to: own.url })
     assert.equal(answer.status, 502)
     assert.match(await answer.text(), /The provider openai could not be reached\./)

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { Unreachable } from './dial.ts'
 import { watchField } from './field-watch.ts'
-import type { ModelProvider, ModelProviderName, ModelRules, ModelUsage } from './gateway.ts'
+import type { ModelApi, ModelProvider, ModelRules, ModelUsage } from './gateway.ts'
 import { createModelMeter, type ModelMeter } from './model-meter.ts'
 import { type ModelRefusal, refuseModel } from './model-refusal.ts'
 import { holdsToken, type ModelRequest, readModelRequest, readProvider } from './model-request.ts'
@@ -36,6 +36,8 @@ export interface ModelGateway {
   answer(incoming: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void>
   /** Resolves when nothing is at work: what it has used was told. */
   idle(): Promise<void>
+  /** How many tokens are left from now on; `null`: no limit. */
+  limit(tokens_left: number | null): void
 }
 
 export function createModelGateway(
@@ -52,10 +54,10 @@ export function createModelGateway(
 
   const judge = (
     incoming: IncomingMessage,
-    provider: ModelProviderName,
+    api: ModelApi,
     asked: ModelRequest | null,
   ): ModelRefusal | null => {
-    if (!holdsToken(provider, incoming, token)) return NO_TOKEN
+    if (!holdsToken(api, incoming, token)) return NO_TOKEN
     if (!asked) return NO_ROUTE
     if (Number(incoming.headers['content-length'] ?? 0) > MAX_BODY) return TOO_LARGE
     if (incoming.headers['content-encoding'] !== undefined) return COMPRESSED
@@ -67,7 +69,7 @@ export function createModelGateway(
     incoming: IncomingMessage,
     response: ServerResponse,
     signal: AbortSignal,
-    { provider, to, asked }: { provider: ModelProviderName; to: ModelProvider; asked: ModelRequest },
+    { provider, to, asked }: { provider: string; to: ModelProvider; asked: ModelRequest },
   ): Promise<void> => {
     const body = readBody(incoming, asked.unwanted)
     const call = { provider, path: asked.path, to, body: body.stream, silent_ms: first_word_ms }
@@ -76,7 +78,10 @@ export function createModelGateway(
     const answer = await Promise.race([asking, body.failed]).catch((error) => {
       // What is given up before it is answered was worked on all the same.
       if (asked.generates && signal.aborted)
-        count(createModelMeter(provider, true).end({ whole: false, request_bytes: body.bytes() }))
+        count({
+          provider,
+          ...createModelMeter(to.api, true).end({ whole: false, request_bytes: body.bytes() }),
+        })
       throw error
     })
     const status = answer.statusCode ?? 502
@@ -91,14 +96,14 @@ export function createModelGateway(
     }
     if (status >= 400) return passError(answer, response, to.api_key)
     const streams = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '')
-    const meter = asked.generates ? createModelMeter(provider, streams) : null
+    const meter = asked.generates ? createModelMeter(to.api, streams) : null
     answer.setTimeout(silent_ms, () => answer.destroy())
     response.writeHead(status, answer.statusMessage, answeredHeaders(answer))
     // Whoever streams waits for the head.
     response.flushHeaders()
     await new Promise<void>((resolve) =>
       pipeline(answer, metered(meter), response, (error) => {
-        if (meter) count(meter.end({ whole: !error, request_bytes: body.bytes() }))
+        if (meter) count({ provider, ...meter.end({ whole: !error, request_bytes: body.bytes() }) })
         resolve()
       }),
     )
@@ -106,17 +111,17 @@ export function createModelGateway(
 
   const answer: ModelGateway['answer'] = async (incoming, response, signal) => {
     const provider = readProvider(incoming.url ?? '')
-    const to = provider && providers[provider]
-    if (!provider || !to)
-      return refuseModel(incoming, response, provider ?? 'openai', {
+    const to = Object.hasOwn(providers, provider) ? providers[provider] : undefined
+    if (!to)
+      return refuseModel(incoming, response, apiNamed(provider), {
         status: 404,
         message: `There is no such provider here; there is ${Object.keys(providers).join(', ')}.`,
       })
-    const asked = readModelRequest(provider, incoming)
-    const refusal = judge(incoming, provider, asked)
-    if (refusal || !asked) return refuseModel(incoming, response, provider, refusal ?? NO_ROUTE)
+    const asked = readModelRequest(to.api, incoming)
+    const refusal = judge(incoming, to.api, asked)
+    if (refusal || !asked) return refuseModel(incoming, response, to.api, refusal ?? NO_ROUTE)
     const passing = pass(incoming, response, signal, { provider, to, asked }).catch((error) =>
-      refuseModel(incoming, response, provider, describe(error)),
+      refuseModel(incoming, response, to.api, describe(error)),
     )
     at_work.add(passing)
     await passing.finally(() => at_work.delete(passing))
@@ -126,8 +131,15 @@ export function createModelGateway(
     async idle() {
       await Promise.allSettled(at_work)
     },
+    limit(tokens_left) {
+      left = tokens_left
+    },
   }
 }
+
+/** In whose words a client expects to hear that a provider is not there. */
+const apiNamed = (provider: string): ModelApi =>
+  provider === 'anthropic' || provider === 'google' ? provider : 'openai'
 
 const NO_TOKEN: ModelRefusal = {
   status: 401,

@@ -1,4 +1,4 @@
-import type { ModelProviderName, ModelUsage } from './gateway.ts'
+import type { ModelApi, ModelUsage } from './gateway.ts'
 
 /** A line of a stream, or an answer in one piece, of which no more is read. */
 const MAX_BYTES = 16 * 1024 ** 2
@@ -9,7 +9,7 @@ const BYTES_OF_A_TOKEN = 4
 export interface ModelMeter {
   push(piece: Buffer): void
   /** `whole`: the answer came to its end. `request_bytes`: what was asked, for where the answer does not say. */
-  end(answer: { whole: boolean; request_bytes: number }): ModelUsage
+  end(answer: { whole: boolean; request_bytes: number }): Omit<ModelUsage, 'provider'>
 }
 
 /** What was said so far; the last word counts. */
@@ -19,7 +19,7 @@ interface Said {
 }
 
 /** `streams`: the answer is one of server-sent events. */
-export function createModelMeter(provider: ModelProviderName, streams: boolean): ModelMeter {
+export function createModelMeter(api: ModelApi, streams: boolean): ModelMeter {
   const said: Said = { model: null, usage: {} }
   let bytes = 0
   let events = 0
@@ -62,16 +62,16 @@ export function createModelMeter(provider: ModelProviderName, streams: boolean):
     end({ whole, request_bytes }) {
       if (streams) readLine(take())
       else read(said, take())
-      const counted = COUNTS[provider](said.usage)
+      const counted = COUNTS[api](said.usage)
       const { model } = said
       const guess = {
         input_tokens: Math.ceil(request_bytes / BYTES_OF_A_TOKEN),
         // An event of a stream holds a token or a few; a stream without any is no stream.
         output_tokens: streams && events > 0 ? events : Math.ceil(bytes / BYTES_OF_A_TOKEN),
       }
-      if (!counted) return { provider, model, ...guess, estimated: true }
-      if (whole || counted.output_tokens >= guess.output_tokens) return { provider, model, ...counted }
-      return { provider, model, ...counted, output_tokens: guess.output_tokens, estimated: true }
+      if (!counted) return { model, ...guess, estimated: true }
+      if (whole || counted.output_tokens >= guess.output_tokens) return { model, ...counted }
+      return { model, ...counted, output_tokens: guess.output_tokens, estimated: true }
     },
   }
 }
@@ -101,7 +101,7 @@ function read(said: Said, text: string): void {
 type Counted = Pick<ModelUsage, 'input_tokens' | 'output_tokens' | 'cached_input_tokens'>
 
 /** `null`: the answer did not say. */
-const COUNTS: Record<ModelProviderName, (usage: Record<string, unknown>) => Counted | null> = {
+const COUNTS: Record<ModelApi, (usage: Record<string, unknown>) => Counted | null> = {
   openai(usage) {
     const input = usage.prompt_tokens ?? usage.input_tokens
     const output = usage.completion_tokens ?? usage.output_tokens

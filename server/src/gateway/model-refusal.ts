@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ModelProviderName } from './gateway.ts'
+import type { ModelApi } from './gateway.ts'
 
 /** What the gateway itself answers in place of a provider. */
 export interface ModelRefusal {
@@ -23,18 +23,18 @@ const FAULT = ['server_error', 'api_error', 'UNAVAILABLE'] as const
 export function refuseModel(
   incoming: IncomingMessage,
   response: ServerResponse,
-  provider: ModelProviderName,
+  api: ModelApi,
   { status, message, headers = {} }: ModelRefusal,
 ): void {
   incoming.resume()
   if (response.headersSent) return void response.destroy()
-  const body = JSON.stringify(shape(provider, status, message))
+  const body = JSON.stringify(shape(api, status, message))
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
 }
 
-function shape(provider: ModelProviderName, status: number, message: string): object {
+function shape(api: ModelApi, status: number, message: string): object {
   const [openai, anthropic, google] = KINDS[status] ?? FAULT
-  if (provider === 'openai') return { error: { message, type: openai, param: null, code: null } }
-  if (provider === 'anthropic') return { type: 'error', error: { type: anthropic, message } }
+  if (api === 'openai') return { error: { message, type: openai, param: null, code: null } }
+  if (api === 'anthropic') return { type: 'error', error: { type: anthropic, message } }
   return { error: { code: status, message, status: google } }
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { ModelProviderName } from './gateway.ts'
+import type { ModelApi } from './gateway.ts'
 
 /** Where the addresses of models begin at the gateway: `/model/<provider>/…`. */
 export const MODEL_PREFIX = '/model/'
@@ -22,7 +22,7 @@ interface Route {
 }
 
 /** With the version and without: clients differ in which of the two their base URL has. */
-const ROUTES: Record<ModelProviderName, { version: RegExp; routes: Route[] }> = {
+const ROUTES: Record<ModelApi, { version: RegExp; routes: Route[] }> = {
   openai: {
     version: /^v1\//,
     routes: [
@@ -58,20 +58,14 @@ const PARAMETERS = ['alt', 'beta', 'limit', 'after_id', 'before_id', 'pageSize',
 /** Ways of Google to write an answer; of others (`proto`) nothing could be counted. */
 const READABLE = ['sse', 'json']
 
-/** The provider that an address below `MODEL_PREFIX` names; `null`: none that there is. */
-export function readProvider(url: string): ModelProviderName | null {
-  const name = /^\/model\/(openai|anthropic|google)\//.exec(url)?.[1]
-  return (name as ModelProviderName | undefined) ?? null
-}
+/** The provider that an address below `MODEL_PREFIX` names. */
+export const readProvider = (url: string): string => /^\/model\/([a-z0-9-]+)\//.exec(url)?.[1] ?? ''
 
 /** `null` for everything that is not passed on. The path is one of a few, so nothing of the address leads elsewhere. */
-export function readModelRequest(
-  provider: ModelProviderName,
-  { method, url = '' }: IncomingMessage,
-): ModelRequest | null {
+export function readModelRequest(api: ModelApi, { method, url = '' }: IncomingMessage): ModelRequest | null {
   const [full = '', query = ''] = url.split(/\?(.*)/s, 2)
-  const { version, routes } = ROUTES[provider]
-  const path = full.slice(`${MODEL_PREFIX}${provider}/`.length).replace(version, '')
+  const { version, routes } = ROUTES[api]
+  const path = full.slice(full.indexOf('/', MODEL_PREFIX.length) + 1).replace(version, '')
   const route = routes.find((each) => each.method === method && each.path.test(path))
   if (!route) return null
   const given = new URLSearchParams(query)
@@ -87,17 +81,13 @@ export function readModelRequest(
 }
 
 /** Whether the request holds the token, where clients of the provider put their key. */
-export function holdsToken(
-  provider: ModelProviderName,
-  { headers, url = '' }: IncomingMessage,
-  token: string,
-): boolean {
+export function holdsToken(api: ModelApi, { headers, url = '' }: IncomingMessage, token: string): boolean {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
   const key = {
     openai: undefined,
     anthropic: headers['x-api-key'],
     google: headers['x-goog-api-key'] ?? new URLSearchParams(url.split(/\?(.*)/s, 2)[1] ?? '').get('key'),
-  }[provider]
+  }[api]
   const given = typeof key === 'string' ? key : bearer
   return given !== undefined && timingSafeEqual(digest(given), digest(token))
 }

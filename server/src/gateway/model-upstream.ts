@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps, Agent as TlsAgent } from 'node:https'
 import type { Readable } from 'node:stream'
 import { Unreachable } from './dial.ts'
-import type { ModelProvider, ModelProviderName } from './gateway.ts'
+import type { ModelProvider } from './gateway.ts'
 import { endToEnd, HOP_BY_HOP, sendBody } from './message.ts'
 
 /** Not the sandbox's business: credentials, who pays, and what concerns one connection only. */
@@ -25,7 +25,8 @@ const DROPPED_ALSO = /^x-(goog-(?!api-client$)|forwarded-|original-|rewrite-)/
 const AGENTS = { http: new Agent({ keepAlive: false }), https: new TlsAgent({ keepAlive: false }) }
 
 export interface ModelCall {
-  provider: ModelProviderName
+  /** Its name, for messages. */
+  provider: string
   /** Behind the base URL, from the first slash. */
   path: string
   to: ModelProvider
@@ -54,7 +55,7 @@ export function askModel(
       ...keptHeaders(incoming),
       ...(length === undefined ? {} : { 'content-length': length }),
       'accept-encoding': 'identity',
-      ...(to.api_key === null ? {} : credential(provider, to.api_key)),
+      ...(to.api_key === null ? {} : credential(to.api, to.api_key)),
     },
   })
   const gone = new Unreachable(`The provider ${provider} could not be reached.`)
@@ -77,9 +78,9 @@ export function askModel(
   return answered
 }
 
-function credential(provider: ModelProviderName, api_key: string): Record<string, string> {
-  if (provider === 'openai') return { authorization: `Bearer ${api_key}` }
-  return { [provider === 'anthropic' ? 'x-api-key' : 'x-goog-api-key']: api_key }
+function credential(api: ModelProvider['api'], api_key: string): Record<string, string> {
+  if (api === 'openai') return { authorization: `Bearer ${api_key}` }
+  return { [api === 'anthropic' ? 'x-api-key' : 'x-goog-api-key']: api_key }
 }
 
 function keptHeaders({ headersDistinct, headers }: IncomingMessage): Record<string, string[]> {

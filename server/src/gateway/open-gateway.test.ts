@@ -34,6 +34,27 @@ describe('the gateway', () => {
       client.on('close', () => resolve(answer))
     })
   const rules = { hosts: [], private_hosts: [] }
+  const modelsOf = (base_url: string, tokens_left: number | null) => ({
+    ...{
+      token: 'token',
+      providers: { openai: { api: 'openai' as const, api_key: null, base_url } },
+      tokens_left,
+    },
+  })
+  /** Asks a model by it; the status of the answer. */
+  const generate = async ({ socket }: Egress): Promise<number | undefined> => {
+    const asking = request({
+      ...{ socketPath: socket, path: '/model/openai/v1/chat/completions', method: 'POST' },
+      headers: { authorization: 'Bearer token' },
+    })
+    const answered = once(asking, 'response')
+    const closed = once(asking, 'close')
+    asking.end('{"model":"scripted","messages":[]}')
+    const [answer] = await answered
+    answer.resume()
+    await closed
+    return answer.statusCode
+  }
   const pidOf = (directory: string): number =>
     readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
@@ -64,29 +85,34 @@ describe('the gateway', () => {
   test('tells what models have used before it is settled', async () => {
     await using model = await openModelServer(() => ({ text: 'Hello.' }))
     const used: number[] = []
-    const providers = { openai: { api_key: null, base_url: model.url } }
-    const models = { token: 'token', providers, tokens_left: null }
     const way = await gateway.open(
-      { ...rules, models },
+      { ...rules, models: modelsOf(model.url, null) },
       () => {},
       (one) => used.push(one.input_tokens),
     )
     await way.settle()
     for (const count of [1, 2, 3]) {
-      await once(
-        request({
-          ...{ socketPath: way.socket, path: '/model/openai/v1/chat/completions', method: 'POST' },
-          headers: { authorization: 'Bearer token' },
-        })
-          .end('{"model":"scripted","messages":[]}')
-          .on('response', (answer) => answer.resume()),
-        'close',
-      )
+      assert.equal(await generate(way), 200)
       await way.settle()
       assert.deepEqual(used, Array(count).fill(10))
     }
     way.close()
     await way.settle()
+  })
+
+  test('lets models use what a raised budget leaves, and keeps to that when it is started again', async () => {
+    await using model = await openModelServer(() => ({ text: 'Hello.' }))
+    const way = await gateway.open({ ...rules, models: modelsOf(model.url, 0) }, () => {})
+    assert.equal(await generate(way), 403)
+    way.limit(1)
+    assert.equal(await generate(way), 200)
+    assert.equal(await generate(way), 403)
+    way.limit(null)
+    process.kill(pidOf(dirname(way.socket)), 'SIGKILL')
+    for (let answer = ''; !answer.startsWith('HTTP/1.1 403 '); ) answer = await ask(way)
+    for (let again = 0; again < 2; again += 1) assert.equal(await generate(way), 200)
+    way.close()
+    way.limit(1)
   })
 
   test('has a place of its own, which may go and comes back', async () => {

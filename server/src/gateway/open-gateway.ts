@@ -177,6 +177,10 @@ export function openGateway(program: string, log: { error(fields: object, messag
         closed: closed.signal,
         publish,
         settle,
+        limit(tokens_left) {
+          if (rules.models) rules.models.tokens_left = tokens_left
+          if (!closed.signal.aborted) life?.send({ limit: id, tokens_left })
+        },
         close,
       }
     },

@@ -35,6 +35,8 @@ export async function runGateway(
     if ('close' in order) {
       ways.get(order.close)?.close()
       ways.delete(order.close)
+    } else if ('limit' in order) {
+      ways.get(order.limit)?.limit(order.tokens_left)
     } else if ('publish' in order) {
       const { publish: published, by, request } = order
       const asking = ways.get(by)?.publish(request) ?? Promise.resolve(GONE)

@@ -16,6 +16,7 @@ export interface Way {
   publish(request: BranchRequest): Promise<BranchAnswer>
   /** Resolves when no model is at work. */
   idle(): Promise<void>
+  limit(tokens_left: number | null): void
   close(): void
 }
 
@@ -56,6 +57,7 @@ export async function openWay(
   await once(proxy, 'listening')
   return {
     idle: async () => model_gateway?.idle(),
+    limit: (tokens_left) => model_gateway?.limit(tokens_left),
     publish: (request) => publishBranch(request, { git, fetch, tokens }),
     close() {
       proxy.close()

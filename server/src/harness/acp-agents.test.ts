@@ -9,7 +9,11 @@ let server: ModelServer
 let models: Models
 before(async () => {
   server = await openModelServer([])
-  models = openModels({ openai: { base_url: server.url }, anthropic: { api_key: 'k', base_url: server.url } })
+  models = openModels({
+    openai: { base_url: server.url },
+    anthropic: { api_key: 'k', base_url: server.url },
+    endpoints: { house: { base_url: server.url } },
+  })
 })
 after(() => server.close())
 
@@ -35,6 +39,10 @@ test('a model is one of a provider that the agent can call', async () => {
   assert.deepEqual(await choose('qwen'), { provider: 'openai', id: 'scripted' })
   assert.deepEqual(await choose('claude', 'openai/scripted'), {
     reason: 'The agent claude calls models of anthropic, so it cannot use openai/scripted.',
+  })
+  assert.deepEqual(await choose('qwen', 'house/own/m'), { provider: 'house', id: 'own/m' })
+  assert.deepEqual(await choose('claude', 'house/m'), {
+    reason: 'The agent claude calls models of anthropic, so it cannot use house/m.',
   })
   const none = await chooseModel(agentOf('qwen'), openModels({}), {})
   assert.match(none && 'reason' in none ? none.reason : '', /^The agent qwen needs a model of openai/)

@@ -1,10 +1,10 @@
-import type { ModelProvider } from '../contract/model.ts'
+import type { ModelApi } from '../contract/model.ts'
 import type { ModelGate } from './harness.ts'
 
 /** What an agent's launch is made of. */
 export interface AgentModel {
-  provider: ModelProvider
-  /** As the provider knows it; absent: the agent chooses. */
+  api: ModelApi
+  /** As its provider knows it; absent: the agent chooses. */
   id?: string
   /** With the version: what OpenAI's clients take. Others add it themselves. */
   base_url: string
@@ -18,8 +18,8 @@ export interface AcpAgent {
   command: readonly string[]
   /** How to get the program, for people who do not have it: goes on from "Install it with". */
   install?: string
-  /** Whose models it can be led to, the ones it works best with first. */
-  providers: readonly ModelProvider[]
+  /** What it can be led to speak, what it works best with first. */
+  apis: readonly ModelApi[]
   /** The mode of its sessions in which it asks before it acts, where that is not how it is started. */
   mode?: string
   /** It cannot choose a model of its own. */
@@ -46,7 +46,7 @@ export const ACP_AGENTS: readonly AcpAgent[] = [
     name: 'claude',
     command: ['claude-agent-acp'],
     install: npm('@agentclientprotocol/claude-agent-acp'),
-    providers: ['anthropic'],
+    apis: ['anthropic'],
     mode: 'default',
     env: { IS_SANDBOX: '1', DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
     modelEnv: (model) => ({
@@ -60,7 +60,7 @@ export const ACP_AGENTS: readonly AcpAgent[] = [
     name: 'codex',
     command: ['codex-acp'],
     install: npm('@agentclientprotocol/codex-acp'),
-    providers: ['openai'],
+    apis: ['openai'],
     env: {
       DEFAULT_AUTH_REQUEST: '{"methodId":"api-key"}',
       INITIAL_AGENT_MODE: 'agent-full-access',
@@ -89,7 +89,7 @@ export const ACP_AGENTS: readonly AcpAgent[] = [
     name: 'gemini',
     command: ['gemini', '--acp', '--approval-mode', 'default'],
     install: npm('@google/gemini-cli'),
-    providers: ['google'],
+    apis: ['google'],
     env: { GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_DEFAULT_AUTH_TYPE: 'gemini-api-key' },
     modelEnv: (model) => ({
       GOOGLE_GEMINI_BASE_URL: model.base_url,
@@ -102,7 +102,7 @@ export const ACP_AGENTS: readonly AcpAgent[] = [
     name: 'opencode',
     command: ['opencode', 'acp'],
     install: npm('opencode-ai'),
-    providers: ['anthropic', 'openai', 'google'],
+    apis: ['anthropic', 'openai', 'google'],
     needs_model: true,
     env: {
       OPENCODE_DISABLE_AUTOUPDATE: '1',
@@ -116,7 +116,7 @@ export const ACP_AGENTS: readonly AcpAgent[] = [
     name: 'qwen',
     command: ['qwen', '--acp', '--auth-type', 'openai', '--approval-mode', 'default'],
     install: npm('@qwen-code/qwen-code'),
-    providers: ['openai'],
+    apis: ['openai'],
     needs_model: true,
     modelEnv: (model) => ({
       OPENAI_BASE_URL: model.base_url,
@@ -128,22 +128,22 @@ export const ACP_AGENTS: readonly AcpAgent[] = [
   {
     name: 'goose',
     command: ['goose', 'acp'],
-    providers: ['anthropic', 'openai', 'google'],
+    apis: ['anthropic', 'openai', 'google'],
     needs_model: true,
     env: { GOOSE_MODE: 'approve', GOOSE_DISABLE_KEYRING: '1' },
-    modelEnv: (model) => ({ GOOSE_PROVIDER: model.provider, ...gooseEnv(model) }),
+    modelEnv: (model) => ({ GOOSE_PROVIDER: model.api, ...gooseEnv(model) }),
   },
 ]
 
 /** Its own names of providers would have it use APIs that not every server has. */
 function opencodeConfig(model: AgentModel) {
-  const { provider, id = '', base_url: address, token } = model
+  const { api, id = '', base_url: address, token } = model
   const npm = {
     openai: '@ai-sdk/openai-compatible',
     anthropic: '@ai-sdk/anthropic',
     google: '@ai-sdk/google',
-  }[provider]
-  const baseURL = { openai: address, anthropic: `${address}/v1`, google: `${address}/v1beta` }[provider]
+  }[api]
+  const baseURL = { openai: address, anthropic: `${address}/v1`, google: `${address}/v1beta` }[api]
   return {
     ...{ autoupdate: false, share: 'disabled', enabled_providers: ['runyard'] },
     ...{ model: `runyard/${id}`, small_model: `runyard/${id}` },
@@ -160,8 +160,8 @@ function gooseEnv(model: AgentModel): Record<string, string> {
   // It adds the version itself.
   const base_url = model.base_url.replace(/\/v1$/, '')
   return {
-    [host[model.provider]]: base_url,
-    [key[model.provider]]: model.token,
+    [host[model.api]]: base_url,
+    [key[model.api]]: model.token,
     ...modelIn('GOOSE_MODEL', model),
   }
 }
@@ -171,8 +171,8 @@ export interface CustomAgent {
   command: readonly string[]
   /** `{model}`, `{token}` and `{base_url}` in a value stand for those of the run. */
   env?: Readonly<Record<string, string>> | undefined
-  /** Whose models it calls; absent: none by the gateway. */
-  provider?: ModelProvider | undefined
+  /** Whose API it calls models by; absent: none by the gateway. */
+  provider?: ModelApi | undefined
 }
 
 /** One that has the name of a known agent takes its place. */
@@ -188,7 +188,7 @@ function openCustom(name: string, { command, env = {}, provider }: CustomAgent):
     Object.entries(env).filter((entry) => !is_filled(entry)),
   ]
   return {
-    ...{ name, command, providers: provider ? [provider] : [], env: Object.fromEntries(plain) },
+    ...{ name, command, apis: provider ? [provider] : [], env: Object.fromEntries(plain) },
     ...(filled.some(([, value]) => value.includes('{model}')) ? { needs_model: true } : {}),
     modelEnv: ({ id = '', token, base_url }) => {
       const values: Record<string, string> = { '{model}': id, '{token}': token, '{base_url}': base_url }
@@ -203,7 +203,7 @@ const PLACE = /\{(?:model|token|base_url)\}/
 /** `null`: none of its providers goes by the gateway here. */
 export function gateOf(
   gate: ModelGate | undefined,
-  provider: ModelProvider,
+  provider: string,
 ): Pick<AgentModel, 'base_url' | 'token'> | null {
   const base_url = gate?.base_urls[provider]
   return gate && base_url !== undefined ? { base_url, token: gate.token } : null

@@ -1,13 +1,13 @@
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
-import { MODEL_PROVIDERS, type ModelProvider } from '../contract/model.ts'
+import { apiOf, MODEL_APIS, type ModelApi } from '../contract/model.ts'
 import { type AcpAgent, type AgentModel, gateOf } from './acp-agents.ts'
 import type { ModelGate } from './harness.ts'
 import { available, type Models } from './models.ts'
 
-const isProvider = (name: string): name is ModelProvider => MODEL_PROVIDERS.some((known) => known === name)
+const isApi = (name: string): name is ModelApi => MODEL_APIS.some((api) => api === name)
 
 /** `provider/id`, or neither where the agent is to choose for itself. */
-export type ChosenModel = { provider: ModelProvider; id?: string } | null
+export type ChosenModel = { provider: string; id?: string } | null
 
 /** The model that an agent is to use; the reason of a refusal is for people. */
 export async function chooseModel(
@@ -16,11 +16,11 @@ export async function chooseModel(
   config: AmbientAgentConfig,
 ): Promise<ChosenModel | { reason: string }> {
   const asked = config.harness?.model_id ?? config.model_id
-  const [first] = agent.providers
+  const [first] = agent.apis
   if (first === undefined) return null
   if (asked !== undefined) return findAsked(agent, models, asked)
   const preset = split(await models.resolve())
-  if (preset && agent.providers.includes(preset.provider)) return preset
+  if (preset && takes(agent, preset.provider)) return preset
   if (!agent.needs_model) return { provider: first }
   const listed = (await models.list()).find(({ provider }) => takes(agent, provider))
   const found = listed && split(listed)
@@ -36,28 +36,29 @@ async function findAsked(
   asked: string,
 ): Promise<ChosenModel | { reason: string }> {
   const [provider = '', ...rest] = asked.split('/')
-  if (isProvider(provider) && rest.length > 0) {
-    if (agent.providers.includes(provider)) return { provider, id: rest.join('/') }
-    return { reason: `The agent ${agent.name} calls models of ${names(agent)}, so it cannot use ${asked}.` }
+  const refusal = {
+    reason: `The agent ${agent.name} calls models of ${names(agent)}, so it cannot use ${asked}.`,
   }
+  if (isApi(provider) && rest.length > 0)
+    return takes(agent, provider) ? { provider, id: rest.join('/') } : refusal
   const found = split(await models.resolve(asked))
-  if (found && agent.providers.includes(found.provider)) return found
+  if (found && takes(agent, found.provider)) return found
+  if (found?.provider === provider) return refusal
   // Agents have short names of their own for models, which no provider lists.
-  const [first] = agent.providers
+  const [first] = agent.apis
   return first ? { provider: first, id: asked } : null
 }
 
-function split(
-  resolved: { model_id: string } | { reason: string },
-): { provider: ModelProvider; id: string } | null {
+function split(resolved: { model_id: string } | { reason: string }): { provider: string; id: string } | null {
   if ('reason' in resolved) return null
   const [provider = '', ...rest] = resolved.model_id.split('/')
-  return isProvider(provider) ? { provider, id: rest.join('/') } : null
+  return { provider, id: rest.join('/') }
 }
 
-const takes = ({ providers }: AcpAgent, name: string): boolean => isProvider(name) && providers.includes(name)
+const takes = ({ apis }: AcpAgent, provider: string): boolean => apis.includes(apiOf(provider))
 
-const names = ({ providers }: AcpAgent): string => providers.join(', ')
+const names = ({ apis }: AcpAgent): string =>
+  apis.map((api) => (api === 'openai' ? 'openai and servers with its API' : api)).join(', ')
 
 export const nameModel = (chosen: ChosenModel): string | undefined =>
   chosen?.id === undefined ? undefined : `${chosen.provider}/${chosen.id}`
@@ -69,5 +70,7 @@ export function modelEnv(
   gate: ModelGate | undefined,
 ): Record<string, string> {
   const way = chosen && gateOf(gate, chosen.provider)
-  return chosen && way ? agent.modelEnv({ ...chosen, ...way } satisfies AgentModel) : {}
+  return chosen && way
+    ? agent.modelEnv({ ...chosen, ...way, api: apiOf(chosen.provider) } satisfies AgentModel)
+    : {}
 }

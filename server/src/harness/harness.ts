@@ -1,6 +1,5 @@
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
-import type { ModelProvider } from '../contract/model.ts'
 import type { PermissionRule } from '../contract/permission.ts'
 import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -142,8 +141,8 @@ export interface Guide {
  */
 export interface ModelGate {
   token: string
-  /** Of the providers that there are. */
-  base_urls: Partial<Record<ModelProvider, string>>
+  /** Of the providers that there are, by their names. */
+  base_urls: Readonly<Record<string, string>>
 }
 
 /** What a session is opened with: the time for which one worker holds the run. */

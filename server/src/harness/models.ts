@@ -1,5 +1,5 @@
 import type { LanguageModel } from 'ai'
-import { MODEL_PROVIDERS, type Model } from '../contract/model.ts'
+import { MODEL_APIS, type Model } from '../contract/model.ts'
 import { chooseDefault, keepChatModels } from './default-models.ts'
 import { fetchModels, type ListingRequest } from './model-listing.ts'
 import { type ModelFigures, type PriceList, readFigures } from './model-prices.ts'
@@ -162,8 +162,7 @@ function openProviders(settings: ModelSettings): Map<string, Provider> {
 }
 
 // `anthropic/…` where Anthropic is not set up is a mistake, not a bare id that happens to hold a slash.
-const isForeign = (model_id: string) =>
-  MODEL_PROVIDERS.some((provider) => model_id.startsWith(`${provider}/`))
+const isForeign = (model_id: string) => MODEL_APIS.some((api) => model_id.startsWith(`${api}/`))
 
 /** One sentence about what could be used instead. */
 export function available(models: readonly Model[]): string {

@@ -7,9 +7,12 @@ import type { RunRow } from '../store/runs.ts'
 export interface Budget {
   /** Starts the clock of this attempt: a run's time is that from claim to end. `onSpent` is called each time it is spent. */
   start(onSpent: () => void): void
+  /** Where money is limited, a model whose cost is not known ends the run like one that spent it all. */
   count(events: readonly NewEvent[]): void
   /** What the run may spend from now on, in place of what it might before. */
   change(limits: BudgetLimits): void
+  /** Calls back with each change of `tokensLeft` that is not one of counting. */
+  onChange(changed: () => void): void
   /** `null`: no limit. */
   tokensLeft(): number | null
   /** Money is limited, so what a model costs must be known. */
@@ -26,8 +29,10 @@ export function createBudget(
   let tokens = run.input_tokens + run.output_tokens
   let cost = run.inference_cost_usd
   let began: number | null = null
-  let spent: string | null = null
+  let spent: Outcome | null = null
+  let unpriced_model: string | null = null
   let report = (): void => {}
+  let tell = (): void => {}
   let timer: NodeJS.Timeout | undefined
   const timeLeft = (): number => {
     const { max_duration_minutes } = limits
@@ -35,11 +40,12 @@ export function createBudget(
     const now = began === null ? 0 : performance.now() - began
     return max_duration_minutes * 60_000 - run.run_time_ms - now
   }
-  const findSpent = (): string | null => {
+  const findSpent = (): Outcome | null => {
     const { max_tokens, max_cost_usd, max_duration_minutes } = limits
-    if (max_tokens !== undefined && tokens > max_tokens) return `${max_tokens} tokens`
-    if (max_cost_usd !== undefined && cost > max_cost_usd) return `$${max_cost_usd}`
-    return timeLeft() <= 0 ? `${max_duration_minutes} minutes` : null
+    if (max_tokens !== undefined && tokens > max_tokens) return exceeded(`${max_tokens} tokens`)
+    if (max_cost_usd !== undefined && cost > max_cost_usd) return exceeded(`$${max_cost_usd}`)
+    if (max_cost_usd !== undefined && unpriced_model !== null) return unpriced(unpriced_model)
+    return timeLeft() <= 0 ? exceeded(`${max_duration_minutes} minutes`) : null
   }
   const check = (): void => {
     const before = spent
@@ -66,6 +72,7 @@ export function createBudget(
         if (type !== 'usage') continue
         tokens += data.input_tokens + data.output_tokens
         cost += data.inference_cost_usd ?? 0
+        if (data.inference_cost_usd === undefined && data.total_tokens > 0) unpriced_model = data.model_id
       }
       check()
     },
@@ -73,6 +80,10 @@ export function createBudget(
       limits = changed
       check()
       arm()
+      tell()
+    },
+    onChange(changed) {
+      tell = changed
     },
     tokensLeft: () => {
       const { max_tokens } = limits
@@ -81,20 +92,19 @@ export function createBudget(
     get limits_cost() {
       return limits.max_cost_usd !== undefined
     },
-    spent: () =>
-      spent === null
-        ? null
-        : {
-            state: 'BLOCKED',
-            status_message: {
-              message: `The run reached its budget of ${spent}. A follow-up with a larger budget goes on.`,
-              error_code: 'budget_exceeded',
-              retryable: false,
-            },
-          },
+    spent: () => spent,
     close: () => clearTimeout(timer),
   }
 }
+
+const exceeded = (limit: string): Outcome => ({
+  state: 'BLOCKED',
+  status_message: {
+    message: `The run reached its budget of ${limit}. A follow-up with a larger budget goes on.`,
+    error_code: 'budget_exceeded',
+    retryable: false,
+  },
+})
 
 /** How a run ends whose money is limited and whose model has no price here. */
 export const unpriced = (model_id: string): Outcome => ({

@@ -6,16 +6,21 @@ const ALL = { openai: { api_key: 'a' }, anthropic: { api_key: 'b' }, google: { a
 
 describe('models for commands', () => {
   test('are those of providers that have what they need', () => {
-    assert.deepEqual(findProviders({ default_model: 'openai/x' }), {})
+    assert.deepEqual(findProviders({}), {})
     assert.deepEqual(
       findProviders({
         openai: { base_url: 'http://ollama:11434/v1' },
         anthropic: { base_url: 'http://proxy/v1' },
         google: { api_key: 'c' },
+        endpoints: { house: { base_url: 'http://house/v1', api_key: 'd' } },
       }),
       {
-        openai: { api_key: null, base_url: 'http://ollama:11434/v1' },
-        google: { api_key: 'c', base_url: 'https://generativelanguage.googleapis.com/v1beta' },
+        openai: { api: 'openai', api_key: null, base_url: 'http://ollama:11434/v1' },
+        google: {
+          ...{ api: 'google', api_key: 'c' },
+          base_url: 'https://generativelanguage.googleapis.com/v1beta',
+        },
+        house: { api: 'openai', api_key: 'd', base_url: 'http://house/v1' },
       },
     )
   })
@@ -42,9 +47,14 @@ describe('models for commands', () => {
   })
 
   test('are for the agent alone where the environment asks for none', () => {
-    const plan = planModels({}, {}, findProviders(ALL), true)
+    const endpoints = { house: { base_url: 'http://house/v1' } }
+    const plan = planModels({}, { OPENAI_API_KEY: 'mine' }, findProviders({ ...ALL, endpoints }), true)
     assert.deepEqual(plan?.env, {})
+    assert.deepEqual(plan?.gate.base_urls, {
+      anthropic: 'http://127.0.0.1:3128/model/anthropic',
+      google: 'http://127.0.0.1:3128/model/google',
+      house: 'http://127.0.0.1:3128/model/house/v1',
+    })
     assert.equal(plan?.gate.token, plan?.rules.token)
-    assert.equal(plan?.gate.base_urls.openai, 'http://127.0.0.1:3128/model/openai/v1')
   })
 })

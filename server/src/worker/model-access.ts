@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { EventData } from '../contract/event.ts'
+import { MODEL_APIS } from '../contract/model.ts'
 import type { ModelProviders, ModelRules, ModelUsage } from '../gateway/gateway.ts'
 import type { ModelGate } from '../harness/harness.ts'
 import { PROXY_URL } from '../sandbox/sandbox.ts'
@@ -16,7 +17,8 @@ export interface ModelAccess {
 /** As the service is told of providers. A key alone, or an address alone for a server that asks for none. */
 interface ProviderSettings
   extends Partial<Record<'openai' | 'anthropic' | 'google', { api_key?: string; base_url?: string }>> {
-  default_model?: string
+  /** Further servers with OpenAI's API, by their names. */
+  endpoints?: Record<string, { base_url: string; api_key?: string }>
 }
 
 const BASE_URLS = {
@@ -24,25 +26,26 @@ const BASE_URLS = {
   anthropic: 'https://api.anthropic.com/v1',
   google: 'https://generativelanguage.googleapis.com/v1beta',
 } as const
-const PROVIDERS = Object.keys(BASE_URLS) as Array<keyof typeof BASE_URLS>
 
 /** The providers that can be used: Anthropic and Google need a key, and so does OpenAI itself. */
 export function findProviders(settings: ProviderSettings): ModelProviders {
-  return Object.fromEntries(
-    PROVIDERS.flatMap((name) => {
-      const { api_key = null, base_url } = settings[name] ?? {}
-      const needs_key = name !== 'openai' || base_url === undefined
-      if (settings[name] === undefined || (needs_key && api_key === null)) return []
-      return [[name, { api_key, base_url: base_url ?? BASE_URLS[name] }]]
-    }),
+  const known = MODEL_APIS.flatMap((api) => {
+    const { api_key = null, base_url } = settings[api] ?? {}
+    const needs_key = api !== 'openai' || base_url === undefined
+    if (settings[api] === undefined || (needs_key && api_key === null)) return []
+    return [[api, { api, api_key, base_url: base_url ?? BASE_URLS[api] }] as const]
+  })
+  const named = Object.entries(settings.endpoints ?? {}).map(
+    ([name, { base_url, api_key = null }]) => [name, { api: 'openai', api_key, base_url }] as const,
   )
+  return Object.fromEntries([...known, ...named])
 }
 
-/** As the official clients read them: those of OpenAI want the version in the address, the others add it. */
+/** As the official clients read them. */
 const VARIABLES = {
-  openai: { base_url: 'OPENAI_BASE_URL', path: 'openai/v1', key: 'OPENAI_API_KEY' },
-  anthropic: { base_url: 'ANTHROPIC_BASE_URL', path: 'anthropic', key: 'ANTHROPIC_API_KEY' },
-  google: { base_url: 'GOOGLE_GEMINI_BASE_URL', path: 'google', key: 'GEMINI_API_KEY' },
+  openai: { base_url: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY' },
+  anthropic: { base_url: 'ANTHROPIC_BASE_URL', key: 'ANTHROPIC_API_KEY' },
+  google: { base_url: 'GOOGLE_GEMINI_BASE_URL', key: 'GEMINI_API_KEY' },
 } as const
 
 /**
@@ -59,16 +62,17 @@ export function planModels(
   const token = makeToken()
   const is_own = (name: keyof typeof VARIABLES) =>
     Object.hasOwn(own, VARIABLES[name].base_url) || Object.hasOwn(own, VARIABLES[name].key)
-  const found = PROVIDERS.filter((name) => providers[name] && !is_own(name))
-  const addressOf = (name: keyof typeof VARIABLES) => `${PROXY_URL}/model/${VARIABLES[name].path}`
-  const env = (models ? found : []).flatMap((name) => {
-    const { base_url, key } = VARIABLES[name]
-    return [
-      [base_url, addressOf(name)],
-      [key, token],
-    ]
+  const own_apis = MODEL_APIS.filter(is_own)
+  const base_urls: Record<string, string> = {}
+  // Clients of OpenAI want the version in the address, the others add it.
+  for (const [name, { api }] of Object.entries(providers))
+    if (!own_apis.some((own) => own === name))
+      base_urls[name] = `${PROXY_URL}/model/${name}${api === 'openai' ? '/v1' : ''}`
+  const env = MODEL_APIS.flatMap((api) => {
+    const address = models ? base_urls[api] : undefined
+    const { base_url, key } = VARIABLES[api]
+    return address === undefined ? [] : [[base_url, address] as const, [key, token] as const]
   })
-  const base_urls = Object.fromEntries(found.map((name) => [name, addressOf(name)]))
   return { rules: { token, providers }, env: Object.fromEntries(env), gate: { token, base_urls } }
 }
 

@@ -58,7 +58,9 @@ export class WayOut {
         this.#usage.add(data)
       },
     )
-    return this.#egress
+    const egress = this.#egress
+    if (models) budget.onChange(() => egress.limit(budget.tokensLeft()))
+    return egress
   }
 
   /** Makes the addresses of tool servers ones that can be reached; `hosts` as in the plan. */

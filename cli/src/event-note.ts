@@ -11,8 +11,9 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
     case 'interrupted':
       return colors.yellow(`■ Interrupted${event.data.by ? ` by ${oneLine(event.data.by)}` : ''}`)
     case 'approval.requested': {
-      const { tool, title } = event.data
-      return colors.yellow(`? May it? ${oneLine(title ?? tool)}`)
+      const { tool, title, input } = event.data
+      const asked = colors.yellow(`? May it? ${oneLine(title ?? tool)}`)
+      return input ? `${asked}  ${colors.dim(oneLine(JSON.stringify(input)))}` : asked
     }
     case 'approval.answered': {
       const { decision, author, reason } = event.data

@@ -501,6 +501,10 @@ export interface components {
         /** @description A call waits for a person. It was not begun. */
         ApprovalRequestedEventData: {
             approval_id: string;
+            /** @description Of the call, where its `tool.call` did not have it yet. */
+            input?: {
+                [key: string]: unknown;
+            };
             /** @description Which asks. */
             rule: components["schemas"]["PermissionRule"];
             /** @description What it is going to do, in a short line. */

@@ -162,13 +162,14 @@ export class Conversation {
       this.#dropUnfinished()
       this.#note('warning', data.by ? `Interrupted by ${data.by}.` : 'Interrupted.')
     },
-    'approval.requested': ({ tool_call_id, tool, title }) => {
+    'approval.requested': ({ tool_call_id, tool, title, input }) => {
       const call = this.#tools.get(tool_call_id)
       // Those behind it have not begun either, and go on when it does.
       for (const each of this.#running) each.wait()
       this.#running.clear()
       if (call) this.#changed_tools.add(call)
-      this.#note('warning', `Asks to be allowed: ${title ?? tool}`)
+      const what = input ? `${title ?? tool} ${JSON.stringify(input)}` : (title ?? tool)
+      this.#note('warning', `Asks to be allowed: ${what}`)
     },
     'approval.answered': ({ decision, author, reason }) => {
       const said =

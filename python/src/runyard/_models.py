@@ -740,6 +740,8 @@ class ApprovalRequestedEventData(WireModel):
     tool: str
     title: str | None = None
     """What it is going to do, in a short line."""
+    input: dict[str, Any] | None = None
+    """Of the call, where its `tool.call` did not have it yet."""
     rule: PermissionRule
 
 

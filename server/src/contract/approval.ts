@@ -24,7 +24,7 @@ export const AnswerApprovalResponse = z
   })
   .meta({ id: 'AnswerApprovalResponse' })
 
-/** A call that waits for a person. Its input is in the `tool.call` of the log. */
+/** A call that waits for a person. Its input is in the log: in its `tool.call`, or in the `approval.requested`. */
 export const PendingApproval = z
   .object({
     approval_id: z.string(),

@@ -93,6 +93,9 @@ export const EVENT_DATA = {
     truncated_bytes: z.int().optional(),
   }),
   'approval.requested': PendingApproval.extend({
+    input: z.record(z.string(), z.unknown()).optional().meta({
+      description: 'Of the call, where its `tool.call` did not have it yet.',
+    }),
     rule: PermissionRule.meta({ description: 'Which asks.' }),
   }).meta({ description: 'A call waits for a person. It was not begun.' }),
   'approval.answered': z.object({

@@ -32,12 +32,16 @@ interface Call {
   kind: string | undefined
   title: string
   input: unknown
+  /** What its event says of the input. */
+  stored: unknown
   shown: string
   state: 'announced' | 'open' | 'closed'
   began: number
 }
 
 export interface AnnouncedCall extends EventData<'tool.call'> {
+  /** Its event had another input: some agents say what a call does after they have begun to talk of it. */
+  is_late: boolean
   /** Of its tool, as rules may name it. */
   names: string[]
 }
@@ -81,7 +85,13 @@ export class AcpLog {
     const update = readCall(told)
     const call = update && this.#addCall(update, { opens: true })
     await this.settle()
-    return call && { ...this.#dataOf(call), names: namesOf(call.name, call.kind) }
+    return (
+      call && {
+        ...this.#dataOf(call),
+        is_late: call.stored !== call.input,
+        names: namesOf(call.name, call.kind),
+      }
+    )
   }
 
   /** Ends the text at work, and calls that are open as `closing` says. Rejects where something could not be stored. */
@@ -159,7 +169,7 @@ export class AcpLog {
     this.#endText()
     const tool_call_id = makeCallId(theirs, this.#taken, this.#execution.mask)
     const call: Call = {
-      ...{ tool_call_id, name: 'tool', kind: undefined, title: '', input: {}, shown: '' },
+      ...{ tool_call_id, name: 'tool', kind: undefined, title: '', input: {}, stored: null, shown: '' },
       ...{ state: 'announced', began: performance.now() },
     }
     this.#calls.set(theirs, call)
@@ -171,6 +181,7 @@ export class AcpLog {
     this.#endText()
     call.state = 'open'
     call.began = performance.now()
+    call.stored = call.input
     this.#emit({ type: 'tool.call', data: this.#dataOf(call) })
   }
 

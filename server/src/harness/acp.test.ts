@@ -4,6 +4,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { openTestSandbox } from '../../test/support/sandbox.ts'
 import { scriptedAgent } from '../../test/support/scripted-agent.ts'
 import { TestTurn, type TestTurnOptions } from '../../test/support/turn.ts'
+import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { createAcp } from './acp.ts'
 import { listAgents } from './acp-agents.ts'
@@ -113,6 +114,34 @@ test('rules see what a call was announced to be, where the agent asks by its id 
   const turn = turnOf({ prompt: '$ touch terse\n$ ls' }, { permissions: [[rule]] })
   assert.deepEqual(await turn.runHarness(harnessOf('terse')), { state: 'SUCCEEDED' })
   assert.equal(await sandbox.stat('/workspace/terse'), null)
+})
+
+test('a call whose input is told late is asked about with it, and made once', async () => {
+  const permissions = [[{ tool: 'bash', pattern: 'echo *', action: 'ask' } as const]]
+  const first = turnOf({ prompt: '$ echo x >> late' }, { permissions })
+  const asked = await first.runHarness(harnessOf('late'))
+  const [request] = first.data('approval.requested')
+  assert(request)
+  const { approval_id, tool_call_id } = request
+  assert.deepEqual(first.data('tool.call')[0]?.input, {})
+  assert.deepEqual(request.input, { command: 'echo x >> late' })
+  const title = 'echo x >> late'
+  assert.deepEqual(asked.status_message?.approval, { approval_id, tool_call_id, tool: 'bash', title })
+
+  const log = [...first.log]
+  const add = (event: NewEvent) =>
+    log.push({
+      ...{ run_id: 'run-1', occurred_at: '2026-01-01T00:00:00.000Z', sequence: log.length + 1 },
+      ...(event as RunEvent),
+    })
+  add({ type: 'run.state', data: { state: 'BLOCKED', execution: 1, attempt: 1 } })
+  add({ type: 'approval.answered', data: { approval_id, decision: 'allow_once', author: 'Ann' } })
+  const again = turnOf({ history: log }, { permissions })
+  assert.deepEqual(await again.runHarness(harnessOf('late')), { state: 'SUCCEEDED' })
+  assert.equal((await sandbox.readFile('/workspace/late')).toString(), 'x\n')
+  // A later agent that makes it once more asks.
+  const later = turnOf({ history: again.log, prompt: '$ echo x >> late' }, { permissions })
+  assert.equal((await later.runHarness(harnessOf('late'))).state, 'BLOCKED')
 })
 
 test('an agent that goes on although its turn is stopped is allowed nothing more', async () => {

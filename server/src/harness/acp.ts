@@ -275,7 +275,7 @@ class AcpSession implements Session {
     if (!call) return 'deny'
     const verdict = this.#gate.judge(this.#before, call, call.names)
     if (verdict.action !== 'ask') return verdict.action
-    this.#question = requestApproval(call, verdict.rule)
+    this.#question = requestApproval(call, verdict.rule, call.is_late ? call.input : undefined)
     await this.#execution.emit({ type: 'approval.requested', data: this.#question })
     stop(WAITS)
     return 'stop'

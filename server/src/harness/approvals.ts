@@ -17,16 +17,23 @@ const LOST = `${MARK}the worker was lost`
 export const requestApproval = (
   { tool_call_id, name, title }: Pick<EventData<'tool.call'>, 'tool_call_id' | 'name' | 'title'>,
   rule: PermissionRule,
+  /** Of the call, where its event does not say it. */
+  input?: Record<string, unknown>,
 ): EventData<'approval.requested'> => ({
   approval_id: uuidv7(),
   tool_call_id,
   tool: name,
   ...(title === undefined ? {} : { title }),
+  ...(input === undefined ? {} : { input }),
   rule,
 })
 
 /** How a turn ends whose next call somebody has to allow. */
-export function waitForApproval({ rule: _, ...approval }: EventData<'approval.requested'>): Outcome {
+export function waitForApproval({
+  rule: _rule,
+  input: _input,
+  ...approval
+}: EventData<'approval.requested'>): Outcome {
   const { tool, title } = approval
   const message = `The agent asks whether it may use ${tool}${title === undefined ? '.' : `: ${title}`}`
   return { state: 'BLOCKED', status_message: { message, retryable: false, approval } }

@@ -43,8 +43,14 @@ export class CallGate {
     )
     const since = log.slice(answered + 1, at === -1 ? log.length : at)
     return !since.some(
-      ({ type, data }) => type === 'tool.call' && this.#isSame(data, made) && !isLost(data, log),
+      ({ type, data }) => type === 'tool.call' && this.#mayBe(data, made) && !isLost(data, log),
     )
+  }
+
+  /** One whose input was told too late for its event may have been the same. */
+  #mayBe(stored: Call, made: Call): boolean {
+    const is_untold = stored.name === made.name && Object.keys(stored.input).length === 0
+    return is_untold || this.#isSame(stored, made)
   }
 
   #isSame(one: Call, other: Call): boolean {

@@ -21,7 +21,8 @@ export function readApprovals(log: readonly NewEvent[]): Approval[] {
     if (event.type === 'tool.call') calls.set(event.data.tool_call_id, event.data)
     else if (event.type === 'approval.requested') {
       const request = event.data
-      const call = calls.get(request.tool_call_id)
+      const told = calls.get(request.tool_call_id)
+      const call = told && { ...told, ...(request.input ? { input: request.input } : {}) }
       const opened = { answer: null, attempts: 0, is_superseded: false, result: null }
       approvals.set(request.approval_id, { request, call, ...opened })
     } else if (event.type === 'approval.answered') {

@@ -30,6 +30,7 @@ export function buildConversation(
 ): { conversation: Omit<Conversation, 'page_info'>; end: StepPlace } {
   const steps: ConversationStep[] = []
   const { texts, outputs } = indexLog([...printed, ...events])
+  const actions = new Map<string, Extract<ConversationBlock, { type: 'action' }>>()
   const said = new Set<string>()
   const run_ids = new Set<string>()
   let { step, has_begun } = begin
@@ -80,13 +81,15 @@ export function buildConversation(
       }
       case 'tool.call': {
         const { tool_call_id, name, input, title } = event.data
-        add(event, 'assistant', tool_call_id, {
-          type: 'action',
-          action_id: tool_call_id,
-          name,
-          input,
-          ...(title === undefined ? {} : { title }),
-        })
+        const titled = title === undefined ? {} : { title }
+        const action = { type: 'action' as const, action_id: tool_call_id, name, input, ...titled }
+        actions.set(tool_call_id, action)
+        add(event, 'assistant', tool_call_id, action)
+        break
+      }
+      case 'approval.requested': {
+        const action = actions.get(event.data.tool_call_id)
+        if (action && event.data.input) action.input = event.data.input
         break
       }
       case 'tool.result':

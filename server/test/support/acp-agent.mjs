@@ -55,7 +55,8 @@ async function run(sessionId, command) {
   update(sessionId, {
     sessionUpdate: 'tool_call',
     ...call,
-    status: 'pending',
+    // Some say that it works before they say what it does.
+    status: offers.includes('late') ? 'in_progress' : 'pending',
     rawInput: offers.includes('terse') ? { command } : {},
   })
   const permission = await ask('session/request_permission', {

@@ -44,6 +44,8 @@ suite('the library as it is published', { skip: missing('esbuild') }, () => {
 
   const runtimes: Record<string, { tool: Tool; args: readonly string[] }> = {
     'Node 20': { tool: 'node20', args: ['program.js', '%url', 'node'] },
+  }
+  const more: typeof runtimes = {
     'Node 26': { tool: 'node26', args: ['program.js', '%url', 'node'] },
     Deno: {
       tool: 'deno',
@@ -51,6 +53,7 @@ suite('the library as it is published', { skip: missing('esbuild') }, () => {
     },
     Bun: { tool: 'bun', args: ['program.js', '%url', 'bun'] },
   }
+  if (process.env.RUNYARD_TEST_LONG) Object.assign(runtimes, more)
   for (const [name, { tool, args }] of Object.entries(runtimes)) {
     test(`behaves on ${name}`, { skip: missing(tool) }, async () => {
       const filled = args.map((arg) => (arg === '%url' ? faults.url : arg))

@@ -1,5 +1,5 @@
 import { CLAUDE, OPENCODE, QWEN, testAgent } from './support/agent-journeys.ts'
 
-testAgent(CLAUDE, 'bubblewrap', true)
+testAgent(CLAUDE, 'bubblewrap')
 testAgent(OPENCODE, 'bubblewrap')
 testAgent(QWEN, 'bubblewrap')

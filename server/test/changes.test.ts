@@ -193,7 +193,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.match(printed(await api.events(run_id)), /the same\n$/)
     })
 
-    test('are kept turn by turn, and once where a turn changed nothing', async () => {
+    once('are kept turn by turn, and once where a turn changed nothing', async () => {
       const run_id = await runShell('echo 4 >> edited.txt')
       await goOn(run_id, 'ls')
       await goOn(run_id, 'rm deleted.txt')
@@ -399,7 +399,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.match((await diffOf(anew)).notes[0] ?? '', /it does not hold the commit any more/)
     })
 
-    test('survive the service: the base is what was cloned first', async () => {
+    once('survive the service: the base is what was cloned first', async () => {
       const run_id = await begin('echo 4 >> edited.txt; echo ready; until [ -e ../go ]; do sleep 0.1; done')
       await api.until(run_id, ({ state }) => state === 'INPROGRESS')
       await until('the edit', async () => printed(await api.events(run_id)).includes('ready'))

@@ -9,7 +9,7 @@ import { shell } from './support/service.ts'
 import { assertWhole, ofType, printed } from './support/traces.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
-const RUNS = 100
+const RUNS = process.env.RUNYARD_TEST_LONG ? 100 : 50
 const AT_ONCE = 10
 
 describe('follow-ups around the end of a run', { skip }, () => {

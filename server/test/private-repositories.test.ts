@@ -145,7 +145,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         if (name.startsWith(run_id)) rmSync(join(places, name), { recursive: true, force: true })
     }
 
-    test('are cloned and fetched, and nothing else of their host is had', async () => {
+    once('are cloned and fetched, and nothing else of their host is had', async () => {
       const { run, output } = await runIn(
         `cat file; git fetch --quiet --unshallow && git rev-list --count HEAD; git config remote.origin.url
         git ls-remote ${host.url}/acme/elsewhere 2>&1 | tail -1`,
@@ -342,7 +342,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       },
     )
 
-    test('are pushed where a command that was killed left a lock', async () => {
+    once('are pushed where a command that was killed left a lock', async () => {
       const stale = await runIn('echo x > x; touch .git/index.lock .git/HEAD.lock', { on_success: 'branch' })
       assert.equal(stale.run.state, 'SUCCEEDED', stale.said)
       assert.equal(hosted('show', `runyard/${stale.run.run_id}:x`), 'x')
@@ -377,7 +377,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       },
     )
 
-    test('take pushes of the run’s own branch from its agent, and of no other', async () => {
+    once('take pushes of the run’s own branch from its agent, and of no other', async () => {
       const { output, events } = await runIn(
         `git commit --quiet --allow-empty -m mine; git push --quiet origin "HEAD:$RUNYARD_BRANCH" && echo pushed
         git push origin HEAD:main 2>&1 | grep -o 'remote rejected.*'`,
@@ -463,34 +463,40 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       })
     })
 
-    test('bring large files where the image has git-lfs, push new ones, and say where it has not', async () => {
-      host.lfs?.objects.set(sha256(LARGE), LARGE)
-      for (const ref of [undefined, git(media, 'rev-parse', 'main')]) {
-        const { run, events, output, said } = await runIn(
-          `sha256sum large.bin; printf made > made.bin; git add made.bin
+    once(
+      'bring large files where the image has git-lfs, push new ones, and say where it has not',
+      async () => {
+        host.lfs?.objects.set(sha256(LARGE), LARGE)
+        for (const ref of [undefined, git(media, 'rev-parse', 'main')]) {
+          const { run, events, output, said } = await runIn(
+            `sha256sum large.bin; printf made > made.bin; git add made.bin
           [ -z "$MINE" ] || { git commit --quiet -m mine && git push --quiet origin "HEAD:refs/heads/$RUNYARD_BRANCH"; }`,
-          {
-            ...{ on_success: 'branch', egress: 'none', variables: ref ? { MINE: '1' } : {} },
-            repositories: [{ url: `${host.url}/acme/media`, ...(ref ? { ref } : {}) }],
-          },
-        )
-        assert.equal(run.state, 'SUCCEEDED', said)
-        const notes = ofType(events, 'setup').flatMap(({ data }) => data.output ?? [])
-        const pushed = git(media, 'show', `runyard/${run.run_id}:made.bin`)
-        if (has_lfs) {
-          // How far the upload is, git-lfs tells only where it takes its time.
-          const lines = output.split('\n').filter((line) => !line.startsWith('Uploading LFS objects'))
-          assert.deepEqual([lines, notes], [[`${sha256(LARGE)}  large.bin`, ''], []])
-          assert.match(pushed, new RegExp(`oid sha256:${sha256(MADE)}\\n`))
-          assert.equal(host.lfs?.objects.get(sha256(MADE))?.toString(), 'made')
-          host.lfs?.objects.delete(sha256(MADE))
-        } else {
-          assert.equal(output, `${sha256(Buffer.from(pointerOf(LARGE)))}  large.bin\n`)
-          assert.match(notes.join(), /^Files of Git LFS are here as pointers, .*git-lfs is not in the image/)
-          assert.equal(pushed, 'made')
+            {
+              ...{ on_success: 'branch', egress: 'none', variables: ref ? { MINE: '1' } : {} },
+              repositories: [{ url: `${host.url}/acme/media`, ...(ref ? { ref } : {}) }],
+            },
+          )
+          assert.equal(run.state, 'SUCCEEDED', said)
+          const notes = ofType(events, 'setup').flatMap(({ data }) => data.output ?? [])
+          const pushed = git(media, 'show', `runyard/${run.run_id}:made.bin`)
+          if (has_lfs) {
+            // How far the upload is, git-lfs tells only where it takes its time.
+            const lines = output.split('\n').filter((line) => !line.startsWith('Uploading LFS objects'))
+            assert.deepEqual([lines, notes], [[`${sha256(LARGE)}  large.bin`, ''], []])
+            assert.match(pushed, new RegExp(`oid sha256:${sha256(MADE)}\\n`))
+            assert.equal(host.lfs?.objects.get(sha256(MADE))?.toString(), 'made')
+            host.lfs?.objects.delete(sha256(MADE))
+          } else {
+            assert.equal(output, `${sha256(Buffer.from(pointerOf(LARGE)))}  large.bin\n`)
+            assert.match(
+              notes.join(),
+              /^Files of Git LFS are here as pointers, .*git-lfs is not in the image/,
+            )
+            assert.equal(pushed, 'made')
+          }
         }
-      }
-    })
+      },
+    )
 
     onlyLong(
       'go on from large files that were pushed',

@@ -81,7 +81,7 @@ describe('the embedded service', { concurrency: 2 }, () => {
 
   const unnamed = process.getuid?.() === 0 ? false : 'only root can rename a machine'
   const undocked = whyNoDocker()
-  for (const sandbox of ['bubblewrap', ...(process.env.RUNYARD_TEST_LONG ? ['host'] : []), 'docker'])
+  for (const sandbox of ['bubblewrap', ...(process.env.RUNYARD_TEST_LONG ? ['host', 'docker'] : [])])
     test(`finds its workspaces in ${sandbox} though the machine is called something else`, {
       skip: unnamed || (sandbox === 'docker' && undocked),
     }, async (context) => {

@@ -13,6 +13,7 @@ import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { git } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
+import { onceAmong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { assertWhole, findProcesses, ofType, printed } from './support/traces.ts'
@@ -43,6 +44,7 @@ const restoresIn = (events: readonly RunEvent[]) =>
   ofType(events, 'setup').flatMap(({ data }) => (data.phase === 'restore' ? [data] : []))
 
 function testOn(sandbox: BackendName, skip: string | false): void {
+  const once = onceAmong(sandbox)
   describe(`snapshots, ${sandbox}`, { skip }, () => {
     const place = temporaryDirectory('repositories')
     const data_dir = temporaryDirectory('data')
@@ -167,7 +169,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(again.said, 'three\n')
     })
 
-    test('what a turn left can be downloaded until the link expires, and by nobody else', async () => {
+    once('what a turn left can be downloaded until the link expires, and by nobody else', async () => {
       const run_id = await inRepository(
         'echo x > x; echo y > ~/y; echo begun; until [ -e go ]; do sleep 0.1; done',
       )
@@ -209,7 +211,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal((await fetch(file.download_url)).status, 404, 'The older one is removed.')
     })
 
-    test('nothing is kept of a turn that changed nothing', async () => {
+    once('nothing is kept of a turn that changed nothing', async () => {
       const bare = await create('echo hello; mkdir -p artifacts')
       await succeeded(bare)
       const reads = await inRepository('cat edited.txt; git log')
@@ -254,7 +256,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       )
     })
 
-    test('nothing stands still for longer than a snapshot takes', async () => {
+    once('nothing stands still for longer than a snapshot takes', async () => {
       await restart(() => {}, { RUNYARD_SNAPSHOT_SECONDS: '1' })
       const run_id = await create(
         'head -c 30000000 /dev/urandom > large; for i in $(seq 40); do date +%s%N >> ticks; sleep 0.1; done; cat ticks',
@@ -269,7 +271,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert(snapshotsIn(data_dir, run_id).length > 0)
     })
 
-    test('a snapshot that is gone or damaged is told, and the workspace is a fresh one', async () => {
+    once('a snapshot that is gone or damaged is told, and the workspace is a fresh one', async () => {
       await restart(() => {})
       const [gone, damaged] = [await inRepository('echo 1 > changed'), await inRepository('echo 2 > changed')]
       for (const run_id of [gone, damaged]) await succeeded(run_id)
@@ -297,7 +299,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       }
     })
 
-    test('a workspace that is too large is told once, and kept when it is smaller again', async () => {
+    once('a workspace that is too large is told once, and kept when it is smaller again', async () => {
       await restart(() => {}, { RUNYARD_MAX_SNAPSHOT_MB: '1' })
       const run_id = await create('echo small > small; head -c 3000000 /dev/urandom > large')
       const errors = (events: readonly RunEvent[]) => ofType(events, 'error').map(({ data }) => data)
@@ -322,7 +324,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(restoresIn(events)[0]?.workspace?.calls_after, 1)
     })
 
-    test('a storage that fails in a way of its own fails no run', async () => {
+    once('a storage that fails in a way of its own fails no run', async () => {
       await restart(() => {})
       const blobs = join(data_dir, 'blobs')
       renameSync(blobs, `${blobs}-away`)
@@ -336,7 +338,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal((await handoff(run_id)).length, 1)
     })
 
-    test('a full storage fails no run', async () => {
+    once('a full storage fails no run', async () => {
       await restart(() => {}, { RUNYARD_MAX_FILES_MB: '1' })
       const run_id = await create('echo x > x')
       const events = await succeeded(run_id)

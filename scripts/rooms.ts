@@ -37,6 +37,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/skills',
     'server/src/sandbox/sandbox.ts',
   ],
+  'server/src/schedules': ['server/src/store', 'server/src/intake', 'server/src/contract'],
   'server/src/http': [
     'server/src/store',
     'server/src/intake',
@@ -60,6 +61,7 @@ export const PACKAGES: Record<string, string> = {
   '@electric-sql/pglite': 'server/src/store',
   'pg-boss': 'server/src/jobs',
   fastify: 'server/src/http',
+  croner: 'server/src/intake',
   dockerode: 'server/src/sandbox',
   ai: 'server/src/harness',
   '@aws-sdk/client-s3': 'server/src/blobs',

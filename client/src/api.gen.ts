@@ -348,6 +348,115 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List schedules
+         * @description By name: those of the team, and the caller’s own.
+         */
+        get: operations["listSchedules"];
+        put?: never;
+        /**
+         * Create a schedule
+         * @description Creates a run at each time that the cron expression names. What the runs are to be is checked now, as if one were created. They are created as the caller; `next_runs` of the answer has their next three times.
+         */
+        post: operations["createSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/schedules/{schedule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a schedule */
+        get: operations["getSchedule"];
+        /**
+         * Replace a schedule
+         * @description What is left out is gone, but `time_zone`, `overlap` and `catch_up` stay as they are, and a value `***` of a tool server keeps the one it has. From now on its runs are created as the caller. `team` cannot be changed.
+         */
+        put: operations["updateSchedule"];
+        post?: never;
+        /**
+         * Delete a schedule
+         * @description Its runs stay and keep saying which schedule they came from. Its history of firings is gone.
+         */
+        delete: operations["deleteSchedule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/schedules/{schedule_id}/firings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what a schedule did
+         * @description Newest first: each time that was due, and the run that was created or why there is none. The newest 500 are kept.
+         */
+        get: operations["listFirings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/schedules/{schedule_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a schedule
+         * @description No more runs until it is resumed. Runs that exist go on.
+         */
+        post: operations["pauseSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/schedules/{schedule_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a schedule
+         * @description It goes on with its next time; what it would have done while it was paused is not made up for.
+         */
+        post: operations["resumeSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/secrets": {
         parameters: {
             query?: never;
@@ -864,6 +973,34 @@ export interface components {
             }[];
             step: number;
         };
+        CreateScheduleRequest: {
+            /** @description How its runs are executed. */
+            agent_config?: components["schemas"]["AmbientAgentConfig"];
+            agent_uid?: string;
+            catch_up?: components["schemas"]["ScheduleCatchUp"];
+            /** @description Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`. */
+            cron_schedule: string;
+            /** @description Default true. */
+            enabled?: boolean;
+            /** @description Of each of its runs. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            mode?: "normal" | "plan" | "orchestrate";
+            /** @description Trimmed; need not be unique. */
+            name: string;
+            overlap?: components["schemas"]["ScheduleOverlap"];
+            /** @description At most 1 MiB. Required unless `agent_config` names a skill. */
+            prompt?: string;
+            /** @description false: a personal schedule with personal runs, which its owner alone sees. */
+            team?: boolean;
+            /** @description In which the cron expression is read: an IANA name. Default `UTC`. */
+            time_zone?: string;
+        };
+        DeleteScheduleResponse: {
+            success: boolean;
+        };
         EgressRefusedEvent: {
             data: components["schemas"]["EgressRefusedEventData"];
             /**
@@ -1141,6 +1278,10 @@ export interface components {
             /** @description The log already holds events after the last one here. */
             has_more: boolean;
         };
+        ListFiringsResponse: {
+            firings: components["schemas"]["ScheduleFiring"][];
+            page_info: components["schemas"]["PageInfo"];
+        };
         ListModelsResponse: {
             /** @description What a run is answered by that names no model. */
             default_model_id?: string;
@@ -1149,6 +1290,10 @@ export interface components {
         ListRunsResponse: {
             page_info: components["schemas"]["PageInfo"];
             runs: components["schemas"]["RunItem"][];
+        };
+        ListSchedulesResponse: {
+            page_info: components["schemas"]["PageInfo"];
+            schedules: components["schemas"]["ScheduledAgentItem"][];
         };
         ListSecretsResponse: {
             page_info: components["schemas"]["PageInfo"];
@@ -1490,11 +1635,7 @@ export interface components {
             run_id: string;
             /** @description Time from claims to ends of all executions, ISO 8601 duration. */
             run_time?: string;
-            schedule?: {
-                cron_schedule: string;
-                schedule_id: string;
-                schedule_name: string;
-            };
+            schedule?: components["schemas"]["RunSchedule"];
             scope: {
                 /** @enum {string} */
                 type: "User" | "Team";
@@ -1518,6 +1659,12 @@ export interface components {
              * @description Grows strictly with every change of a field, not with output.
              */
             updated_at: string;
+        };
+        /** @description The schedule that created the run, as it was then; it may be deleted since. */
+        RunSchedule: {
+            cron_schedule: string;
+            schedule_id: string;
+            schedule_name: string;
         };
         /**
          * @description Where a run came from.
@@ -1557,6 +1704,79 @@ export interface components {
             message: string;
             retryable?: boolean;
         };
+        /**
+         * @description What happens after the service was down at due times: one run for all of them (`latest`), or none (`skip`).
+         * @enum {string}
+         */
+        ScheduleCatchUp: "latest" | "skip";
+        ScheduledAgentItem: {
+            /** @description As it was asked for; values are `***`. */
+            agent_config: components["schemas"]["AmbientAgentConfig"];
+            catch_up: components["schemas"]["ScheduleCatchUp"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            created_by: components["schemas"]["RunCreatorInfo"];
+            cron_schedule: string;
+            enabled: boolean;
+            history: {
+                /** @description When its last run was created. */
+                last_ran: string | null;
+                /** @description null while it is paused. */
+                next_run: string | null;
+            };
+            /** Format: uuid */
+            id: string;
+            /** @description Why the last due time gave no run; null once a run was created again. */
+            last_spawn_error: string | null;
+            metadata: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            mode?: "normal" | "plan" | "orchestrate";
+            name: string;
+            /** @description The next three times; none while it is paused. */
+            next_runs: string[];
+            overlap: components["schemas"]["ScheduleOverlap"];
+            prompt: string;
+            scope: {
+                /** @enum {string} */
+                type: "User" | "Team";
+                uid?: string;
+            };
+            time_zone: string;
+            /**
+             * Format: date-time
+             * @description Of the last change by somebody, not of its runs.
+             */
+            updated_at: string;
+            /** @description Who saved it last. Its runs are created as this user or service account. */
+            updated_by: components["schemas"]["RunCreatorInfo"];
+        };
+        ScheduleFiring: {
+            /**
+             * Format: date-time
+             * @description The time that the cron expression names.
+             */
+            due_at: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            fired_at: string;
+            /** @enum {string} */
+            outcome: "created" | "skipped" | "failed";
+            /** @description Why there is no run, or why one came late. */
+            reason?: string;
+            run_id?: string;
+        };
+        /**
+         * @description What happens at a due time while an earlier run of the schedule is QUEUED, CLAIMED or INPROGRESS: nothing (`skip`), one more run (`allow`), or one more run after the earlier one is cancelled (`cancel`).
+         * @enum {string}
+         */
+        ScheduleOverlap: "skip" | "allow" | "cancel";
         /** @description A secret, without its value. */
         Secret: {
             /**
@@ -1709,6 +1929,28 @@ export interface components {
             output?: string;
             tool_call_id: string;
             truncated_bytes?: number;
+        };
+        UpdateScheduleRequest: {
+            /** @description How its runs are executed. */
+            agent_config?: components["schemas"]["AmbientAgentConfig"];
+            agent_uid?: string;
+            catch_up?: components["schemas"]["ScheduleCatchUp"];
+            /** @description Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`. */
+            cron_schedule: string;
+            enabled: boolean;
+            /** @description Of each of its runs. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            mode?: "normal" | "plan" | "orchestrate";
+            /** @description Trimmed; need not be unique. */
+            name: string;
+            overlap?: components["schemas"]["ScheduleOverlap"];
+            /** @description At most 1 MiB. Required unless `agent_config` names a skill. */
+            prompt?: string;
+            /** @description In which the cron expression is read: an IANA name. Default `UTC`. */
+            time_zone?: string;
         };
         UsageEvent: {
             data: components["schemas"]["UsageEventData"];
@@ -2467,6 +2709,7 @@ export interface operations {
                 name?: string;
                 /** @description Part of the title, of the first 2,048 characters of the prompt, or of the skill. */
                 q?: string;
+                /** @description Of a deleted schedule, too. */
                 schedule_id?: string;
                 skill?: string;
                 skill_spec?: string;
@@ -3378,6 +3621,660 @@ export interface operations {
             };
             /** @description `resource_not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listSchedules: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
+                /** @description 1 to 1000, default 1000. Large schedules end a page sooner. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListSchedulesResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateScheduleRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledAgentItem"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the schedule. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledAgentItem"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the schedule. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateScheduleRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledAgentItem"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the schedule. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteScheduleResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listFirings: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
+                /** @description 1 to 500, default 20. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the schedule. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListFiringsResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    pauseSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the schedule. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledAgentItem"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    resumeSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the schedule. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledAgentItem"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

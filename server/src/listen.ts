@@ -56,6 +56,7 @@ export async function listen(
       ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }
       : {}),
     limit_maxima: config.limit_maxima,
+    min_schedule_seconds: config.min_schedule_seconds,
     max_run_files_bytes: config.max_run_files_bytes,
     ...(tls
       ? {

@@ -13,6 +13,7 @@ import { listen } from './listen.ts'
 import { openBlobs } from './open-blobs.ts'
 import { type Resealed, resealAll } from './reseal.ts'
 import { fingerprintsOf, readKeyring } from './secret-keys.ts'
+import { startSchedules } from './start-schedules.ts'
 import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
 import { isUnavailable, openPglite, openPostgres, type Store } from './store/db.ts'
@@ -130,6 +131,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       persist: (step) => step(),
     })
     closers.unshift(() => worker.stop())
+    closers.unshift(startSchedules({ config, store, blobs, watch, log }))
     const { app, public_url } = await listen({
       ...{ config, store, blobs, blobs_state: state, watch, log },
       backend: worker.backend,
@@ -181,6 +183,7 @@ export async function startServe(
     closers.unshift(
       inTime(startSweep(store, watch, log)),
       inTime(startCleanUp({ store, blobs: unlimited, log })),
+      inTime(startSchedules({ config, store, blobs, watch, log })),
       reportDatabase(store, log, reason),
     )
     const { app, public_url } = await listen({

@@ -17,6 +17,7 @@ const BATCH = 50
 export interface Resealed {
   secrets: number
   environments: number
+  schedules: number
   runs: number
   unreadable: Array<{ kind: SealedKind; id: string }>
 }
@@ -26,7 +27,7 @@ export interface Resealed {
  * what is written meanwhile is left as it was written.
  */
 export async function resealAll(db: Db, keyring: Keyring): Promise<Resealed> {
-  const resealed: Resealed = { secrets: 0, environments: 0, runs: 0, unreadable: [] }
+  const resealed: Resealed = { secrets: 0, environments: 0, schedules: 0, runs: 0, unreadable: [] }
   for (const kind of SEALED_KINDS) {
     let pass: Pass
     do {

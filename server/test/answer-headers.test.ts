@@ -2,20 +2,22 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ERRORS } from '../src/contract/error.ts'
-import { type OperationId, ROUTES, type RouteDefinition } from '../src/contract/routes.ts'
+import type { RouteDefinition } from '../src/contract/route.ts'
+import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { exchange, formatRequest, type RawAnswer } from './support/raw-http.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
 
 const IDLE = { config: { worker_host: 'nobody' } }
 const RUNBOOK = { config: { harness: { type: 'runbook' } } }
+const YEARLY = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x' }
 const NOWHERE = '01900000-0000-7000-8000-000000000000'
 
 interface Case {
   name: string
   status: number
   method?: string
-  /** `{run}`, `{busy}`, `{artifact}`, `{environment}` and `{spare}` stand for ids of things that are there. */
+  /** `{run}`, `{busy}`, `{artifact}`, `{environment}`, `{spare}` and `{schedule}` stand for ids of things that are there. */
   path: string
   headers?: Record<string, string>
   body?: string
@@ -53,6 +55,14 @@ const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   deleteSecret: { path: '/agent/secrets/GOOD' },
   updateEnvironment: { path: '/agent/environments/{environment}', body: { name: 'changed' } },
   deleteEnvironment: { path: '/agent/environments/{spare}' },
+  listSchedules: {},
+  createSchedule: { body: YEARLY },
+  getSchedule: { path: '/agent/schedules/{schedule}' },
+  updateSchedule: { path: '/agent/schedules/{schedule}', body: { ...YEARLY, enabled: true } },
+  pauseSchedule: { path: '/agent/schedules/{schedule}/pause' },
+  resumeSchedule: { path: '/agent/schedules/{schedule}/resume', body: {} },
+  listFirings: { path: '/agent/schedules/{schedule}/firings' },
+  deleteSchedule: { path: '/agent/schedules/{schedule}' },
 }
 const ids = Object.keys(ROUTES) as OperationId[]
 const api = (path: string): string => `/api/v1${path}`
@@ -192,6 +202,7 @@ describe('the headers of', () => {
     words.cancelled = await made.create({ prompt: 'x', ...IDLE })
     for (const name of ['environment', 'spare'])
       words[name] = (await made.json<{ uid: string }>('POST', '/agent/environments', { name })).uid
+    words.schedule = (await made.json<{ id: string }>('POST', '/agent/schedules', YEARLY)).id
     const [artifact] = (await made.ended(run_id)).artifacts
     words.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
     await made.until(busy, (run) => run.state === 'INPROGRESS')

@@ -1,7 +1,8 @@
-/** To those who may not see a run, it and a run that never was are the same, byte for byte. */
+/** To those who may not see a run or a schedule, it and a run that never was are the same, byte for byte. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type OperationId, ROUTES, type RouteDefinition } from '../src/contract/routes.ts'
+import type { RouteDefinition } from '../src/contract/route.ts'
+import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import { exchange, formatRequest } from './support/raw-http.ts'
 import { seedKeys } from './support/seed-keys.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
@@ -13,12 +14,13 @@ const UNKNOWN: Record<string, string> = {
   run: `${NOWHERE}1`,
   artifact: `${NOWHERE}2`,
   conversation: `${NOWHERE}3`,
+  schedule: `${NOWHERE}5`,
 }
 
 interface Asked {
   name: string
   method: string
-  /** `{run}`, `{artifact}`, `{conversation}`: first what is hidden, then what never was. */
+  /** `{run}`, `{artifact}`, `{conversation}`, `{schedule}`: first what is hidden, then what never was. */
   path: string
   body?: string
   headers?: ReadonlyArray<readonly [string, string]>
@@ -29,12 +31,13 @@ const BODIES: Partial<Record<OperationId, unknown>> = {
   submitFollowup: { message: 'x', attachments: [{ file_name: 'a', mime_type: 'text/plain', data: 'eA==' }] },
   cancelRun: {},
   interruptRun: {},
+  updateSchedule: { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x', enabled: false },
 }
 const operations = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(([, { path }]) =>
-  /\{(run_id|artifact_uid)\}/.test(path),
+  /\{(run_id|artifact_uid|schedule_id)\}/.test(path),
 )
 const pathOf = ({ path }: RouteDefinition): string =>
-  `/api/v1${path.replace('{run_id}', '{run}').replace('{artifact_uid}', '{artifact}')}`
+  `/api/v1${path.replace('{run_id}', '{run}').replace(/\{(artifact|schedule)_u?id\}/, '{$1}')}`
 
 const ASKED: Asked[] = [
   ...operations.map(([name, route]) => ({
@@ -78,6 +81,7 @@ const ASKED: Asked[] = [
     body: '{"prompt":"x","conversation_id":"{conversation}"}',
   },
   { name: 'its descendants', method: 'GET', path: '/api/v1/agent/runs?ancestor_run_id={run}' },
+  { name: 'runs of it', method: 'GET', path: '/api/v1/agent/runs?schedule_id={schedule}' },
   { name: 'its page', method: 'GET', path: '/sessions/{run}', key: false },
   { name: 'its page with a key', method: 'GET', path: '/sessions/{run}' },
   { name: 'HEAD of its page', method: 'HEAD', path: '/sessions/{run}', key: false },
@@ -151,6 +155,8 @@ describe('a personal run of somebody else', () => {
     const [artifact] = run.artifacts
     hidden.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
     hidden.conversation = run.conversation_id ?? ''
+    const schedule = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x', team: false }
+    hidden.schedule = (await owner.json<{ id: string }>('POST', '/agent/schedules', schedule)).id
   })
   after(() => service?.stop())
 
@@ -158,7 +164,7 @@ describe('a personal run of somebody else', () => {
     const fill = (text: string): string =>
       text
         .replace('{origin}', new URL(service.base_url).origin)
-        .replace(/\{(run|artifact|conversation)\}/g, (_, word: string) => ids[word] ?? '')
+        .replace(/\{(run|artifact|conversation|schedule)\}/g, (_, word: string) => ids[word] ?? '')
     const answer = await exchange(
       service.base_url,
       formatRequest({

@@ -139,12 +139,15 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     await putSealed('SHARED', 'Team')
     const { code, stdout, stderr } = await runyard(['secret', 'rotate-key'], env(ROTATING))
     assert.equal(code, 0, stderr)
-    assert.match(stdout, /^Sealed again: 1 secret, \d+ environments, 3 runs\n$/)
+    assert.match(stdout, /^Sealed again: 1 secret, \d+ environments, 0 schedules, 3 runs\n$/)
     assert.match(stderr, /RUNYARD_OLD_SECRET_KEYS can go/)
     assert.equal(await left(), 0)
     await assertWhole(new_ring)
     const again = await runyard(['secret', 'rotate-key', '--json'], env({ RUNYARD_SECRET_KEY: NEW }))
-    assert.deepEqual(JSON.parse(again.stdout), { secrets: 0, environments: 0, runs: 0, unreadable: [] })
+    assert.deepEqual(JSON.parse(again.stdout), {
+      ...{ secrets: 0, environments: 0, schedules: 0, runs: 0 },
+      unreadable: [],
+    })
     const back = await runyard(['secret', 'rotate-key'], env({ RUNYARD_SECRET_KEY: OLD }))
     assert.equal(back.code, 2, back.stderr)
   })

@@ -17,6 +17,11 @@ import { ErrorBody } from '../src/contract/error.ts'
 import { HandoffAttachmentsResponse } from '../src/contract/handoff.ts'
 import { ListRunsResponse, RunItem } from '../src/contract/run.ts'
 import { RunAgentResponse, RunFollowupResponse } from '../src/contract/run-request.ts'
+import {
+  DeleteScheduleResponse,
+  ListSchedulesResponse,
+  ScheduledAgentItem,
+} from '../src/contract/schedule.ts'
 import { createComponentCheck, readOpenApi } from './support/openapi.ts'
 import { seedKeys } from './support/seed-keys.ts'
 import { shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
@@ -42,7 +47,7 @@ describe('oz-agent-sdk', () => {
   before(async () => {
     const data_dir = temporaryDirectory('oz')
     const keys = await seedKeys(data_dir, { viewer: { role: 'viewer' } })
-    service = await startService({ data_dir })
+    service = await startService({ data_dir, env: { RUNYARD_MIN_SCHEDULE_SECONDS: '1' } })
     oz = connect(service.api_key)
     viewer = connect(keys.viewer)
   })
@@ -318,6 +323,66 @@ describe('oz-agent-sdk', () => {
       const { page_info, runs } = await oz.agent.runs.list({ limit: 2, q: 'mike' })
       assert.equal(runs.length, 2)
       assert.deepEqual(page_info, { has_next_page: false })
+    })
+  })
+
+  describe('schedules', () => {
+    const yearly = { name: 'Yearly review', cron_schedule: '0 9 1 1 *', prompt: 'Review.' }
+    const isItem = (value: unknown) => assertIs('ScheduledAgentItem', ScheduledAgentItem, value)
+
+    test('are created, read, changed, paused, resumed and deleted', async () => {
+      const agent_config = { worker_host: NOBODY, model_id: 'acme/large' }
+      const made = await oz.agent.schedules.create({ ...yearly, agent_config, enabled: true, team: true })
+      const { id, created_by, scope } = isItem(made)
+      assert.equal(made.enabled, true)
+      assert.deepEqual(made.agent_config, agent_config)
+      assert.deepEqual(scope, { type: 'Team' })
+      assert.equal(created_by.type, 'user')
+      const { last_ran, next_run } = made.history ?? {}
+      assert.deepEqual([last_ran, next_run?.slice(4)], [null, '-01-01T09:00:00.000Z'])
+      assert.deepEqual(await oz.agent.schedules.retrieve(id), made)
+      const changed = await oz.agent.schedules.update(id, { ...yearly, name: 'Review', enabled: true })
+      isItem(changed)
+      assert.deepEqual([changed.name, changed.agent_config], ['Review', {}])
+      const paused = await oz.agent.schedules.pause(id)
+      isItem(paused)
+      assert.deepEqual([paused.enabled, paused.history?.next_run], [false, null])
+      const resumed = await oz.agent.schedules.resume(id)
+      isItem(resumed)
+      assert.deepEqual([resumed.enabled, resumed.history?.next_run], [true, next_run])
+      const list = await oz.agent.schedules.list()
+      assertIs('ListSchedulesResponse', ListSchedulesResponse, list)
+      assert.deepEqual(list.schedules, [resumed])
+      const gone = await oz.agent.schedules.delete(id)
+      assert.deepEqual(assertIs('DeleteScheduleResponse', DeleteScheduleResponse, gone), { success: true })
+      await refused(oz.agent.schedules.retrieve(id), NotFoundError)
+      await refused(oz.agent.schedules.delete(id), NotFoundError)
+    })
+
+    test('refuse what cannot be, and viewers', async () => {
+      await refused(oz.agent.schedules.create({ ...yearly, cron_schedule: 'daily' }), BadRequestError)
+      await refused(viewer.agent.schedules.create(yearly), PermissionDeniedError)
+      await refused(viewer.agent.schedules.pause('x'), PermissionDeniedError)
+      assert.deepEqual((await viewer.agent.schedules.list()).schedules, [])
+    })
+
+    test('create runs that say so', async () => {
+      const { id } = await oz.agent.schedules.create({
+        ...{ name: 'Often', cron_schedule: '* * * * * *', prompt: 'x' },
+        agent_config: { worker_host: NOBODY },
+      })
+      for (const deadline = Date.now() + 30_000; ; await wait(50)) {
+        assert(Date.now() < deadline, 'The schedule created no run.')
+        const { runs } = await oz.agent.runs.list({ schedule_id: id })
+        if (!runs[0]) continue
+        const run = assertIs('RunItem', RunItem, await oz.agent.runs.retrieve(runs[0].run_id))
+        assert.equal(run.source, 'SCHEDULED_AGENT')
+        const schedule = { schedule_id: id, schedule_name: 'Often', cron_schedule: '* * * * * *' }
+        assert.deepEqual(run.schedule, schedule)
+        break
+      }
+      assert.notEqual((await oz.agent.schedules.retrieve(id)).history?.last_ran, null)
+      await oz.agent.schedules.delete(id)
     })
   })
 })

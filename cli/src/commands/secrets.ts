@@ -182,8 +182,13 @@ function useOf({ git, registry, description }: Secret): string {
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
 
-const describe = ({ secrets, environments, runs }: Resealed): string =>
-  `Sealed again: ${count(secrets, 'secret')}, ${count(environments, 'environment')}, ${count(runs, 'run')}`
+const describe = ({ secrets, environments, schedules, runs }: Resealed): string =>
+  `Sealed again: ${[
+    count(secrets, 'secret'),
+    count(environments, 'environment'),
+    count(schedules, 'schedule'),
+    count(runs, 'run'),
+  ].join(', ')}`
 
 const unreadable = ({ unreadable: values }: Resealed): CommandFailure => {
   const named = values.slice(0, 5).map(({ kind, id }) => `${kind.replace(/s$/, '')} ${id}`)

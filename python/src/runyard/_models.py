@@ -214,6 +214,10 @@ class ConversationStepMessageBlockText(WireModel):
     text: str
 
 
+class DeleteScheduleResponse(WireModel):
+    success: bool
+
+
 class EgressRefusedEventData(WireModel):
     """The network policy, or the git gateway, refused something. Told once for each target."""
 
@@ -522,15 +526,17 @@ class RunItemAgentSkill(WireModel):
     bundled_skill_id: str | None = None
 
 
-class RunItemSchedule(WireModel):
-    schedule_id: str
-    schedule_name: str
-    cron_schedule: str
-
-
 class RunItemScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
+
+
+class RunSchedule(WireModel):
+    """The schedule that created the run, as it was then; it may be deleted since."""
+
+    schedule_id: str
+    schedule_name: str
+    cron_schedule: str
 
 
 RunSourceType = TypeAliasType(
@@ -575,6 +581,37 @@ class RunStatusMessage(WireModel):
     error_code: ErrorCode | None = None
     retryable: bool | None = None
     approval: PendingApproval | None = None
+
+
+ScheduleCatchUp = TypeAliasType("ScheduleCatchUp", Literal["latest", "skip"] | str)
+"""What happens after the service was down at due times: one run for all of them (`latest`), or none (`skip`)."""
+
+
+class ScheduleFiring(WireModel):
+    due_at: datetime
+    """The time that the cron expression names."""
+    fired_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    outcome: Literal["created", "skipped", "failed"] | str
+    run_id: str | None = None
+    reason: str | None = None
+    """Why there is no run, or why one came late."""
+
+
+ScheduleOverlap = TypeAliasType("ScheduleOverlap", Literal["skip", "allow", "cancel"] | str)
+"""What happens at a due time while an earlier run of the schedule is QUEUED, CLAIMED or INPROGRESS: nothing (`skip`), one more run (`allow`), or one more run after the earlier one is cancelled (`cancel`)."""
+
+
+class ScheduledAgentItemHistory(WireModel):
+    last_ran: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    next_run: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+
+
+class ScheduledAgentItemScope(WireModel):
+    type: Literal["User", "Team"] | str
+    uid: str | None = None
 
 
 class SecretScope(WireModel):
@@ -868,6 +905,28 @@ ConversationStepMessageBlock = TypeAliasType(
 )
 
 
+class CreateScheduleRequest(WireModel):
+    name: str
+    """Trimmed; need not be unique."""
+    cron_schedule: str
+    """Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`."""
+    prompt: str | None = None
+    """At most 1 MiB. Required unless `agent_config` names a skill."""
+    agent_config: AmbientAgentConfig | None = None
+    metadata: dict[str, str] | None = None
+    """Of each of its runs."""
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    agent_uid: str | None = None
+    time_zone: str | None = None
+    """In which the cron expression is read: an IANA name. Default `UTC`."""
+    overlap: ScheduleOverlap | None = None
+    catch_up: ScheduleCatchUp | None = None
+    enabled: bool | None = None
+    """Default true."""
+    team: bool | None = None
+    """false: a personal schedule with personal runs, which its owner alone sees."""
+
+
 class EgressRefusedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -973,6 +1032,11 @@ class InterruptedEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: InterruptedEventData
+
+
+class ListFiringsResponse(WireModel):
+    firings: list[ScheduleFiring]
+    page_info: PageInfo
 
 
 class MessageAssistantEvent(WireModel):
@@ -1106,6 +1170,32 @@ class RunStateEventData(WireModel):
     status_message: RunStatusMessage | None = None
 
 
+class ScheduledAgentItem(WireModel):
+    id: str
+    name: str
+    cron_schedule: str
+    time_zone: str
+    enabled: bool
+    overlap: ScheduleOverlap
+    catch_up: ScheduleCatchUp
+    prompt: str
+    agent_config: AmbientAgentConfig
+    metadata: dict[str, str]
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """Of the last change by somebody, not of its runs."""
+    created_by: RunCreatorInfo
+    updated_by: RunCreatorInfo
+    scope: ScheduledAgentItemScope
+    last_spawn_error: str | None
+    """Why the last due time gave no run; null once a run was created again."""
+    history: ScheduledAgentItemHistory
+    next_runs: list[datetime]
+    """The next three times; none while it is paused."""
+
+
 class Secret(WireModel):
     """A secret, without its value."""
 
@@ -1172,6 +1262,25 @@ class ToolResultEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ToolResultEventData
+
+
+class UpdateScheduleRequest(WireModel):
+    name: str
+    """Trimmed; need not be unique."""
+    cron_schedule: str
+    """Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`."""
+    prompt: str | None = None
+    """At most 1 MiB. Required unless `agent_config` names a skill."""
+    agent_config: AmbientAgentConfig | None = None
+    metadata: dict[str, str] | None = None
+    """Of each of its runs."""
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    agent_uid: str | None = None
+    time_zone: str | None = None
+    """In which the cron expression is read: an IANA name. Default `UTC`."""
+    overlap: ScheduleOverlap | None = None
+    catch_up: ScheduleCatchUp | None = None
+    enabled: bool
 
 
 class UsageEvent(WireModel):
@@ -1298,6 +1407,11 @@ class ListModelsResponse(WireModel):
     """What a run is answered by that names no model."""
 
 
+class ListSchedulesResponse(WireModel):
+    schedules: list[ScheduledAgentItem]
+    page_info: PageInfo
+
+
 class ListSecretsResponse(WireModel):
     secrets: list[Secret]
     page_info: PageInfo
@@ -1355,7 +1469,7 @@ class RunItem(WireModel):
     metadata: dict[str, str]
     artifacts: list[ArtifactItem]
     request_usage: RequestUsage | None = None
-    schedule: RunItemSchedule | None = None
+    schedule: RunSchedule | None = None
     scope: RunItemScope
     execution_location: Literal["LOCAL", "REMOTE"] | str
     is_sandbox_running: bool

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from './error.ts'
-import { ROUTES, type RouteDefinition } from './routes.ts'
+import type { RouteDefinition } from './route.ts'
+import { ROUTES } from './routes.ts'
 
 type Json = Record<string, unknown>
 
@@ -138,7 +139,9 @@ export function buildOpenApi(version: string, named: z.ZodType[]): Json {
     },
     servers: [{ url: '/api/v1' }],
     security: [{ api_key: [] }],
-    tags: ['Runs', 'Environments', 'Secrets', 'Skills', 'Models', 'Artifacts'].map((name) => ({ name })),
+    tags: ['Runs', 'Schedules', 'Environments', 'Secrets', 'Skills', 'Models', 'Artifacts'].map((name) => ({
+      name,
+    })),
     paths,
     components: {
       schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),

@@ -9,13 +9,14 @@ import {
   ListEnvironmentsQuery,
   ListEnvironmentsResponse,
 } from './environment.ts'
-import type { ErrorCode } from './error.ts'
 import { ListEventsResponse } from './event.ts'
 import { flag } from './flag.ts'
 import { HandoffAttachmentsResponse } from './handoff.ts'
 import { ListModelsResponse } from './model.ts'
+import { define, Empty, type RouteDefinition, reading, writing } from './route.ts'
 import { ListRunsQuery, ListRunsResponse, RunItem } from './run.ts'
 import { RunAgentRequest, RunAgentResponse, RunFollowupRequest, RunFollowupResponse } from './run-request.ts'
+import { SCHEDULE_ROUTES } from './schedule-routes.ts'
 import {
   ListSecretsQuery,
   ListSecretsResponse,
@@ -27,38 +28,11 @@ import {
 import { ListSkillsQuery, ListSkillsResponse } from './skill.ts'
 import { wholeNumber } from './whole-number.ts'
 
-/** One operation of the API. `http/` serves it, `openapi.ts` describes it; neither knows more than this. */
-export interface RouteDefinition {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Below `/api/v1`, parameters in braces. */
-  path: string
-  summary: string
-  description?: string
-  tag: 'Runs' | 'Environments' | 'Secrets' | 'Skills' | 'Models' | 'Artifacts'
-  params?: z.ZodObject
-  query?: z.ZodObject
-  body?: z.ZodType
-  status: 200 | 201 | 202 | 302
-  /** JSON body of the answer; absent for a redirect. */
-  response?: z.ZodType
-  /** The answer is a page with `page_info`, and this is what it lists. */
-  pages?: string
-  /** The answer is an event stream when the caller accepts `text/event-stream`. */
-  streams?: boolean
-  errors: ErrorCode[]
-  /** May carry attachments, so its body may reach 64 MiB. */
-  large?: boolean
-}
-
 const EnvironmentParams = z.object({
   environment_id: z.string().meta({ description: 'Id or name of the environment.' }),
 })
 const RunParams = z.object({ run_id: z.string().meta({ description: 'Id of the run.' }) })
 const SecretParams = z.object({ name: z.string().meta({ description: 'Name of the secret.' }) })
-const Empty = z.object({}).nullish().meta({ description: 'No body is needed.' })
-const define = <const T extends RouteDefinition>(route: T): T => route
-const reading: ErrorCode[] = ['authentication_required', 'resource_not_found', 'resource_unavailable']
-const writing: ErrorCode[] = ['invalid_request', 'not_authorized', 'conflict', ...reading]
 
 const create = {
   method: 'POST',
@@ -372,6 +346,7 @@ export const ROUTES = {
     response: Environment,
     errors: writing,
   }),
+  ...SCHEDULE_ROUTES,
 } as const satisfies Record<string, RouteDefinition>
 
 export type OperationId = keyof typeof ROUTES

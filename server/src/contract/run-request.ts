@@ -10,12 +10,16 @@ export const ATTACHMENT_MAX_BYTES = 10 * 1024 ** 2
 /** What a file system takes: in bytes, unlike the length of a string. */
 export const FILE_NAME_MAX_BYTES = 255
 
-const prompt = z.string().refine((value) => Buffer.byteLength(value) <= PROMPT_MAX_BYTES, {
+export const Prompt = z.string().refine((value) => Buffer.byteLength(value) <= PROMPT_MAX_BYTES, {
   message: 'is over 1 MiB',
   params: { status: 413 },
 })
 
-const Mode = z.enum(['normal', 'plan', 'orchestrate'])
+export const Mode = z.enum(['normal', 'plan', 'orchestrate'])
+
+export const Metadata = z
+  .record(MetadataKey, MetadataValue)
+  .refine((value) => Object.keys(value).length <= 20, 'at most 20 keys')
 
 /** Not by an expression: this is asked of what is no base64, too, and may be 64 MiB of padding. */
 function decodedBytes(base64: string): number {
@@ -70,7 +74,7 @@ export type BudgetLimits = z.infer<typeof BudgetLimits>
 
 export const RunAgentRequest = z
   .object({
-    prompt: prompt.optional().meta({ description: 'At most 1 MiB. Required unless a skill is given.' }),
+    prompt: Prompt.optional().meta({ description: 'At most 1 MiB. Required unless a skill is given.' }),
     skill: z.string().min(1).max(1024).optional().meta({ description: 'Wins over `config.skill_spec`.' }),
     config: AmbientAgentConfig.optional(),
     title: z
@@ -81,10 +85,7 @@ export const RunAgentRequest = z
     conversation_id: uuid('must be a conversation id').optional(),
     attachments: Attachments.optional(),
     parent_run_id: RunId.optional(),
-    metadata: z
-      .record(MetadataKey, MetadataValue)
-      .refine((value) => Object.keys(value).length <= 20, 'at most 20 keys')
-      .optional(),
+    metadata: Metadata.optional(),
     mode: Mode.optional(),
     agent_identity_uid: z.string().max(256).optional(),
     on_behalf_of: z.string().max(256).optional(),
@@ -135,7 +136,7 @@ export type OnBusy = z.infer<typeof OnBusy>
 
 export const RunFollowupRequest = z
   .object({
-    message: prompt.optional(),
+    message: Prompt.optional(),
     mode: Mode.optional(),
     on_busy: OnBusy.optional().meta({
       description:

@@ -82,6 +82,14 @@ export const ResolvedRun = z
   })
 export type ResolvedRun = z.infer<typeof ResolvedRun>
 
+export const RunSchedule = z
+  .object({ schedule_id: z.string(), schedule_name: z.string(), cron_schedule: z.string() })
+  .meta({
+    id: 'RunSchedule',
+    description: 'The schedule that created the run, as it was then; it may be deleted since.',
+  })
+export type RunSchedule = z.infer<typeof RunSchedule>
+
 export const RunItem = z
   .object({
     run_id: z.string().meta({ description: 'UUIDv7.' }),
@@ -132,9 +140,7 @@ export const RunItem = z
     metadata: z.record(z.string(), z.string()),
     artifacts: z.array(ArtifactItem),
     request_usage: RequestUsage.optional(),
-    schedule: z
-      .object({ schedule_id: z.string(), schedule_name: z.string(), cron_schedule: z.string() })
-      .optional(),
+    schedule: RunSchedule.optional(),
     scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
     execution_location: z.enum(['LOCAL', 'REMOTE']),
     is_sandbox_running: z.boolean(),
@@ -194,7 +200,7 @@ export const ListRunsQuery = z.object({
   }),
   skill: z.string().max(1024).optional(),
   skill_spec: z.string().max(1024).optional(),
-  schedule_id: z.string().max(256).optional(),
+  schedule_id: z.string().max(256).optional().meta({ description: 'Of a deleted schedule, too.' }),
   ancestor_run_id: RunId.optional(),
   artifact_type: z
     .enum(['PLAN', 'PULL_REQUEST', 'SCREENSHOT', 'FILE', 'DIFF', 'EXTERNAL_REFERENCE'])

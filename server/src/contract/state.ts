@@ -30,6 +30,8 @@ export const TERMINAL_STATES = [
 ] as const satisfies readonly RunState[]
 /** A worker is at it. */
 export const WORKING_STATES = ['CLAIMED', 'INPROGRESS'] as const satisfies readonly RunState[]
+/** Not over, and nobody is waited for. */
+export const UNFINISHED_STATES = ['QUEUED', ...WORKING_STATES] as const satisfies readonly RunState[]
 /** Over until a follow-up goes on with it. */
 export const RESTING_STATES = [...TERMINAL_STATES, 'BLOCKED'] as const satisfies readonly RunState[]
 export const CANCELLABLE_STATES = [

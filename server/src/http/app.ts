@@ -3,7 +3,8 @@ import { STATUS_CODES } from 'node:http'
 import { parse as parseQuery } from 'node:querystring'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { AppError } from '../contract/error.ts'
-import { ROUTES, type RouteDefinition } from '../contract/routes.ts'
+import type { RouteDefinition } from '../contract/route.ts'
+import { ROUTES } from '../contract/routes.ts'
 import { readActor } from '../store/api-keys.ts'
 import { ANSWER_HEADERS } from './answer-headers.ts'
 import { createAuthenticator } from './auth.ts'
@@ -21,6 +22,7 @@ import { serveHandoff } from './routes/handoff.ts'
 import { serveHealth } from './routes/health.ts'
 import { serveModels } from './routes/models.ts'
 import { serveRuns } from './routes/runs.ts'
+import { serveSchedules } from './routes/schedules.ts'
 import { serveSecrets } from './routes/secrets.ts'
 import { serveSessions } from './routes/sessions.ts'
 import { serveSkills } from './routes/skills.ts'
@@ -116,6 +118,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveFollowups(app, services)
   serveApprovals(app, services)
   serveEvents(app, services)
+  serveSchedules(app, services)
   serveEnvironments(app, services)
   serveSecrets(app, services)
   serveModels(app, services)

@@ -39,6 +39,8 @@ export interface HttpSettings {
   images?: ImagePolicy
   /** The most that environments may ask for. */
   limit_maxima: LimitMaxima
+  /** The least that may lie between two due times of a schedule. */
+  min_schedule_seconds: number
   /** What one run may keep: attachments and artifacts. */
   max_run_files_bytes: number
   tls?: { cert: Buffer; key: Buffer }

@@ -23,6 +23,7 @@ export function viewRun(run: ShownRun, linkTo: (run_id: string) => string): RunI
     ...(run.started_at ? { run_time: isoDuration(run.run_time_ms + Math.max(0, working)) } : {}),
     ...(run.status_message ? { status_message: run.status_message } : {}),
     source: run.source,
+    ...(run.schedule ? { schedule: run.schedule } : {}),
     creator: run.creator,
     executor: run.executor,
     session_id: run.run_id,

@@ -1,18 +1,19 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
-import { type AmbientAgentConfig, NAME_MAX_LENGTH } from '../contract/agent-config.ts'
+import { NAME_MAX_LENGTH } from '../contract/agent-config.ts'
 import { kindOfReference } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import { type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
 import { checkSchema } from '../schema/check-schema.ts'
 import type { Keyring } from '../sealing/keyring.ts'
-import { MASK, seal } from '../sealing/sealing.ts'
+import { seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironmentId } from '../store/environments.ts'
 import { findConversation, findRun, type NewRun, type RunRow } from '../store/runs.ts'
 import { storeAttachments } from './attachments.ts'
+import { maskConfig } from './config-secrets.ts'
 import { requireAvailable } from './unavailable.ts'
 
 const TITLE_LENGTH = 80
@@ -175,44 +176,3 @@ function skillName(spec: string): string {
 /** A skill may be longer than what is made of it: a title and a name are indexed whole, and a page of an index is small. */
 const cut = (text: string, length: number): string =>
   text.length > length ? text.slice(0, length).replace(/[\ud800-\udbff]$/, '') : text
-
-/** Takes the values of tool servers' `env` and `headers` out of the config; they are returned as `***` for ever after. */
-function maskConfig(config: { [K in keyof AmbientAgentConfig]: AmbientAgentConfig[K] | undefined }): {
-  config: AmbientAgentConfig
-  secrets: Record<string, string>
-} {
-  const secrets: Record<string, string> = {}
-  const given = Object.fromEntries(
-    Object.entries(config).filter(([, value]) => value !== undefined),
-  ) as AmbientAgentConfig
-  if (!given.mcp_servers) return { config: given, secrets }
-  const mcp_servers = Object.fromEntries(
-    Object.entries(given.mcp_servers).map(([name, server]) => {
-      const hide = (part: 'env' | 'headers') =>
-        Object.fromEntries(
-          Object.entries(server[part] ?? {}).map(([key, value]) => {
-            secrets[JSON.stringify([name, part, key])] = value
-            return [key, MASK]
-          }),
-        )
-      return [
-        name,
-        {
-          ...server,
-          ...(server.env ? { env: hide('env') } : {}),
-          ...(server.headers ? { headers: hide('headers') } : {}),
-          ...(server.url ? { url: hideCredentials(server.url, JSON.stringify([name, 'url']), secrets) } : {}),
-        },
-      ]
-    }),
-  )
-  return { config: { ...given, mcp_servers }, secrets }
-}
-
-function hideCredentials(url: string, place: string, secrets: Record<string, string>): string {
-  const parsed = new URL(url)
-  for (const part of ['username', 'password', 'search', 'hash'] as const)
-    if (parsed[part]) parsed[part] = MASK
-  if (parsed.href !== url) secrets[place] = url
-  return parsed.href
-}

@@ -31,6 +31,7 @@ const LISTED = [
   'title',
   'skill_spec',
   'source',
+  'schedule',
   'resolved',
   'metadata',
   'conversation_id',
@@ -173,8 +174,11 @@ function filtersOf(
       query.skill ?? query.skill_spec,
       (skill) => sql`left(r.skill_spec, 512) collate "C" = left(${skill}, 512) and r.skill_spec = ${skill}`,
     ),
-    // No run comes from a schedule yet: nothing matches, rather than everything.
-    ...given(query.schedule_id, () => sql`false`),
+    // The second condition lets the partial index serve the first.
+    ...given(
+      query.schedule_id,
+      (schedule_id) => sql`r.schedule->>'schedule_id' = ${schedule_id} and r.schedule is not null`,
+    ),
     ...given(
       query.ancestor_run_id,
       (run_id) => sql`r.ancestor_run_ids @> array[${run_id}]::uuid[] and r.parent_run_id is not null`,
@@ -187,7 +191,7 @@ function filtersOf(
             and ${type} = case when p.pull_request is null then 'EXTERNAL_REFERENCE' else 'PULL_REQUEST' end)
           or ${type} = 'EXTERNAL_REFERENCE' and exists (select 1 from run_references f where f.run_id = r.run_id))`,
     ),
-    // The second condition lets the partial index serve the first.
+    // Here, too.
     ...given(query.metadata, (pairs) => sql`r.metadata @> ${json(pairs)} and r.metadata <> '{}'`),
     ...given(
       query.q,

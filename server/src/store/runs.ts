@@ -3,7 +3,7 @@ import type { Actor } from '../contract/actor.ts'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { ArtifactItem } from '../contract/artifact.ts'
 import { AppError } from '../contract/error.ts'
-import type { ResolvedRun, RunCreatorInfo, RunSourceType } from '../contract/run.ts'
+import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
 import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
@@ -32,6 +32,8 @@ export interface NewRun {
   environment_id: string | null
   skill_spec: string | null
   source: RunSourceType
+  /** That created it, as it was then. */
+  schedule?: RunSchedule
   config: AmbientAgentConfig
   /** Encrypted values that `config` shows as `***`. */
   sealed: Buffer | null
@@ -68,6 +70,7 @@ export interface RunRow {
   environment_id: string | null
   skill_spec: string | null
   source: RunSourceType
+  schedule: RunSchedule | null
   config: AmbientAgentConfig
   resolved: ResolvedRun | null
   sealed: Uint8Array | null
@@ -169,11 +172,11 @@ export async function insertRun(
     wish as (${key ? claimKey(key, 200, answer) : sql`select 1`}),
     inserted as (
       insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
-        model_id, environment_id, skill_spec, source, config, sealed, request, metadata, conversation_id, context,
+        model_id, environment_id, skill_spec, source, schedule, config, sealed, request, metadata, conversation_id, context,
         parent_run_id, root_run_id, ancestor_run_ids)
       select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.principal_id}::uuid, ${scopeOf(run)},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
-        ${run.skill_spec}, ${run.source}, ${json(run.config)}, ${run.sealed}::bytea,
+        ${run.skill_spec}, ${run.source}, ${run.schedule ? json(run.schedule) : sql`null::jsonb`}, ${json(run.config)}, ${run.sealed}::bytea,
         ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
         ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
       from wish returning *),

@@ -3,7 +3,7 @@ import type { SecretScope } from '../contract/secret.ts'
 import type { Db } from './db.ts'
 
 /** Whatever holds sealed values. */
-export const SEALED_KINDS = ['secrets', 'environments', 'runs'] as const
+export const SEALED_KINDS = ['secrets', 'environments', 'schedules', 'runs'] as const
 export type SealedKind = (typeof SEALED_KINDS)[number]
 
 export interface SealedValue {
@@ -39,6 +39,13 @@ const PLACES: Record<SealedKind, Place> = {
     id: sql`uid`,
     cast: (id) => sql`${id}::text`,
     first: '',
+    secret: sql`null::jsonb`,
+  },
+  schedules: {
+    table: sql`schedules`,
+    id: sql`schedule_id`,
+    cast: uuid,
+    first: NO_UUID,
     secret: sql`null::jsonb`,
   },
   runs: { table: sql`runs`, id: sql`run_id`, cast: uuid, first: NO_UUID, secret: sql`null::jsonb` },

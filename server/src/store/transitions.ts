@@ -12,6 +12,7 @@ import {
   type RunState,
   type RunStatusMessage,
   TERMINAL_STATES,
+  UNFINISHED_STATES,
   WORKING_STATES,
 } from '../contract/state.ts'
 import { type Db, isUnavailable } from './db.ts'
@@ -243,6 +244,19 @@ export async function cancelRun(db: Db, run_id: string, actor: Actor): Promise<v
   const run = await findRun(db, run_id, actor)
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
+}
+
+/** Cancels what a schedule has begun and not finished, in favour of its next run. The ids of the runs. */
+export async function cancelScheduled(trx: Db, schedule_id: string): Promise<string[]> {
+  const changed = await change(trx, {
+    which: sql`where r.schedule->>'schedule_id' = ${schedule_id} and r.schedule is not null`,
+    from: UNFINISHED_STATES,
+    to: sql`'CANCELLED'`,
+    status_message: asJson({
+      message: 'Cancelled by its schedule, whose next run was due.',
+    } satisfies RunStatusMessage),
+  })
+  return changed.map(({ run_id }) => run_id)
 }
 
 /** A run that rests → QUEUED, for one more execution. False: it did not rest. */

@@ -28,7 +28,11 @@ const PEOPLE: Record<Person, KeySpec> = {
   other: { role: 'member' },
   viewer: { role: 'viewer' },
 }
-const SETTINGS = { RUNYARD_SLOTS: String(SLOTS), RUNYARD_GRACE_SECONDS: '0' }
+const SETTINGS = {
+  RUNYARD_SLOTS: String(SLOTS),
+  RUNYARD_GRACE_SECONDS: '0',
+  RUNYARD_MIN_SCHEDULE_SECONDS: '1',
+}
 
 /**
  * Registers the journeys twice: against `runyard dev`, a process on its embedded database, and against an API and a worker

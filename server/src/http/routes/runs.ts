@@ -15,6 +15,7 @@ import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.
 import { cancelRun } from '../../store/transitions.ts'
 import type { Services } from '../context.ts'
 import { readConversationCursor, writeConversationCursor } from '../conversation-cursor.ts'
+import { intakeServices } from '../intake-services.ts'
 import { type Call, readEarlier, SENT, sendOnce, serve } from '../route.ts'
 import { viewRun, viewRuns } from '../run-view.ts'
 
@@ -28,14 +29,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     const earlier = await readEarlier(store.db, call)
     if (earlier) return earlier.body
     const run = await resolveRun(
-      {
-        db: store.db,
-        blobs,
-        max_run_files_bytes: settings.max_run_files_bytes,
-        seal_key: settings.keyring,
-        default_pool: settings.default_pool,
-        harnesses: settings.harnesses,
-      },
+      intakeServices(services),
       call.body,
       call.actor,
       sourceOf(call.request.headers['x-runyard-source']),

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import type { ErrorCode } from './error.ts'
+
+/** One operation of the API. `http/` serves it, `openapi.ts` describes it; neither knows more than this. */
+export interface RouteDefinition {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Below `/api/v1`, parameters in braces. */
+  path: string
+  summary: string
+  description?: string
+  tag: 'Runs' | 'Schedules' | 'Environments' | 'Secrets' | 'Skills' | 'Models' | 'Artifacts'
+  params?: z.ZodObject
+  query?: z.ZodObject
+  body?: z.ZodType
+  status: 200 | 201 | 202 | 302
+  /** JSON body of the answer; absent for a redirect. */
+  response?: z.ZodType
+  /** The answer is a page with `page_info`, and this is what it lists. */
+  pages?: string
+  /** The answer is an event stream when the caller accepts `text/event-stream`. */
+  streams?: boolean
+  errors: ErrorCode[]
+  /** May carry attachments, so its body may reach 64 MiB. */
+  large?: boolean
+}
+
+export const Empty = z.object({}).nullish().meta({ description: 'No body is needed.' })
+export const define = <const T extends RouteDefinition>(route: T): T => route
+export const reading: ErrorCode[] = ['authentication_required', 'resource_not_found', 'resource_unavailable']
+export const writing: ErrorCode[] = ['invalid_request', 'not_authorized', 'conflict', ...reading]

@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { AmbientAgentConfig } from './agent-config.ts'
+import { Cursor, PageInfo } from './page-info.ts'
+import { RunCreatorInfo } from './run.ts'
+import { Metadata, Mode, Prompt } from './run-request.ts'
+import { Timestamp } from './timestamp.ts'
+import { wholeNumber } from './whole-number.ts'
+
+export const Overlap = z.enum(['skip', 'allow', 'cancel']).meta({
+  id: 'ScheduleOverlap',
+  description:
+    'What happens at a due time while an earlier run of the schedule is QUEUED, CLAIMED or INPROGRESS: nothing (`skip`), ' +
+    'one more run (`allow`), or one more run after the earlier one is cancelled (`cancel`).',
+})
+export type Overlap = z.infer<typeof Overlap>
+
+export const CatchUp = z.enum(['latest', 'skip']).meta({
+  id: 'ScheduleCatchUp',
+  description:
+    'What happens after the service was down at due times: one run for all of them (`latest`), or none (`skip`).',
+})
+export type CatchUp = z.infer<typeof CatchUp>
+
+const asked = {
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(256)
+    .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name), 'must have no control characters')
+    .meta({ description: 'Trimmed; need not be unique.' }),
+  cron_schedule: z.string().trim().min(1).max(256).meta({
+    description:
+      'Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`.',
+  }),
+  prompt: Prompt.optional().meta({
+    description: 'At most 1 MiB. Required unless `agent_config` names a skill.',
+  }),
+  agent_config: AmbientAgentConfig.optional().meta({ description: 'How its runs are executed.' }),
+  metadata: Metadata.optional().meta({ description: 'Of each of its runs.' }),
+  mode: Mode.optional(),
+  agent_uid: z.string().max(256).optional(),
+  time_zone: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: 'In which the cron expression is read: an IANA name. Default `UTC`.' }),
+  overlap: Overlap.optional(),
+  catch_up: CatchUp.optional(),
+}
+
+type Prompted = { prompt?: string | undefined; agent_config?: AmbientAgentConfig | undefined }
+
+const requirePrompt = (ctx: z.core.ParsePayload<Prompted>): void => {
+  const { prompt, agent_config } = ctx.value
+  if (prompt?.trim() || agent_config?.skill_spec || agent_config?.skills?.[0]) return
+  ctx.issues.push({
+    code: 'custom',
+    path: ['prompt'],
+    message: 'is required unless agent_config.skill_spec or agent_config.skills is given',
+    input: prompt,
+  })
+}
+
+export const CreateScheduleRequest = z
+  .object({
+    ...asked,
+    enabled: z.boolean().optional().meta({ description: 'Default true.' }),
+    team: z.boolean().optional().meta({
+      description: 'false: a personal schedule with personal runs, which its owner alone sees.',
+    }),
+  })
+  .check(requirePrompt)
+  .meta({ id: 'CreateScheduleRequest' })
+export type CreateScheduleRequest = z.infer<typeof CreateScheduleRequest>
+
+export const UpdateScheduleRequest = z
+  .object({ ...asked, enabled: z.boolean() })
+  .check(requirePrompt)
+  .meta({ id: 'UpdateScheduleRequest' })
+export type UpdateScheduleRequest = z.infer<typeof UpdateScheduleRequest>
+
+export const ScheduledAgentItem = z
+  .object({
+    id: z.string().meta({ format: 'uuid' }),
+    name: z.string(),
+    cron_schedule: z.string(),
+    time_zone: z.string(),
+    enabled: z.boolean(),
+    overlap: Overlap,
+    catch_up: CatchUp,
+    prompt: z.string(),
+    agent_config: AmbientAgentConfig.meta({ description: 'As it was asked for; values are `***`.' }),
+    metadata: z.record(z.string(), z.string()),
+    mode: Mode.optional(),
+    created_at: Timestamp,
+    updated_at: Timestamp.meta({ description: 'Of the last change by somebody, not of its runs.' }),
+    created_by: RunCreatorInfo,
+    updated_by: RunCreatorInfo.meta({
+      description: 'Who saved it last. Its runs are created as this user or service account.',
+    }),
+    scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
+    last_spawn_error: z.string().nullable().meta({
+      description: 'Why the last due time gave no run; null once a run was created again.',
+    }),
+    history: z.object({
+      last_ran: Timestamp.nullable().meta({ description: 'When its last run was created.' }),
+      next_run: Timestamp.nullable().meta({ description: 'null while it is paused.' }),
+    }),
+    next_runs: z.array(Timestamp).meta({ description: 'The next three times; none while it is paused.' }),
+  })
+  .meta({ id: 'ScheduledAgentItem' })
+export type ScheduledAgentItem = z.infer<typeof ScheduledAgentItem>
+
+export const DeleteScheduleResponse = z
+  .object({ success: z.boolean() })
+  .meta({ id: 'DeleteScheduleResponse' })
+
+export const ListSchedulesQuery = z.object({
+  limit: wholeNumber(1, 1000)
+    .optional()
+    .meta({ description: '1 to 1000, default 1000. Large schedules end a page sooner.' }),
+  cursor: Cursor.optional(),
+})
+export type ListSchedulesQuery = z.infer<typeof ListSchedulesQuery>
+
+export const ListSchedulesResponse = z
+  .object({ schedules: z.array(ScheduledAgentItem), page_info: PageInfo })
+  .meta({ id: 'ListSchedulesResponse' })
+export type ListSchedulesResponse = z.infer<typeof ListSchedulesResponse>
+
+export const FiringOutcome = z.enum(['created', 'skipped', 'failed'])
+export type FiringOutcome = z.infer<typeof FiringOutcome>
+
+export const ScheduleFiring = z
+  .object({
+    due_at: Timestamp.meta({ description: 'The time that the cron expression names.' }),
+    fired_at: Timestamp,
+    outcome: FiringOutcome,
+    run_id: z.string().optional(),
+    reason: z.string().optional().meta({ description: 'Why there is no run, or why one came late.' }),
+  })
+  .meta({ id: 'ScheduleFiring' })
+export type ScheduleFiring = z.infer<typeof ScheduleFiring>
+
+export const ListFiringsQuery = z.object({
+  limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 20.' }),
+  cursor: Cursor.optional(),
+})
+export type ListFiringsQuery = z.infer<typeof ListFiringsQuery>
+
+export const ListFiringsResponse = z
+  .object({ firings: z.array(ScheduleFiring), page_info: PageInfo })
+  .meta({ id: 'ListFiringsResponse' })
+export type ListFiringsResponse = z.infer<typeof ListFiringsResponse>

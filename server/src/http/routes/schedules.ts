@@ -1,0 +1,136 @@
+import type { FastifyInstance } from 'fastify'
+import { v7 as uuidv7 } from 'uuid'
+import { AppError } from '../../contract/error.ts'
+import { pageInfo } from '../../contract/page-info.ts'
+import { ROUTES } from '../../contract/routes.ts'
+import type { ScheduledAgentItem, ScheduleFiring } from '../../contract/schedule.ts'
+import { nextAfter, nextTimes } from '../../intake/cron.ts'
+import { resolveSchedule, type ScheduleServices } from '../../intake/schedule.ts'
+import type { Db } from '../../store/db.ts'
+import { type FiringRow, listFirings } from '../../store/firings.ts'
+import {
+  deleteSchedule,
+  findSchedule,
+  insertSchedule,
+  type ListedSchedule,
+  listSchedules,
+  readNow,
+  replaceSchedule,
+  turnSchedule,
+} from '../../store/schedules.ts'
+import type { Services } from '../context.ts'
+import { intakeServices } from '../intake-services.ts'
+import { sendOnce, serve } from '../route.ts'
+
+/** As many as an answer shows. */
+const NEXT_RUNS = 3
+
+export function serveSchedules(app: FastifyInstance, services: Services): void {
+  const { store, settings } = services
+  const intakeOn = (db: Db): ScheduleServices => ({
+    ...intakeServices(services, db),
+    min_schedule_seconds: settings.min_schedule_seconds,
+  })
+
+  serve(app, services, ROUTES.listSchedules, async ({ query, actor }) => {
+    const { schedules, next_cursor } = await listSchedules(store.db, query, actor)
+    return { schedules: schedules.map(viewSchedule), page_info: pageInfo(next_cursor) }
+  })
+
+  serve(app, services, ROUTES.createSchedule, (call) =>
+    sendOnce(store.db, call, async (db) => {
+      const { body, actor } = call
+      const place = {
+        schedule_id: uuidv7(),
+        scope: body.team === false ? ('User' as const) : ('Team' as const),
+      }
+      const edit = { ...place, actor, before: null, now: await readNow(db) }
+      const content = await resolveSchedule(intakeOn(db), body, edit)
+      const row = await insertSchedule(db, { ...content, ...place, creator_id: actor.principal_id })
+      return { status: 201, body: viewSchedule(row) }
+    }),
+  )
+
+  serve(app, services, ROUTES.getSchedule, async ({ params: { schedule_id }, actor }) =>
+    viewFound(await findSchedule(store.db, schedule_id, actor)),
+  )
+
+  serve(app, services, ROUTES.updateSchedule, async ({ params: { schedule_id }, body, actor }) =>
+    viewFound(
+      await replaceSchedule(store.db, schedule_id, actor, (trx, before, now) =>
+        resolveSchedule(intakeOn(trx), body, {
+          ...{ schedule_id: before.schedule_id, scope: before.scope },
+          ...{ actor, before, now },
+        }),
+      ),
+    ),
+  )
+
+  serve(app, services, ROUTES.deleteSchedule, async ({ params: { schedule_id }, actor }) => {
+    if (!(await deleteSchedule(store.db, schedule_id, actor))) throw noSuchSchedule()
+    return { success: true }
+  })
+
+  for (const [route, next] of [
+    [ROUTES.pauseSchedule, null],
+    [ROUTES.resumeSchedule, nextAfter],
+  ] as const) {
+    serve(app, services, route, (call) =>
+      sendOnce(store.db, call, async (db) => {
+        const row = await turnSchedule(db, call.params.schedule_id, call.actor, next)
+        return { status: 200, body: viewFound(row) }
+      }),
+    )
+  }
+
+  serve(app, services, ROUTES.listFirings, async ({ params, query, actor }) => {
+    const schedule = await findSchedule(store.db, params.schedule_id, actor)
+    if (!schedule) throw noSuchSchedule()
+    const { firings, next_cursor } = await listFirings(store.db, schedule.schedule_id, query)
+    return { firings: firings.map(viewFiring), page_info: pageInfo(next_cursor) }
+  })
+}
+
+const noSuchSchedule = (): AppError =>
+  new AppError('resource_not_found', 'There is no schedule with this id.')
+
+function viewFound(row: ListedSchedule | null): ScheduledAgentItem {
+  if (!row) throw noSuchSchedule()
+  return viewSchedule(row)
+}
+
+function viewSchedule(row: ListedSchedule): ScheduledAgentItem {
+  const next_runs = row.next_run_at ? nextTimes(row, row.next_run_at, NEXT_RUNS) : []
+  return {
+    id: row.schedule_id,
+    name: row.name,
+    cron_schedule: row.cron_schedule,
+    time_zone: row.time_zone,
+    enabled: row.next_run_at !== null,
+    overlap: row.overlap,
+    catch_up: row.catch_up,
+    prompt: row.prompt,
+    agent_config: row.config,
+    metadata: row.metadata,
+    ...(row.mode ? { mode: row.mode } : {}),
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    created_by: row.creator,
+    updated_by: row.editor,
+    scope: row.scope === 'Team' ? { type: 'Team' } : { type: 'User', uid: row.creator.uid },
+    last_spawn_error: row.last_spawn_error,
+    history: {
+      last_ran: row.last_ran_at?.toISOString() ?? null,
+      next_run: row.next_run_at?.toISOString() ?? null,
+    },
+    next_runs: next_runs.map((time) => time.toISOString()),
+  }
+}
+
+const viewFiring = ({ due_at, fired_at, outcome, run_id, reason }: FiringRow): ScheduleFiring => ({
+  due_at: due_at.toISOString(),
+  fired_at: fired_at.toISOString(),
+  outcome,
+  ...(run_id === null ? {} : { run_id }),
+  ...(reason === null ? {} : { reason }),
+})

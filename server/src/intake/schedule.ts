@@ -1,0 +1,101 @@
+import type { Actor } from '../contract/actor.ts'
+import { AppError } from '../contract/error.ts'
+import type { CreateScheduleRequest, UpdateScheduleRequest } from '../contract/schedule.ts'
+import { seal, unseal } from '../sealing/sealing.ts'
+import type { NewRun } from '../store/runs.ts'
+import type { ScheduleContent, ScheduleRow, ScheduleTemplate } from '../store/schedules.ts'
+import { maskConfig, revealConfig } from './config-secrets.ts'
+import { checkRecurrence, nextAfter } from './cron.ts'
+import { type RunServices, resolveRun } from './new-run.ts'
+
+export interface ScheduleServices extends RunServices {
+  /** The least that may lie between two due times. */
+  min_schedule_seconds: number
+}
+
+/** Which schedule is written, by whom, and what there is of it. */
+export interface ScheduleEdit {
+  schedule_id: string
+  actor: Actor
+  scope: 'User' | 'Team'
+  before: ScheduleRow | null
+  now: Date
+}
+
+/** What is stored of a schedule. Throws, naming the field, where a run like its runs would be refused. */
+export async function resolveSchedule(
+  services: ScheduleServices,
+  asked: CreateScheduleRequest | UpdateScheduleRequest,
+  { schedule_id, actor, scope, before, now }: ScheduleEdit,
+): Promise<ScheduleContent> {
+  const { seal_key } = services
+  // Whoever brings agent identities gives schedules one here; `editor_id` of the row is whom its runs are created as.
+  if (asked.agent_uid !== undefined)
+    throw new AppError('feature_not_available', 'This version does not offer agent_uid.')
+  const { time_zone, overlap, catch_up } = before ?? { time_zone: 'UTC', overlap: 'skip', catch_up: 'latest' }
+  const kept = before?.sealed ? unseal(seal_key, schedule_id, before.sealed) : {}
+  const template: ScheduleTemplate = {
+    name: asked.name,
+    cron_schedule: asked.cron_schedule,
+    time_zone: asked.time_zone ?? time_zone,
+    overlap: asked.overlap ?? overlap,
+    catch_up: asked.catch_up ?? catch_up,
+    prompt: asked.prompt ?? '',
+    mode: asked.mode ?? null,
+    config: revealConfig(asked.agent_config ?? {}, kept, 'agent_config'),
+    metadata: asked.metadata ?? {},
+  }
+  checkRecurrence(template, now, services.min_schedule_seconds)
+  const run = await resolveTemplate(services, { ...template, scope }, actor)
+  const { config, secrets } = maskConfig({
+    ...template.config,
+    environment_id: run.environment_id ?? undefined,
+  })
+  return {
+    ...template,
+    config,
+    sealed: Object.keys(secrets).length > 0 ? seal(seal_key, schedule_id, secrets) : null,
+    next_run_at: (asked.enabled ?? true) ? nextRunOf(template, before, now) : null,
+  }
+}
+
+/** A time that is due already is not lost by changing the prompt. */
+function nextRunOf(template: ScheduleTemplate, before: ScheduleRow | null, now: Date): Date {
+  const same =
+    before?.cron_schedule === template.cron_schedule && before.time_zone === template.time_zone
+      ? before.next_run_at
+      : null
+  return same ?? nextAfter(template, now)
+}
+
+/** The run that a schedule creates now. Throws what a create of it would be refused with. */
+export function resolveScheduledRun(
+  services: RunServices,
+  schedule: Pick<ScheduleRow, 'schedule_id' | 'scope' | 'sealed'> & ScheduleTemplate,
+  principal_id: string,
+): Promise<NewRun> {
+  const { schedule_id, sealed } = schedule
+  const secrets = sealed ? unseal(services.seal_key, schedule_id, sealed) : {}
+  const config = revealConfig(schedule.config, secrets, 'agent_config')
+  const actor = { principal_id, role: 'member', key_id: '' } as const
+  return resolveTemplate(services, { ...schedule, config }, actor).then((run) => ({
+    ...run,
+    schedule: { schedule_id, schedule_name: schedule.name, cron_schedule: schedule.cron_schedule },
+  }))
+}
+
+async function resolveTemplate(
+  services: RunServices,
+  { prompt, mode, config, metadata, scope }: ScheduleTemplate & { scope: 'User' | 'Team' },
+  actor: Actor,
+): Promise<NewRun> {
+  const request = { prompt, config, metadata, team: scope === 'Team', ...(mode ? { mode } : {}) }
+  try {
+    return await resolveRun(services, request, actor, 'SCHEDULED_AGENT')
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    // As the field is called here.
+    const detail = error.detail.replace(/(?<![\w.])config\./g, 'agent_config.')
+    throw new AppError(error.code, detail, { status: error.status, cause: error })
+  }
+}

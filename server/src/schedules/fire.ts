@@ -1,0 +1,106 @@
+import { AppError } from '../contract/error.ts'
+import { latestDue, nextAfter } from '../intake/cron.ts'
+import type { RunServices } from '../intake/new-run.ts'
+import { resolveScheduledRun } from '../intake/schedule.ts'
+import { type Db, isCutShort, isLockTimeout, isUnavailable, transact } from '../store/db.ts'
+import {
+  advanceSchedule,
+  type Clock,
+  type DueSchedule,
+  type FiringRow,
+  findOpenRun,
+  lockDue,
+  recordFiring,
+} from '../store/firings.ts'
+import { insertRun } from '../store/runs.ts'
+import { cancelScheduled } from '../store/transitions.ts'
+
+/** Later than this, a due time was missed, not only late. */
+const MISSED_MS = 60_000
+
+/** What happened at a due time. */
+export interface Fired {
+  firing: FiringRow
+  /** In which the new run waits. */
+  pool: string | null
+  cancelled: string[]
+}
+
+interface Turn {
+  schedule: DueSchedule
+  due_at: Date
+}
+
+/**
+ * Does what a schedule is to do now: the run, the firing and the schedule's next time in one transaction. `null`: there is
+ * nothing to do, or another process does it. Whatever a run is refused with is kept for people; throws only where the database
+ * is away or busy, and then nothing has happened.
+ */
+export async function fireSchedule(
+  services: RunServices,
+  schedule_id: string,
+  clock: Clock,
+): Promise<Fired | null> {
+  try {
+    return await transact(services.db, (trx) => takeTurn(trx, schedule_id, clock, fire))
+  } catch (error) {
+    if (isUnavailable(error) || isCutShort(error) || isLockTimeout(error)) throw error
+    const reason = error instanceof AppError ? error.detail : 'The service failed to create the run.'
+    const fired = await transact(services.db, (trx) =>
+      takeTurn(trx, schedule_id, clock, async (_trx, turn) => refuse(turn, 'failed', reason)),
+    )
+    // Refusals are for whoever owns the schedule, anything else for whoever keeps the service.
+    if (fired && !(error instanceof AppError)) throw error
+    return fired
+  }
+
+  async function fire(trx: Db, turn: Turn): Promise<Fired> {
+    const { schedule, due_at } = turn
+    const late_ms = schedule.now.getTime() - due_at.getTime()
+    if (schedule.catch_up === 'skip' && late_ms > MISSED_MS)
+      return refuse(turn, 'skipped', 'The service was down when it was due.')
+    if (schedule.editor_disabled) {
+      const reason = `${schedule.editor_name}, who saved the schedule last, is disabled. Its runs are created again once somebody else saves it.`
+      return refuse(turn, 'failed', reason)
+    }
+    if (schedule.overlap === 'skip') {
+      const open = await findOpenRun(trx, schedule_id)
+      if (open) return refuse(turn, 'skipped', `An earlier run was not over: ${open}.`)
+    }
+    const run = await resolveScheduledRun({ ...services, db: trx }, schedule, schedule.editor_id)
+    const firing: FiringRow = {
+      ...{ due_at, fired_at: schedule.now, outcome: 'created', run_id: run.run_id },
+      reason: due_at > schedule.next_run_at ? sinceWhen(schedule) : null,
+    }
+    if (!(await recordFiring(trx, schedule_id, firing)))
+      return refuse(turn, 'skipped', 'This due time had passed before: a clock was set back.')
+    const cancelled = schedule.overlap === 'cancel' ? await cancelScheduled(trx, schedule_id) : []
+    await insertRun(trx, run, null)
+    return { firing, pool: run.pool, cancelled }
+  }
+}
+
+/** `null` when the schedule is not due any more, or another process has it. */
+async function takeTurn(
+  trx: Db,
+  schedule_id: string,
+  clock: Clock,
+  act: (trx: Db, turn: Turn) => Promise<Fired>,
+): Promise<Fired | null> {
+  const schedule = await lockDue(trx, schedule_id, clock)
+  if (!schedule) return null
+  const due_at = latestDue(schedule, schedule.next_run_at, schedule.now)
+  const fired = await act(trx, { schedule, due_at })
+  if (fired.firing.outcome !== 'created') await recordFiring(trx, schedule_id, fired.firing)
+  await advanceSchedule(trx, schedule_id, nextAfter(schedule, schedule.now), fired.firing)
+  return fired
+}
+
+const refuse = ({ schedule, due_at }: Turn, outcome: 'skipped' | 'failed', reason: string): Fired => ({
+  firing: { due_at, fired_at: schedule.now, outcome, run_id: null, reason },
+  pool: null,
+  cancelled: [],
+})
+
+const sinceWhen = ({ next_run_at }: DueSchedule): string =>
+  `The service was down at earlier due times, from ${next_run_at.toISOString()} on. This run stands for them, too.`

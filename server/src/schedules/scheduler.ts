@@ -1,0 +1,87 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { RunServices } from '../intake/new-run.ts'
+import { isUnavailable } from '../store/db.ts'
+import { type Clock, readDue } from '../store/firings.ts'
+import { now } from '../store/sql-fragments.ts'
+import type { Watch } from '../store/watch.ts'
+import { type Fired, fireSchedule } from './fire.ts'
+
+/** A schedule that was just made may be due before all that were known. */
+const LOOK_MS = 1_000
+
+interface Logger {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+}
+
+export interface SchedulerOptions {
+  /** As runs are created with. */
+  intake: RunServices
+  watch: Watch
+  log: Logger
+  /** The database's; tests have one of their own. */
+  clock?: Clock
+}
+
+/**
+ * Fires schedules when they are due, until the function it returns is called. Any number of processes may: the database says
+ * what is due, and each due time is one process's, or after its death another's.
+ */
+export function startScheduler({ intake, watch, log, clock = now }: SchedulerOptions): () => Promise<void> {
+  const stopping = new AbortController()
+  let said = ''
+
+  /** What went wrong, once: a database that is not migrated yet says so each second. */
+  const complain = (error: unknown, schedule_id?: string): void => {
+    const text = `${schedule_id} ${error instanceof Error ? error.message : error}`
+    if (isUnavailable(error) || text === said) return
+    said = text
+    log.warn({ err: error, schedule_id }, 'Schedules could not be fired; trying again.')
+  }
+
+  /** How long until there is more to do. */
+  const look = async (): Promise<number> => {
+    const { schedule_ids, wait_ms } = await readDue(intake.db, clock)
+    let fired = 0
+    for (const schedule_id of schedule_ids) {
+      if (stopping.signal.aborted) return 0
+      const done = await fireSchedule(intake, schedule_id, clock).catch((error: unknown) => {
+        complain(error, schedule_id)
+        return null
+      })
+      if (!done) continue
+      fired += 1
+      tell(schedule_id, done)
+    }
+    if (fired > 0) return 0
+    // What is due and was left is another process's, or cannot be done now.
+    return schedule_ids.length > 0 ? LOOK_MS : Math.min(wait_ms ?? LOOK_MS, LOOK_MS)
+  }
+
+  const tell = (schedule_id: string, { firing, pool, cancelled }: Fired): void => {
+    if (pool !== null) watch.touchPool(pool)
+    for (const run_id of cancelled) watch.touchRun(run_id)
+    const details = { schedule_id, due_at: firing.due_at, run_id: firing.run_id, reason: firing.reason }
+    if (firing.outcome === 'failed') log.warn(details, 'A schedule could not create its run.')
+    else
+      log.info(
+        details,
+        firing.outcome === 'created' ? 'A schedule created a run.' : 'A due time was skipped.',
+      )
+  }
+
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const wait_ms = await look().catch((error: unknown) => {
+        complain(error)
+        return LOOK_MS
+      })
+      await wait(wait_ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+    }
+  }
+  const ended = loop()
+  return async () => {
+    stopping.abort()
+    await ended
+  }
+}

@@ -25,7 +25,15 @@ def main(package: Path, sync: Path) -> None:
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             name = f"client.{field.target.id}"
             parts += [f"## {name}\n", *methods(name, classes[ast.unparse(field.annotation)]), ""]
-    pages = ("Page", "RunPage", "EnvironmentPage", "SecretPage", "ConversationPage")
+    pages = (
+        "Page",
+        "RunPage",
+        "EnvironmentPage",
+        "SecretPage",
+        "SchedulePage",
+        "FiringPage",
+        "ConversationPage",
+    )
     for name in (*pages, "RunStream", "Answer", "RawResponse", "StreamingResponse"):
         parts += [f"## {name}\n", describe(classes[name]), "", *methods("", classes[name]), ""]
     for name in ("RequestOptions", "CreateRunParams", "ListRunsParams", "FollowupParams", "ListEventsParams"):

@@ -9,6 +9,7 @@ import type { QueryParams } from './query.ts'
 import { requestAny } from './request.ts'
 import { Runs } from './runs.ts'
 import { isBrowser, readEnvironment } from './runtime.ts'
+import { Schedules } from './schedules.ts'
 import { Secrets } from './secrets.ts'
 import { Skills } from './skills.ts'
 import type { Fetch, FetchOptions, RequestOptions, Transport } from './transport.ts'
@@ -60,6 +61,7 @@ export class Runyard {
   /** With `/api/v1`, without a slash at the end. */
   readonly baseURL: string
   readonly runs: Runs
+  readonly schedules: Schedules
   readonly environments: Environments
   readonly secrets: Secrets
   readonly skills: Skills
@@ -75,6 +77,7 @@ export class Runyard {
     this.#transport = transport
     this.baseURL = transport.baseURL
     this.runs = new Runs(transport)
+    this.schedules = new Schedules(transport)
     this.environments = new Environments(transport)
     this.secrets = new Secrets(transport)
     this.skills = new Skills(transport)

@@ -18,7 +18,14 @@ export {
   UnprocessableEntityError,
   WebhookVerificationError,
 } from './errors.ts'
-export type { ConversationPages, EnvironmentList, RunList, SecretList } from './lists.ts'
+export type {
+  ConversationPages,
+  EnvironmentList,
+  FiringList,
+  RunList,
+  ScheduleList,
+  SecretList,
+} from './lists.ts'
 export type { Logger, LogLevel } from './log.ts'
 export type { FinishedRun, JsonSchema, OutputSchema } from './output-schema.ts'
 export type { PageList } from './page-list.ts'
@@ -39,6 +46,8 @@ export {
   type Conversation,
   type ConversationParams,
   type ConversationStep,
+  type CreateScheduleRequest,
+  type DeleteScheduleResponse,
   type DiffParams,
   type Environment,
   type EnvironmentConfig,
@@ -55,9 +64,13 @@ export {
   type ListEnvironmentsResponse,
   type ListEventsParams,
   type ListEventsResponse,
+  type ListFiringsParams,
+  type ListFiringsResponse,
   type ListModelsResponse,
   type ListRunsParams,
   type ListRunsResponse,
+  type ListSchedulesParams,
+  type ListSchedulesResponse,
   type ListSecretsParams,
   type ListSecretsResponse,
   type ListSkillsParams,
@@ -84,13 +97,17 @@ export {
   type RunFollowupRequest,
   type RunFollowupResponse,
   type RunItem,
+  type RunSchedule,
   type RunSourceType,
   type RunState,
   type RunStatusMessage,
   type RunStreamEvent,
+  type ScheduledAgentItem,
+  type ScheduleFiring,
   type Secret,
   type SecretConfig,
   type SecretParams,
+  type UpdateScheduleRequest,
   type WebhookEvent,
 } from './schemas.ts'
 export type { StreamConnection, StreamOptions } from './stream.ts'

@@ -4,9 +4,13 @@ import type {
   ConversationStep,
   Environment,
   ListEnvironmentsResponse,
+  ListFiringsResponse,
   ListRunsResponse,
+  ListSchedulesResponse,
   ListSecretsResponse,
   RunItem,
+  ScheduledAgentItem,
+  ScheduleFiring,
   Secret,
 } from './schemas.ts'
 
@@ -21,6 +25,20 @@ export class RunList extends PageList<ListRunsResponse, RunItem> {
 export class EnvironmentList extends PageList<ListEnvironmentsResponse, Environment> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Environment, void, undefined> {
     for await (const page of this.pages()) yield* page.environments
+  }
+}
+
+/** Schedules. */
+export class ScheduleList extends PageList<ListSchedulesResponse, ScheduledAgentItem> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<ScheduledAgentItem, void, undefined> {
+    for await (const page of this.pages()) yield* page.schedules
+  }
+}
+
+/** What a schedule did. */
+export class FiringList extends PageList<ListFiringsResponse, ScheduleFiring> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<ScheduleFiring, void, undefined> {
+    for await (const page of this.pages()) yield* page.firings
   }
 }
 

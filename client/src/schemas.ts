@@ -61,6 +61,14 @@ export type RunItem = Schemas['RunItem']
 export type RunSourceType = Schemas['RunSourceType']
 export type RunState = Schemas['RunState']
 export type RunStatusMessage = Schemas['RunStatusMessage']
+export type CreateScheduleRequest = Sendable<Schemas['CreateScheduleRequest']>
+export type UpdateScheduleRequest = Sendable<Schemas['UpdateScheduleRequest']>
+export type DeleteScheduleResponse = Schemas['DeleteScheduleResponse']
+export type ScheduledAgentItem = Schemas['ScheduledAgentItem']
+export type ScheduleFiring = Schemas['ScheduleFiring']
+export type ListSchedulesResponse = Schemas['ListSchedulesResponse']
+export type ListFiringsResponse = Schemas['ListFiringsResponse']
+export type RunSchedule = Schemas['RunSchedule']
 export type Secret = Schemas['Secret']
 export type SecretConfig = Sendable<Schemas['SecretConfig']>
 export type WebhookEvent = Schemas['WebhookEvent']
@@ -79,6 +87,8 @@ export type ListEnvironmentsParams = Sendable<
   NonNullable<operations['listEnvironments']['parameters']['query']>
 >
 
+export type ListSchedulesParams = Sendable<NonNullable<operations['listSchedules']['parameters']['query']>>
+export type ListFiringsParams = Sendable<NonNullable<operations['listFirings']['parameters']['query']>>
 export type ListSecretsParams = Sendable<NonNullable<operations['listSecrets']['parameters']['query']>>
 export type ListSkillsParams = Sendable<NonNullable<operations['listSkills']['parameters']['query']>>
 /** Whose secret: one of the team (default), or your own. */

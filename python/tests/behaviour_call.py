@@ -138,6 +138,7 @@ def read_raw(response: Any, kind: str) -> Json:
 
 PAGES = (
     *(runyard.RunPage, runyard.EnvironmentPage, runyard.SecretPage, runyard.ConversationPage),
+    *(runyard.SchedulePage, runyard.FiringPage, runyard.AsyncSchedulePage, runyard.AsyncFiringPage),
     *(
         runyard.AsyncRunPage,
         runyard.AsyncEnvironmentPage,

@@ -47,6 +47,8 @@ def test_importing_loads_neither_httpx_nor_pydantic() -> None:
         ("AttachmentParam", "Attachment", set()),
         ("EnvironmentParams", "EnvironmentConfig", set()),
         ("EnvironmentRepositoryParam", "EnvironmentRepository", set()),
+        ("CreateScheduleParams", "CreateScheduleRequest", set()),
+        ("UpdateScheduleParams", "UpdateScheduleRequest", set()),
         ("SecretFields", "SecretConfig", set()),
         ("GitAccessParam", "GitAccess", set()),
         ("FollowupParams", "RunFollowupRequest", set()),

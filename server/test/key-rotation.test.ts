@@ -160,7 +160,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     )
     const { code, stdout, stderr } = await runyard(['secret', 'rotate-key'], env(ROTATING))
     assert.equal(code, 1)
-    assert.match(stdout, /^Sealed again: 0 secrets, 0 environments, 0 runs\n$/)
+    assert.match(stdout, /^Sealed again: 0 secrets, 0 environments, 0 schedules, 0 runs\n$/)
     assert.match(stderr, new RegExp(`None of the keys opens the values of environment ${uid}\\.`))
     assert.doesNotMatch(stderr, /can go/)
     assert.deepEqual(unseal(strange, uid, (await findEnvironment(db, uid))?.sealed ?? Buffer.alloc(0)), {
@@ -235,6 +235,6 @@ test('the key of dev is replaced while its runs go on using what was sealed befo
   await runs(ROTATING)
   const { code, stdout, stderr } = await runyard(['secret', 'rotate-key', '--data-dir', data_dir], ROTATING)
   assert.equal(code, 0, stderr)
-  assert.equal(stdout, 'Sealed again: 1 secret, 1 environment, 0 runs\n')
+  assert.equal(stdout, 'Sealed again: 1 secret, 1 environment, 0 schedules, 0 runs\n')
   await runs({ RUNYARD_SECRET_KEY: NEW })
 })

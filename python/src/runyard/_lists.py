@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import TYPE_CHECKING
 
-from ._async._page import AsyncConversationPage, AsyncEnvironmentPage, AsyncRunPage, AsyncSecretPage
-from ._sync._page import ConversationPage, EnvironmentPage, RunPage, SecretPage
+from ._async._page import (
+    AsyncConversationPage,
+    AsyncEnvironmentPage,
+    AsyncFiringPage,
+    AsyncRunPage,
+    AsyncSchedulePage,
+    AsyncSecretPage,
+)
+from ._sync._page import (
+    ConversationPage,
+    EnvironmentPage,
+    FiringPage,
+    RunPage,
+    SchedulePage,
+    SecretPage,
+)
 
 if TYPE_CHECKING:
-    from ._models import ConversationStep, Environment, RunItem, Secret
+    from ._models import ConversationStep, Environment, RunItem, ScheduledAgentItem, ScheduleFiring, Secret
 
 
 class AsyncRunList:
@@ -78,6 +92,50 @@ class AsyncSecretList:
             yield page
 
 
+class AsyncScheduleList:
+    """A list of schedules that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every schedule of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncSchedulePage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncSchedulePage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[ScheduledAgentItem]:
+        async for schedule in await self._first():
+            yield schedule
+
+    async def iter_pages(self) -> AsyncIterator[AsyncSchedulePage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class AsyncFiringList:
+    """A list of firings that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every firing of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncFiringPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncFiringPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[ScheduleFiring]:
+        async for firing in await self._first():
+            yield firing
+
+    async def iter_pages(self) -> AsyncIterator[AsyncFiringPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
 class AsyncConversationPages:
     """A conversation that has not been asked for yet.
 
@@ -120,6 +178,22 @@ class SecretList(SecretPage):
     """The first page of a list of secrets. Iterated, every secret of every page."""
 
     def __init__(self, first: Callable[[], SecretPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class ScheduleList(SchedulePage):
+    """The first page of a list of schedules. Iterated, every schedule of every page."""
+
+    def __init__(self, first: Callable[[], SchedulePage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class FiringList(FiringPage):
+    """The first page of a list of firings. Iterated, every firing of every page."""
+
+    def __init__(self, first: Callable[[], FiringPage]) -> None:
         page = first()
         super().__init__(page.response, page._cursor, page._fetch)
 

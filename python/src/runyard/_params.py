@@ -297,6 +297,69 @@ class EnvironmentParams(RequestOptions, total=False):
     """How long the sandbox of a run that failed is kept, where that is longer than the idle timeout; default 0."""
 
 
+class CreateScheduleParams(RequestOptions, total=False):
+    """When runs are created, and which."""
+
+    name: Required[str]
+    cron_schedule: Required[str]
+    """Minute, hour, day of month, month, day of week; or six fields with seconds before them."""
+    time_zone: str
+    """In which the expression is read: an IANA name; default `UTC`."""
+    prompt: str
+    """Required unless `agent_config` names a skill."""
+    agent_config: AmbientAgentConfigParam | AmbientAgentConfig
+    metadata: Mapping[str, str]
+    mode: Literal["normal", "plan", "orchestrate"]
+    agent_uid: str
+    overlap: Literal["skip", "allow", "cancel"]
+    """What happens while an earlier run is not over: nothing, one more run, or one more after that is cancelled."""
+    catch_up: Literal["latest", "skip"]
+    """What happens after the service was down at due times: one run for all of them, or none."""
+    enabled: bool
+    """Default true."""
+    team: bool
+    """False: a personal schedule with personal runs, which its owner alone sees."""
+
+
+class UpdateScheduleParams(RequestOptions, total=False):
+    """When runs are created, and which. What is left out is gone, but for three fields."""
+
+    name: Required[str]
+    cron_schedule: Required[str]
+    """Minute, hour, day of month, month, day of week; or six fields with seconds before them."""
+    time_zone: str
+    """In which the expression is read: an IANA name; left out, it stays as it is; so do `overlap` and `catch_up`."""
+    prompt: str
+    """Required unless `agent_config` names a skill."""
+    agent_config: AmbientAgentConfigParam | AmbientAgentConfig
+    metadata: Mapping[str, str]
+    mode: Literal["normal", "plan", "orchestrate"]
+    agent_uid: str
+    overlap: Literal["skip", "allow", "cancel"]
+    """What happens while an earlier run is not over: nothing, one more run, or one more after that is cancelled."""
+    catch_up: Literal["latest", "skip"]
+    """What happens after the service was down at due times: one run for all of them, or none."""
+    enabled: Required[bool]
+
+
+class ListSchedulesParams(RequestOptions, total=False):
+    """Page size of a list of schedules."""
+
+    limit: int | None
+    """Of each page: 1 to 1000, which is the default."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+
+
+class ListFiringsParams(RequestOptions, total=False):
+    """Page size of what a schedule did."""
+
+    limit: int | None
+    """Of each page: 1 to 500, default 20."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+
+
 class GitAppParam(TypedDict):
     """A GitHub App: the value of its secret is its private key in PEM."""
 

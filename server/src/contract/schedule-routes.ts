@@ -53,16 +53,6 @@ export const SCHEDULE_ROUTES = {
     body: UpdateScheduleRequest,
     errors: writing,
   }),
-  deleteSchedule: define({
-    ...found,
-    method: 'DELETE',
-    path,
-    summary: 'Delete a schedule',
-    description:
-      'Its runs stay and keep saying which schedule they came from. Its history of firings is gone.',
-    response: DeleteScheduleResponse,
-    errors: writing,
-  }),
   pauseSchedule: define({
     ...found,
     method: 'POST',
@@ -93,5 +83,15 @@ export const SCHEDULE_ROUTES = {
     response: ListFiringsResponse,
     pages: 'firings',
     errors: ['invalid_request', ...reading],
+  }),
+  deleteSchedule: define({
+    ...found,
+    method: 'DELETE',
+    path,
+    summary: 'Delete a schedule',
+    description:
+      'Its runs stay and keep saying which schedule they came from. Its history of firings is gone.',
+    response: DeleteScheduleResponse,
+    errors: writing,
   }),
 } as const

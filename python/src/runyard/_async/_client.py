@@ -23,6 +23,7 @@ from ._endpoints import (
 from ._environments import AsyncEnvironments
 from ._models import AsyncModels
 from ._runs import AsyncRuns
+from ._schedules import AsyncSchedules
 from ._secrets import AsyncSecrets
 from ._skills import AsyncSkills
 from ._transport import AsyncTransport
@@ -48,6 +49,7 @@ class AsyncRunyard(AsyncEndpoints):
     """
 
     runs: AsyncRuns
+    schedules: AsyncSchedules
     environments: AsyncEnvironments
     secrets: AsyncSecrets
     skills: AsyncSkills
@@ -78,6 +80,7 @@ class AsyncRunyard(AsyncEndpoints):
     def _use(self, transport: AsyncTransport) -> None:
         self._transport = transport
         self.runs = AsyncRuns(transport)
+        self.schedules = AsyncSchedules(transport)
         self.environments = AsyncEnvironments(transport)
         self.secrets = AsyncSecrets(transport)
         self.skills = AsyncSkills(transport)

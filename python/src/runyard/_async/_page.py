@@ -13,14 +13,26 @@ from .._models import (
     ConversationStep,
     Environment,
     ListEnvironmentsResponse,
+    ListFiringsResponse,
     ListRunsResponse,
+    ListSchedulesResponse,
     ListSecretsResponse,
     PageInfo,
     RunItem,
+    ScheduledAgentItem,
+    ScheduleFiring,
     Secret,
 )
 
-_R = TypeVar("_R", ListRunsResponse, ListEnvironmentsResponse, ListSecretsResponse, Conversation)
+_R = TypeVar(
+    "_R",
+    ListRunsResponse,
+    ListEnvironmentsResponse,
+    ListSecretsResponse,
+    ListSchedulesResponse,
+    ListFiringsResponse,
+    Conversation,
+)
 _P = TypeVar("_P")
 
 
@@ -125,6 +137,54 @@ class AsyncSecretPage(AsyncPage[ListSecretsResponse, "AsyncSecretPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.secrets)} secrets, has_next_page={self.has_next_page})"
+
+
+class AsyncSchedulePage(AsyncPage[ListSchedulesResponse, "AsyncSchedulePage"]):
+    """A page of schedules, and the way to the next one."""
+
+    @property
+    def schedules(self) -> list[ScheduledAgentItem]:
+        """Those of this page."""
+        return self.response.schedules
+
+    async def iter_pages(self) -> AsyncIterator[AsyncSchedulePage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncSchedulePage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[ScheduledAgentItem]:
+        async for page in self.iter_pages():
+            for schedule in page.schedules:
+                yield schedule
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.schedules)} schedules, has_next_page={self.has_next_page})"
+
+
+class AsyncFiringPage(AsyncPage[ListFiringsResponse, "AsyncFiringPage"]):
+    """A page of what a schedule did, and the way to the next one."""
+
+    @property
+    def firings(self) -> list[ScheduleFiring]:
+        """Those of this page."""
+        return self.response.firings
+
+    async def iter_pages(self) -> AsyncIterator[AsyncFiringPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncFiringPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[ScheduleFiring]:
+        async for page in self.iter_pages():
+            for firing in page.firings:
+                yield firing
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.firings)} firings, has_next_page={self.has_next_page})"
 
 
 class AsyncConversationPage(AsyncPage[Conversation, "AsyncConversationPage"]):

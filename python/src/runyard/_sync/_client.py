@@ -24,6 +24,7 @@ from ._endpoints import (
 from ._environments import Environments
 from ._models import Models
 from ._runs import Runs
+from ._schedules import Schedules
 from ._secrets import Secrets
 from ._skills import Skills
 from ._transport import Transport
@@ -49,6 +50,7 @@ class Runyard(Endpoints):
     """
 
     runs: Runs
+    schedules: Schedules
     environments: Environments
     secrets: Secrets
     skills: Skills
@@ -79,6 +81,7 @@ class Runyard(Endpoints):
     def _use(self, transport: Transport) -> None:
         self._transport = transport
         self.runs = Runs(transport)
+        self.schedules = Schedules(transport)
         self.environments = Environments(transport)
         self.secrets = Secrets(transport)
         self.skills = Skills(transport)

@@ -14,14 +14,26 @@ from .._models import (
     ConversationStep,
     Environment,
     ListEnvironmentsResponse,
+    ListFiringsResponse,
     ListRunsResponse,
+    ListSchedulesResponse,
     ListSecretsResponse,
     PageInfo,
     RunItem,
+    ScheduledAgentItem,
+    ScheduleFiring,
     Secret,
 )
 
-_R = TypeVar("_R", ListRunsResponse, ListEnvironmentsResponse, ListSecretsResponse, Conversation)
+_R = TypeVar(
+    "_R",
+    ListRunsResponse,
+    ListEnvironmentsResponse,
+    ListSecretsResponse,
+    ListSchedulesResponse,
+    ListFiringsResponse,
+    Conversation,
+)
 _P = TypeVar("_P")
 
 
@@ -126,6 +138,54 @@ class SecretPage(Page[ListSecretsResponse, "SecretPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.secrets)} secrets, has_next_page={self.has_next_page})"
+
+
+class SchedulePage(Page[ListSchedulesResponse, "SchedulePage"]):
+    """A page of schedules, and the way to the next one."""
+
+    @property
+    def schedules(self) -> list[ScheduledAgentItem]:
+        """Those of this page."""
+        return self.response.schedules
+
+    def iter_pages(self) -> Iterator[SchedulePage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: SchedulePage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[ScheduledAgentItem]:
+        for page in self.iter_pages():
+            for schedule in page.schedules:
+                yield schedule
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.schedules)} schedules, has_next_page={self.has_next_page})"
+
+
+class FiringPage(Page[ListFiringsResponse, "FiringPage"]):
+    """A page of what a schedule did, and the way to the next one."""
+
+    @property
+    def firings(self) -> list[ScheduleFiring]:
+        """Those of this page."""
+        return self.response.firings
+
+    def iter_pages(self) -> Iterator[FiringPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: FiringPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[ScheduleFiring]:
+        for page in self.iter_pages():
+            for firing in page.firings:
+                yield firing
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.firings)} firings, has_next_page={self.has_next_page})"
 
 
 class ConversationPage(Page[Conversation, "ConversationPage"]):

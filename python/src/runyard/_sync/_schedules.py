@@ -1,0 +1,145 @@
+# Generated from _async/_schedules.py by scripts/unasync.py; do not edit.
+"""`client.schedules`"""
+
+from __future__ import annotations
+
+from typing_extensions import Unpack
+
+from .._lists import FiringList, ScheduleList
+from .._models import DeleteScheduleResponse, ListFiringsResponse, ListSchedulesResponse, ScheduledAgentItem
+from .._options import RequestOptions
+from .._params import CreateScheduleParams, ListFiringsParams, ListSchedulesParams, UpdateScheduleParams
+from .._parse import into
+from .._request import Call, segment
+from .._split import split
+from ._page import FiringPage, SchedulePage
+from ._streaming_response import raw_method, streaming_method
+from ._transport import RawTransport, StreamingTransport, Transport
+
+_PATH = "/agent/schedules"
+
+
+class Schedules:
+    """`client.schedules`: runs at the times that a cron expression names."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    @property
+    def with_raw_response(self) -> SchedulesWithRawResponse:
+        """The same methods, returning status and headers as well."""
+        return SchedulesWithRawResponse(self._transport)
+
+    @property
+    def with_streaming_response(self) -> SchedulesWithStreamingResponse:
+        """The same methods as context managers, with a body that is not read yet."""
+        return SchedulesWithStreamingResponse(self._transport)
+
+    def create(self, **params: Unpack[CreateScheduleParams]) -> ScheduledAgentItem:
+        """Creates a schedule.
+
+        What its runs are to be is checked as if one were created now; `next_runs` has their next three times. They are
+        created as you.
+        """
+        body, options = split("create", params, CreateScheduleParams)
+        return self._transport.send(Call("POST", _PATH, body=body), into(ScheduledAgentItem), options)
+
+    def retrieve(self, schedule_id: str, **options: Unpack[RequestOptions]) -> ScheduledAgentItem:
+        """One schedule. One that is not there: `NotFoundError`."""
+        call = Call("GET", f"{_PATH}/{segment(schedule_id)}")
+        return self._transport.send(call, into(ScheduledAgentItem), options)
+
+    def update(self, schedule_id: str, **params: Unpack[UpdateScheduleParams]) -> ScheduledAgentItem:
+        """Replaces a schedule.
+
+        What is left out is gone, but `time_zone`, `overlap` and `catch_up` stay, and values `***` of tool servers keep
+        the ones they have. From now on its runs are created as you.
+        """
+        body, options = split("update", params, UpdateScheduleParams)
+        call = Call("PUT", f"{_PATH}/{segment(schedule_id)}", body=body)
+        return self._transport.send(call, into(ScheduledAgentItem), options)
+
+    def delete(self, schedule_id: str, **options: Unpack[RequestOptions]) -> DeleteScheduleResponse:
+        """Deletes a schedule; its runs stay.
+
+        Repeated after its answer was lost, it finds nothing any more: `NotFoundError`.
+        """
+        call = Call("DELETE", f"{_PATH}/{segment(schedule_id)}")
+        return self._transport.send(call, into(DeleteScheduleResponse), options)
+
+    def pause(self, schedule_id: str, **options: Unpack[RequestOptions]) -> ScheduledAgentItem:
+        """No more runs until it is resumed. Runs that exist go on."""
+        call = Call("POST", f"{_PATH}/{segment(schedule_id)}/pause")
+        return self._transport.send(call, into(ScheduledAgentItem), options)
+
+    def resume(self, schedule_id: str, **options: Unpack[RequestOptions]) -> ScheduledAgentItem:
+        """Lets it go on with its next time; nothing is made up for."""
+        call = Call("POST", f"{_PATH}/{segment(schedule_id)}/resume")
+        return self._transport.send(call, into(ScheduledAgentItem), options)
+
+    def firings(self, schedule_id: str, **params: Unpack[ListFiringsParams]) -> FiringList:
+        """What it did, newest first: each time that was due, and the run that was created or why there is none.
+
+        The service keeps 500. Iterated, it goes through all pages.
+        """
+        path = f"{_PATH}/{segment(schedule_id)}/firings"
+        fields, options = split("firings", params, ListFiringsParams)
+
+        def fetch(cursor: str | None) -> FiringPage:
+            call = Call("GET", path, {**fields, "cursor": cursor})
+            read = into(ListFiringsResponse, "firings")
+            return FiringPage(self._transport.send(call, read, options), cursor, fetch)
+
+        return FiringList(lambda: fetch(fields.get("cursor")))
+
+    def firings_page(self, schedule_id: str, **params: Unpack[ListFiringsParams]) -> ListFiringsResponse:
+        """One page of `firings` as it comes."""
+        fields, options = split("firings", params, ListFiringsParams)
+        call = Call("GET", f"{_PATH}/{segment(schedule_id)}/firings", fields)
+        return self._transport.send(call, into(ListFiringsResponse), options)
+
+    def list(self, **params: Unpack[ListSchedulesParams]) -> ScheduleList:
+        """Schedules by name, up to 1,000 a page. Iterated, it goes through all pages."""
+        fields, options = split("list", params, ListSchedulesParams)
+
+        def fetch(cursor: str | None) -> SchedulePage:
+            call = Call("GET", _PATH, {**fields, "cursor": cursor})
+            read = into(ListSchedulesResponse, "schedules")
+            return SchedulePage(self._transport.send(call, read, options), cursor, fetch)
+
+        return ScheduleList(lambda: fetch(fields.get("cursor")))
+
+    def list_page(self, **params: Unpack[ListSchedulesParams]) -> ListSchedulesResponse:
+        """One page of schedules as it comes. `list` goes on to the next ones."""
+        fields, options = split("list", params, ListSchedulesParams)
+        return self._transport.send(Call("GET", _PATH, fields), into(ListSchedulesResponse), options)
+
+
+class SchedulesWithRawResponse:
+    """`client.schedules.with_raw_response`"""
+
+    def __init__(self, transport: Transport) -> None:
+        schedules = Schedules(RawTransport(transport.settings, transport.http))
+        self.create = raw_method(schedules.create)
+        self.retrieve = raw_method(schedules.retrieve)
+        self.update = raw_method(schedules.update)
+        self.delete = raw_method(schedules.delete)
+        self.pause = raw_method(schedules.pause)
+        self.resume = raw_method(schedules.resume)
+        self.firings = raw_method(schedules.firings_page)
+        self.list = raw_method(schedules.list_page)
+
+
+class SchedulesWithStreamingResponse:
+    """`client.schedules.with_streaming_response`"""
+
+    def __init__(self, transport: Transport) -> None:
+        schedules = Schedules(StreamingTransport(transport.settings, transport.http))
+        self.create = streaming_method(schedules.create)
+        self.retrieve = streaming_method(schedules.retrieve)
+        self.update = streaming_method(schedules.update)
+        self.delete = streaming_method(schedules.delete)
+        self.pause = streaming_method(schedules.pause)
+        self.resume = streaming_method(schedules.resume)
+        self.firings = streaming_method(schedules.firings_page)
+        self.list = streaming_method(schedules.list_page)

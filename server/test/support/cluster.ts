@@ -28,7 +28,8 @@ export interface Cluster {
   data_dir: string
   /** An admin's. */
   api_key: string
-  /** Of the first API. */
+  /** The first API; its address and what calls it stand here, too. */
+  first: ServeRole
   base_url: string
   api: ReturnType<typeof apiOf>
   /** One more API, listening when it resolves. */
@@ -65,11 +66,13 @@ export async function startCluster(
     assert(base_url)
     return { ...role, base_url, api: apiOf({ base_url, api_key }) }
   }
-  const { api, base_url } = await serve()
+  const first = await serve()
+  const { api, base_url } = first
   return {
     store,
     data_dir,
     api_key,
+    first,
     base_url,
     api,
     serve,

@@ -1,0 +1,130 @@
+/** Schedules with three processes that fire them, while these are killed. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { ListFiringsResponse, ScheduledAgentItem, ScheduleFiring } from '../src/contract/schedule.ts'
+import { type Cluster, type ServeRole, startCluster, until } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { findPostgres } from './support/postgres-server.ts'
+
+const EVERY_SECONDS = 5
+const SCHEDULES = 10
+const KILLS = 5
+
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+describe('schedules of three processes on PostgreSQL', { skip }, () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let cluster: Cluster
+  let serving: ServeRole[] = []
+  let schedules: ScheduledAgentItem[] = []
+
+  before(async () => {
+    database = await createDatabase()
+    cluster = await startCluster(database.url, { RUNYARD_MIN_SCHEDULE_SECONDS: '1' })
+    serving = [cluster.first, await cluster.serve(), await cluster.serve()]
+  })
+  after(async () => {
+    await cluster?.stop()
+    await database?.drop()
+    await stopTestServer()
+  })
+
+  const api = () => {
+    const [one] = serving
+    assert(one, 'No process is up.')
+    return one.api
+  }
+  const firingsOf = async (id: string): Promise<ScheduleFiring[]> =>
+    (await api().json<ListFiringsResponse>('GET', `/agent/schedules/${id}/firings?limit=500`)).firings
+  const count = async (): Promise<number> => {
+    const found = await sql<{ count: number }>`select count(*)::int as count from schedule_firings`.execute(
+      cluster.store.db,
+    )
+    return found.rows[0]?.count ?? 0
+  }
+  /** When the schedules are due next, in milliseconds from now. */
+  const untilDue = (): number => EVERY_SECONDS * 1000 - (Date.now() % (EVERY_SECONDS * 1000))
+
+  /** Each firing has its run, and each run its firing. */
+  async function assertPaired(id: string, firings: readonly ScheduleFiring[]): Promise<void> {
+    const runs = await sql<{ run_id: string; due_at: Date | null }>`
+      select r.run_id, f.due_at from runs r left join schedule_firings f using (run_id)
+      where r.schedule->>'schedule_id' = ${id}`.execute(cluster.store.db)
+    assert(runs.rows.every(({ due_at }) => due_at !== null))
+    const made = firings.map((firing) => firing.run_id)
+    assert.deepEqual(runs.rows.map((run) => run.run_id).sort(), made.sort())
+  }
+
+  test(`each due time creates one run while processes are killed ${KILLS} times`, async () => {
+    schedules = await Promise.all(
+      Array.from({ length: SCHEDULES }, (_, index) =>
+        api().json<ScheduledAgentItem>('POST', '/agent/schedules', {
+          ...{ name: `s${index}`, cron_schedule: `*/${EVERY_SECONDS} * * * * *`, prompt: 'x' },
+          ...{ overlap: 'allow', agent_config: { worker_host: 'nobody' } },
+        }),
+      ),
+    )
+    const seen = [...serving]
+    for (let kill = 0; kill < KILLS; kill++) {
+      const victim = serving[0]
+      assert(victim)
+      // In the middle of what the three do then; each time a little later.
+      await wait(untilDue() + kill * 8)
+      await victim.end('SIGKILL')
+      const next = await cluster.serve()
+      seen.push(next)
+      serving = [...serving.slice(1), next]
+    }
+    const before = await count()
+    await until('all to be fired after the last kill', async () => (await count()) >= before + 2 * SCHEDULES)
+    for (const { id } of schedules) await api().json('POST', `/agent/schedules/${id}/pause`)
+    const fired = seen.filter((role) => role.log().includes('A schedule created a run.'))
+    assert(fired.length > 3, `${fired.length} processes fired.`)
+
+    for (const { id, next_runs } of schedules) {
+      const firings = await firingsOf(id)
+      assert(firings.every(({ outcome, reason }) => outcome === 'created' && reason === undefined))
+      const first = Date.parse(next_runs[0] ?? '')
+      const due = firings.map(({ due_at }) => Date.parse(due_at)).reverse()
+      assert(due.length > KILLS)
+      assert.deepEqual(
+        due,
+        due.map((_, index) => first + index * EVERY_SECONDS * 1000),
+      )
+      await assertPaired(id, firings)
+    }
+  })
+
+  test('after all were down, one run stands for what was missed', async () => {
+    const before = new Map<string, number>()
+    for (const { id } of schedules) {
+      await api().json('POST', `/agent/schedules/${id}/resume`)
+      before.set(id, (await firingsOf(id)).length)
+    }
+    await Promise.all(serving.map((role) => role.end('SIGKILL')))
+    await until('three due times to pass', async () => {
+      const late = await sql<{ seconds: number }>`
+        select extract(epoch from clock_timestamp() - max(next_run_at))::double precision as seconds from schedules`.execute(
+        cluster.store.db,
+      )
+      return (late.rows[0]?.seconds ?? 0) > 2 * EVERY_SECONDS
+    })
+    serving = [await cluster.serve()]
+    await until('each to be fired again', async () => {
+      const left = await sql`select 1 from schedules where next_run_at < clock_timestamp()`.execute(
+        cluster.store.db,
+      )
+      return left.rows.length === 0
+    })
+    for (const { id } of schedules) await api().json('POST', `/agent/schedules/${id}/pause`)
+    for (const { id } of schedules) {
+      const all = await firingsOf(id)
+      const firings = all.slice(0, all.length - (before.get(id) ?? 0))
+      const standing = firings.filter(({ reason }) => reason?.includes('down at earlier due times'))
+      assert.equal(standing.length, 1)
+      assert.equal(new Set(all.map(({ due_at }) => due_at)).size, all.length)
+      await assertPaired(id, all)
+    }
+  })
+})

@@ -10,6 +10,7 @@ import { addListCommand } from './commands/list.ts'
 import { addModelCommands } from './commands/models.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addRunsCommands } from './commands/runs.ts'
+import { addScheduleCommands } from './commands/schedules.ts'
 import { addSecretCommands } from './commands/secrets.ts'
 import { addServiceCommands } from './commands/service.ts'
 import { addSkillCommands } from './commands/skills.ts'
@@ -60,6 +61,7 @@ export function createProgram(): Command {
   addListCommand(program)
   addRunsCommands(program)
   addChangeCommands(program)
+  addScheduleCommands(program)
   program.commandsGroup('What runs use and make:')
   addEnvironmentCommands(program)
   addSecretCommands(program)

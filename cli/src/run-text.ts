@@ -68,24 +68,32 @@ export function describeRun(run: RunItem, output: Output): string {
     ['attempts', run.attempt > 1 ? String(run.attempt) : undefined],
     ['executions', run.execution > 1 ? String(run.execution) : undefined],
     ['parent', run.parent_run_id],
+    ['schedule', run.schedule && `${run.schedule.schedule_name} (${run.schedule.schedule_id})`],
     ['metadata', pairsOf(run.metadata)],
     ['page', run.session_link],
   ]
-  const shown = fields.filter((field): field is [string, string] => Boolean(field[1]))
-  const width = Math.max(...shown.map(([name]) => name.length))
   const blocks = [
     colors.bold(oneLine(run.title)),
-    shown
-      .map(
-        ([name, value]) =>
-          `${colors.dim(name.padEnd(width))}  ${hang(oneLine(value), width + 2, output.columns())}`,
-      )
-      .join('\n'),
+    formatFields(fields, output),
     ...section('prompt', run.prompt, colors),
     ...section('artifacts', run.artifacts.map((item) => oneLine(describeArtifact(item))).join('\n'), colors),
     ...section('result', run.result === undefined ? '' : JSON.stringify(run.result, null, 2), colors),
   ]
   return blocks.join('\n\n')
+}
+
+/** One field a line; those that have no value are left out. */
+export function formatFields(
+  fields: ReadonlyArray<readonly [string, string | null | undefined]>,
+  { colors, columns }: Pick<Output, 'colors' | 'columns'>,
+): string {
+  const shown = fields.flatMap(([name, value]) => (value ? [{ name, value }] : []))
+  const width = Math.max(...shown.map(({ name }) => name.length))
+  return shown
+    .map(
+      ({ name, value }) => `${colors.dim(name.padEnd(width))}  ${hang(oneLine(value), width + 2, columns())}`,
+    )
+    .join('\n')
 }
 
 const nameFile = ({ title, filepath }: { title?: string; filepath: string }): string =>

@@ -22,6 +22,13 @@ export function formatAge(moment: string, now = Date.now()): string {
   return unit ? `${Math.floor(age / unit[1])}${unit[0]} ago` : 'just now'
 }
 
+/** `now`, `in 12s`, `in 3m`, `in 5d`. */
+export function formatUntil(moment: string, now = Date.now()): string {
+  const left = Date.parse(moment) - now
+  const unit = UNITS.find(([, size]) => left >= size)
+  return unit ? `in ${Math.floor(left / unit[1])}${unit[0]}` : 'now'
+}
+
 /** The milliseconds of an ISO 8601 duration as the service writes them: `PT1H2M3.5S`. */
 export function parseDuration(text: string): number {
   const [, hours, minutes, seconds] = /^PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(text) ?? []

@@ -14,6 +14,7 @@ import { printedBy } from './runyard.ts'
 const LIMIT = { timeout: 600_000 }
 const RUNNER = fileURLToPath(new URL('./run-commands.ts', import.meta.url))
 const FORMATS = ['text', 'json', 'ndjson']
+const SCHEDULE = '01980000-0000-7000-8000-000000000001'
 const COMMANDS = [
   ['get', 'r1'],
   ['list'],
@@ -32,6 +33,14 @@ const COMMANDS = [
   ['env', 'list'],
   ['env', 'get', 'e1'],
   ['env', 'create', 'name'],
+  ['schedule', 'list'],
+  ['schedule', 'show', SCHEDULE],
+  ['schedule', 'history', SCHEDULE],
+  ['schedule', 'create', 'name', 'prompt', '--cron', '0 9 * * *'],
+  ['schedule', 'update', SCHEDULE, '--cron', '0 9 * * *'],
+  ['schedule', 'pause', SCHEDULE],
+  ['schedule', 'delete', SCHEDULE],
+  ['schedule', 'delete', 'name'],
   ['model', 'list'],
   ['artifacts', 'get', 'u1'],
   ['artifacts', 'get', 'u1', '--force', '--file', 'other'],

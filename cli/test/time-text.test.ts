@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { formatAge, formatDuration, parseDuration } from '../src/time-text.ts'
+import { formatAge, formatDuration, formatUntil, parseDuration } from '../src/time-text.ts'
 
 test('durations', () => {
   const cases: Array<[number, string]> = [
@@ -24,4 +24,12 @@ test('ages', () => {
   assert.equal(formatAge('2026-01-01T23:59:30Z', now), '30s ago')
   assert.equal(formatAge('2026-01-01T20:00:00Z', now), '4h ago')
   assert.equal(formatAge('2025-12-20T00:00:00Z', now), '13d ago')
+})
+
+test('times to come', () => {
+  const now = Date.parse('2026-01-02T00:00:00Z')
+  assert.equal(formatUntil('2026-01-01T00:00:00Z', now), 'now')
+  assert.equal(formatUntil('2026-01-02T00:00:12Z', now), 'in 12s')
+  assert.equal(formatUntil('2026-01-02T23:59:59Z', now), 'in 23h')
+  assert.equal(formatUntil('2026-01-09T00:00:00Z', now), 'in 7d')
 })

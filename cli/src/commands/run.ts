@@ -1,24 +1,19 @@
-import type { AmbientAgentConfig, PermissionRule, RunAgentRequest } from '@runyard/client'
+import type { RunAgentRequest } from '@runyard/client'
 import type { Command } from 'commander'
+import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
 import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
-import { PERMISSION_HELP, pair, permission, repeated } from '../option-values.ts'
-import { readJsonObject, readMessage } from '../read-input.ts'
+import { pair, repeated } from '../option-values.ts'
+import { readMessage } from '../read-input.ts'
 import { addClientOptions, type ClientOptions, openSession, type Session } from '../session.ts'
 import { watchRun } from '../watch-run.ts'
 
-interface RunOptions extends ClientOptions, BudgetOptions {
+interface RunOptions extends ClientOptions, BudgetOptions, AgentOptions {
   file?: string
-  env?: string
-  model?: string
   skill?: string
   name?: string
   title?: string
-  permission?: PermissionRule[]
-  harness?: string
-  host?: string
-  mcp?: string
   metadata?: Record<string, string>
   attach?: string[]
   wait?: boolean
@@ -27,22 +22,18 @@ interface RunOptions extends ClientOptions, BudgetOptions {
 }
 
 export function addRunCommand(program: Command): void {
-  const command = program
-    .command('run [prompt...]')
-    .summary('start a run and watch it')
-    .description(
-      'Starts a run and shows it until it ends. The prompt is the words given, a file, or - for standard input.',
-    )
-    .option('-f, --file <file>', 'read the prompt from a file, - for standard input')
-    .option('-e, --env <environment>', 'environment to run in, by name or id')
-    .option('-m, --model <id>', 'model, as `runyard model list` names it')
+  const command = addAgentOptions(
+    program
+      .command('run [prompt...]')
+      .summary('start a run and watch it')
+      .description(
+        'Starts a run and shows it until it ends. The prompt is the words given, a file, or - for standard input.',
+      )
+      .option('-f, --file <file>', 'read the prompt from a file, - for standard input'),
+  )
     .option('--skill <spec>', 'skill to run, such as owner/repo:name')
     .option('-n, --name <name>', 'label for grouping and filtering')
     .option('-t, --title <title>', 'title; default: the first line of the prompt')
-    .option('--permission <rule>', PERMISSION_HELP, permission)
-    .option('--harness <name>', 'what executes it: oz, runbook, or an agent such as claude or opencode')
-    .option('--host <pool>', 'pool of workers')
-    .option('--mcp <file>', 'JSON file with tool servers by name')
     .option('--metadata <key=value>', 'label for filtering; repeat for more', pair)
     .option('-a, --attach <file>', 'file for the agent; repeat for more', repeated)
     .option('-w, --wait', 'watch the run to its end (the default)')
@@ -93,7 +84,7 @@ async function buildRequest(words: readonly string[], options: RunOptions): Prom
   }
   // Loaded only when needed: the table of media types is large.
   const { readAttachment } = options.attach ? await import('../attachment.ts') : {}
-  const config = await buildConfig(options)
+  const config = { ...(options.name ? { name: options.name } : {}), ...(await agentConfigOf(options)) }
   return {
     ...(prompt === undefined ? {} : { prompt }),
     ...(options.skill ? { skill: options.skill } : {}),
@@ -102,21 +93,5 @@ async function buildRequest(words: readonly string[], options: RunOptions): Prom
     ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
     ...(Object.keys(config).length > 0 ? { config } : {}),
     ...budgetOf(options),
-  }
-}
-
-async function buildConfig(options: RunOptions): Promise<AmbientAgentConfig> {
-  const mcp = options.mcp ? await readJsonObject(options.mcp) : undefined
-  return {
-    ...(options.name ? { name: options.name } : {}),
-    ...(options.model ? { model_id: options.model } : {}),
-    ...(options.env ? { environment_id: options.env } : {}),
-    ...(options.host ? { worker_host: options.host } : {}),
-    ...(options.permission ? { permissions: options.permission } : {}),
-    ...(options.harness ? { harness: { type: options.harness } } : {}),
-    // The service checks each of them and names what is wrong.
-    ...(mcp
-      ? { mcp_servers: (mcp.mcpServers ?? mcp) as NonNullable<AmbientAgentConfig['mcp_servers']> }
-      : {}),
   }
 }

@@ -1,0 +1,275 @@
+import type { Runyard, ScheduledAgentItem, UpdateScheduleRequest } from '@runyard/client'
+import { type Command, Option } from 'commander'
+import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
+import { CommandFailure, usageFailure } from '../failure.ts'
+import { oneLine } from '../one-line.ts'
+import { pair, wholeNumber } from '../option-values.ts'
+import { readMessage } from '../read-input.ts'
+import { formatFields } from '../run-text.ts'
+import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
+import { formatTable } from '../table.ts'
+import { formatAge, formatUntil } from '../time-text.ts'
+
+interface ScheduleOptions extends ClientOptions, AgentOptions {
+  file?: string
+  cron?: string
+  timeZone?: string
+  skill?: string
+  metadata?: Record<string, string>
+  overlap?: 'skip' | 'allow' | 'cancel'
+  catchUp?: 'latest' | 'skip'
+}
+
+interface CreateOptions extends ScheduleOptions {
+  cron: string
+  personal?: boolean
+  paused?: boolean
+}
+
+interface UpdateOptions extends ScheduleOptions {
+  name?: string
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+export function addScheduleCommands(program: Command): void {
+  const group = program
+    .command('schedule')
+    .summary('create runs at set times')
+    .description('Schedules: runs at the times that a cron expression names.')
+
+  addScheduleOptions(
+    group
+      .command('create <name> [prompt...]')
+      .description(
+        'Creates a schedule. The prompt of its runs is the words given, a file, or - for standard input.',
+      )
+      .requiredOption('--cron <expression>', 'when: five fields, or six with seconds, such as "0 9 * * 1-5"')
+      .option('--personal', 'yours alone, and so are its runs')
+      .option('--paused', 'it begins when it is resumed'),
+  ).action(async (name: string, words: string[], options: CreateOptions) => {
+    const prompt = await readMessage(words, options.file)
+    const { client, output } = openSession(options)
+    const schedule = await client.schedules.create({
+      ...{ name, cron_schedule: options.cron },
+      ...(prompt === undefined ? {} : { prompt }),
+      ...(await fieldsOf(options, {})),
+      ...(options.personal ? { team: false } : {}),
+      ...(options.paused ? { enabled: false } : {}),
+    })
+    if (output.format !== 'text') return output.json(schedule)
+    output.line(oneLine(schedule.id))
+    output.note(`Created. ${describeNext(schedule)}`)
+  })
+
+  addScheduleOptions(
+    group
+      .command('update <schedule> [prompt...]')
+      .description(
+        'Changes what the options say of a schedule, by name or id, and keeps the rest. Its runs are created as you from now on.',
+      )
+      .option('--cron <expression>', 'when')
+      .option('-n, --name <name>', 'another name'),
+  ).action(async (reference: string, words: string[], options: UpdateOptions) => {
+    const prompt = await readMessage(words, options.file)
+    const { client, output } = openSession(options)
+    const before = await findSchedule(client, reference)
+    const changes: Partial<UpdateScheduleRequest> = {
+      ...(prompt === undefined ? {} : { prompt }),
+      ...(options.name ? { name: options.name } : {}),
+      ...(options.cron ? { cron_schedule: options.cron } : {}),
+      ...(await fieldsOf(options, before)),
+    }
+    if (Object.keys(changes).length === 0)
+      throw usageFailure('Nothing is to be changed.', "runyard schedule update NAME --cron '0 9 * * *'")
+    const schedule = await client.schedules.update(before.id, { ...writtenOf(before), ...changes })
+    if (output.format !== 'text') return output.json(schedule)
+    output.line(oneLine(schedule.id))
+    output.note(`Updated. ${describeNext(schedule)}`)
+  })
+
+  addClientOptions(group.command('list').alias('ls').description('Lists schedules.')).action(listSchedules)
+
+  addClientOptions(
+    group.command('show <schedule>').description('Shows one schedule, by name or id, and its next times.'),
+  ).action(async (reference: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const schedule = await findSchedule(client, reference)
+    if (output.format !== 'text') return output.json(schedule)
+    output.line(formatFields(fieldsShown(schedule), output))
+    if (schedule.prompt) output.line(`\n${schedule.prompt}`)
+  })
+
+  for (const [verb, description] of [
+    ['pause', 'No more runs of a schedule, by name or id, until it is resumed.'],
+    ['resume', 'Lets a schedule, by name or id, go on with its next time.'],
+  ] as const)
+    addClientOptions(group.command(`${verb} <schedule>`).description(description)).action(
+      async (reference: string, options: ClientOptions) => {
+        const { client, output } = openSession(options)
+        const { id } = await findSchedule(client, reference)
+        const schedule = await client.schedules[verb](id)
+        if (output.format !== 'text') return output.json(schedule)
+        output.line(oneLine(schedule.id))
+        output.note(describeNext(schedule))
+      },
+    )
+
+  addClientOptions(
+    group
+      .command('delete <schedule>')
+      .alias('rm')
+      .description('Deletes a schedule, by name or id. Its runs stay.'),
+  ).action(async (reference: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const { id, name } = await findSchedule(client, reference)
+    const deleted = await client.schedules.delete(id)
+    if (output.format !== 'text') return output.json(deleted)
+    output.line(oneLine(id))
+    output.note(`Deleted ${oneLine(name)}.`)
+  })
+
+  addClientOptions(
+    group
+      .command('history <schedule>')
+      .description('Shows what a schedule did, by name or id: each due time, its run, or why there is none.')
+      .option('-l, --limit <count>', 'how many, the newest first', wholeNumber(1, 500), 20),
+  ).action(showHistory)
+}
+
+const addScheduleOptions = (command: Command): Command =>
+  addClientOptions(
+    addAgentOptions(
+      command
+        .option('--time-zone <zone>', 'where that is the time, such as Europe/Berlin; default: UTC')
+        .option('-f, --file <file>', 'read the prompt from a file, - for standard input'),
+    )
+      .option('--skill <spec>', 'skill to run, such as owner/repo:name')
+      .option('--metadata <key=value>', 'label of its runs; repeat for more', pair)
+      .addOption(
+        new Option('--overlap <what>', 'while an earlier run is not over: default skip').choices([
+          'skip',
+          'allow',
+          'cancel',
+        ]),
+      )
+      .addOption(
+        new Option(
+          '--catch-up <what>',
+          'after the service was down: one run (default latest), or none',
+        ).choices(['latest', 'skip']),
+      ),
+  )
+
+/** What the options say, beside what there is. */
+async function fieldsOf(
+  options: ScheduleOptions,
+  before: Partial<ScheduledAgentItem>,
+): Promise<Partial<UpdateScheduleRequest>> {
+  const changed = {
+    ...(await agentConfigOf(options)),
+    ...(options.skill ? { skill_spec: options.skill } : {}),
+  }
+  return {
+    ...(options.timeZone ? { time_zone: options.timeZone } : {}),
+    ...(options.overlap ? { overlap: options.overlap } : {}),
+    ...(options.catchUp ? { catch_up: options.catchUp } : {}),
+    ...(options.metadata ? { metadata: { ...before.metadata, ...options.metadata } } : {}),
+    ...(Object.keys(changed).length > 0 ? { agent_config: { ...before.agent_config, ...changed } } : {}),
+  }
+}
+
+/** A schedule as it was read, to be written again. */
+const writtenOf = (schedule: ScheduledAgentItem): UpdateScheduleRequest => ({
+  name: schedule.name,
+  cron_schedule: schedule.cron_schedule,
+  enabled: schedule.enabled,
+  prompt: schedule.prompt,
+  agent_config: schedule.agent_config,
+  metadata: schedule.metadata,
+  ...(schedule.mode ? { mode: schedule.mode } : {}),
+})
+
+/** Names need not be unique: then the id is asked for. */
+async function findSchedule(client: Runyard, reference: string): Promise<ScheduledAgentItem> {
+  if (UUID.test(reference)) return client.schedules.retrieve(reference)
+  const found: ScheduledAgentItem[] = []
+  for await (const schedule of client.schedules.list()) if (schedule.name === reference) found.push(schedule)
+  const [schedule, ...more] = found
+  if (!schedule)
+    throw new CommandFailure(`There is no schedule called ${JSON.stringify(reference)}.`, {
+      hint: '`runyard schedule list` shows all',
+    })
+  if (more.length > 0)
+    throw usageFailure(
+      `${found.length} schedules are called ${JSON.stringify(reference)}: give the id of one.`,
+      oneLine(found.map(({ id }) => id).join(', ')),
+    )
+  return schedule
+}
+
+async function listSchedules(options: ClientOptions): Promise<void> {
+  const { client, output } = openSession(options)
+  const schedules = await Array.fromAsync(client.schedules.list())
+  if (output.format === 'json') return output.json({ schedules })
+  if (output.format === 'ndjson') return schedules.forEach(output.json)
+  if (schedules.length === 0)
+    return output.note("No schedules. Make one: runyard schedule create NAME 'what to do' --cron '0 9 * * *'")
+  const columns = [
+    { heading: 'SCHEDULE' },
+    { heading: 'NAME', flexible: true },
+    { heading: 'CRON' },
+    { heading: 'ZONE' },
+    { heading: 'NEXT' },
+    { heading: 'LAST RUN' },
+    { heading: 'OF' },
+  ]
+  const rows = schedules.map(({ id, name, cron_schedule, time_zone, history, last_spawn_error, scope }) => [
+    ...[id, name, cron_schedule, time_zone],
+    history.next_run ? formatUntil(history.next_run) : 'paused',
+    last_spawn_error ? 'failed' : history.last_ran ? formatAge(history.last_ran) : '',
+    scope.type === 'User' ? 'you' : 'team',
+  ])
+  output.line(formatTable(columns, rows, output.columns()))
+}
+
+async function showHistory(reference: string, options: ClientOptions & { limit: number }): Promise<void> {
+  const { client, output } = openSession(options)
+  const { id } = await findSchedule(client, reference)
+  const { firings } = await client.schedules.firings(id, { limit: options.limit })
+  if (output.format === 'json') return output.json({ firings })
+  if (output.format === 'ndjson') return firings.forEach(output.json)
+  if (firings.length === 0) return output.note('It was not due yet.')
+  const columns = [
+    { heading: 'DUE' },
+    { heading: 'OUTCOME' },
+    { heading: 'RUN' },
+    { heading: 'REASON', flexible: true },
+  ]
+  const rows = firings.map(({ due_at, outcome, run_id, reason }) => [
+    ...[due_at, outcome, run_id ?? '', reason ?? ''],
+  ])
+  output.line(formatTable(columns, rows, output.columns()))
+}
+
+const describeNext = ({ history, next_runs }: ScheduledAgentItem): string =>
+  history.next_run ? `Next: ${next_runs.join(', ')}` : 'It is paused.'
+
+/** What is known of it, besides the prompt. */
+function fieldsShown(schedule: ScheduledAgentItem): Array<[string, string | null | undefined]> {
+  const { history, next_runs, scope, agent_config } = schedule
+  return [
+    ['schedule', schedule.id],
+    ['name', schedule.name],
+    ['cron', `${schedule.cron_schedule} (${schedule.time_zone})`],
+    ['next', history.next_run ? next_runs.join(', ') : 'paused'],
+    ['last run', history.last_ran],
+    ['last error', schedule.last_spawn_error],
+    ['overlap', schedule.overlap],
+    ['catch-up', schedule.catch_up],
+    ['environment', agent_config.environment_id],
+    ['model', agent_config.model_id],
+    ['runs as', schedule.updated_by.display_name ?? schedule.updated_by.uid],
+    ['of', scope.type === 'User' ? 'you' : 'the team'],
+  ]
+}

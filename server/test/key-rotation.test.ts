@@ -1,6 +1,6 @@
 /** The secret key of an installation is replaced: nothing that was sealed is lost, also when that is broken off. */
 import assert from 'node:assert/strict'
-import { createCipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { openKeyring } from '../src/sealing/keyring.ts'
@@ -11,6 +11,7 @@ import { findEnvironment, insertEnvironment } from '../src/store/environments.ts
 import { migrate } from '../src/store/migrate.ts'
 import { randomText } from '../src/store/random-text.ts'
 import { findRun } from '../src/store/runs.ts'
+import { insertSchedule } from '../src/store/schedules.ts'
 import { putSecret, readSecrets } from '../src/store/secrets.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
@@ -72,7 +73,8 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     const head = headOf(new_ring.current)
     const found = await sql<{ left: number }>`
       select count(*)::int as left from (
-        select sealed from secrets union all select sealed from environments union all select sealed from runs) s
+        select sealed from secrets union all select sealed from environments
+        union all select sealed from schedules union all select sealed from runs) s
       where sealed is not null and substring(sealed from 1 for 5) <> ${head}::bytea`.execute(db)
     return found.rows[0]?.left ?? -1
   }
@@ -107,6 +109,12 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
       await sql`update runs set sealed = ${sealed}::bytea where run_id = ${run_id}::uuid`.execute(db)
       run_ids.push(run_id)
     }
+    const schedule_id = randomUUID()
+    await insertSchedule(db, {
+      ...{ schedule_id, creator_id: owner, scope: 'Team', name: 's', cron_schedule: '0 0 1 1 *' },
+      ...{ time_zone: 'UTC', overlap: 'skip', catch_up: 'skip', prompt: 'x', mode: null, config: {} },
+      ...{ metadata: {}, next_run_at: null, sealed: seal(old_ring, schedule_id, { KEY: CANARY }) },
+    })
     await sql`update installation set secret_fingerprint = null`.execute(db)
     const settled = await runyard(['secret', 'rotate-key', '--json'], env({ RUNYARD_SECRET_KEY: OLD }))
     assert.equal(settled.code, 0, settled.stderr)
@@ -125,7 +133,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
 
   test('is replaced also when that is killed in the middle, and nothing is lost', async () => {
     const values = await left()
-    assert.equal(values, ENVIRONMENTS + 2 + 3)
+    assert.equal(values, ENVIRONMENTS + 2 + 1 + 3)
     const child = spawnRunyard(['secret', 'rotate-key'], env(ROTATING))
     await until('some values to be sealed again', async () => (await left()) < values - 100)
     child.kill('SIGKILL')
@@ -139,7 +147,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     await putSealed('SHARED', 'Team')
     const { code, stdout, stderr } = await runyard(['secret', 'rotate-key'], env(ROTATING))
     assert.equal(code, 0, stderr)
-    assert.match(stdout, /^Sealed again: 1 secret, \d+ environments, 0 schedules, 3 runs\n$/)
+    assert.match(stdout, /^Sealed again: 1 secret, \d+ environments, 1 schedule, 3 runs\n$/)
     assert.match(stderr, /RUNYARD_OLD_SECRET_KEYS can go/)
     assert.equal(await left(), 0)
     await assertWhole(new_ring)

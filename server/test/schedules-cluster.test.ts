@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { ListFiringsResponse, ScheduledAgentItem, ScheduleFiring } from '../src/contract/schedule.ts'
 import { type Cluster, type ServeRole, startCluster, until } from './support/cluster.ts'
+import { startCuttingProxy } from './support/cutting-proxy.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 
@@ -126,5 +127,34 @@ describe('schedules of three processes on PostgreSQL', { skip }, () => {
       assert.equal(new Set(all.map(({ due_at }) => due_at)).size, all.length)
       await assertPaired(id, all)
     }
+  })
+
+  test('any answer of the database may be lost', async (t) => {
+    const [schedule] = schedules
+    assert(schedule)
+    const { id } = schedule
+    const proxy = await startCuttingProxy(database.url, [
+      /from schedules where next_run_at is not null/,
+      /for update of s skip locked/,
+      /insert into schedule_firings/,
+      /insert into runs/,
+      /update schedules set next_run_at/,
+      /Q.{4}commit/s,
+    ])
+    t.after(() => proxy.close())
+    await api().json('POST', `/agent/schedules/${id}/resume`)
+    await Promise.all(serving.map((role) => role.end('SIGKILL')))
+    serving = [await cluster.serve({ DATABASE_URL: proxy.url })]
+    const before = (await firingsOf(id)).length
+    await until('every answer to be lost', () => proxy.left().length === 0)
+    await until('two more firings', async () => (await firingsOf(id)).length > before + 2)
+    await api().json('POST', `/agent/schedules/${id}/pause`)
+    const firings = await firingsOf(id)
+    assert(firings.every(({ outcome }) => outcome === 'created'))
+    await assertPaired(id, firings)
+    assert.equal(
+      (await api().json<ScheduledAgentItem>('GET', `/agent/schedules/${id}`)).last_spawn_error,
+      null,
+    )
   })
 })

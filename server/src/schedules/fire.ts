@@ -49,8 +49,8 @@ export async function fireSchedule(
     const fired = await transact(services.db, (trx) =>
       takeTurn(trx, schedule_id, clock, async (_trx, turn) => refuse(turn, 'failed', reason)),
     )
-    // Refusals are for whoever owns the schedule, anything else for whoever keeps the service.
-    if (fired && !(error instanceof AppError)) throw error
+    // Refusals are for whoever owns the schedule, anything else for whoever keeps the service, too.
+    if (!(error instanceof AppError)) throw error
     return fired
   }
 

@@ -38,6 +38,12 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/sandbox/sandbox.ts',
   ],
   'server/src/schedules': ['server/src/store', 'server/src/intake', 'server/src/contract'],
+  'server/src/webhooks': [
+    'server/src/store',
+    'server/src/contract',
+    'server/src/sealing',
+    'server/src/gateway/checked-fetch.ts',
+  ],
   'server/src/http': [
     'server/src/store',
     'server/src/intake',

@@ -21,6 +21,7 @@ import { settleSecret } from './store/installation.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { loseAllWorkers } from './store/workers.ts'
+import { startWebhooks } from './webhooks.ts'
 import { work } from './work.ts'
 import { startCleanUp } from './worker/clean-up.ts'
 import { isBelow } from './worker/local-repository.ts'
@@ -115,7 +116,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     await watch.start()
     closers.unshift(() => watch.close())
     await recoverRuns(store, watch, log)
-    closers.unshift(startCleanUp({ store, blobs: unlimited, log }))
+    closers.unshift(startCleanUp({ store, blobs: unlimited, log }), startWebhooks(config, store, log))
     const worker = await work({
       config: {
         ...config,
@@ -184,6 +185,7 @@ export async function startServe(
       inTime(startSweep(store, watch, log)),
       inTime(startCleanUp({ store, blobs: unlimited, log })),
       inTime(startSchedules({ config, store, blobs, watch, log })),
+      inTime(startWebhooks(config, store, log)),
       reportDatabase(store, log, reason),
     )
     const { app, public_url } = await listen({

@@ -19,6 +19,7 @@ export interface Resealed {
   environments: number
   schedules: number
   runs: number
+  webhooks: number
   unreadable: Array<{ kind: SealedKind; id: string }>
 }
 
@@ -27,7 +28,14 @@ export interface Resealed {
  * what is written meanwhile is left as it was written.
  */
 export async function resealAll(db: Db, keyring: Keyring): Promise<Resealed> {
-  const resealed: Resealed = { secrets: 0, environments: 0, schedules: 0, runs: 0, unreadable: [] }
+  const resealed: Resealed = {
+    secrets: 0,
+    environments: 0,
+    schedules: 0,
+    runs: 0,
+    webhooks: 0,
+    unreadable: [],
+  }
   for (const kind of SEALED_KINDS) {
     let pass: Pass
     do {

@@ -63,6 +63,14 @@ const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   resumeSchedule: { path: '/agent/schedules/{schedule}/resume', body: {} },
   listFirings: { path: '/agent/schedules/{schedule}/firings' },
   deleteSchedule: { path: '/agent/schedules/{schedule}' },
+  createWebhook: { body: { url: 'https://receiver.invalid/' } },
+  listWebhooks: {},
+  getWebhook: { path: '/agent/webhooks/{webhook}' },
+  updateWebhook: { path: '/agent/webhooks/{webhook}', body: { url: 'https://receiver.invalid/' } },
+  deleteWebhook: { path: '/agent/webhooks/{spare_webhook}' },
+  rotateWebhookSecret: { path: '/agent/webhooks/{webhook}/rotate-secret', body: {} },
+  listWebhookDeliveries: { path: '/agent/webhooks/{webhook}/deliveries' },
+  redeliverWebhook: { path: '/agent/webhooks/{webhook}/deliveries/{delivery}/redeliver', body: {} },
 }
 const ids = Object.keys(ROUTES) as OperationId[]
 const api = (path: string): string => `/api/v1${path}`
@@ -193,7 +201,16 @@ describe('the headers of', () => {
     model = await openModelServer([{ calls: [{ name: 'bash', arguments: { command: 'true' } }] }])
     service = await startService({ env: { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' } })
     const made = apiOf(service)
+    for (const name of ['webhook', 'spare_webhook']) {
+      const target = { url: 'https://receiver.invalid/' }
+      words[name] = (await made.json<{ webhook_id: string }>('POST', '/agent/webhooks', target)).webhook_id
+    }
     const run_id = await made.create({ prompt: shell('echo x > artifacts/x'), ...RUNBOOK })
+    const { deliveries } = await made.json<{ deliveries: Array<{ delivery_id: string }> }>(
+      'GET',
+      `/agent/webhooks/${words.webhook}/deliveries`,
+    )
+    words.delivery = String(deliveries[0]?.delivery_id)
     words.run = run_id
     const busy = await made.create({ prompt: shell('sleep 600'), ...RUNBOOK })
     const permissions = [{ tool: 'bash', action: 'ask' }]

@@ -704,9 +704,40 @@ class UsageEventData(WireModel):
     """The answer of the model did not say it all, or was given up."""
 
 
+WebhookDeliveryStatus = TypeAliasType(
+    "WebhookDeliveryStatus", Literal["pending", "delivered", "failed"] | str
+)
+"""`pending`: it waits, or is tried again. `failed`: given up."""
+
+
 class WebhookEventData(WireModel):
     run_id: str
     state: RunState
+
+
+WebhookEventType = TypeAliasType(
+    "WebhookEventType",
+    Literal[
+        "run.created",
+        "run.started",
+        "run.blocked",
+        "run.succeeded",
+        "run.failed",
+        "run.errored",
+        "run.cancelled",
+    ]
+    | str,
+)
+
+
+class WebhookScope(WireModel):
+    type: Literal["User", "Team"] | str
+    uid: str | None = None
+
+
+class WebhookWithSecretScope(WireModel):
+    type: Literal["User", "Team"] | str
+    uid: str | None = None
 
 
 class AgentSkillVariant(WireModel):
@@ -925,6 +956,18 @@ class CreateScheduleRequest(WireModel):
     """Default true."""
     team: bool | None = None
     """false: a personal schedule with personal runs, which its owner alone sees."""
+
+
+class CreateWebhookRequest(WireModel):
+    url: str
+    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS."""
+    events: list[WebhookEventType] | None = None
+    """Default: all."""
+    description: str | None = None
+    enabled: bool | None = None
+    """Default true."""
+    team: bool | None = None
+    """Default true: runs of the team. False: a personal one, of your own runs, personal ones too."""
 
 
 class EgressRefusedEvent(WireModel):
@@ -1283,6 +1326,16 @@ class UpdateScheduleRequest(WireModel):
     enabled: bool
 
 
+class UpdateWebhookRequest(WireModel):
+    url: str
+    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS."""
+    events: list[WebhookEventType] | None = None
+    """Default: all."""
+    description: str | None = None
+    enabled: bool | None = None
+    """Default true."""
+
+
 class UsageEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1291,6 +1344,24 @@ class UsageEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: UsageEventData
+
+
+class Webhook(WireModel):
+    webhook_id: str
+    url: str
+    events: list[WebhookEventType]
+    description: str | None = None
+    enabled: bool
+    disabled_reason: str | None = None
+    """Why the service has disabled it."""
+    failing_since: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    creator: RunCreatorInfo
+    scope: WebhookScope
 
 
 class WebhookEvent(WireModel):
@@ -1307,8 +1378,28 @@ class WebhookEvent(WireModel):
         | str
     )
     timestamp: datetime
-    """RFC 3339, UTC, milliseconds."""
+    """When it happened."""
     data: WebhookEventData
+
+
+class WebhookWithSecret(WireModel):
+    webhook_id: str
+    url: str
+    events: list[WebhookEventType]
+    description: str | None = None
+    enabled: bool
+    disabled_reason: str | None = None
+    """Why the service has disabled it."""
+    failing_since: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    creator: RunCreatorInfo
+    scope: WebhookWithSecretScope
+    secret: str
+    """`whsec_…`, what deliveries are signed with. No other answer holds it."""
 
 
 class AgentSkill(WireModel):
@@ -1421,6 +1512,11 @@ class ListSkillsResponse(WireModel):
     agents: list[AgentSkill]
 
 
+class ListWebhooksResponse(WireModel):
+    webhooks: list[Webhook]
+    page_info: PageInfo
+
+
 class MessageUserEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1502,9 +1598,34 @@ class SetupEvent(WireModel):
     data: SetupEventData
 
 
+class WebhookDelivery(WireModel):
+    delivery_id: str
+    """The `webhook-id` of the request: the same each time it is tried."""
+    webhook_id: str
+    run_id: str
+    event: WebhookEvent
+    status: WebhookDeliveryStatus
+    attempts: int
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    last_attempt_at: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    next_attempt_at: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    response_status: int | None
+    """Of the last attempt that was answered."""
+    error: str | None
+    """Why the last attempt did not go well."""
+
+
 class ConversationStep(WireModel):
     step: int
     messages: list[ConversationStepMessage]
+
+
+class ListDeliveriesResponse(WireModel):
+    deliveries: list[WebhookDelivery]
+    page_info: PageInfo
 
 
 class ListRunsResponse(WireModel):

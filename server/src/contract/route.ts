@@ -8,7 +8,7 @@ export interface RouteDefinition {
   path: string
   summary: string
   description?: string
-  tag: 'Runs' | 'Schedules' | 'Environments' | 'Secrets' | 'Skills' | 'Models' | 'Artifacts'
+  tag: 'Runs' | 'Schedules' | 'Environments' | 'Secrets' | 'Skills' | 'Models' | 'Artifacts' | 'Webhooks'
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType

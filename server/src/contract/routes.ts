@@ -26,6 +26,7 @@ import {
   SecretQuery,
 } from './secret.ts'
 import { ListSkillsQuery, ListSkillsResponse } from './skill.ts'
+import { WEBHOOK_ROUTES } from './webhook-routes.ts'
 import { wholeNumber } from './whole-number.ts'
 
 const EnvironmentParams = z.object({
@@ -347,6 +348,7 @@ export const ROUTES = {
     errors: writing,
   }),
   ...SCHEDULE_ROUTES,
+  ...WEBHOOK_ROUTES,
 } as const satisfies Record<string, RouteDefinition>
 
 export type OperationId = keyof typeof ROUTES

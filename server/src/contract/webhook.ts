@@ -1,21 +1,139 @@
 import { z } from 'zod'
+import { Cursor, PageInfo } from './page-info.ts'
+import { RunCreatorInfo } from './run.ts'
 import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
+import { wholeNumber } from './whole-number.ts'
+
+export const WEBHOOK_EVENTS = [
+  'run.created',
+  'run.started',
+  'run.blocked',
+  'run.succeeded',
+  'run.failed',
+  'run.errored',
+  'run.cancelled',
+] as const
+export const WebhookEventType = z.enum(WEBHOOK_EVENTS).meta({ id: 'WebhookEventType' })
+export type WebhookEventType = z.infer<typeof WebhookEventType>
 
 /** What a webhook is sent: thin, so that its receiver reads the run as it is by then. Signed as Standard Webhooks say. */
 export const WebhookEvent = z
   .object({
-    type: z.enum([
-      'run.created',
-      'run.started',
-      'run.blocked',
-      'run.succeeded',
-      'run.failed',
-      'run.errored',
-      'run.cancelled',
-    ]),
-    timestamp: Timestamp,
-    data: z.object({ run_id: z.string(), state: RunState }),
+    type: z.enum(WEBHOOK_EVENTS),
+    timestamp: Timestamp.meta({ description: 'When it happened.' }),
+    data: z.object({
+      run_id: z.string(),
+      state: RunState.meta({ description: 'What the run became by it.' }),
+    }),
   })
   .meta({ id: 'WebhookEvent' })
 export type WebhookEvent = z.infer<typeof WebhookEvent>
+
+const Target = z
+  .string()
+  .max(2048)
+  .refine((text) => {
+    const url = URL.parse(text)
+    return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash
+  }, 'must be an https address, without a user name and without "#"')
+
+const writable = {
+  url: Target.meta({
+    description:
+      'Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS.',
+  }),
+  events: z
+    .array(WebhookEventType)
+    .min(1)
+    .max(WEBHOOK_EVENTS.length)
+    .overwrite((events) => [...new Set(events)])
+    .optional()
+    .meta({ description: 'Default: all.' }),
+  description: z.string().max(1024).nullable().optional(),
+  enabled: z.boolean().optional().meta({ description: 'Default true.' }),
+}
+
+export const CreateWebhookRequest = z
+  .object({
+    ...writable,
+    team: z.boolean().optional().meta({
+      description:
+        'Default true: runs of the team. False: a personal one, of your own runs, personal ones too.',
+    }),
+  })
+  .meta({ id: 'CreateWebhookRequest' })
+export type CreateWebhookRequest = z.infer<typeof CreateWebhookRequest>
+
+export const UpdateWebhookRequest = z.object(writable).meta({ id: 'UpdateWebhookRequest' })
+export type UpdateWebhookRequest = z.infer<typeof UpdateWebhookRequest>
+
+export const Webhook = z
+  .object({
+    webhook_id: z.string(),
+    url: z.string(),
+    events: z.array(WebhookEventType),
+    description: z.string().optional(),
+    enabled: z.boolean(),
+    disabled_reason: z.string().optional().meta({ description: 'Why the service has disabled it.' }),
+    failing_since: Timestamp.nullable().meta({
+      description: 'Since when no delivery has gone well. After five days it is disabled.',
+    }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    creator: RunCreatorInfo,
+    scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
+  })
+  .meta({ id: 'Webhook' })
+export type Webhook = z.infer<typeof Webhook>
+
+export const WebhookWithSecret = Webhook.extend({
+  secret: z.string().meta({
+    description: '`whsec_…`, what deliveries are signed with. No other answer holds it.',
+  }),
+}).meta({ id: 'WebhookWithSecret' })
+export type WebhookWithSecret = z.infer<typeof WebhookWithSecret>
+
+const paging = {
+  limit: wholeNumber(1, 200).optional().meta({ description: '1 to 200, default 50.' }),
+  cursor: Cursor.optional(),
+}
+
+export const ListWebhooksQuery = z.object(paging)
+export type ListWebhooksQuery = z.infer<typeof ListWebhooksQuery>
+
+export const ListWebhooksResponse = z
+  .object({ webhooks: z.array(Webhook), page_info: PageInfo })
+  .meta({ id: 'ListWebhooksResponse' })
+
+export const DeliveryStatus = z.enum(['pending', 'delivered', 'failed']).meta({
+  id: 'WebhookDeliveryStatus',
+  description: '`pending`: it waits, or is tried again. `failed`: given up.',
+})
+export type DeliveryStatus = z.infer<typeof DeliveryStatus>
+
+export const WebhookDelivery = z
+  .object({
+    delivery_id: z
+      .string()
+      .meta({ description: 'The `webhook-id` of the request: the same each time it is tried.' }),
+    webhook_id: z.string(),
+    run_id: z.string(),
+    event: WebhookEvent,
+    status: DeliveryStatus,
+    attempts: z.int(),
+    created_at: Timestamp,
+    last_attempt_at: Timestamp.nullable(),
+    next_attempt_at: Timestamp.nullable(),
+    response_status: z.int().nullable().meta({ description: 'Of the last attempt that was answered.' }),
+    error: z.string().nullable().meta({ description: 'Why the last attempt did not go well.' }),
+  })
+  .meta({ id: 'WebhookDelivery' })
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>
+
+export const ListDeliveriesQuery = z.object({ ...paging, status: DeliveryStatus.optional() })
+export type ListDeliveriesQuery = z.infer<typeof ListDeliveriesQuery>
+
+export const ListDeliveriesResponse = z
+  .object({ deliveries: z.array(WebhookDelivery), page_info: PageInfo })
+  .meta({ id: 'ListDeliveriesResponse' })

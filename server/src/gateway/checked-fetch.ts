@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http'
-import { request } from 'node:https'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
 import { explainFailure, lookupOf, openDirectory, Unreachable } from './dial.ts'
-import { readTarget, type Target } from './egress-rules.ts'
+import { isPrivateHost, readTarget, type Target } from './egress-rules.ts'
 import type { EgressRules } from './gateway.ts'
 
 const MAX_BYTES = 1024 ** 2
@@ -21,6 +21,8 @@ export interface FetchLimits {
   max_bytes?: number
   /** From the request until its answer was read. */
   limit_ms?: number
+  /** Hosts that need not be public may be asked without TLS. */
+  plain?: boolean
   /** Certificates that are trusted in place of the machine's, as PEM. */
   ca?: string
 }
@@ -32,12 +34,16 @@ export interface FetchLimits {
  */
 export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {}): CheckedFetch {
   const findAddresses = openDirectory(rules)
-  const { max_bytes = MAX_BYTES, limit_ms = LIMIT_MS, ca } = limits
+  const { max_bytes = MAX_BYTES, limit_ms = LIMIT_MS, plain = false, ca } = limits
 
   return async (text, { method = 'GET', headers = {}, body } = {}) => {
     const url = URL.parse(text)
-    const target = url?.protocol === 'https:' && !url.username && !url.password && readTarget(url.host, 443)
-    if (!url || !target) throw new Unreachable('Only https addresses are asked, without a user’s name.')
+    const is_plain = plain && url?.protocol === 'http:'
+    const has_scheme = is_plain || url?.protocol === 'https:'
+    const target =
+      has_scheme && !url?.username && !url?.password && readTarget(url?.host ?? '', is_plain ? 80 : 443)
+    if (!url || !target || (is_plain && !isPrivateHost(rules, target)))
+      throw new Unreachable('Only https addresses are asked, without a user’s name.')
     const late = AbortSignal.timeout(limit_ms)
     const addresses = await findAddresses(target)
     const explain = (error: unknown) =>
@@ -48,7 +54,7 @@ export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {})
           : explainFailure(target, error)
     try {
       return await new Promise<Response>((resolve, reject) => {
-        const asking = request({
+        const asking = (is_plain ? requestHttp : requestHttps)({
           ...{ ...target, path: `${url.pathname}${url.search}`, method, headers, signal: late },
           // An agent of its own: nobody else's connection, and no proxy of the environment.
           ...{ agent: false, lookup: lookupOf(addresses), ...(ca ? { ca } : {}) },

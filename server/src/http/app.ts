@@ -26,6 +26,7 @@ import { serveSchedules } from './routes/schedules.ts'
 import { serveSecrets } from './routes/secrets.ts'
 import { serveSessions } from './routes/sessions.ts'
 import { serveSkills } from './routes/skills.ts'
+import { serveWebhooks } from './routes/webhooks.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
 
@@ -126,6 +127,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveArtifacts(app, services)
   serveHandoff(app, services)
   serveSessions(app, services)
+  serveWebhooks(app, services)
   serveDocs(app, services)
   refuseOtherMethods(app)
   return app

@@ -11,6 +11,7 @@ import type { Db } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
+import { outboxOfCreated } from './webhook-outbox.ts'
 
 /** The log of a run up to this sequence. */
 export interface LogPart {
@@ -192,7 +193,8 @@ export async function insertRun(
       select run_id, 2, 'message.user', jsonb_strip_nulls(jsonb_build_object('message_id', run_id, 'text', prompt,
         'attachments', (select jsonb_agg(jsonb_build_object('file_name', f.file_name, 'mime_type', f.mime_type,
           'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(${files}) f (file_name text, mime_type text))))
-      from inserted)
+      from inserted),
+    ${outboxOfCreated}
     select ${answer} as response from inserted`.execute(db)
   const row = inserted.rows[0]
   if (row) return { response: row.response, replayed: false }

@@ -3,7 +3,7 @@ import type { SecretScope } from '../contract/secret.ts'
 import type { Db } from './db.ts'
 
 /** Whatever holds sealed values. */
-export const SEALED_KINDS = ['secrets', 'environments', 'schedules', 'runs'] as const
+export const SEALED_KINDS = ['secrets', 'environments', 'schedules', 'runs', 'webhooks'] as const
 export type SealedKind = (typeof SEALED_KINDS)[number]
 
 export interface SealedValue {
@@ -49,6 +49,13 @@ const PLACES: Record<SealedKind, Place> = {
     secret: sql`null::jsonb`,
   },
   runs: { table: sql`runs`, id: sql`run_id`, cast: uuid, first: NO_UUID, secret: sql`null::jsonb` },
+  webhooks: {
+    table: sql`webhooks`,
+    id: sql`webhook_id`,
+    cast: uuid,
+    first: NO_UUID,
+    secret: sql`null::jsonb`,
+  },
 }
 
 /** The next sealed values, by id, that do not begin with these bytes. */

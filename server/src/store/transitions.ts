@@ -20,6 +20,7 @@ import { held, type Lease } from './leases.ts'
 import { findRun, visibleTo } from './runs.ts'
 import { among, now } from './sql-fragments.ts'
 import { json } from './storable.ts'
+import { outboxOfChanged } from './webhook-outbox.ts'
 
 /** After this many losses in a row without a finished step, a run is taken to kill its workers. */
 export const MAX_LOST_ATTEMPTS = 5
@@ -76,7 +77,8 @@ async function change(db: Db, to: Change): Promise<Changed[]> {
         last_sequence = c.last_sequence + ${sql.lit(to.first ? 2 : 1)}
         ${to.set ?? sql``}
       from before where c.run_id = id and c.state = previous_state
-      returning c.run_id, c.pool, c.attempt, c.execution, c.state, c.status_message, c.last_sequence, previous_state),
+      returning c.run_id, c.pool, c.attempt, c.execution, c.state, c.status_message, c.last_sequence, previous_state,
+        c.scope, c.principal_id, c.creator_id),
     logged as (
       insert into events (run_id, sequence, type, data)
       ${
@@ -87,7 +89,8 @@ async function change(db: Db, to: Change): Promise<Changed[]> {
       select c.run_id, c.last_sequence, 'run.state', jsonb_strip_nulls(jsonb_build_object('state', c.state,
         'previous_state', c.previous_state, 'execution', c.execution, 'attempt', c.attempt,
         'status_message', ${to.said ?? sql`c.status_message`})) from changed c)
-    -- Who is to be woken by a change (a webhook, a trigger) gets its row here. Processes hear of it by the Watch.
+    -- Processes hear of it by the Watch.
+    , ${outboxOfChanged}
     ${to.also ?? sql``}
     select run_id, pool from changed`.execute(db)
   return done.rows

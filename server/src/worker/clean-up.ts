@@ -4,6 +4,7 @@ import { readNamedBlobs } from '../store/blob-keys.ts'
 import type { Store } from '../store/db.ts'
 import { removeOldKeys } from '../store/idempotency.ts'
 import { readInstallation } from '../store/installation.ts'
+import { removeOldDeliveries } from '../store/webhook-deliveries.ts'
 import { removeOldWorkers } from '../store/workers.ts'
 import { type OwnerNote, readOwners, writeNote } from './blob-owners.ts'
 import type { Logger } from './context.ts'
@@ -69,6 +70,7 @@ export class CleanUp {
       this.#rows_at = now
       await removeOldKeys(this.#store.db)
       await removeOldWorkers(this.#store.db)
+      await removeOldDeliveries(this.#store.db)
     }
     // From the first look on, long before files are removed: what others find here is then known not to be theirs.
     const owners = await readOwners(this.#blobs, installation_id, now).catch((error) => {

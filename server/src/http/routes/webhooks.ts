@@ -1,0 +1,149 @@
+import type { FastifyInstance } from 'fastify'
+import { v7 as uuidv7 } from 'uuid'
+import { AppError } from '../../contract/error.ts'
+import { pageInfo } from '../../contract/page-info.ts'
+import { ROUTES } from '../../contract/routes.ts'
+import {
+  type UpdateWebhookRequest,
+  WEBHOOK_EVENTS,
+  type Webhook,
+  type WebhookDelivery,
+} from '../../contract/webhook.ts'
+import { makeWebhookSecret, openWebhookSecrets, sealWebhookSecrets } from '../../sealing/webhook-secrets.ts'
+import type { Db } from '../../store/db.ts'
+import { type Answer, once } from '../../store/idempotency.ts'
+import { type DeliveryRow, listDeliveries, requeueDelivery } from '../../store/webhook-deliveries.ts'
+import {
+  deleteWebhook,
+  findWebhook,
+  insertWebhook,
+  listWebhooks,
+  replaceWebhookSecret,
+  updateWebhook,
+  type WebhookContent,
+  type WebhookRow,
+} from '../../store/webhooks.ts'
+import type { Services } from '../context.ts'
+import { type Call, SENT, sendJson, sendOnce, serve } from '../route.ts'
+
+type Created = typeof ROUTES.createWebhook | typeof ROUTES.rotateWebhookSecret
+
+export function serveWebhooks(app: FastifyInstance, services: Services): void {
+  const { store, settings } = services
+  const { keyring } = settings
+
+  /** With the secret, which is put in as the answer is sent: what is stored to be sent again does not have it. */
+  const sendWithSecret = async (
+    call: Call<Created>,
+    work: (db: Db) => Promise<Answer>,
+  ): Promise<typeof SENT> => {
+    const { status, body, replayed } = await once(store.db, call.idempotency, work)
+    if (replayed) call.reply.header('idempotent-replayed', 'true')
+    const { webhook_id } = body as Webhook
+    const row = await findWebhook(store.db, webhook_id, call.actor)
+    if (!row) throw new AppError('conflict', 'The webhook was deleted meanwhile.', { retryable: false })
+    const { current: secret } = openWebhookSecrets(keyring, webhook_id, row.sealed)
+    sendJson(call.reply, status, { ...(body as Webhook), secret })
+    return SENT
+  }
+
+  serve(app, services, ROUTES.createWebhook, async (call) =>
+    sendWithSecret(call, async (db) => {
+      const webhook_id = uuidv7()
+      const row = await insertWebhook(db, {
+        ...{ webhook_id, creator_id: call.actor.principal_id, ...contentOf(call.body) },
+        scope: call.body.team === false ? 'User' : 'Team',
+        sealed: sealWebhookSecrets(keyring, webhook_id, { current: makeWebhookSecret() }),
+      })
+      return { status: 201, body: viewWebhook(row) }
+    }),
+  )
+
+  serve(app, services, ROUTES.listWebhooks, async ({ query, actor }) => {
+    const { webhooks, next_cursor } = await listWebhooks(store.db, query, actor)
+    return { webhooks: webhooks.map(viewWebhook), page_info: pageInfo(next_cursor) }
+  })
+
+  serve(app, services, ROUTES.getWebhook, async ({ params, actor }) =>
+    viewWebhook(required(await findWebhook(store.db, params.webhook_id, actor))),
+  )
+
+  serve(app, services, ROUTES.updateWebhook, async ({ params, body, actor }) =>
+    viewWebhook(required(await updateWebhook(store.db, params.webhook_id, actor, contentOf(body)))),
+  )
+
+  serve(app, services, ROUTES.deleteWebhook, async ({ params, actor }) =>
+    viewWebhook(required(await deleteWebhook(store.db, params.webhook_id, actor))),
+  )
+
+  serve(app, services, ROUTES.rotateWebhookSecret, async (call) =>
+    sendWithSecret(call, async (db) => {
+      const row = required(await findWebhook(db, call.params.webhook_id, call.actor))
+      const { current: previous } = openWebhookSecrets(keyring, row.webhook_id, row.sealed)
+      const sealed = sealWebhookSecrets(keyring, row.webhook_id, { current: makeWebhookSecret(), previous })
+      if (!(await replaceWebhookSecret(db, row, sealed)))
+        throw new AppError('conflict', 'The secret was changed by somebody else at the same time.')
+      return { status: 200, body: viewWebhook(required(await findWebhook(db, row.webhook_id, call.actor))) }
+    }),
+  )
+
+  serve(app, services, ROUTES.listWebhookDeliveries, async ({ params, query, actor }) => {
+    const { webhook_id } = required(await findWebhook(store.db, params.webhook_id, actor))
+    const { deliveries, next_cursor } = await listDeliveries(store.db, webhook_id, query)
+    return { deliveries: deliveries.map(viewDelivery), page_info: pageInfo(next_cursor) }
+  })
+
+  serve(app, services, ROUTES.redeliverWebhook, async (call) => {
+    const { webhook_id, enabled } = required(await findWebhook(store.db, call.params.webhook_id, call.actor))
+    if (!enabled)
+      throw new AppError('conflict', 'The webhook is disabled: enable it first.', { retryable: false })
+    return sendOnce(store.db, call, async (db) => {
+      const row = await requeueDelivery(db, webhook_id, call.params.delivery_id)
+      if (!row) throw new AppError('resource_not_found', 'There is no delivery with this id.')
+      return { status: 202, body: viewDelivery(row) }
+    })
+  })
+}
+
+function required(row: WebhookRow | null): WebhookRow {
+  if (row) return row
+  throw new AppError('resource_not_found', 'There is no webhook with this id.')
+}
+
+function contentOf(body: UpdateWebhookRequest): WebhookContent {
+  const { url, events = [...WEBHOOK_EVENTS], description = null, enabled = true } = body
+  // As it is asked: two ways to write it are one.
+  return { url: new URL(url).href, events, description, enabled }
+}
+
+const viewWebhook = (row: WebhookRow): Webhook => ({
+  webhook_id: row.webhook_id,
+  url: row.url,
+  events: row.events,
+  ...(row.description === null ? {} : { description: row.description }),
+  enabled: row.enabled,
+  ...(row.disabled_reason === null ? {} : { disabled_reason: row.disabled_reason }),
+  failing_since: row.failing_since?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+  creator: row.creator,
+  scope: { type: row.scope, ...(row.scope === 'User' ? { uid: row.creator.uid } : {}) },
+})
+
+const viewDelivery = (row: DeliveryRow): WebhookDelivery => ({
+  delivery_id: row.delivery_id,
+  webhook_id: row.webhook_id,
+  run_id: row.run_id,
+  event: {
+    type: row.event_type,
+    timestamp: row.created_at.toISOString(),
+    data: { run_id: row.run_id, state: row.state },
+  },
+  status: row.status,
+  attempts: row.attempts,
+  created_at: row.created_at.toISOString(),
+  last_attempt_at: row.last_attempt_at?.toISOString() ?? null,
+  next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+  response_status: row.response_status,
+  error: row.error,
+})

@@ -1,0 +1,192 @@
+import { type RawBuilder, sql } from 'kysely'
+import { isUuid } from '../contract/run-id.ts'
+import type { RunState } from '../contract/state.ts'
+import type { DeliveryStatus, ListDeliveriesQuery, WebhookEventType } from '../contract/webhook.ts'
+import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
+import type { Db } from './db.ts'
+import { json } from './storable.ts'
+
+/** One that fails for so long is given up. */
+const GIVEN_UP = sql`interval '24 hours'`
+/** A webhook of which nothing has gone well for so long is disabled. */
+const HOPELESS = sql`interval '5 days'`
+const KEPT = sql`interval '30 days'`
+/** Whoever sends one has so long; then another process does. */
+const TAKEN = sql`interval '60 seconds'`
+/** After a rotation both secrets sign. */
+const ROTATION = sql`interval '24 hours'`
+const REMOVED_AT_ONCE = 10_000
+
+export interface DeliveryRow {
+  delivery_id: string
+  /** Their order: a bigint, which the driver reads as a text. */
+  place: string
+  webhook_id: string
+  run_id: string
+  event_type: WebhookEventType
+  state: RunState
+  status: DeliveryStatus
+  attempts: number
+  created_at: Date
+  last_attempt_at: Date | null
+  next_attempt_at: Date | null
+  response_status: number | null
+  error: string | null
+}
+
+/** What is to be sent now. */
+export interface DueDelivery
+  extends Pick<
+    DeliveryRow,
+    'delivery_id' | 'webhook_id' | 'run_id' | 'event_type' | 'state' | 'attempts' | 'created_at'
+  > {
+  url: string
+  sealed: Uint8Array
+  /** The secret before the current one signs too. */
+  signs_twice: boolean
+}
+
+const COLUMNS = sql`d.delivery_id, d.place::text as place, d.webhook_id, d.run_id, d.event_type, d.state, d.status, d.attempts,
+  d.created_at, d.last_attempt_at, d.next_attempt_at, d.response_status, d.error`
+
+/**
+ * Takes deliveries that are due, at most `limit` and `limit_each` of one webhook, those that are `busy` included: of each
+ * webhook and run the first alone, which keeps their order. Taken for a minute: a process that dies with them leaves them to
+ * the others. No two take the same.
+ */
+export async function takeDeliveries(
+  db: Db,
+  { limit, limit_each, busy }: { limit: number; limit_each: number; busy: ReadonlyMap<string, number> },
+): Promise<DueDelivery[]> {
+  const { rows } = await sql<DueDelivery>`
+    with ready as materialized (
+      select d.delivery_id, d.next_attempt_at from webhooks w join principals p on p.principal_id = w.creator_id,
+        lateral (
+          select d.delivery_id, d.next_attempt_at from webhook_deliveries d
+          where d.webhook_id = w.webhook_id and d.status = 'pending' and d.next_attempt_at <= clock_timestamp()
+            and not exists (select 1 from webhook_deliveries e where e.webhook_id = d.webhook_id and e.run_id = d.run_id
+              and e.status = 'pending' and e.place < d.place)
+          order by d.next_attempt_at
+          -- One that fails is asked by one delivery at a time, however many wait.
+          limit greatest(0, case when w.failing_since is null then ${limit_each}::int else 1 end
+            - coalesce((${json(Object.fromEntries(busy))} ->> w.webhook_id::text)::int, 0))) d
+      where w.enabled and not p.disabled),
+    chosen as materialized (
+      select d.delivery_id from webhook_deliveries d join ready r using (delivery_id)
+      where d.status = 'pending' and d.next_attempt_at <= clock_timestamp()
+      order by r.next_attempt_at limit ${limit}::int for update of d skip locked),
+    taken as (
+      update webhook_deliveries d set attempts = d.attempts + 1, last_attempt_at = date_trunc('milliseconds', clock_timestamp()),
+        next_attempt_at = clock_timestamp() + ${TAKEN}
+      from chosen c where c.delivery_id = d.delivery_id returning d.*)
+    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.created_at, w.url, w.sealed,
+      coalesce(w.rotated_at > clock_timestamp() - ${ROTATION}, false) as signs_twice
+    from taken d join webhooks w using (webhook_id) order by d.place`.execute(db)
+  return rows
+}
+
+/** Of the attempt that was taken; another one may have been made since, by a process that took it to be dead. */
+const ofAttempt = ({
+  delivery_id,
+  attempts,
+}: Pick<DueDelivery, 'delivery_id' | 'attempts'>): RawBuilder<boolean> =>
+  sql<boolean>`d.delivery_id = ${delivery_id}::uuid and d.attempts = ${attempts}::int and d.status = 'pending'`
+
+export async function markDelivered(db: Db, due: DueDelivery, response_status: number): Promise<void> {
+  await sql`
+    with done as (
+      update webhook_deliveries d set status = 'delivered', next_attempt_at = null, error = null,
+        response_status = ${response_status}::int
+      where ${ofAttempt(due)} returning webhook_id)
+    update webhooks w set failing_since = null from done
+    where w.webhook_id = done.webhook_id and w.failing_since is not null`.execute(db)
+}
+
+export interface FailedAttempt {
+  response_status: number | null
+  error: string
+  /** Until the next try, in milliseconds. */
+  pause_ms: number
+  /** The receiver wants nothing more. */
+  is_gone: boolean
+}
+
+/**
+ * The delivery is tried again, unless it was tried for a day. Returns why the webhook was disabled by it, or `null`: it is
+ * where nothing has gone well for five days, or the receiver is gone for good.
+ */
+export async function markFailed(
+  db: Db,
+  due: DueDelivery,
+  { response_status, error, pause_ms, is_gone }: FailedAttempt,
+): Promise<string | null> {
+  const { rows } = await sql<{ disabled_reason: string | null }>`
+    with failed as (
+      update webhook_deliveries d set response_status = ${response_status}::int, error = ${error}::text,
+        status = case when d.queued_at < clock_timestamp() - ${GIVEN_UP} then 'failed' else 'pending' end,
+        next_attempt_at = case when d.queued_at < clock_timestamp() - ${GIVEN_UP} then null
+          else date_trunc('milliseconds', clock_timestamp() + ${pause_ms}::double precision * interval '1 millisecond') end
+      where ${ofAttempt(due)} returning webhook_id)
+    update webhooks w set failing_since = coalesce(w.failing_since, date_trunc('milliseconds', clock_timestamp())),
+      enabled = h.reason is null, disabled_reason = h.reason,
+      updated_at = case when h.reason is null then w.updated_at else next_update(w.updated_at) end
+    from failed f, lateral (select case
+      when ${is_gone}::boolean then 'The receiver answered 410: it wants nothing more.'
+      when x.failing_since < clock_timestamp() - ${HOPELESS} then 'Nothing could be delivered for five days.' end as reason
+      from webhooks x where x.webhook_id = f.webhook_id) h
+    where w.webhook_id = f.webhook_id and w.enabled returning w.disabled_reason`.execute(db)
+  return rows[0]?.disabled_reason ?? null
+}
+
+/** Newest first. */
+export async function listDeliveries(
+  db: Db,
+  webhook_id: string,
+  { limit = 50, cursor, status }: ListDeliveriesQuery,
+): Promise<{ deliveries: DeliveryRow[]; next_cursor: string | null }> {
+  const before = cursor === undefined ? null : readPosition(cursor)
+  const { rows } = await sql<DeliveryRow>`
+    select ${COLUMNS} from webhook_deliveries d where d.webhook_id = ${webhook_id}::uuid
+      ${status ? sql`and d.status = ${status}` : sql``} ${before === null ? sql`` : sql`and d.place < ${before}::bigint`}
+    order by d.place desc limit ${limit + 1}::int`.execute(db)
+  const deliveries = rows.slice(0, limit)
+  const last = deliveries.at(-1)
+  return { deliveries, next_cursor: rows.length > limit && last ? encodeCursor([last.place]) : null }
+}
+
+function readPosition(cursor: string): string {
+  const [place] = decodeCursor(cursor, 1)
+  if (typeof place !== 'string' || !/^[1-9]\d{0,17}$/.test(place)) throw brokenCursor()
+  return place
+}
+
+/** Sends it once more, from now on for a day; `null` when there is none. */
+export async function requeueDelivery(
+  db: Db,
+  webhook_id: string,
+  delivery_id: string,
+): Promise<DeliveryRow | null> {
+  if (!isUuid(delivery_id)) return null
+  const { rows } = await sql<DeliveryRow>`
+    update webhook_deliveries d set status = 'pending', queued_at = clock_timestamp(),
+      next_attempt_at = date_trunc('milliseconds', clock_timestamp())
+    where d.delivery_id = ${delivery_id}::uuid and d.webhook_id = ${webhook_id}::uuid returning ${COLUMNS}`.execute(
+    db,
+  )
+  return rows[0] ?? null
+}
+
+/** Those that have been done with for a month, and those that nobody will send: their webhook is disabled. */
+export async function removeOldDeliveries(db: Db): Promise<void> {
+  await sql`
+    update webhook_deliveries d set status = 'failed', next_attempt_at = null, error = coalesce(d.error, 'The webhook is disabled.')
+    from webhooks w where w.webhook_id = d.webhook_id and d.status = 'pending' and not w.enabled
+      and d.queued_at < clock_timestamp() - ${GIVEN_UP}`.execute(db)
+  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
+    const gone = await sql`
+      delete from webhook_deliveries where ctid = any(array(
+        select ctid from webhook_deliveries where created_at < clock_timestamp() - ${KEPT} and status <> 'pending'
+        limit ${REMOVED_AT_ONCE}::int))`.execute(db)
+    removed = Number(gone.numAffectedRows ?? 0)
+  }
+}

@@ -1,0 +1,19 @@
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { createCheckedFetch } from './gateway/checked-fetch.ts'
+import { readKeyring } from './secret-keys.ts'
+import type { Store } from './store/db.ts'
+import { startPump } from './webhooks/pump.ts'
+
+const LIMIT_MS = 15_000
+/** Nobody reads what a receiver says. */
+const MAX_BYTES = 64 * 1024
+
+/** Sends what waits for webhooks, to public hosts and those that the operator names. Returns how to stop. */
+export function startWebhooks(config: Config, store: Store, log: Logger): () => Promise<void> {
+  const fetch = createCheckedFetch(
+    { hosts: null, private_hosts: config.private_hosts },
+    { plain: true, limit_ms: LIMIT_MS, max_bytes: MAX_BYTES },
+  )
+  return startPump({ store, keyring: readKeyring(config), fetch, version: config.version, log })
+}

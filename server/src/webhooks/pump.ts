@@ -1,0 +1,138 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { WebhookEvent } from '../contract/webhook.ts'
+import type { CheckedFetch } from '../gateway/checked-fetch.ts'
+import type { Keyring } from '../sealing/keyring.ts'
+import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
+import type { Store } from '../store/db.ts'
+import {
+  type DueDelivery,
+  type FailedAttempt,
+  markDelivered,
+  markFailed,
+  takeDeliveries,
+} from '../store/webhook-deliveries.ts'
+import { signRequest } from './sign-request.ts'
+
+const LOOK_MS = 500
+/** Requests at once, of this process. */
+const MAX_AT_ONCE = 32
+const MAX_EACH = 4
+/** Between two tries, in seconds; the last one again and again. */
+const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400]
+const MAX_ERROR = 500
+
+export interface PumpOptions {
+  store: Store
+  keyring: Keyring
+  fetch: CheckedFetch
+  version: string
+  log: Logger
+}
+
+/**
+ * Sends what waits for webhooks until the function it returns is called. Any process may, several may at once. The rows are what
+ * is to be done, so nothing is lost with a process; what it was sending is sent again.
+ */
+export function startPump(options: PumpOptions): () => Promise<void> {
+  const { store, log } = options
+  const stopping = new AbortController()
+  const busy = new Map<string, number>()
+  const at_work = new Set<Promise<void>>()
+  let ended = Promise.withResolvers<void>()
+
+  const send = async (due: DueDelivery): Promise<void> => {
+    busy.set(due.webhook_id, (busy.get(due.webhook_id) ?? 0) + 1)
+    try {
+      await deliver(options, due)
+    } catch (error) {
+      log.warn({ err: error, delivery_id: due.delivery_id }, 'A webhook could not be sent; trying again.')
+    } finally {
+      const left = (busy.get(due.webhook_id) ?? 1) - 1
+      if (left > 0) busy.set(due.webhook_id, left)
+      else busy.delete(due.webhook_id)
+      ended.resolve()
+    }
+  }
+  /** Takes what is due and there is room for; whether there was any. */
+  const look = async (): Promise<boolean> => {
+    const limit = MAX_AT_ONCE - at_work.size
+    if (limit === 0) return false
+    const taken = await takeDeliveries(store.db, { limit, limit_each: MAX_EACH, busy })
+    for (const due of taken) {
+      const sending = send(due).finally(() => at_work.delete(sending))
+      at_work.add(sending)
+    }
+    return taken.length > 0
+  }
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      ended = Promise.withResolvers()
+      // Where it fails the database is away, and nothing is sent.
+      const found = await look().catch(() => false)
+      const pause = wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+      // What was sent may have been before something else that waits.
+      await (found || at_work.size > 0 ? Promise.race([ended.promise, pause]) : pause)
+    }
+  }
+  const looping = loop()
+  return async () => {
+    stopping.abort()
+    await looping
+    await Promise.allSettled(at_work)
+  }
+}
+
+async function deliver({ store, keyring, fetch, version }: PumpOptions, due: DueDelivery): Promise<void> {
+  const { current, previous } = openWebhookSecrets(keyring, due.webhook_id, due.sealed)
+  const event: WebhookEvent = {
+    type: due.event_type,
+    timestamp: due.created_at.toISOString(),
+    data: { run_id: due.run_id, state: due.state },
+  }
+  const body = JSON.stringify(event)
+  const secrets = previous !== undefined && due.signs_twice ? [current, previous] : [current]
+  const signed = signRequest(secrets, { id: due.delivery_id, sent_at: new Date(), body })
+  const failure = await post(fetch, due.url, body, {
+    ...signed,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'user-agent': `Runyard/${version}`,
+  })
+  if (failure.error === null) return markDelivered(store.db, due, failure.response_status)
+  const pause = PAUSES[Math.min(due.attempts, PAUSES.length) - 1] ?? 0
+  // Those that failed together are not tried together.
+  const pause_ms = Math.max(pause * (0.8 + 0.4 * Math.random()), failure.retry_after ?? 0) * 1_000
+  await markFailed(store.db, due, { ...failure, pause_ms })
+}
+
+type Posted =
+  | { error: null; response_status: number }
+  | (Omit<FailedAttempt, 'pause_ms'> & { retry_after: number | null })
+
+async function post(
+  fetch: CheckedFetch,
+  url: string,
+  body: string,
+  headers: Record<string, string>,
+): Promise<Posted> {
+  try {
+    const answer = await fetch(url, { method: 'POST', headers, body })
+    const { status } = answer
+    if (status >= 200 && status < 300) return { error: null, response_status: status }
+    const error =
+      status >= 300 && status < 400
+        ? `The receiver answered with a redirect (${status}), which is not followed.`
+        : `The receiver answered ${status}.`
+    return { error, response_status: status, is_gone: status === 410, retry_after: readPause(answer) }
+  } catch (failed) {
+    const error = (failed instanceof Error ? failed.message : String(failed)).slice(0, MAX_ERROR)
+    return { error, response_status: null, is_gone: false, retry_after: null }
+  }
+}
+
+/** Seconds; a date, or more than an hour, is not waited for. */
+function readPause(answer: Response): number | null {
+  const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0 && seconds <= 3_600 ? seconds : null
+}

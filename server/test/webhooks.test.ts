@@ -1,0 +1,371 @@
+/** Webhooks, from the change of a run to a receiver that checks who sent it. */
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { Runyard } from '@runyard/client'
+import { Webhook as StandardWebhook } from 'standardwebhooks'
+import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../src/contract/webhook.ts'
+import { startCluster, until } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { findPostgres } from './support/postgres-server.ts'
+import { type KeySpec, seedKeys } from './support/seed-keys.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import {
+  openWebhookReceiver,
+  type ReceivedWebhook,
+  type WebhookReceiver,
+} from './support/webhook-receiver.ts'
+
+type Api = ReturnType<typeof apiOf>
+const NOBODY = { config: { worker_host: 'nobody' } }
+const LIFE = ['run.created', 'run.started', 'run.succeeded']
+const KEYS: Record<'owner' | 'other' | 'viewer', KeySpec> = {
+  owner: { role: 'member' },
+  other: { role: 'member' },
+  viewer: { role: 'viewer' },
+}
+
+const listen = (api: Api, url: string, more: object = {}) =>
+  api.json<WebhookWithSecret>('POST', '/agent/webhooks', { url, ...more })
+const deliveriesOf = async (api: Api, { webhook_id }: Pick<Webhook, 'webhook_id'>, query = '') =>
+  (
+    await api.json<{ deliveries: WebhookDelivery[] }>(
+      'GET',
+      `/agent/webhooks/${webhook_id}/deliveries${query}`,
+    )
+  ).deliveries
+
+describe('webhooks', () => {
+  let service: TestService
+  let receiver: WebhookReceiver
+  let owner: Api
+  let other: Api
+  let viewer: Api
+  let answer: (received: ReceivedWebhook, response: ServerResponse) => void
+  before(async () => {
+    receiver = await openWebhookReceiver((received, response) => answer(received, response))
+    const data_dir = temporaryDirectory('webhooks')
+    const keys = await seedKeys(data_dir, KEYS)
+    service = await startService({ data_dir, env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
+    const as = (person: keyof typeof KEYS) => apiOf({ base_url: service.base_url, api_key: keys[person] })
+    owner = as('owner')
+    other = as('other')
+    viewer = as('viewer')
+  })
+  after(async () => {
+    await service?.stop()
+    await receiver?.close()
+  })
+  const well = (_: ReceivedWebhook, response: ServerResponse): void => void response.end()
+  const remove = ({ webhook_id }: Webhook) => owner.json('DELETE', `/agent/webhooks/${webhook_id}`)
+
+  test('tell the life of a run in order, in a form that both libraries verify', async () => {
+    answer = well
+    const { secret, ...webhook } = await listen(owner, receiver.url, { description: 'Ours.' })
+    assert.match(secret, /^whsec_[A-Za-z0-9+/]{32}$/)
+    assert.deepEqual([webhook.enabled, webhook.scope.type, webhook.events.length], [true, 'Team', 7])
+    const run_id = await other.create({ prompt: shell('echo done') })
+    await other.ended(run_id)
+    await until('the last event', () => receiver.typesOf(run_id).length === 3)
+    assert.deepEqual(receiver.typesOf(run_id), LIFE)
+    const client = new Runyard({ apiKey: 'none', baseURL: service.base_url, webhookSecret: secret })
+    for (const { body, headers, event } of receiver.received) {
+      assert.deepEqual(await client.webhooks.unwrap(body, headers), event)
+      new StandardWebhook(secret).verify(body, headers as Record<string, string>)
+      assert.deepEqual(Object.keys(event.data), ['run_id', 'state'])
+      assert.match(headers['user-agent'] ?? '', /^Runyard\//)
+      assert.equal(headers['content-type'], 'application/json')
+    }
+    const last = receiver.received.at(-1)
+    await assert.rejects(client.webhooks.unwrap(`${last?.body} `, last?.headers ?? {}))
+    const told = await until('them to be known', async () => {
+      const list = await deliveriesOf(viewer, webhook)
+      return list.every(({ status }) => status === 'delivered') && list
+    })
+    assert.deepEqual(told.map(({ event }) => event.type).reverse(), LIFE)
+    assert.deepEqual(
+      told.map(({ attempts, response_status, error }) => [attempts, response_status, error]),
+      LIFE.map(() => [1, 200, null]),
+    )
+    assert.deepEqual(
+      told.map(({ delivery_id }) => delivery_id).reverse(),
+      receiver.received.map(({ headers }) => headers['webhook-id']),
+    )
+    assert.equal(
+      JSON.stringify([await viewer.json('GET', `/agent/webhooks/${webhook.webhook_id}`), told]).includes(
+        secret,
+      ),
+      false,
+    )
+    await remove(webhook)
+    assert.equal((await owner.call('GET', `/agent/webhooks/${webhook.webhook_id}`)).status, 404)
+  })
+
+  test('that fail are tried again, under the same id, before what comes after them', async () => {
+    let failures = 0
+    const ids = new Set<string>()
+    answer = ({ headers }, response) => {
+      ids.add(String(headers['webhook-id']))
+      failures += 1
+      response.writeHead(failures <= 1 ? 503 : 204).end()
+    }
+    const webhook = await listen(owner, receiver.url, { events: ['run.created', 'run.cancelled'] })
+    const run_id = await owner.create({ prompt: 'x', ...NOBODY })
+    await until('the first try', () => failures > 0)
+    await owner.json('POST', `/agent/runs/${run_id}/cancel`)
+    const tried = await until('its failure to be known', async () =>
+      (await deliveriesOf(owner, webhook, '?status=pending')).find(({ error }) => error !== null),
+    )
+    assert.equal(tried.response_status, 503)
+    assert.match(tried.error ?? '', /answered 503/)
+    assert.notEqual(
+      (await owner.json<Webhook>('GET', `/agent/webhooks/${webhook.webhook_id}`)).failing_since,
+      null,
+    )
+    await until('both', () => receiver.typesOf(run_id).includes('run.cancelled'), 120)
+    assert.deepEqual(receiver.typesOf(run_id), ['run.created', 'run.created', 'run.cancelled'])
+    assert.equal(ids.size, 2)
+    await until('it to be well', async () => {
+      const { failing_since } = await owner.json<Webhook>('GET', `/agent/webhooks/${webhook.webhook_id}`)
+      return failing_since === null
+    })
+    await remove(webhook)
+  })
+
+  test('are signed with the secret before, too, for a day after it is changed', async () => {
+    answer = well
+    const first = await listen(owner, receiver.url)
+    const second = await owner.json<WebhookWithSecret>(
+      'POST',
+      `/agent/webhooks/${first.webhook_id}/rotate-secret`,
+      {},
+    )
+    assert.notEqual(first.secret, second.secret)
+    const run_id = await owner.create({ prompt: 'x', ...NOBODY })
+    await until('the event', () => receiver.typesOf(run_id).length === 1)
+    const { body, headers } = receiver.received.at(-1) ?? assert.fail()
+    for (const { secret } of [first, second])
+      new StandardWebhook(secret).verify(body, headers as Record<string, string>)
+    await remove(first)
+  })
+
+  test('the same key creates one webhook, and what is kept of the answer does not hold the secret', async () => {
+    const create = async () => {
+      const answered = await owner.call(
+        'POST',
+        '/agent/webhooks',
+        { url: receiver.url, enabled: false },
+        { 'idempotency-key': 'once' },
+      )
+      return {
+        replayed: answered.headers.get('idempotent-replayed'),
+        ...((await answered.json()) as WebhookWithSecret),
+      }
+    }
+    const [first, again] = [await create(), await create()]
+    assert.deepEqual([first.replayed, again.replayed], [null, 'true'])
+    assert.deepEqual([again.webhook_id, again.secret], [first.webhook_id, first.secret])
+    await remove(first)
+    const gone = await owner.call(
+      'POST',
+      '/agent/webhooks',
+      { url: receiver.url, enabled: false },
+      { 'idempotency-key': 'once' },
+    )
+    assert.equal(gone.status, 409)
+  })
+
+  test('that nobody wants any more are disabled, and can be enabled and sent again', async () => {
+    answer = (_, response) => void response.writeHead(410).end()
+    const webhook = await listen(owner, receiver.url, { events: ['run.created'] })
+    const run_id = await owner.create({ prompt: 'x', ...NOBODY })
+    const path = `/agent/webhooks/${webhook.webhook_id}`
+    const disabled = await until('it to be disabled', async () => {
+      const now = await owner.json<Webhook>('GET', path)
+      return !now.enabled && now
+    })
+    assert.match(disabled.disabled_reason ?? '', /410/)
+    const [delivery] = await deliveriesOf(owner, webhook)
+    const again = `${path}/deliveries/${delivery?.delivery_id}/redeliver`
+    assert.equal((await owner.call('POST', again, {})).status, 409)
+    // What happens meanwhile is not told.
+    const unheard = await owner.create({ prompt: 'x', ...NOBODY })
+    answer = well
+    const enabled = await owner.json<Webhook>('PUT', path, { url: receiver.url, events: ['run.created'] })
+    assert.deepEqual(
+      [enabled.enabled, enabled.disabled_reason, enabled.failing_since],
+      [true, undefined, null],
+    )
+    await until(
+      'it to be tried again',
+      async () => (await deliveriesOf(owner, webhook))[0]?.status === 'delivered',
+      90,
+    )
+    const sent = await owner.call('POST', again, {})
+    assert.equal(sent.status, 202)
+    await until('it to come again', () => receiver.typesOf(run_id).length === 3)
+    assert.deepEqual(receiver.typesOf(unheard), [])
+    assert.equal((await viewer.call('POST', again, {})).status, 403)
+    await remove(webhook)
+  })
+
+  test('go to public hosts alone, by TLS, and follow nobody elsewhere', async () => {
+    answer = (_, response) => void response.writeHead(302, { location: `${receiver.url}&elsewhere` }).end()
+    const targets: Array<[string, RegExp]> = [
+      ['https://localhost/', /no public address/],
+      ['https://127.0.0.1/', /without a name/],
+      ['https://169.254.169.254/latest/meta-data/', /without a name/],
+      ['https://[::ffff:127.0.0.1]/', /without a name/],
+      ['https://2130706433/', /without a name/],
+      ['https://localhost:5432/', /port 5432/],
+      ['http://example.com/', /Only https/],
+      [receiver.url, /redirect \(302\)/],
+      ['https://receiver.invalid/', /could not be looked up/],
+    ]
+    const webhooks = await Promise.all(
+      targets.map(([url]) => listen(owner, url, { events: ['run.created'] })),
+    )
+    const run_id = await owner.create({ prompt: 'x', ...NOBODY })
+    for (const [at, webhook] of webhooks.entries()) {
+      const failed = await until(
+        `${webhook.url} to be refused`,
+        async () => (await deliveriesOf(owner, webhook)).find(({ error }) => error !== null),
+        60,
+      )
+      assert.match(failed.error ?? '', targets[at]?.[1] ?? /^$/, webhook.url)
+    }
+    assert.equal(receiver.typesOf(run_id).length >= 1, true)
+    for (const webhook of webhooks) await remove(webhook)
+  })
+
+  test('of a person tell of their runs, personal ones too, and those of the team of no personal run', async () => {
+    answer = well
+    const [mine, ours] = [
+      await listen(owner, receiver.url, { team: false }),
+      await listen(owner, `${receiver.url}&ours`),
+    ]
+    assert.deepEqual([mine.scope.type, ours.scope.type], ['User', 'Team'])
+    const personal = await owner.create({ prompt: 'x', team: false, ...NOBODY })
+    const shared = await other.create({ prompt: 'x', ...NOBODY })
+    const own = await owner.create({ prompt: 'x', ...NOBODY })
+    await until(
+      'all',
+      () => [personal, shared, own].map((run_id) => receiver.typesOf(run_id).length).join() === '1,1,2',
+    )
+    assert.deepEqual(
+      (await deliveriesOf(owner, mine)).map(({ run_id }) => run_id).sort(),
+      [personal, own].sort(),
+    )
+    assert.deepEqual(
+      (await deliveriesOf(owner, ours)).map(({ run_id }) => run_id).sort(),
+      [shared, own].sort(),
+    )
+    for (const [method, below] of [
+      ['GET', ''],
+      ['PUT', ''],
+      ['DELETE', ''],
+      ['GET', '/deliveries'],
+      ['POST', '/rotate-secret'],
+    ] as const) {
+      const path = `/agent/webhooks/${mine.webhook_id}${below}`
+      assert.equal(
+        (await other.call(method, path, method === 'PUT' ? { url: receiver.url } : undefined)).status,
+        404,
+        method + below,
+      )
+    }
+    const { webhooks } = await other.json<{ webhooks: Webhook[] }>('GET', '/agent/webhooks')
+    assert.deepEqual(
+      webhooks.map(({ webhook_id }) => webhook_id),
+      [ours.webhook_id],
+    )
+    await remove(mine)
+    await remove(ours)
+  })
+
+  test('that cannot be are refused, and named', async () => {
+    const bad: Array<[object, RegExp]> = [
+      [{}, /url/],
+      [{ url: 'nowhere' }, /url/],
+      [{ url: 'ftp://example.com/' }, /url/],
+      [{ url: 'https://user:word@example.com/' }, /url/],
+      [{ url: `https://example.com/${'x'.repeat(3_000)}` }, /url/],
+      [{ url: 'https://example.com/', events: [] }, /events/],
+      [{ url: 'https://example.com/', events: ['run.exploded'] }, /events/],
+      [{ url: 'https://example.com/', enabled: 'yes' }, /enabled/],
+      [{ url: 'https://example.com/', description: 'x'.repeat(2_000) }, /description/],
+    ]
+    for (const [body, names] of bad) {
+      const answered = await owner.call('POST', '/agent/webhooks', body)
+      assert.equal(answered.status, 400)
+      assert.match(await answered.text(), names)
+    }
+    for (const query of ['?cursor=x', '?limit=0', '?limit=1000'])
+      assert.equal((await owner.call('GET', `/agent/webhooks${query}`)).status, 400)
+    assert.equal((await viewer.call('POST', '/agent/webhooks', { url: receiver.url })).status, 403)
+  })
+
+  test('pages show each once', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 5 }, () => listen(owner, receiver.url, { enabled: false })),
+    )
+    const seen: string[] = []
+    for (let cursor = ''; ; ) {
+      const page = await owner.json<{
+        webhooks: Webhook[]
+        page_info: { has_next_page: boolean; next_cursor?: string }
+      }>('GET', `/agent/webhooks?limit=2${cursor}`)
+      seen.push(...page.webhooks.map(({ webhook_id }) => webhook_id))
+      if (!page.page_info.has_next_page) break
+      cursor = `&cursor=${page.page_info.next_cursor}`
+    }
+    assert.deepEqual(seen.toSorted(), made.map(({ webhook_id }) => webhook_id).sort())
+    for (const webhook of made) await remove(webhook)
+  })
+})
+
+test('what was to be sent outlives the service, killed', async () => {
+  let is_up = false
+  const receiver = await openWebhookReceiver((_, response) => response.writeHead(is_up ? 200 : 500).end())
+  const data_dir = temporaryDirectory('webhooks')
+  const env = { RUNYARD_PRIVATE_HOSTS: receiver.host }
+  const first = await startService({ data_dir, env })
+  await listen(apiOf(first), receiver.url)
+  const run_id = await apiOf(first).create({ prompt: 'x', ...NOBODY })
+  await until('a try', () => receiver.received.length > 0)
+  await first.kill('SIGKILL')
+  is_up = true
+  const second = await startService({ data_dir, env })
+  await apiOf(second).json('POST', `/agent/runs/${run_id}/cancel`)
+  await until('both events', () => receiver.typesOf(run_id).includes('run.cancelled'), 150)
+  assert.deepEqual([...new Set(receiver.typesOf(run_id))], ['run.created', 'run.cancelled'])
+  await second.stop()
+  await receiver.close()
+})
+
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+test('of several processes one sends, and of each run in order', { skip }, async () => {
+  const receiver = await openWebhookReceiver()
+  const database = await createDatabase()
+  const cluster = await startCluster(database.url, { RUNYARD_PRIVATE_HOSTS: receiver.host })
+  try {
+    const more = await cluster.serve()
+    await cluster.worker('default')
+    await listen(cluster.api, receiver.url)
+    const apis = [cluster.api, more.api]
+    const runs = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => (apis[at % 2] ?? cluster.api).create({ prompt: shell('true') })),
+    )
+    await until('all events', () => receiver.received.length >= runs.length * LIFE.length)
+    for (const run_id of runs) assert.deepEqual(receiver.typesOf(run_id), LIFE)
+    assert.equal(
+      new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size,
+      receiver.received.length,
+    )
+  } finally {
+    await cluster.stop()
+    await database.drop()
+    await stopTestServer()
+    await receiver.close()
+  }
+})

@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { openKeyring } from '../src/sealing/keyring.ts'
 import { headOf, seal, unseal } from '../src/sealing/sealing.ts'
 import { openSecret, sealSecret } from '../src/sealing/secret-value.ts'
+import { sealWebhookSecrets } from '../src/sealing/webhook-secrets.ts'
 import { type Db, openPostgres, type Store } from '../src/store/db.ts'
 import { findEnvironment, insertEnvironment } from '../src/store/environments.ts'
 import { migrate } from '../src/store/migrate.ts'
@@ -13,6 +14,7 @@ import { randomText } from '../src/store/random-text.ts'
 import { findRun } from '../src/store/runs.ts'
 import { insertSchedule } from '../src/store/schedules.ts'
 import { putSecret, readSecrets } from '../src/store/secrets.ts'
+import { insertWebhook } from '../src/store/webhooks.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
@@ -74,7 +76,8 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     const found = await sql<{ left: number }>`
       select count(*)::int as left from (
         select sealed from secrets union all select sealed from environments
-        union all select sealed from schedules union all select sealed from runs) s
+        union all select sealed from schedules union all select sealed from runs
+        union all select sealed from webhooks) s
       where sealed is not null and substring(sealed from 1 for 5) <> ${head}::bytea`.execute(db)
     return found.rows[0]?.left ?? -1
   }
@@ -115,6 +118,18 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
       ...{ time_zone: 'UTC', overlap: 'skip', catch_up: 'skip', prompt: 'x', mode: null, config: {} },
       ...{ metadata: {}, next_run_at: null, sealed: seal(old_ring, schedule_id, { KEY: CANARY }) },
     })
+    const webhook_id = randomUUID()
+    await insertWebhook(db, {
+      ...{
+        webhook_id,
+        creator_id: owner,
+        scope: 'Team',
+        url: 'https://example.com/',
+        events: ['run.created'],
+      },
+      ...{ description: null, enabled: true },
+      sealed: sealWebhookSecrets(old_ring, webhook_id, { current: CANARY }),
+    })
     await sql`update installation set secret_fingerprint = null`.execute(db)
     const settled = await runyard(['secret', 'rotate-key', '--json'], env({ RUNYARD_SECRET_KEY: OLD }))
     assert.equal(settled.code, 0, settled.stderr)
@@ -133,7 +148,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
 
   test('is replaced also when that is killed in the middle, and nothing is lost', async () => {
     const values = await left()
-    assert.equal(values, ENVIRONMENTS + 2 + 1 + 3)
+    assert.equal(values, ENVIRONMENTS + 2 + 1 + 1 + 3)
     const child = spawnRunyard(['secret', 'rotate-key'], env(ROTATING))
     await until('some values to be sealed again', async () => (await left()) < values - 100)
     child.kill('SIGKILL')
@@ -147,13 +162,13 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     await putSealed('SHARED', 'Team')
     const { code, stdout, stderr } = await runyard(['secret', 'rotate-key'], env(ROTATING))
     assert.equal(code, 0, stderr)
-    assert.match(stdout, /^Sealed again: 1 secret, \d+ environments, 1 schedule, 3 runs\n$/)
+    assert.match(stdout, /^Sealed again: 1 secret, \d+ environments, 1 schedule, 3 runs, 1 webhook\n$/)
     assert.match(stderr, /RUNYARD_OLD_SECRET_KEYS can go/)
     assert.equal(await left(), 0)
     await assertWhole(new_ring)
     const again = await runyard(['secret', 'rotate-key', '--json'], env({ RUNYARD_SECRET_KEY: NEW }))
     assert.deepEqual(JSON.parse(again.stdout), {
-      ...{ secrets: 0, environments: 0, schedules: 0, runs: 0 },
+      ...{ secrets: 0, environments: 0, schedules: 0, runs: 0, webhooks: 0 },
       unreadable: [],
     })
     const back = await runyard(['secret', 'rotate-key'], env({ RUNYARD_SECRET_KEY: OLD }))
@@ -168,7 +183,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     )
     const { code, stdout, stderr } = await runyard(['secret', 'rotate-key'], env(ROTATING))
     assert.equal(code, 1)
-    assert.match(stdout, /^Sealed again: 0 secrets, 0 environments, 0 schedules, 0 runs\n$/)
+    assert.match(stdout, /^Sealed again: 0 secrets, 0 environments, 0 schedules, 0 runs, 0 webhooks\n$/)
     assert.match(stderr, new RegExp(`None of the keys opens the values of environment ${uid}\\.`))
     assert.doesNotMatch(stderr, /can go/)
     assert.deepEqual(unseal(strange, uid, (await findEnvironment(db, uid))?.sealed ?? Buffer.alloc(0)), {
@@ -243,6 +258,6 @@ test('the key of dev is replaced while its runs go on using what was sealed befo
   await runs(ROTATING)
   const { code, stdout, stderr } = await runyard(['secret', 'rotate-key', '--data-dir', data_dir], ROTATING)
   assert.equal(code, 0, stderr)
-  assert.equal(stdout, 'Sealed again: 1 secret, 1 environment, 0 schedules, 0 runs\n')
+  assert.equal(stdout, 'Sealed again: 1 secret, 1 environment, 0 schedules, 0 runs, 0 webhooks\n')
   await runs({ RUNYARD_SECRET_KEY: NEW })
 })

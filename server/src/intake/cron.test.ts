@@ -97,6 +97,38 @@ for (const [zone, spring, missing, autumn, doubled] of [
       }
   })
 
+  test(`${zone}: lists and ranges of hours are times of a day, too, each due once`, () => {
+    for (const date of [spring, autumn])
+      for (const cron_schedule of ['0 1,2,14 * * *', '30 1-3 * * *', '0 30 1,2,3 * * *']) {
+        const times = dueBetween(cron_schedule, zone, ...day(date)).filter(
+          (time) => new Date(time).toLocaleDateString('en-CA', { timeZone: zone }) === date,
+        )
+        assert.equal(new Set(times).size, 3, `${cron_schedule} on ${date}: ${times.join(' ')}`)
+        assert.equal(times.length, 3)
+      }
+  })
+
+  test(`${zone}: backwards the due times are those of forwards`, () => {
+    for (const date of [spring, autumn])
+      for (const cron_schedule of [
+        '30 2 * * *',
+        '30 1 * * *',
+        '0,45 1,2,14 * * *',
+        '*/20 * * * *',
+        '*/20 2 * * *',
+      ]) {
+        const [from, to] = day(date)
+        const recurrence = { cron_schedule, time_zone: zone }
+        const times = dueBetween(cron_schedule, zone, from, to).map((time) => new Date(time))
+        const [first] = times
+        assert(first)
+        for (let now = first.getTime(); now <= Date.parse(to); now += 25 * 60_000) {
+          const latest = times.findLast((time) => time.getTime() <= now)
+          assert.deepEqual(latestDue(recurrence, first, new Date(now)), latest, `${cron_schedule} at ${now}`)
+        }
+      }
+  })
+
   test(`${zone}: every day of a year has its job, once`, () => {
     for (const cron_schedule of [missing, doubled, '0 3 * * *', '59 1 * * *', '0 0 * * *']) {
       const times = dueBetween(cron_schedule, zone, '2026-01-01T12:00Z', '2027-01-01T12:00Z')

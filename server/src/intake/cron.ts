@@ -18,7 +18,13 @@ const LOOKED_AT = 130
 const DAY_MS = 24 * 60 * 60 * 1000
 
 const parse = ({ cron_schedule, time_zone }: Recurrence): Cron =>
-  new Cron(cron_schedule, { timezone: time_zone, paused: true, mode: '5-or-6-parts' })
+  new Cron(cron_schedule, {
+    timezone: time_zone,
+    paused: true,
+    mode: '5-or-6-parts',
+    // As in Vixie cron: lists and ranges of hours are times of a day, of which each comes once.
+    fixedTimeRule: 'no-wildcard',
+  })
 
 /** Throws, naming the field, unless the schedule can be read, is due at some time, and not more often than is allowed. */
 export function checkRecurrence(recurrence: Recurrence, now: Date, min_seconds: number): void {
@@ -73,8 +79,9 @@ function isTimeZone(name: string): boolean {
 }
 
 /**
- * The first due time after a moment. Where clocks are put forward, a time that is left out is due at the first one that is
- * there; where they are put back, a time that comes twice is due at the first, unless the hour is `*` or a step.
+ * The first due time after a moment. When clocks change, a time of day (neither `*` nor a step in its hour, minute and second) is
+ * due once: one that is left out at the first time that is there, one that comes twice the first time. What has one of these is
+ * due as the clock goes.
  */
 export function nextAfter(recurrence: Recurrence, moment: Date): Date {
   const next = parse(recurrence).nextRun(moment)
@@ -82,12 +89,11 @@ export function nextAfter(recurrence: Recurrence, moment: Date): Date {
   throw new Error(`${recurrence.cron_schedule} is not due after ${moment.toISOString()}.`)
 }
 
-/** The first is known; those after it. */
-export function nextTimes(recurrence: Recurrence, first: Date, count: number): Date[] {
-  const times = [first]
-  for (let time = first; times.length < count; times.push(time)) time = nextAfter(recurrence, time)
-  return times
-}
+/** This many, of which the first is known. */
+export const nextTimes = (recurrence: Recurrence, first: Date, count: number): Date[] => [
+  first,
+  ...parse(recurrence).nextRuns(count - 1, first),
+]
 
 /** The newest due time of those from `first` until now; `first` is one. */
 export function latestDue(recurrence: Recurrence, first: Date, now: Date): Date {

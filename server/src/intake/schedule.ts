@@ -69,7 +69,7 @@ function nextRunOf(template: ScheduleTemplate, before: ScheduleRow | null, now: 
 }
 
 /** The run that a schedule creates now. Throws what a create of it would be refused with. */
-export function resolveScheduledRun(
+export async function resolveScheduledRun(
   services: RunServices,
   schedule: Pick<ScheduleRow, 'schedule_id' | 'scope' | 'sealed'> & ScheduleTemplate,
   principal_id: string,
@@ -78,10 +78,9 @@ export function resolveScheduledRun(
   const secrets = sealed ? unseal(services.seal_key, schedule_id, sealed) : {}
   const config = revealConfig(schedule.config, secrets, 'agent_config')
   const actor = { principal_id, role: 'member', key_id: '' } as const
-  return resolveTemplate(services, { ...schedule, config }, actor).then((run) => ({
-    ...run,
-    schedule: { schedule_id, schedule_name: schedule.name, cron_schedule: schedule.cron_schedule },
-  }))
+  const run = await resolveTemplate(services, { ...schedule, config }, actor)
+  const { name: schedule_name, cron_schedule } = schedule
+  return { ...run, schedule: { schedule_id, schedule_name, cron_schedule } }
 }
 
 async function resolveTemplate(

@@ -127,8 +127,8 @@ onEachDatabase('schedules', (open) => {
     assert.deepEqual(await outcomes(latest.schedule_id), ['12:00 created'])
     assert.deepEqual(await outcomes(skip.schedule_id), ['12:00 skipped'])
     const [[made], [left]] = [await firings(latest.schedule_id), await firings(skip.schedule_id)]
-    assert.match(made?.reason ?? '', /from 2026-05-01T09:00:00.000Z on/)
-    assert.match(left?.reason ?? '', /was down/)
+    assert.match(made?.reason ?? '', /from 2026-05-01T09:00:00.000Z on were missed/)
+    assert.match(left?.reason ?? '', /^It was missed/)
     for (const schedule of [latest, skip])
       assert.equal((await read(schedule)).next_run_at?.toISOString(), '2026-05-01T13:00:00.000Z')
     // A little late is not missed.

@@ -33,8 +33,8 @@ interface Turn {
 
 /**
  * Does what a schedule is to do now: the run, the firing and the schedule's next time in one transaction. `null`: there is
- * nothing to do, or another process does it. Whatever a run is refused with is kept for people; throws only where the database
- * is away or busy, and then nothing has happened.
+ * nothing to do, or another process does it. Whatever a run is refused with is kept for people. Throws where the database is away
+ * or busy, and then nothing has happened; and what nobody foresaw, which is kept as a failure first.
  */
 export async function fireSchedule(
   services: RunServices,
@@ -58,7 +58,7 @@ export async function fireSchedule(
     const { schedule, due_at } = turn
     const late_ms = schedule.now.getTime() - due_at.getTime()
     if (schedule.catch_up === 'skip' && late_ms > MISSED_MS)
-      return refuse(turn, 'skipped', 'The service was down when it was due.')
+      return refuse(turn, 'skipped', 'It was missed: the service was down or busy when it was due.')
     if (schedule.editor_disabled) {
       const reason = `${schedule.editor_name}, who saved the schedule last, is disabled. Its runs are created again once somebody else saves it.`
       return refuse(turn, 'failed', reason)
@@ -103,4 +103,4 @@ const refuse = ({ schedule, due_at }: Turn, outcome: 'skipped' | 'failed', reaso
 })
 
 const sinceWhen = ({ next_run_at }: DueSchedule): string =>
-  `The service was down at earlier due times, from ${next_run_at.toISOString()} on. This run stands for them, too.`
+  `Due times from ${next_run_at.toISOString()} on were missed: the service was down or busy. This run stands for them, too.`

@@ -70,8 +70,8 @@ const isNamed = (schedule_id: string, actor: Pick<Actor, 'principal_id'>): RawBu
 const moment = (time: Date | null): RawBuilder<unknown> => sql`${time?.toISOString() ?? null}::timestamptz`
 
 /** The present of the database, by which everything is due. */
-export async function readNow(db: Db, clock: RawBuilder<Date> = now): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select ${clock} as now`.execute(db)
+export async function readNow(db: Db): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select ${now} as now`.execute(db)
   if (!rows[0]) throw new Error('The database did not say what time it is.')
   return rows[0].now
 }

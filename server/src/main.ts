@@ -114,7 +114,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     await watch.start()
     closers.unshift(() => watch.close())
     await recoverRuns(store, watch, log)
-    closers.unshift(startCleanUp({ store, blobs: unlimited, log }))
+    closers.unshift(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days }))
     const worker = await work({
       config: {
         ...config,
@@ -180,7 +180,7 @@ export async function startServe(
     await watch.start()
     closers.unshift(
       inTime(startSweep(store, watch, log)),
-      inTime(startCleanUp({ store, blobs: unlimited, log })),
+      inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
       reportDatabase(store, log, reason),
     )
     const { app, public_url } = await listen({
@@ -223,7 +223,7 @@ export async function startWorkerRole(
     await watch.start()
     closers.unshift(
       inTime(startSweep(store, watch, log)),
-      inTime(startCleanUp({ store, blobs: unlimited, log })),
+      inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
       reportDatabase(store, log, null),
     )
     const worker = await work({ config, store, blobs, watch, log, embedded: false, persist })

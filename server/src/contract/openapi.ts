@@ -138,7 +138,9 @@ export function buildOpenApi(version: string, named: z.ZodType[]): Json {
     },
     servers: [{ url: '/api/v1' }],
     security: [{ api_key: [] }],
-    tags: ['Runs', 'Environments', 'Secrets', 'Skills', 'Models', 'Artifacts'].map((name) => ({ name })),
+    tags: ['Runs', 'Environments', 'Secrets', 'Skills', 'Models', 'Artifacts', 'Access'].map((name) => ({
+      name,
+    })),
     paths,
     components: {
       schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { ACCESS_ROUTES } from './access-routes.ts'
+import type { Role } from './actor.ts'
 import { AnswerApprovalRequest, AnswerApprovalResponse } from './approval.ts'
 import { ArtifactResponse } from './artifact.ts'
 import { Conversation, ConversationQuery } from './conversation.ts'
@@ -34,7 +36,7 @@ export interface RouteDefinition {
   path: string
   summary: string
   description?: string
-  tag: 'Runs' | 'Environments' | 'Secrets' | 'Skills' | 'Models' | 'Artifacts'
+  tag: 'Runs' | 'Environments' | 'Secrets' | 'Skills' | 'Models' | 'Artifacts' | 'Access'
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
@@ -46,6 +48,10 @@ export interface RouteDefinition {
   /** The answer is an event stream when the caller accepts `text/event-stream`. */
   streams?: boolean
   errors: ErrorCode[]
+  /** Only keys of this role may call it. Without: all may read, and all but viewers write. */
+  role?: Role
+  /** Viewers may call it too, though it writes. */
+  for_viewers?: boolean
   /** May carry attachments, so its body may reach 64 MiB. */
   large?: boolean
 }
@@ -265,6 +271,7 @@ export const ROUTES = {
     response: ListModelsResponse,
     errors: reading,
   }),
+  ...ACCESS_ROUTES,
   listEnvironments: define({
     method: 'GET',
     path: '/agent/environments',

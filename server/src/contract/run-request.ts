@@ -86,7 +86,9 @@ export const RunAgentRequest = z
       .refine((value) => Object.keys(value).length <= 20, 'at most 20 keys')
       .optional(),
     mode: Mode.optional(),
-    agent_identity_uid: z.string().max(256).optional(),
+    agent_identity_uid: z.string().max(256).optional().meta({
+      description: 'The identity that executes the run, with its defaults and grants. Default: the caller.',
+    }),
     on_behalf_of: z.string().max(256).optional(),
     team: z.boolean().optional().meta({
       description:

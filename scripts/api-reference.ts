@@ -38,6 +38,8 @@ export function describeClient(): string {
     'RunList',
     'EnvironmentList',
     'SecretList',
+    'ApiKeyList',
+    'AuditList',
     'ConversationPages',
     'APIPromise',
   ])

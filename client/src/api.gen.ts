@@ -1436,14 +1436,6 @@ export interface components {
          * @enum {string}
          */
         GrantedKind: "pool" | "environment" | "identity";
-        /** @description Who may use a pool, an environment or an identity. */
-        Grants: {
-            grants: components["schemas"]["Grant"][];
-            resource_id: string;
-            resource_type: components["schemas"]["GrantedKind"];
-            /** @description Only those who are named, and admins, may use it. */
-            restricted: boolean;
-        };
         HandoffAttachment: {
             attachment_id: string;
             /**
@@ -1755,6 +1747,14 @@ export interface components {
                 id: string;
                 name: string;
             };
+        };
+        /** @description Who may use a pool, an environment or an identity. */
+        ResourceGrants: {
+            grants: components["schemas"]["Grant"][];
+            resource_id: string;
+            resource_type: components["schemas"]["GrantedKind"];
+            /** @description Only those who are named, and admins, may use it. */
+            restricted: boolean;
         };
         RetryingEvent: {
             data: components["schemas"]["RetryingEventData"];
@@ -2781,10 +2781,10 @@ export interface operations {
     };
     getGrants: {
         parameters: {
-            query?: {
+            query: {
                 /** @description Name of the pool, id or name of the environment, or id of the identity. */
-                resource_id?: string;
-                resource_type?: components["schemas"]["GrantedKind"];
+                resource_id: string;
+                resource_type: components["schemas"]["GrantedKind"];
             };
             header?: never;
             path?: never;
@@ -2798,7 +2798,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Grants"];
+                    "application/json": components["schemas"]["ResourceGrants"];
                 };
             };
             /** @description `invalid_request` */
@@ -2867,7 +2867,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Grants"];
+                    "application/json": components["schemas"]["ResourceGrants"];
                 };
             };
             /** @description `invalid_request` */

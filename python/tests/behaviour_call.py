@@ -138,6 +138,7 @@ def read_raw(response: Any, kind: str) -> Json:
 
 PAGES = (
     *(runyard.RunPage, runyard.EnvironmentPage, runyard.SecretPage, runyard.ConversationPage),
+    *(runyard.ApiKeyPage, runyard.AuditPage, runyard.AsyncApiKeyPage, runyard.AsyncAuditPage),
     *(
         runyard.AsyncRunPage,
         runyard.AsyncEnvironmentPage,

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import TYPE_CHECKING
 
-from ._async._page import AsyncConversationPage, AsyncEnvironmentPage, AsyncRunPage, AsyncSecretPage
-from ._sync._page import ConversationPage, EnvironmentPage, RunPage, SecretPage
+from ._async._page import (
+    AsyncApiKeyPage,
+    AsyncAuditPage,
+    AsyncConversationPage,
+    AsyncEnvironmentPage,
+    AsyncRunPage,
+    AsyncSecretPage,
+)
+from ._sync._page import ApiKeyPage, AuditPage, ConversationPage, EnvironmentPage, RunPage, SecretPage
 
 if TYPE_CHECKING:
-    from ._models import ConversationStep, Environment, RunItem, Secret
+    from ._models import ApiKey, AuditEntry, ConversationStep, Environment, RunItem, Secret
 
 
 class AsyncRunList:
@@ -78,6 +85,50 @@ class AsyncSecretList:
             yield page
 
 
+class AsyncApiKeyList:
+    """A list of API keys that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every key of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncApiKeyPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncApiKeyPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[ApiKey]:
+        async for key in await self._first():
+            yield key
+
+    async def iter_pages(self) -> AsyncIterator[AsyncApiKeyPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class AsyncAuditList:
+    """Entries of the audit log that have not been asked for yet.
+
+    Awaited, it is the first page; iterated, every entry of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncAuditPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncAuditPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[AuditEntry]:
+        async for entry in await self._first():
+            yield entry
+
+    async def iter_pages(self) -> AsyncIterator[AsyncAuditPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
 class AsyncConversationPages:
     """A conversation that has not been asked for yet.
 
@@ -120,6 +171,22 @@ class SecretList(SecretPage):
     """The first page of a list of secrets. Iterated, every secret of every page."""
 
     def __init__(self, first: Callable[[], SecretPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class ApiKeyList(ApiKeyPage):
+    """The first page of a list of API keys. Iterated, every key of every page."""
+
+    def __init__(self, first: Callable[[], ApiKeyPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class AuditList(AuditPage):
+    """The first page of the audit log. Iterated, every entry of every page."""
+
+    def __init__(self, first: Callable[[], AuditPage]) -> None:
         page = first()
         super().__init__(page.response, page._cursor, page._fetch)
 

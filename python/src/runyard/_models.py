@@ -1087,16 +1087,6 @@ class Grant(WireModel):
     """RFC 3339, UTC, milliseconds."""
 
 
-class Grants(WireModel):
-    """Who may use a pool, an environment or an identity."""
-
-    resource_type: GrantedKind
-    resource_id: str
-    restricted: bool
-    """Only those who are named, and admins, may use it."""
-    grants: list[Grant]
-
-
 class InterruptedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1202,6 +1192,16 @@ class ResolvedRun(WireModel):
     commits: dict[str, str | None] | None = None
     """What each repository was cloned at, by its folder; null: it had no commit."""
     skill: ResolvedRunSkill | None = None
+
+
+class ResourceGrants(WireModel):
+    """Who may use a pool, an environment or an identity."""
+
+    resource_type: GrantedKind
+    resource_id: str
+    restricted: bool
+    """Only those who are named, and admins, may use it."""
+    grants: list[Grant]
 
 
 class RetryingEvent(WireModel):

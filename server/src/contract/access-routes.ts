@@ -9,7 +9,7 @@ import {
 } from './api-key.ts'
 import { ListAuditLogQuery, ListAuditLogResponse } from './audit-log.ts'
 import type { ErrorCode } from './error.ts'
-import { Grants, GrantsQuery, PutGrantsRequest } from './grant.ts'
+import { GrantsQuery, PutGrantsRequest, ResourceGrants } from './grant.ts'
 import {
   AgentIdentity,
   CreateAgentIdentityRequest,
@@ -145,7 +145,7 @@ export const ACCESS_ROUTES = {
     tag: 'Access',
     query: GrantsQuery,
     status: 200,
-    response: Grants,
+    response: ResourceGrants,
     errors: ['invalid_request', ...reading, 'resource_not_found'],
   }),
   putGrants: define({
@@ -157,7 +157,7 @@ export const ACCESS_ROUTES = {
     tag: 'Access',
     body: PutGrantsRequest,
     status: 200,
-    response: Grants,
+    response: ResourceGrants,
     errors: [...writing, 'resource_not_found'],
   }),
   listAuditLog: define({

@@ -35,7 +35,7 @@ export const Grant = z
   .meta({ id: 'Grant' })
 export type Grant = z.infer<typeof Grant>
 
-export const Grants = z
+export const ResourceGrants = z
   .object({
     resource_type: GrantedKind,
     resource_id: z.string(),
@@ -44,4 +44,4 @@ export const Grants = z
     }),
     grants: z.array(Grant),
   })
-  .meta({ id: 'Grants', description: 'Who may use a pool, an environment or an identity.' })
+  .meta({ id: 'ResourceGrants', description: 'Who may use a pool, an environment or an identity.' })

@@ -53,7 +53,7 @@ function parametersOf(shape: z.ZodObject | undefined, place: 'path' | 'query', c
     return {
       name,
       in: place,
-      required: place === 'path',
+      required: place === 'path' || !(field as z.ZodType).safeParse(undefined).success,
       ...(description ? { description } : {}),
       ...(isMap ? { style: 'deepObject', explode: true } : {}),
       schema,

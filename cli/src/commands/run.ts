@@ -18,6 +18,7 @@ interface RunOptions extends ClientOptions, BudgetOptions {
   permission?: PermissionRule[]
   harness?: string
   host?: string
+  identity?: string
   mcp?: string
   metadata?: Record<string, string>
   attach?: string[]
@@ -42,6 +43,7 @@ export function addRunCommand(program: Command): void {
     .option('--permission <rule>', PERMISSION_HELP, permission)
     .option('--harness <name>', 'what executes it: oz, runbook, or an agent such as claude or opencode')
     .option('--host <pool>', 'pool of workers')
+    .option('--identity <id>', 'service account that executes it, of `runyard identity list`')
     .option('--mcp <file>', 'JSON file with tool servers by name')
     .option('--metadata <key=value>', 'label for filtering; repeat for more', pair)
     .option('-a, --attach <file>', 'file for the agent; repeat for more', repeated)
@@ -98,6 +100,7 @@ async function buildRequest(words: readonly string[], options: RunOptions): Prom
     ...(prompt === undefined ? {} : { prompt }),
     ...(options.skill ? { skill: options.skill } : {}),
     ...(options.title ? { title: options.title } : {}),
+    ...(options.identity ? { agent_identity_uid: options.identity } : {}),
     ...(options.metadata ? { metadata: options.metadata } : {}),
     ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
     ...(Object.keys(config).length > 0 ? { config } : {}),

@@ -36,6 +36,7 @@ export async function resolveRun(
   actor: Actor,
   source: RunSourceType,
 ): Promise<NewRun> {
+  requireAvailable(asked)
   const { request, principal_id, is_identity } = await findExecution(services.db, asked, actor)
   requireAvailable(request)
   requireHarness(services, request)

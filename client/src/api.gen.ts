@@ -117,7 +117,7 @@ export interface paths {
         };
         /**
          * List agent identities
-         * @description All of them, by name: at most 1,000.
+         * @description All of them, by name: at most 500. Long prompts are cut.
          */
         get: operations["listAgentIdentities"];
         put?: never;
@@ -582,6 +582,8 @@ export interface components {
             name: string;
             on_behalf_of_enabled: boolean;
             prompt?: string;
+            /** @description In the list: `prompt` holds its first 2,048 characters only. */
+            prompt_truncated?: boolean;
             /** @description Always none. */
             secrets: {
                 name: string;

@@ -25,6 +25,8 @@ onEachService('the audit log', (service) => {
     await other.call('POST', `/agent/runs/${run_id}/cancel`, {}, headers)
     await other.call('POST', `/agent/runs/${run_id}/cancel`, {}, headers)
     await other.call('PUT', '/agent/secrets/AUDITED', { value: 'a value of nobody' }, headers)
+    const put = { resource_type: 'pool', resource_id: 'audited', principal_ids: [] }
+    await service().admin.call('PUT', '/agent/grants', put, headers)
     // Reads are not noted.
     await other.call('GET', `/agent/runs/${run_id}`, undefined, headers)
     const entries = await noted('audit-write')
@@ -33,6 +35,7 @@ onEachService('the audit log', (service) => {
       ['cancelRun', run_id, 200],
       ['cancelRun', run_id, 400],
       ['putSecret', 'AUDITED', 200],
+      ['putGrants', 'audited', 200],
     ])
     const [first] = entries
     assert(first)

@@ -93,6 +93,19 @@ onEachService('identities and grants', (service) => {
     )
   })
 
+  test('a long prompt is whole, and cut in the list', async () => {
+    const { admin } = service()
+    const prompt = 'é'.repeat(3_000)
+    const made = await makeIdentity(admin, { name: 'Long', prompt })
+    assert.equal(made.prompt, prompt)
+    const { agents } = await admin.json<{ agents: AgentIdentity[] }>('GET', '/agent/identities')
+    const listed = agents.find(({ uid }) => uid === made.uid)
+    assert.deepEqual([listed?.prompt, listed?.prompt_truncated], [prompt.slice(0, 2_048), true])
+    const kept = await admin.json<AgentIdentity>('PUT', `/agent/identities/${made.uid}`, { description: 'x' })
+    assert.equal(kept.prompt, prompt)
+    assert.equal('prompt_truncated' in kept, false)
+  })
+
   test('what its runs could not have is refused, by name', async () => {
     const { admin } = service()
     const refusals: Array<[Body, number, RegExp]> = [
@@ -180,6 +193,11 @@ onEachService('identities and grants', (service) => {
     await admin.json('DELETE', `/agent/identities/${uid}`)
     assert.equal((await itself.call('GET', '/agent/runs')).status, 401)
     assert.equal((await api.get(own)).executor.uid, uid)
+    await refused(
+      await api.call('POST', `/agent/runs/${own}/followups`, { message: 'x' }),
+      409,
+      /was deleted/,
+    )
     const { api_keys } = await admin.json<{ api_keys: ApiKey[] }>('GET', `/api-keys?principal_id=${uid}`)
     assert.deepEqual(
       api_keys.map(({ active, revoked_at }) => [active, typeof revoked_at]),

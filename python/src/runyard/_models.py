@@ -1392,6 +1392,8 @@ class AgentIdentity(WireModel):
     harness: HarnessConfig | None = None
     skills: list[str]
     worker_host: str | None = None
+    prompt_truncated: bool | None = None
+    """In the list: `prompt` holds its first 2,048 characters only."""
     agent_type: Literal["FOREMAN", "TRIAGE", "SPEC", "IMPLEMENT", "REVIEW", "VERIFY", "CUSTOM"] | str
     credential_strategy: Literal["CREATOR", "EXECUTOR"] | str
     on_behalf_of_enabled: bool

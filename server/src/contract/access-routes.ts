@@ -93,7 +93,7 @@ export const ACCESS_ROUTES = {
     method: 'GET',
     path: '/agent/identities',
     summary: 'List agent identities',
-    description: 'All of them, by name: at most 1,000.',
+    description: 'All of them, by name: at most 500. Long prompts are cut.',
     tag: 'Access',
     query: z.object({
       factory_uid: z.string().max(256).optional().meta({

@@ -16,7 +16,7 @@ const text = (max: number, description: string) =>
   z.string().max(max).nullable().optional().meta({ description })
 
 const Name = z.string().trim().min(1).max(256)
-const Skills = z.array(z.string().min(1).max(1024)).max(20)
+const Skills = z.array(z.string().min(1).max(512)).max(20)
 
 /** Fields of the wire format. What cannot be honoured is known, so that it is refused and not taken for a misspelling. */
 const fields = {
@@ -94,6 +94,9 @@ export const AgentIdentity = z
     name: z.string(),
     available: z.boolean().meta({ description: 'It may execute runs.' }),
     ...IdentityConfig.shape,
+    prompt_truncated: z.boolean().optional().meta({
+      description: 'In the list: `prompt` holds its first 2,048 characters only.',
+    }),
     skills: z.array(z.string()),
     agent_type: AgentType,
     credential_strategy: CredentialStrategy,

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
@@ -7,6 +8,9 @@ import type { Db } from '../store/db.ts'
 
 const BATCH_MS = 100
 const BATCH_SIZE = 500
+const RETRY_MS = 1_000
+/** A database that does not answer must not keep a process that was told to stop. */
+const CLOSE_MS = 1_500
 /** While the database is away; then the oldest go, and the log of the service says how many. */
 const MOST_WAITING = 20_000
 /** Denials of one address without a key, or of one key, that are noted in a minute; the others have the same to say. */
@@ -23,6 +27,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What an answer says of what it made: its id. */
     made_id?: string
+    /** What the audit log says besides: names and ids. */
+    audit_detail?: string
   }
 }
 
@@ -37,6 +43,7 @@ export class AuditWriter {
   #waiting: NewAuditEntry[] = []
   #writing: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | null = null
+  #closed = false
 
   constructor(db: Db, log: Pick<Logger, 'warn' | 'error'>) {
     this.#db = db
@@ -61,6 +68,15 @@ export class AuditWriter {
     return this.#writing
   }
 
+  /** Writes what waits, for as long as a stop may take, and then no more. */
+  async close(): Promise<void> {
+    await Promise.race([this.flush(), wait(CLOSE_MS, undefined, { ref: false })])
+    this.#closed = true
+    if (this.#timer) clearTimeout(this.#timer)
+    const lost = this.#waiting.length
+    if (lost > 0) this.#log.error({ lost }, 'The audit log could not be written: its last entries are lost.')
+  }
+
   async #write(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, BATCH_SIZE)
@@ -68,8 +84,9 @@ export class AuditWriter {
         await appendAudit(this.#db, batch)
       } catch (error) {
         this.#waiting.unshift(...batch)
+        if (this.#closed) return
         this.#log.warn({ err: error, entries: this.#waiting.length }, 'The audit log waits for the database.')
-        this.#timer ??= setTimeout(() => void this.flush(), 10 * BATCH_MS).unref()
+        this.#timer ??= setTimeout(() => void this.flush(), RETRY_MS)
         return
       }
     }
@@ -102,10 +119,10 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
       request_id: request.id,
       status: reply.statusCode,
       ...(actor ? { principal_id: actor.principal_id, key_id: actor.key_id, role: actor.role } : {}),
-      ...(kind === 'link' ? { detail: 'a link was issued' } : {}),
+      detail: kind === 'link' ? 'a link was issued' : (request.audit_detail ?? null),
     })
   })
-  app.addHook('onClose', () => audit.flush())
+  app.addHook('onClose', () => audit.close())
 }
 
 /** What else shows or gives out what belongs to somebody. */

@@ -34,6 +34,8 @@ interface LockedRun {
   pool: string
   environment_id: string | null
   principal_id: string
+  /** The identity that executes it was deleted. */
+  orphaned: boolean
   author: string
 }
 
@@ -46,12 +48,16 @@ export async function acceptFollowup(
   followup: NewFollowup,
 ): Promise<{ followup_id: string; outcome: FollowupOutcome; claimable_in: string | null }> {
   const locked = await sql<LockedRun>`
-    select r.run_id, r.state, r.attempt, r.worker_id, r.pool, r.environment_id, r.principal_id, p.display_name as author
-    from runs r join principals p on p.principal_id = ${followup.author.principal_id}
+    select r.run_id, r.state, r.attempt, r.worker_id, r.pool, r.environment_id, r.principal_id, e.disabled as orphaned,
+      p.display_name as author
+    from runs r join principals e on e.principal_id = r.principal_id
+      join principals p on p.principal_id = ${followup.author.principal_id}
     where r.run_id = ${followup.run_id} and ${visibleTo(followup.author)} for update of r`.execute(trx)
   const run = locked.rows[0]
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   await requireGrantsFor(trx, followup.author, run)
+  if (run.orphaned)
+    throw new AppError('conflict', 'The identity that executes this run was deleted.', { retryable: false })
   const outcome = outcomeFor(run)
   if (outcome === 'live_session' && followup.on_busy === 'reject') {
     throw new AppError('conflict', 'The agent is working and on_busy is reject.', { retryable: false })

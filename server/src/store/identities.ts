@@ -17,10 +17,13 @@ export interface IdentityRow {
 }
 
 /** As many as one answer of the wire format holds: its list has no pages. */
-export const MAX_IDENTITIES = 1_000
+export const MAX_IDENTITIES = 500
+/** Of a prompt in the list, in characters. */
+const SHOWN_PROMPT = 2_048
 
-const LISTED = sql`i.principal_id as uid, p.display_name as name, i.config, p.created_at, i.updated_at,
+const NAMED = sql`i.principal_id as uid, p.display_name as name, p.created_at, i.updated_at,
   jsonb_build_object('uid', c.principal_id, 'type', c.type, 'display_name', c.display_name) as creator`
+const LISTED = sql`${NAMED}, i.config`
 const JOINED = sql`join principals p on p.principal_id = i.principal_id join principals c on c.principal_id = i.creator_id`
 
 /** `null` when there are as many as there may be. */
@@ -49,13 +52,22 @@ export async function findIdentity(db: Db, uid: string): Promise<IdentityRow | n
   return found.rows[0] ?? null
 }
 
-/** All of them, by name. */
-export async function listIdentities(db: Db): Promise<IdentityRow[]> {
-  const found = await sql<IdentityRow>`
-    select ${LISTED} from identities i ${JOINED} where not p.disabled order by p.display_name, i.principal_id`.execute(
-    db,
-  )
+/** All of them, by name, without the ends of long prompts. */
+export async function listIdentities(db: Db): Promise<Array<IdentityRow & { prompt_truncated: boolean }>> {
+  const found = await sql<IdentityRow & { prompt_truncated: boolean }>`
+    select ${NAMED}, case when long.prompt then i.config || jsonb_build_object('prompt', left(i.config->>'prompt', ${SHOWN_PROMPT}::int))
+      else i.config end as config, long.prompt as prompt_truncated
+    from identities i ${JOINED},
+      lateral (select coalesce(length(i.config->>'prompt') > ${SHOWN_PROMPT}::int, false) as prompt) long
+    where not p.disabled order by p.display_name, i.principal_id`.execute(db)
   return found.rows
+}
+
+/** Whether somebody may still act: the principal of a deleted identity may not. */
+export async function isPrincipalActive(db: Db, principal_id: string): Promise<boolean> {
+  const found = await sql`
+    select from principals where principal_id = ${principal_id}::uuid and not disabled`.execute(db)
+  return found.rows.length > 0
 }
 
 /** Puts what `change` makes of an identity in its place; `null` when there is none. */
@@ -97,5 +109,6 @@ export const deleteIdentity = (db: Db, uid: string): Promise<IdentityRow | 'last
     )
     await sql`update principals set disabled = true where principal_id = ${uid}`.execute(trx)
     await removeGrants(trx, { resource_type: 'identity', resource_id: uid })
+    await sql`delete from grants where principal_id = ${uid}`.execute(trx)
     return row
   })

@@ -30,6 +30,7 @@ export function serveApiKeys(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.createApiKey, async (call) => {
     const options = readOptions(call.body)
+    call.request.audit_detail = options.role
     return sendKey(services, call, async (db) => {
       const { agent_identity_uid, principal_id = agent_identity_uid, new_user } = call.body
       if (new_user) return createPrincipalWithKey(db, options)

@@ -14,7 +14,8 @@ export function serveGrants(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.getGrants, async ({ query }) => viewGrants(db, await resolve(db, query)))
 
-  serve(app, services, ROUTES.putGrants, async ({ body, actor }) => {
+  serve(app, services, ROUTES.putGrants, async ({ body, actor, request }) => {
+    request.audit_detail = body.principal_ids.join(' ')
     const granted = await resolve(db, body)
     await requireGiver(db, granted, actor)
     const unknown = await replaceGrants(db, granted, body.principal_ids, actor.principal_id)

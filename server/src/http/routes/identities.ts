@@ -157,14 +157,16 @@ const viewIdentity = ({
   uid,
   name,
   config,
+  prompt_truncated,
   creator,
   created_at,
   updated_at,
-}: IdentityRow): AgentIdentity => ({
+}: IdentityRow & { prompt_truncated?: boolean }): AgentIdentity => ({
   uid,
   name,
   available: true,
   ...config,
+  ...(prompt_truncated ? { prompt_truncated } : {}),
   skills: config.skills ?? [],
   agent_type: 'CUSTOM',
   credential_strategy: 'EXECUTOR',

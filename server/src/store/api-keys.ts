@@ -208,16 +208,21 @@ export async function findKey(db: Db, key_id: string): Promise<KeyListing | null
 }
 
 /**
- * The same as `revokeKey`, but for the last admin key that works: without one nobody could make another over HTTP. Two at
- * once wait for each other, in the order of the keys.
+ * The admin keys that work, which then stay so until the transaction ends. Two at once wait for each other, in the order of
+ * the keys.
  */
+export async function lockAdminKeys(trx: Db): Promise<Array<{ key_id: string; principal_id: string }>> {
+  const found = await sql<{ key_id: string; principal_id: string }>`
+    select k.key_id, k.principal_id ${FROM} where k.role = 'admin' and ${active}
+    order by k.key_id for update of k`.execute(trx)
+  return found.rows
+}
+
+/** The same as `revokeKey`, but for the last admin key that works: without one nobody could make another over HTTP. */
 export const revokeUnlessLast = (db: Db, key_id: string): Promise<'revoked' | 'last' | 'gone'> =>
   transact(db, async (trx) => {
-    const admins = await sql<{ key_id: string }>`
-      select k.key_id ${FROM} where k.role = 'admin' and ${active} order by k.key_id for update of k`.execute(
-      trx,
-    )
-    if (admins.rows.length === 1 && admins.rows[0]?.key_id === key_id) return 'last'
+    const admins = await lockAdminKeys(trx)
+    if (admins.length === 1 && admins[0]?.key_id === key_id) return 'last'
     return (await revokeKey(trx, key_id)) ? 'revoked' : 'gone'
   })
 

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { IdentityConfig } from '../contract/identity.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
+import { lockAdminKeys } from './api-keys.ts'
 import { type Db, transact } from './db.ts'
 import { removeGrants } from './grants.ts'
 import { json } from './storable.ts'
@@ -98,12 +99,8 @@ export const deleteIdentity = (db: Db, uid: string): Promise<IdentityRow | 'last
   transact(db, async (trx) => {
     const row = await findIdentity(trx, uid)
     if (!row) return null
-    const admins = await sql<{ principal_id: string }>`
-      select k.principal_id from api_keys k join principals p using (principal_id)
-      where k.role = 'admin' and k.revoked_at is null and not p.disabled
-        and coalesce(least(k.expires_at, k.grace_until) > clock_timestamp(), true)
-      order by k.key_id for update of k`.execute(trx)
-    if (admins.rows.length > 0 && admins.rows.every(({ principal_id }) => principal_id === uid)) return 'last'
+    const admins = await lockAdminKeys(trx)
+    if (admins.length > 0 && admins.every(({ principal_id }) => principal_id === uid)) return 'last'
     await sql`update api_keys set revoked_at = clock_timestamp() where principal_id = ${uid} and revoked_at is null`.execute(
       trx,
     )

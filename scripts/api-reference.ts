@@ -40,6 +40,8 @@ export function describeClient(): string {
     'SecretList',
     'ScheduleList',
     'FiringList',
+    'ApiKeyList',
+    'AuditList',
     'ConversationPages',
     'APIPromise',
   ])

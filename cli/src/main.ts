@@ -1,10 +1,13 @@
 import { VERSION } from '@runyard/client'
 import { Command, CommanderError } from 'commander'
 import { addArtifactCommands } from './commands/artifacts.ts'
+import { addAuditCommand } from './commands/audit.ts'
 import { addChangeCommands } from './commands/changes.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEnvironmentCommands } from './commands/environments.ts'
+import { addGrantCommands } from './commands/grants.ts'
+import { addIdentityCommands } from './commands/identities.ts'
 import { addKeyCommands } from './commands/keys.ts'
 import { addListCommand } from './commands/list.ts'
 import { addModelCommands } from './commands/models.ts'
@@ -68,6 +71,10 @@ export function createProgram(): Command {
   addSkillCommands(program)
   addModelCommands(program)
   addArtifactCommands(program)
+  program.commandsGroup('Who may do what:')
+  addIdentityCommands(program)
+  addGrantCommands(program)
+  addAuditCommand(program)
   program.commandsGroup('Server:')
   addDevCommand(program)
   addServiceCommands(program)

@@ -87,6 +87,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get who may use a pool, an environment or an identity */
+        get: operations["getGrants"];
+        /**
+         * Set who may use a pool, an environment or an identity
+         * @description Replaces all grants of one thing. A pool or environment without any is for everybody who may write, an identity for admins and who made it; with some, it is for those who are named and admins. For admins; an identity also for who made it.
+         */
+        put: operations["putGrants"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/identities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List agent identities
+         * @description All of them, by name: at most 500. Long prompts are cut.
+         */
+        get: operations["listAgentIdentities"];
+        put?: never;
+        /**
+         * Create an agent identity
+         * @description A service account that executes runs of the team, with defaults for them. Runs name it in `agent_identity_uid`; it may have keys of its own.
+         */
+        post: operations["createAgentIdentity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/identities/{uid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an agent identity */
+        get: operations["getAgentIdentity"];
+        /**
+         * Update an agent identity
+         * @description What is left out or null stays. For admins and who made it.
+         */
+        put: operations["updateAgentIdentity"];
+        post?: never;
+        /**
+         * Delete an agent identity
+         * @description Its keys are revoked and it executes nothing new; its runs stay. Answers with what is deleted. For admins and who made it.
+         */
+        delete: operations["deleteAgentIdentity"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/models": {
         parameters: {
             query?: never;
@@ -611,10 +681,140 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description Masked, oldest first. Admins see all, others those of their own principal.
+         */
+        get: operations["listApiKeys"];
+        put?: never;
+        /**
+         * Create an API key
+         * @description The answer holds the key, this once; with the same Idempotency-Key it is given again for 24 hours. For admins.
+         */
+        post: operations["createApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api-keys/{key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key
+         * @description At once. Answers with the key as it is then. The last admin key that works is refused with 409. Everybody may revoke the keys of the own principal, up to the own role; admins all.
+         */
+        delete: operations["revokeApiKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api-keys/{key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate an API key
+         * @description Makes a key in place of another: of the same principal, role, name and expiry. Everybody may rotate the keys of the own principal, up to the own role; admins all.
+         */
+        post: operations["rotateApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit log
+         * @description Who did what, when and from where, newest first: writes, denials, links that were issued, secrets that runs were given. For admins.
+         */
+        get: operations["listAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description A service account that executes runs. */
+        AgentIdentity: {
+            /** @enum {string} */
+            agent_type: "FOREMAN" | "TRIAGE" | "SPEC" | "IMPLEMENT" | "REVIEW" | "VERIFY" | "CUSTOM";
+            /** @description It may execute runs. */
+            available: boolean;
+            base_harness?: string;
+            base_model?: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            creator: components["schemas"]["RunCreatorInfo"];
+            /** @enum {string} */
+            credential_strategy: "CREATOR" | "EXECUTOR";
+            /** @description Always empty. */
+            default_runner_uid: string;
+            description?: string;
+            environment_id?: string;
+            harness?: components["schemas"]["HarnessConfig"];
+            /** @description Always off. */
+            memory: {
+                attached_stores: unknown[];
+                auto_memory: {
+                    enabled: boolean;
+                };
+            };
+            name: string;
+            on_behalf_of_enabled: boolean;
+            prompt?: string;
+            /** @description In the list: `prompt` holds its first 2,048 characters only. */
+            prompt_truncated?: boolean;
+            /** @description Always none. */
+            secrets: {
+                name: string;
+            }[];
+            skills: string[];
+            uid: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            updated_at: string;
+            worker_host?: string;
+        };
         AgentSkill: {
             /** @description Of the skill. */
             name: string;
@@ -678,6 +878,44 @@ export interface components {
             run_id: string;
             /** @description Of the answer in the log: what comes of it follows. */
             sequence: number;
+        };
+        /** @description A key, without its text. */
+        ApiKey: {
+            /** @description It works now. */
+            active: boolean;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            expires_at?: string;
+            /**
+             * Format: date-time
+             * @description Another was made in its place, and it works until then.
+             */
+            grace_until?: string;
+            key_id: string;
+            /**
+             * Format: date-time
+             * @description To the minute.
+             */
+            last_used_at?: string;
+            /** @description Its first and last characters. */
+            masked: string;
+            name: string;
+            /** @description Whose it is. */
+            principal: components["schemas"]["RunCreatorInfo"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            revoked_at?: string;
+            /** @enum {string} */
+            role: "admin" | "member" | "viewer";
         };
         ApprovalAnsweredEvent: {
             data: components["schemas"]["ApprovalAnsweredEventData"];
@@ -932,6 +1170,34 @@ export interface components {
             pool: string;
             worker_id: string;
         };
+        AuditEntry: {
+            /** @description The operation, as its operationId in openapi.json; else method and path. `useSecrets`: a run was given secrets. */
+            action: string;
+            /** @description Where it came from; behind a proxy what that says, with RUNYARD_TRUST_PROXY. */
+            address?: string;
+            /** @description Names, never values. */
+            detail?: string;
+            entry_id: string;
+            key_id?: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            /** @description Absent where nobody could be told. */
+            principal_id?: string;
+            principal_name?: string;
+            /** @description `X-Request-Id`. */
+            request_id?: string;
+            /** @enum {string} */
+            role?: "admin" | "member" | "viewer";
+            /** @description Of the answer: 401, 403 and 404 are denials. */
+            status?: number;
+            /** @description Id or name of what it was about. */
+            target?: string;
+            /** @enum {string} */
+            via: "http" | "command_line" | "worker";
+        };
         /** @description What a run may spend over all its executions; then it is BLOCKED with `budget_exceeded`, and a follow-up with a larger budget goes on. */
         BudgetLimits: {
             /** @description US dollars. A run whose model has no known price ends FAILED. */
@@ -1081,6 +1347,87 @@ export interface components {
                 run_id: string;
             }[];
             step: number;
+        };
+        CreateAgentIdentityRequest: {
+            /** @description Only `CUSTOM` here. */
+            agent_type?: ("FOREMAN" | "TRIAGE" | "SPEC" | "IMPLEMENT" | "REVIEW" | "VERIFY" | "CUSTOM") | null;
+            /**
+             * @deprecated
+             * @description Harness of its runs. `harness` says more, and wins.
+             */
+            base_harness?: string | null;
+            /** @description Model of its runs: `provider/model`. */
+            base_model?: string | null;
+            /** @description Only `EXECUTOR` here: runs act with the rights of the identity. */
+            credential_strategy?: ("CREATOR" | "EXECUTOR") | null;
+            /** @description Not offered. */
+            default_runner_uid?: string | null;
+            /** @description What it is for. */
+            description?: string | null;
+            /** @description Id or name of the environment of its runs; returned as the id. */
+            environment_id?: ("" | string) | null;
+            /** @description Not offered. */
+            factory_uid?: string | null;
+            /** @description Harness of its runs. */
+            harness?: components["schemas"]["HarnessConfig"] | null;
+            /** @description Not offered. */
+            harness_auth_secrets?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Not offered. */
+            inference_providers?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Only none here: runs name their own. */
+            mcp_servers?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Not offered, but may be said to be off. */
+            memory?: {
+                attached_stores?: unknown[];
+                auto_memory?: {
+                    enabled?: boolean;
+                } | null;
+            } | null;
+            name: string;
+            /** @description Only `false` here. */
+            on_behalf_of_enabled?: boolean | null;
+            /** @description Base prompt of its runs. */
+            prompt?: string | null;
+            /** @description Only none here: the environment names the secrets of its runs. */
+            secrets?: {
+                name: string;
+            }[] | null;
+            /** @description Skills of its runs, in order: the first is what they begin with. */
+            skills?: string[] | null;
+            /** @description Pool of its runs. */
+            worker_host?: string | null;
+        };
+        CreateApiKeyRequest: {
+            /**
+             * Format: uuid
+             * @description It is a key of this identity.
+             */
+            agent_identity_uid?: string;
+            /**
+             * Format: date-time
+             * @description When it ends by itself; default: never.
+             */
+            expires_at?: string;
+            /** @description What it is called, and a new user with it. */
+            name: string;
+            /** @description true: it is the first key of a new user. */
+            new_user?: boolean;
+            /**
+             * Format: uuid
+             * @description It is one more key of this user or identity. Default: of the caller.
+             */
+            principal_id?: string;
+            /**
+             * @description Default `member`.
+             * @enum {string}
+             */
+            role?: "admin" | "member" | "viewer";
         };
         CreateScheduleRequest: {
             /** @description How its runs are executed. */
@@ -1338,6 +1685,20 @@ export interface components {
             /** @description What the host wants beside the token; most take any. */
             username?: string;
         };
+        Grant: {
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            granted_by: components["schemas"]["RunCreatorInfo"];
+            principal: components["schemas"]["RunCreatorInfo"];
+        };
+        /**
+         * @description What is granted.
+         * @enum {string}
+         */
+        GrantedKind: "pool" | "environment" | "identity";
         HandoffAttachment: {
             attachment_id: string;
             /**
@@ -1388,6 +1749,17 @@ export interface components {
         };
         InterruptResponse: {
             run_id: string;
+        };
+        ListAgentIdentitiesResponse: {
+            agents: components["schemas"]["AgentIdentity"][];
+        };
+        ListApiKeysResponse: {
+            api_keys: components["schemas"]["ApiKey"][];
+            page_info: components["schemas"]["PageInfo"];
+        };
+        ListAuditLogResponse: {
+            entries: components["schemas"]["AuditEntry"][];
+            page_info: components["schemas"]["PageInfo"];
         };
         ListDeliveriesResponse: {
             deliveries: components["schemas"]["WebhookDelivery"][];
@@ -1510,6 +1882,46 @@ export interface components {
             input: number;
             output: number;
         };
+        /** @description A key that was just made. */
+        NewApiKey: {
+            /** @description It works now. */
+            active: boolean;
+            /** @description The key itself. It is not shown again. */
+            api_key: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            expires_at?: string;
+            /**
+             * Format: date-time
+             * @description Another was made in its place, and it works until then.
+             */
+            grace_until?: string;
+            key_id: string;
+            /**
+             * Format: date-time
+             * @description To the minute.
+             */
+            last_used_at?: string;
+            /** @description Its first and last characters. */
+            masked: string;
+            name: string;
+            /** @description Whose it is. */
+            principal: components["schemas"]["RunCreatorInfo"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            revoked_at?: string;
+            /** @enum {string} */
+            role: "admin" | "member" | "viewer";
+        };
         PageInfo: {
             has_next_page: boolean;
             next_cursor?: string;
@@ -1531,6 +1943,13 @@ export interface components {
             pattern?: string;
             /** @description Name of a tool, `*` in it for any text: `bash`, `edit`, `files_*`. Those of agents go by their own name and by the one that this service has for what they do. */
             tool: string;
+        };
+        PutGrantsRequest: {
+            /** @description Who may use it, besides admins. None: whoever may without grants. */
+            principal_ids: string[];
+            /** @description Name of the pool, id or name of the environment, or id of the identity. */
+            resource_id: string;
+            resource_type: components["schemas"]["GrantedKind"];
         };
         ReasoningEvent: {
             data: components["schemas"]["ReasoningEventData"];
@@ -1608,6 +2027,14 @@ export interface components {
                 name: string;
             };
         };
+        /** @description Who may use a pool, an environment or an identity. */
+        ResourceGrants: {
+            grants: components["schemas"]["Grant"][];
+            resource_id: string;
+            resource_type: components["schemas"]["GrantedKind"];
+            /** @description Only those who are named, and admins, may use it. */
+            restricted: boolean;
+        };
         RetryingEvent: {
             data: components["schemas"]["RetryingEventData"];
             /**
@@ -1631,7 +2058,12 @@ export interface components {
             /** @description Which one: from 1. */
             retry: number;
         };
+        RotateApiKeyRequest: {
+            /** @description How long the old key still works: 0 to 43200 (30 days). Default 5, so that a lost answer can be asked for again. */
+            grace_minutes?: number;
+        };
         RunAgentRequest: {
+            /** @description The identity that executes the run, with its defaults and grants. Default: the caller. */
             agent_identity_uid?: string;
             attachments?: components["schemas"]["Attachment"][];
             budget?: components["schemas"]["BudgetLimits"];
@@ -2057,6 +2489,62 @@ export interface components {
             output?: string;
             tool_call_id: string;
             truncated_bytes?: number;
+        };
+        /** @description What is left out or null stays; an empty text, list or object is none. */
+        UpdateAgentIdentityRequest: {
+            /** @description Only `CUSTOM` here. */
+            agent_type?: ("FOREMAN" | "TRIAGE" | "SPEC" | "IMPLEMENT" | "REVIEW" | "VERIFY" | "CUSTOM") | null;
+            /**
+             * @deprecated
+             * @description Harness of its runs. `harness` says more, and wins.
+             */
+            base_harness?: string | null;
+            /** @description Model of its runs: `provider/model`. */
+            base_model?: string | null;
+            /** @description Only `EXECUTOR` here: runs act with the rights of the identity. */
+            credential_strategy?: ("CREATOR" | "EXECUTOR") | null;
+            /** @description Not offered. */
+            default_runner_uid?: string | null;
+            /** @description What it is for. */
+            description?: string | null;
+            /** @description Id or name of the environment of its runs; returned as the id. */
+            environment_id?: ("" | string) | null;
+            /** @description Not offered. */
+            factory_uid?: string | null;
+            /** @description Harness of its runs. */
+            harness?: components["schemas"]["HarnessConfig"] | null;
+            /** @description Not offered. */
+            harness_auth_secrets?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Not offered. */
+            inference_providers?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Only none here: runs name their own. */
+            mcp_servers?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Not offered, but may be said to be off. */
+            memory?: {
+                attached_stores?: unknown[];
+                auto_memory?: {
+                    enabled?: boolean;
+                } | null;
+            } | null;
+            name?: string;
+            /** @description Only `false` here. */
+            on_behalf_of_enabled?: boolean | null;
+            /** @description Base prompt of its runs. */
+            prompt?: string | null;
+            /** @description Only none here: the environment names the secrets of its runs. */
+            secrets?: {
+                name: string;
+            }[] | null;
+            /** @description Skills of its runs, in order: the first is what they begin with. */
+            skills?: string[] | null;
+            /** @description Pool of its runs. */
+            worker_host?: string | null;
         };
         UpdateScheduleRequest: {
             /** @description How its runs are executed. */
@@ -2693,6 +3181,537 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getGrants: {
+        parameters: {
+            query: {
+                /** @description Name of the pool, id or name of the environment, or id of the identity. */
+                resource_id: string;
+                resource_type: components["schemas"]["GrantedKind"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceGrants"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    putGrants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutGrantsRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceGrants"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listAgentIdentities: {
+        parameters: {
+            query?: {
+                /** @description Of the wire format. There are no factories here, so with one the list is empty. */
+                factory_uid?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAgentIdentitiesResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createAgentIdentity: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAgentIdentityRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentIdentity"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized`, `feature_not_available` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAgentIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the identity. */
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentIdentity"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateAgentIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the identity. */
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateAgentIdentityRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentIdentity"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized`, `feature_not_available` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteAgentIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the identity. */
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentIdentity"];
                 };
             };
             /** @description `invalid_request` */
@@ -5476,6 +6495,407 @@ export interface operations {
             };
             /** @description `conflict` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listApiKeys: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
+                /** @description 1 to 500, default 100. */
+                limit?: number;
+                /** @description Those of this principal only. */
+                principal_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListApiKeysResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createApiKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateApiKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewApiKey"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    revokeApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key. */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    rotateApiKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the key. */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateApiKeyRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewApiKey"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listAuditLog: {
+        parameters: {
+            query?: {
+                /** @description Exactly this one. */
+                action?: string;
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
+                /** @description 1 to 500, default 100. */
+                limit?: number;
+                principal_id?: string;
+                since?: string;
+                /** @description Exactly this one. */
+                target?: string;
+                /** @description Before this moment. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAuditLogResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

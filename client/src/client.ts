@@ -1,7 +1,11 @@
+import { ApiKeys } from './api-keys.ts'
 import type { APIPromise } from './api-promise.ts'
 import { Artifacts } from './artifacts.ts'
+import { AuditLog } from './audit-log.ts'
 import { Environments } from './environments.ts'
 import { RunyardError } from './errors.ts'
+import { Grants } from './grants.ts'
+import { Identities } from './identities.ts'
 import { type Logger, type LogLevel, limitLogger, parseLogLevel } from './log.ts'
 import { Models } from './models.ts'
 import { type ApiRequest, checkLimits } from './prepare.ts'
@@ -67,6 +71,10 @@ export class Runyard {
   readonly skills: Skills
   readonly models: Models
   readonly artifacts: Artifacts
+  readonly apiKeys: ApiKeys
+  readonly identities: Identities
+  readonly grants: Grants
+  readonly auditLog: AuditLog
   readonly webhooks: Webhooks
   readonly #options: RunyardOptions
   readonly #transport: Transport
@@ -83,6 +91,10 @@ export class Runyard {
     this.skills = new Skills(transport)
     this.models = new Models(transport)
     this.artifacts = new Artifacts(transport)
+    this.apiKeys = new ApiKeys(transport)
+    this.identities = new Identities(transport)
+    this.grants = new Grants(transport)
+    this.auditLog = new AuditLog(transport)
     this.webhooks = new Webhooks(resolved.webhookSecret)
   }
 

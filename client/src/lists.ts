@@ -1,8 +1,12 @@
 import { PageList } from './page-list.ts'
 import type {
+  ApiKey,
+  AuditEntry,
   Conversation,
   ConversationStep,
   Environment,
+  ListApiKeysResponse,
+  ListAuditLogResponse,
   ListEnvironmentsResponse,
   ListFiringsResponse,
   ListRunsResponse,
@@ -46,6 +50,20 @@ export class FiringList extends PageList<ListFiringsResponse, ScheduleFiring> {
 export class SecretList extends PageList<ListSecretsResponse, Secret> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Secret, void, undefined> {
     for await (const page of this.pages()) yield* page.secrets
+  }
+}
+
+/** API keys. */
+export class ApiKeyList extends PageList<ListApiKeysResponse, ApiKey> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<ApiKey, void, undefined> {
+    for await (const page of this.pages()) yield* page.api_keys
+  }
+}
+
+/** Entries of the audit log. */
+export class AuditList extends PageList<ListAuditLogResponse, AuditEntry> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<AuditEntry, void, undefined> {
+    for await (const page of this.pages()) yield* page.entries
   }
 }
 

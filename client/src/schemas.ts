@@ -19,19 +19,30 @@ export type PendingApproval = Schemas['PendingApproval']
 export type PermissionRule = Schemas['PermissionRule']
 export type ArtifactResponse = Schemas['ArtifactResponse']
 export type Attachment = Schemas['Attachment']
+export type AgentIdentity = Schemas['AgentIdentity']
+export type ApiKey = Schemas['ApiKey']
+export type AuditEntry = Schemas['AuditEntry']
 export type ChangedFile = Schemas['ChangedFile']
 export type ComparedRepository = Schemas['ComparedRepository']
 export type Conversation = Schemas['Conversation']
 export type ConversationStep = Schemas['ConversationStep']
+export type CreateAgentIdentityRequest = Sendable<Schemas['CreateAgentIdentityRequest']>
+export type CreateApiKeyRequest = Sendable<Schemas['CreateApiKeyRequest']>
 export type Environment = Schemas['Environment']
 export type EnvironmentConfig = Sendable<Schemas['EnvironmentConfig']>
 export type EnvironmentRepository = Schemas['EnvironmentRepository']
 export type ErrorCode = Schemas['ErrorCode']
 export type FollowupOutcome = Schemas['FollowupOutcome']
 export type GitAccess = Schemas['GitAccess']
+export type Grant = Schemas['Grant']
+export type GrantedKind = Schemas['GrantedKind']
+export type ResourceGrants = Schemas['ResourceGrants']
 export type RegistryAccess = Schemas['RegistryAccess']
 export type HarnessConfig = Schemas['HarnessConfig']
 export type InterruptResponse = Schemas['InterruptResponse']
+export type ListAgentIdentitiesResponse = Schemas['ListAgentIdentitiesResponse']
+export type ListApiKeysResponse = Schemas['ListApiKeysResponse']
+export type ListAuditLogResponse = Schemas['ListAuditLogResponse']
 export type ListEnvironmentsResponse = Schemas['ListEnvironmentsResponse']
 export type ListEventsResponse = Schemas['ListEventsResponse']
 export type AgentSkill = Schemas['AgentSkill']
@@ -42,11 +53,14 @@ export type ListSecretsResponse = Schemas['ListSecretsResponse']
 export type MCPServerConfig = Schemas['MCPServerConfig']
 export type MessageDelta = Schemas['MessageDelta']
 export type Model = Schemas['Model']
+export type NewApiKey = Schemas['NewApiKey']
 export type PageInfo = Schemas['PageInfo']
 /** The body of every error answer (RFC 9457); `Error` on the wire, renamed here to leave JavaScript's own in place. */
 export type ProblemDetails = Schemas['Error']
+export type PutGrantsRequest = Sendable<Schemas['PutGrantsRequest']>
 export type RequestUsage = Schemas['RequestUsage']
 export type ResolvedRun = Schemas['ResolvedRun']
+export type RotateApiKeyRequest = Sendable<Schemas['RotateApiKeyRequest']>
 export type RunAgentRequest = Sendable<Schemas['RunAgentRequest']>
 export type RunAgentResponse = Schemas['RunAgentResponse']
 export type RunCreatorInfo = Schemas['RunCreatorInfo']
@@ -71,6 +85,7 @@ export type ListFiringsResponse = Schemas['ListFiringsResponse']
 export type RunSchedule = Schemas['RunSchedule']
 export type Secret = Schemas['Secret']
 export type SecretConfig = Sendable<Schemas['SecretConfig']>
+export type UpdateAgentIdentityRequest = Sendable<Schemas['UpdateAgentIdentityRequest']>
 export type WebhookEvent = Schemas['WebhookEvent']
 
 type RunsQuery = NonNullable<operations['listRuns']['parameters']['query']>
@@ -89,6 +104,14 @@ export type ListEnvironmentsParams = Sendable<
 
 export type ListSchedulesParams = Sendable<NonNullable<operations['listSchedules']['parameters']['query']>>
 export type ListFiringsParams = Sendable<NonNullable<operations['listFirings']['parameters']['query']>>
+export type ListApiKeysParams = Sendable<NonNullable<operations['listApiKeys']['parameters']['query']>>
+/** Which pool, environment or identity. */
+export type GrantsParams = Sendable<NonNullable<operations['getGrants']['parameters']['query']>>
+type AuditQuery = NonNullable<operations['listAuditLog']['parameters']['query']>
+/** Which entries; filters combine with AND. */
+export type ListAuditLogParams = Sendable<Omit<AuditQuery, 'since' | 'until'>> & {
+  [K in 'since' | 'until']?: string | Date | undefined
+}
 export type ListSecretsParams = Sendable<NonNullable<operations['listSecrets']['parameters']['query']>>
 export type ListSkillsParams = Sendable<NonNullable<operations['listSkills']['parameters']['query']>>
 /** Whose secret: one of the team (default), or your own. */

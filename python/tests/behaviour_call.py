@@ -139,6 +139,7 @@ def read_raw(response: Any, kind: str) -> Json:
 PAGES = (
     *(runyard.RunPage, runyard.EnvironmentPage, runyard.SecretPage, runyard.ConversationPage),
     *(runyard.SchedulePage, runyard.FiringPage, runyard.AsyncSchedulePage, runyard.AsyncFiringPage),
+    *(runyard.ApiKeyPage, runyard.AuditPage, runyard.AsyncApiKeyPage, runyard.AsyncAuditPage),
     *(
         runyard.AsyncRunPage,
         runyard.AsyncEnvironmentPage,

@@ -37,6 +37,13 @@ def test_importing_loads_neither_httpx_nor_pydantic() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+# Fields of the wire format that the service refuses.
+NOT_OFFERED = {
+    *("agent_type", "credential_strategy", "on_behalf_of_enabled", "default_runner_uid", "factory_uid"),
+    *("secrets", "mcp_servers", "memory", "inference_providers", "harness_auth_secrets"),
+}
+
+
 @pytest.mark.parametrize(
     ("params", "schema", "beside"),
     [
@@ -52,6 +59,11 @@ def test_importing_loads_neither_httpx_nor_pydantic() -> None:
         ("SecretFields", "SecretConfig", set()),
         ("GitAccessParam", "GitAccess", set()),
         ("FollowupParams", "RunFollowupRequest", set()),
+        ("CreateApiKeyParams", "CreateApiKeyRequest", set()),
+        ("RotateApiKeyParams", "RotateApiKeyRequest", set()),
+        ("PutGrantsParams", "PutGrantsRequest", set()),
+        ("CreateIdentityParams", "CreateAgentIdentityRequest", NOT_OFFERED),
+        ("UpdateIdentityParams", "UpdateAgentIdentityRequest", NOT_OFFERED),
     ],
 )
 def test_keyword_arguments_are_the_fields_of_the_contract(params: str, schema: str, beside: set[str]) -> None:

@@ -115,6 +115,7 @@ const Variables = z.object({
   RUNYARD_MAX_DISK_MB: whole(64, 16_777_216).optional(),
   RUNYARD_MAX_SETUP_MINUTES: whole(1, 240).optional(),
   RUNYARD_MIN_SCHEDULE_SECONDS: whole(1, 60).default(10),
+  RUNYARD_AUDIT_DAYS: whole(1, 36_500).default(400),
   RUNYARD_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   ...MODEL_SETTINGS,
   RUNYARD_ACP_AGENTS: z
@@ -191,6 +192,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       setup_minutes: env.RUNYARD_MAX_SETUP_MINUTES ?? 60,
     },
     min_schedule_seconds: env.RUNYARD_MIN_SCHEDULE_SECONDS,
+    audit_days: env.RUNYARD_AUDIT_DAYS,
     log_level: env.RUNYARD_LOG_LEVEL,
     models: readModels(env),
   }

@@ -23,6 +23,8 @@ const NOW = new Date('2026-01-01T00:00:00Z')
 const KEY = {
   key_id: 'k1',
   principal_id: 'p1',
+  principal_type: 'user' as const,
+  active: true,
   principal_name: 'ci',
   name: 'ci',
   role: 'viewer' as const,

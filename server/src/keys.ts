@@ -11,20 +11,40 @@ import {
   revokeKey,
   rotateKey,
 } from './store/api-keys.ts'
+import { appendAudit } from './store/audit-log.ts'
 import type { Db, Store } from './store/db.ts'
 
 /** A process that holds the data directory may be starting, or be a command that ends soon. */
 const HELD_MS = 30_000
 
 export const keysOf = (db: Db): Keys => ({
-  create: ({ name, role, principal_id }) =>
-    principal_id === undefined
-      ? createPrincipalWithKey(db, { name, role })
-      : addKey(db, principal_id, { name, role }),
-  rotate: (key_id, grace_ms) => rotateKey(db, key_id, { grace_ms }),
+  create: async ({ name, role, principal_id }) => {
+    const key =
+      principal_id === undefined
+        ? await createPrincipalWithKey(db, { name, role })
+        : await addKey(db, principal_id, { name, role })
+    if (key) await noteKey(db, 'createApiKey', key.key_id, role)
+    return key
+  },
+  rotate: async (key_id, grace_ms) => {
+    const key = await rotateKey(db, key_id, { grace_ms })
+    if (key) await noteKey(db, 'rotateApiKey', key_id, `replaced by ${key.key_id}`)
+    return key
+  },
   list: () => listKeys(db),
-  revoke: (key_id) => revokeKey(db, key_id),
+  revoke: async (key_id) => {
+    const done = await revokeKey(db, key_id)
+    if (done) await noteKey(db, 'revokeApiKey', key_id)
+    return done
+  },
 })
+
+const noteKey = (
+  db: Db,
+  action: 'createApiKey' | 'rotateApiKey' | 'revokeApiKey',
+  target: string,
+  detail: string | null = null,
+): Promise<void> => appendAudit(db, [{ action, target, via: 'command_line', detail }])
 
 /**
  * The key of the user of `dev`: the known one while it is good, else one more of the same principal, whose personal runs
@@ -35,7 +55,9 @@ export async function keyOfDev(db: Db, known_key: string | undefined): Promise<s
   const options = { name: 'dev', role: 'admin' } as const
   const principal_id = await findPrincipalNamed(db, options.name)
   const added = principal_id && (await addKey(db, principal_id, options))
-  return (added || (await createPrincipalWithKey(db, options))).api_key
+  const key = added || (await createPrincipalWithKey(db, options))
+  await noteKey(db, 'createApiKey', key.key_id, options.role)
+  return key.api_key
 }
 
 /** Without its socket, which some file systems do not have, the service is as good; `keys` says then who is in the way. */

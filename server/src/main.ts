@@ -116,7 +116,10 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     await watch.start()
     closers.unshift(() => watch.close())
     await recoverRuns(store, watch, log)
-    closers.unshift(startCleanUp({ store, blobs: unlimited, log }), startWebhooks(config, store, log))
+    closers.unshift(
+      startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days }),
+      startWebhooks(config, store, log),
+    )
     const worker = await work({
       config: {
         ...config,
@@ -183,7 +186,7 @@ export async function startServe(
     await watch.start()
     closers.unshift(
       inTime(startSweep(store, watch, log)),
-      inTime(startCleanUp({ store, blobs: unlimited, log })),
+      inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
       inTime(startSchedules({ config, store, blobs, watch, log })),
       inTime(startWebhooks(config, store, log)),
       reportDatabase(store, log, reason),
@@ -228,7 +231,7 @@ export async function startWorkerRole(
     await watch.start()
     closers.unshift(
       inTime(startSweep(store, watch, log)),
-      inTime(startCleanUp({ store, blobs: unlimited, log })),
+      inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
       reportDatabase(store, log, null),
     )
     const worker = await work({ config, store, blobs, watch, log, embedded: false, persist })

@@ -46,6 +46,18 @@ const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   getArtifact: { path: '/agent/artifacts/{artifact}' },
   listSkills: {},
   listModels: {},
+  createApiKey: { body: { name: 'k' } },
+  listApiKeys: {},
+  rotateApiKey: { path: '/api-keys/{key}/rotate', body: {} },
+  revokeApiKey: { path: '/api-keys/{spare_key}' },
+  createAgentIdentity: { body: { name: 'i' } },
+  listAgentIdentities: {},
+  getAgentIdentity: { path: '/agent/identities/{identity}' },
+  updateAgentIdentity: { path: '/agent/identities/{identity}', body: { description: 'changed' } },
+  deleteAgentIdentity: { path: '/agent/identities/{spare_identity}' },
+  getGrants: { path: '/agent/grants?resource_type=pool&resource_id=p' },
+  putGrants: { body: { resource_type: 'pool', resource_id: 'p', principal_ids: [] } },
+  listAuditLog: {},
   listEnvironments: {},
   createEnvironment: { body: { name: 'e' } },
   getEnvironment: { path: '/agent/environments/{environment}' },
@@ -220,6 +232,10 @@ describe('the headers of', () => {
     for (const name of ['environment', 'spare'])
       words[name] = (await made.json<{ uid: string }>('POST', '/agent/environments', { name })).uid
     words.schedule = (await made.json<{ id: string }>('POST', '/agent/schedules', YEARLY)).id
+    for (const name of ['identity', 'spare_identity'])
+      words[name] = (await made.json<{ uid: string }>('POST', '/agent/identities', { name })).uid
+    for (const name of ['key', 'spare_key'])
+      words[name] = (await made.json<{ key_id: string }>('POST', '/api-keys', { name })).key_id
     const [artifact] = (await made.ended(run_id)).artifacts
     words.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
     await made.until(busy, (run) => run.state === 'INPROGRESS')

@@ -15,6 +15,7 @@ import type { z } from 'zod'
 import { Environment } from '../src/contract/environment.ts'
 import { ErrorBody } from '../src/contract/error.ts'
 import { HandoffAttachmentsResponse } from '../src/contract/handoff.ts'
+import { AgentIdentity } from '../src/contract/identity.ts'
 import { ListRunsResponse, RunItem } from '../src/contract/run.ts'
 import { RunAgentResponse, RunFollowupResponse } from '../src/contract/run-request.ts'
 import {
@@ -107,6 +108,19 @@ describe('oz-agent-sdk', () => {
     assert.equal(outcome, 'handoff_execution')
     const again = await waitFor(run_id, ended)
     assert.equal(assertIs('RunItem', RunItem, again).execution, 2)
+  })
+
+  test('has a run executed by an identity', async () => {
+    const identity = await oz.post('/agent/identities', { body: { name: 'Reviewer', worker_host: NOBODY } })
+    const { uid } = assertIs('AgentIdentity', AgentIdentity, identity)
+    // The types of this client do not know the field yet; those of its Python sister do.
+    const body = { prompt: 'Later.', agent_identity_uid: uid }
+    const { run_id } = RunAgentResponse.parse(await oz.post('/agent/runs', { body }))
+    const { executor, creator } = RunItem.parse(await oz.agent.runs.retrieve(run_id))
+    assert.deepEqual(executor, { uid, type: 'service_account', display_name: 'Reviewer' })
+    assert.equal(creator.type, 'user')
+    await oz.delete(`/agent/identities/${uid}`)
+    await refused(oz.post('/agent/runs', { body }), BadRequestError)
   })
 
   test('creates at the older path, and without waiting for a worker', async () => {

@@ -110,7 +110,7 @@ describe('files on S3', { skip: missing }, () => {
     await blobs.put(lost, Buffer.from('of a killed process'))
     await sql`delete from artifacts where run_id = ${run_id}`.execute(store.db)
     let now = Date.now() + 25 * 60 * MINUTE
-    const cleanUp = new CleanUp({ store, blobs, log: console, now: () => now })
+    const cleanUp = new CleanUp({ store, blobs, log: console, audit_days: 400, now: () => now })
     for (let minute = 0; minute < 15; minute += 1) {
       now += MINUTE
       await cleanUp.look()

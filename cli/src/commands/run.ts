@@ -11,6 +11,7 @@ import { watchRun } from '../watch-run.ts'
 
 interface RunOptions extends ClientOptions, BudgetOptions, AgentOptions {
   file?: string
+  identity?: string
   skill?: string
   name?: string
   title?: string
@@ -31,6 +32,7 @@ export function addRunCommand(program: Command): void {
       )
       .option('-f, --file <file>', 'read the prompt from a file, - for standard input'),
   )
+    .option('--identity <id>', 'service account that executes it, of `runyard identity list`')
     .option('--skill <spec>', 'skill to run, such as owner/repo:name')
     .option('-n, --name <name>', 'label for grouping and filtering')
     .option('-t, --title <title>', 'title; default: the first line of the prompt')
@@ -89,6 +91,7 @@ async function buildRequest(words: readonly string[], options: RunOptions): Prom
     ...(prompt === undefined ? {} : { prompt }),
     ...(options.skill ? { skill: options.skill } : {}),
     ...(options.title ? { title: options.title } : {}),
+    ...(options.identity ? { agent_identity_uid: options.identity } : {}),
     ...(options.metadata ? { metadata: options.metadata } : {}),
     ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
     ...(Object.keys(config).length > 0 ? { config } : {}),

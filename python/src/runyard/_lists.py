@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import TYPE_CHECKING
 
 from ._async._page import (
+    AsyncApiKeyPage,
+    AsyncAuditPage,
     AsyncConversationPage,
     AsyncEnvironmentPage,
     AsyncFiringPage,
@@ -14,6 +16,8 @@ from ._async._page import (
     AsyncSecretPage,
 )
 from ._sync._page import (
+    ApiKeyPage,
+    AuditPage,
     ConversationPage,
     EnvironmentPage,
     FiringPage,
@@ -23,7 +27,16 @@ from ._sync._page import (
 )
 
 if TYPE_CHECKING:
-    from ._models import ConversationStep, Environment, RunItem, ScheduledAgentItem, ScheduleFiring, Secret
+    from ._models import (
+        ApiKey,
+        AuditEntry,
+        ConversationStep,
+        Environment,
+        RunItem,
+        ScheduledAgentItem,
+        ScheduleFiring,
+        Secret,
+    )
 
 
 class AsyncRunList:
@@ -202,5 +215,65 @@ class ConversationPages(ConversationPage):
     """The first page of a conversation. Iterated, every step of every page, each whole."""
 
     def __init__(self, first: Callable[[], ConversationPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class AsyncApiKeyList:
+    """A list of API keys that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every key of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncApiKeyPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncApiKeyPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[ApiKey]:
+        async for key in await self._first():
+            yield key
+
+    async def iter_pages(self) -> AsyncIterator[AsyncApiKeyPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class AsyncAuditList:
+    """Entries of the audit log that have not been asked for yet.
+
+    Awaited, it is the first page; iterated, every entry of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncAuditPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncAuditPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[AuditEntry]:
+        async for entry in await self._first():
+            yield entry
+
+    async def iter_pages(self) -> AsyncIterator[AsyncAuditPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class ApiKeyList(ApiKeyPage):
+    """The first page of a list of API keys. Iterated, every key of every page."""
+
+    def __init__(self, first: Callable[[], ApiKeyPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class AuditList(AuditPage):
+    """The first page of the audit log. Iterated, every entry of every page."""
+
+    def __init__(self, first: Callable[[], AuditPage]) -> None:
         page = first()
         super().__init__(page.response, page._cursor, page._fetch)

@@ -11,6 +11,14 @@ from typing_extensions import TypeAliasType
 from runyard._wire_model import WireModel
 
 
+class AgentIdentityMemoryAutoMemory(WireModel):
+    enabled: bool
+
+
+class AgentIdentitySecret(WireModel):
+    name: str
+
+
 class AgentSkillVariantEnvironment(WireModel):
     name: str
     uid: str
@@ -124,6 +132,30 @@ class AttemptStartedEventData(WireModel):
     pool: str
 
 
+class AuditEntry(WireModel):
+    entry_id: str
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    action: str
+    """The operation, as its operationId in openapi.json; else method and path. `useSecrets`: a run was given secrets."""
+    target: str | None = None
+    """Id or name of what it was about."""
+    via: Literal["http", "command_line", "worker"] | str
+    principal_id: str | None = None
+    """Absent where nobody could be told."""
+    principal_name: str | None = None
+    key_id: str | None = None
+    role: Literal["admin", "member", "viewer"] | str | None = None
+    address: str | None = None
+    """Where it came from; behind a proxy what that says, with RUNYARD_TRUST_PROXY."""
+    request_id: str | None = None
+    """`X-Request-Id`."""
+    status: int | None = None
+    """Of the answer: 401, 403 and 404 are denials."""
+    detail: str | None = None
+    """Names, never values."""
+
+
 class BudgetLimits(WireModel):
     """What a run may spend over all its executions; then it is BLOCKED with `budget_exceeded`, and a follow-up with a larger budget goes on."""
 
@@ -212,6 +244,29 @@ class ConversationStepMessageBlockReasoning(WireModel):
 class ConversationStepMessageBlockText(WireModel):
     type: Literal["text"]
     text: str
+
+
+class CreateAgentIdentityRequestMemoryAutoMemory(WireModel):
+    enabled: bool | None = None
+
+
+class CreateAgentIdentityRequestSecret(WireModel):
+    name: str
+
+
+class CreateApiKeyRequest(WireModel):
+    name: str
+    """What it is called, and a new user with it."""
+    role: Literal["admin", "member", "viewer"] | str | None = None
+    """Default `member`."""
+    expires_at: datetime | None = None
+    """When it ends by itself; default: never."""
+    agent_identity_uid: str | None = None
+    """It is a key of this identity."""
+    principal_id: str | None = None
+    """It is one more key of this user or identity. Default: of the caller."""
+    new_user: bool | None = None
+    """true: it is the first key of a new user."""
 
 
 class DeleteScheduleResponse(WireModel):
@@ -320,6 +375,10 @@ class GitAccessApp(WireModel):
 
     app_id: str
     installation_id: str
+
+
+GrantedKind = TypeAliasType("GrantedKind", Literal["pool", "environment", "identity"] | str)
+"""What is granted."""
 
 
 class HandoffAttachment(WireModel):
@@ -440,6 +499,14 @@ class ProblemDetails(WireModel):
     auth_url: str | None = None
 
 
+class PutGrantsRequest(WireModel):
+    resource_type: GrantedKind
+    resource_id: str
+    """Name of the pool, id or name of the environment, or id of the identity."""
+    principal_ids: list[str]
+    """Who may use it, besides admins. None: whoever may without grants."""
+
+
 class ReasoningEventData(WireModel):
     message_id: str
     text: str
@@ -493,6 +560,11 @@ class RetryingEventData(WireModel):
     """Which one: from 1."""
     delay_ms: int
     """How long is waited before it."""
+
+
+class RotateApiKeyRequest(WireModel):
+    grace_minutes: int | None = None
+    """How long the old key still works: 0 to 43200 (30 days). Default 5, so that a lost answer can be asked for again."""
 
 
 class RunCreatorInfo(WireModel):
@@ -689,6 +761,14 @@ class UnknownEvent(WireModel):
     data: dict[str, Any]
 
 
+class UpdateAgentIdentityRequestMemoryAutoMemory(WireModel):
+    enabled: bool | None = None
+
+
+class UpdateAgentIdentityRequestSecret(WireModel):
+    name: str
+
+
 class UsageEventData(WireModel):
     model_id: str
     input_tokens: int
@@ -738,6 +818,13 @@ class WebhookScope(WireModel):
 class WebhookWithSecretScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
+
+
+class AgentIdentityMemory(WireModel):
+    """Always off."""
+
+    attached_stores: list[Any]
+    auto_memory: AgentIdentityMemoryAutoMemory
 
 
 class AgentSkillVariant(WireModel):
@@ -791,6 +878,29 @@ class AnswerApprovalResponse(WireModel):
     decision: ApprovalDecision
     sequence: int
     """Of the answer in the log: what comes of it follows."""
+
+
+class ApiKey(WireModel):
+    """A key, without its text."""
+
+    key_id: str
+    name: str
+    role: Literal["admin", "member", "viewer"] | str
+    masked: str
+    """Its first and last characters."""
+    principal: RunCreatorInfo
+    active: bool
+    """It works now."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    expires_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    grace_until: datetime | None = None
+    """Another was made in its place, and it works until then."""
+    last_used_at: datetime | None = None
+    """To the minute."""
+    revoked_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
 
 
 class ApprovalAnsweredEventData(WireModel):
@@ -936,6 +1046,13 @@ ConversationStepMessageBlock = TypeAliasType(
 )
 
 
+class CreateAgentIdentityRequestMemory(WireModel):
+    attached_stores: list[Any] | None = None
+    auto_memory: Annotated[
+        CreateAgentIdentityRequestMemoryAutoMemory | None, Field(union_mode="left_to_right")
+    ] = None
+
+
 class CreateScheduleRequest(WireModel):
     name: str
     """Trimmed; need not be unique."""
@@ -1067,6 +1184,13 @@ class GitAccess(WireModel):
     app: GitAccessApp | None = None
 
 
+class Grant(WireModel):
+    principal: RunCreatorInfo
+    granted_by: RunCreatorInfo
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+
+
 class InterruptedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1075,6 +1199,16 @@ class InterruptedEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: InterruptedEventData
+
+
+class ListApiKeysResponse(WireModel):
+    api_keys: list[ApiKey]
+    page_info: PageInfo
+
+
+class ListAuditLogResponse(WireModel):
+    entries: list[AuditEntry]
+    page_info: PageInfo
 
 
 class ListFiringsResponse(WireModel):
@@ -1108,6 +1242,31 @@ class Model(WireModel):
     context_window: int | None = None
     """Tokens, where it is known."""
     prices: ModelPrices | None = None
+
+
+class NewApiKey(WireModel):
+    """A key that was just made."""
+
+    key_id: str
+    name: str
+    role: Literal["admin", "member", "viewer"] | str
+    masked: str
+    """Its first and last characters."""
+    principal: RunCreatorInfo
+    active: bool
+    """It works now."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    expires_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    grace_until: datetime | None = None
+    """Another was made in its place, and it works until then."""
+    last_used_at: datetime | None = None
+    """To the minute."""
+    revoked_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    api_key: str
+    """The key itself. It is not shown again."""
 
 
 class ReasoningEvent(WireModel):
@@ -1144,6 +1303,16 @@ class ResolvedRun(WireModel):
     skill: ResolvedRunSkill | None = None
 
 
+class ResourceGrants(WireModel):
+    """Who may use a pool, an environment or an identity."""
+
+    resource_type: GrantedKind
+    resource_id: str
+    restricted: bool
+    """Only those who are named, and admins, may use it."""
+    grants: list[Grant]
+
+
 class RetryingEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1168,6 +1337,7 @@ class RunAgentRequest(WireModel):
     metadata: dict[str, str] | None = None
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
     agent_identity_uid: str | None = None
+    """The identity that executes the run, with its defaults and grants. Default: the caller."""
     on_behalf_of: str | None = None
     team: bool | None = None
     """false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there."""
@@ -1307,6 +1477,13 @@ class ToolResultEvent(WireModel):
     data: ToolResultEventData
 
 
+class UpdateAgentIdentityRequestMemory(WireModel):
+    attached_stores: list[Any] | None = None
+    auto_memory: Annotated[
+        UpdateAgentIdentityRequestMemoryAutoMemory | None, Field(union_mode="left_to_right")
+    ] = None
+
+
 class UpdateScheduleRequest(WireModel):
     name: str
     """Trimmed; need not be unique."""
@@ -1402,6 +1579,38 @@ class WebhookWithSecret(WireModel):
     """`whsec_…`, what deliveries are signed with. No other answer holds it."""
 
 
+class AgentIdentity(WireModel):
+    """A service account that executes runs."""
+
+    uid: str
+    name: str
+    available: bool
+    """It may execute runs."""
+    description: str | None = None
+    prompt: str | None = None
+    environment_id: str | None = None
+    base_model: str | None = None
+    base_harness: str | None = None
+    harness: HarnessConfig | None = None
+    skills: list[str]
+    worker_host: str | None = None
+    prompt_truncated: bool | None = None
+    """In the list: `prompt` holds its first 2,048 characters only."""
+    agent_type: Literal["FOREMAN", "TRIAGE", "SPEC", "IMPLEMENT", "REVIEW", "VERIFY", "CUSTOM"] | str
+    credential_strategy: Literal["CREATOR", "EXECUTOR"] | str
+    on_behalf_of_enabled: bool
+    default_runner_uid: str
+    """Always empty."""
+    secrets: list[AgentIdentitySecret]
+    """Always none."""
+    memory: AgentIdentityMemory
+    creator: RunCreatorInfo
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+
+
 class AgentSkill(WireModel):
     name: str
     """Of the skill."""
@@ -1472,6 +1681,48 @@ class ConversationStepMessage(WireModel):
     blocks: list[ConversationStepMessageBlock]
 
 
+class CreateAgentIdentityRequest(WireModel):
+    name: str
+    description: str | None = None
+    """What it is for."""
+    prompt: str | None = None
+    """Base prompt of its runs."""
+    environment_id: Literal[""] | str | None = None
+    """Id or name of the environment of its runs; returned as the id."""
+    base_model: str | None = None
+    """Model of its runs: `provider/model`."""
+    base_harness: Annotated[str | None, Field(deprecated=True)] = None
+    """Harness of its runs. `harness` says more, and wins."""
+    harness: Annotated[HarnessConfig | None, Field(union_mode="left_to_right")] = None
+    """Harness of its runs."""
+    skills: list[str] | None = None
+    """Skills of its runs, in order: the first is what they begin with."""
+    worker_host: str | None = None
+    """Pool of its runs."""
+    agent_type: (
+        Literal["FOREMAN", "TRIAGE", "SPEC", "IMPLEMENT", "REVIEW", "VERIFY", "CUSTOM"] | str | None
+    ) = None
+    """Only `CUSTOM` here."""
+    credential_strategy: Literal["CREATOR", "EXECUTOR"] | str | None = None
+    """Only `EXECUTOR` here: runs act with the rights of the identity."""
+    on_behalf_of_enabled: bool | None = None
+    """Only `false` here."""
+    default_runner_uid: str | None = None
+    """Not offered."""
+    factory_uid: str | None = None
+    """Not offered."""
+    secrets: list[CreateAgentIdentityRequestSecret] | None = None
+    """Only none here: the environment names the secrets of its runs."""
+    mcp_servers: dict[str, Any] | None = None
+    """Only none here: runs name their own."""
+    memory: Annotated[CreateAgentIdentityRequestMemory | None, Field(union_mode="left_to_right")] = None
+    """Not offered, but may be said to be off."""
+    inference_providers: dict[str, Any] | None = None
+    """Not offered."""
+    harness_auth_secrets: dict[str, Any] | None = None
+    """Not offered."""
+
+
 class Environment(WireModel):
     uid: str
     """22 characters of A-Z, a-z, 0-9."""
@@ -1485,6 +1736,10 @@ class Environment(WireModel):
     last_run: EnvironmentLastRun | None = None
     creator: RunCreatorInfo
     scope: EnvironmentScope
+
+
+class ListAgentIdentitiesResponse(WireModel):
+    agents: list[AgentIdentity]
 
 
 class ListEnvironmentsResponse(WireModel):
@@ -1596,6 +1851,50 @@ class SetupEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: SetupEventData
+
+
+class UpdateAgentIdentityRequest(WireModel):
+    """What is left out or null stays; an empty text, list or object is none."""
+
+    name: str | None = None
+    description: str | None = None
+    """What it is for."""
+    prompt: str | None = None
+    """Base prompt of its runs."""
+    environment_id: Literal[""] | str | None = None
+    """Id or name of the environment of its runs; returned as the id."""
+    base_model: str | None = None
+    """Model of its runs: `provider/model`."""
+    base_harness: Annotated[str | None, Field(deprecated=True)] = None
+    """Harness of its runs. `harness` says more, and wins."""
+    harness: Annotated[HarnessConfig | None, Field(union_mode="left_to_right")] = None
+    """Harness of its runs."""
+    skills: list[str] | None = None
+    """Skills of its runs, in order: the first is what they begin with."""
+    worker_host: str | None = None
+    """Pool of its runs."""
+    agent_type: (
+        Literal["FOREMAN", "TRIAGE", "SPEC", "IMPLEMENT", "REVIEW", "VERIFY", "CUSTOM"] | str | None
+    ) = None
+    """Only `CUSTOM` here."""
+    credential_strategy: Literal["CREATOR", "EXECUTOR"] | str | None = None
+    """Only `EXECUTOR` here: runs act with the rights of the identity."""
+    on_behalf_of_enabled: bool | None = None
+    """Only `false` here."""
+    default_runner_uid: str | None = None
+    """Not offered."""
+    factory_uid: str | None = None
+    """Not offered."""
+    secrets: list[UpdateAgentIdentityRequestSecret] | None = None
+    """Only none here: the environment names the secrets of its runs."""
+    mcp_servers: dict[str, Any] | None = None
+    """Only none here: runs name their own."""
+    memory: Annotated[UpdateAgentIdentityRequestMemory | None, Field(union_mode="left_to_right")] = None
+    """Not offered, but may be said to be off."""
+    inference_providers: dict[str, Any] | None = None
+    """Not offered."""
+    harness_auth_secrets: dict[str, Any] | None = None
+    """Not offered."""
 
 
 class WebhookDelivery(WireModel):

@@ -419,3 +419,99 @@ class ListSecretsParams(RequestOptions, total=False):
     """`next_cursor` of the page before."""
     scope: Literal["User", "Team"] | None
     """Default: those of the team, and your own."""
+
+
+class ApiKeyFields(TypedDict, total=False):
+    """What a key is made of."""
+
+    name: Required[str]
+    """What it is called, and a new user with it."""
+    role: Literal["admin", "member", "viewer"] | None
+    """Default: member."""
+    expires_at: datetime | str | None
+    """When it ends by itself; default: never."""
+    agent_identity_uid: str | None
+    """It is a key of this identity."""
+    principal_id: str | None
+    """It is one more key of this user or identity. Default: of the caller."""
+    new_user: bool | None
+    """True: it is the first key of a new user."""
+
+
+class CreateApiKeyParams(ApiKeyFields, RequestOptions, total=False):
+    """A key, and whose it is."""
+
+
+class RotateApiKeyParams(RequestOptions, total=False):
+    """How a key is replaced."""
+
+    grace_minutes: int | None
+    """How long the old key still works; default 5."""
+
+
+class ListApiKeysParams(RequestOptions, total=False):
+    """Which keys, and page size."""
+
+    limit: int | None
+    """Of each page: 1 to 500, default 100."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+    principal_id: str | None
+    """Those of this principal only."""
+
+
+class IdentityFields(TypedDict, total=False):
+    """What an identity is made of: defaults of its runs."""
+
+    description: str | None
+    prompt: str | None
+    """Base prompt of its runs."""
+    environment_id: str | None
+    """Id or name of the environment of its runs."""
+    base_model: str | None
+    base_harness: str | None
+    harness: HarnessConfigParam | HarnessConfig | None
+    skills: Sequence[str] | None
+    worker_host: str | None
+    """Pool of its runs."""
+
+
+class CreateIdentityParams(IdentityFields, RequestOptions, total=False):
+    """An identity."""
+
+    name: Required[str]
+
+
+class UpdateIdentityParams(IdentityFields, RequestOptions, total=False):
+    """What changes of an identity."""
+
+    name: str | None
+
+
+class GrantsParams(RequestOptions, total=False):
+    """Which pool, environment or identity."""
+
+    resource_type: Required[Literal["pool", "environment", "identity"]]
+    resource_id: Required[str]
+    """Name of the pool, id or name of the environment, or id of the identity."""
+
+
+class PutGrantsParams(GrantsParams, total=False):
+    """Who may use it."""
+
+    principal_ids: Required[Sequence[str]]
+
+
+class ListAuditLogParams(RequestOptions, total=False):
+    """Which entries, and page size. Filters combine with AND."""
+
+    limit: int | None
+    """Of each page: 1 to 500, default 100."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+    principal_id: str | None
+    action: str | None
+    target: str | None
+    since: datetime | str | None
+    until: datetime | str | None
+    """Before this moment."""

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a key may do: `viewer` never writes; `admin` also manages keys. */
+/** What a key may do: `viewer` never writes; `admin` also manages keys, grants and what is others'. */
 export const Role = z.enum(['admin', 'member', 'viewer'])
 export type Role = z.infer<typeof Role>
 
@@ -9,4 +9,11 @@ export interface Actor {
   principal_id: string
   role: Role
   key_id: string
+  /** The principal is a service account, whose defaults are those of its runs. */
+  is_identity?: true
 }
+
+const RANK: Record<Role, number> = { viewer: 0, member: 1, admin: 2 }
+
+/** Whether a key of one role may make or end one of another: nobody gets beyond the own role. */
+export const isWithin = (role: Role, own: Role): boolean => RANK[role] <= RANK[own]

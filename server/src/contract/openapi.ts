@@ -54,7 +54,7 @@ function parametersOf(shape: z.ZodObject | undefined, place: 'path' | 'query', c
     return {
       name,
       in: place,
-      required: place === 'path',
+      required: place === 'path' || !(field as z.ZodType).safeParse(undefined).success,
       ...(description ? { description } : {}),
       ...(isMap ? { style: 'deepObject', explode: true } : {}),
       schema,
@@ -139,7 +139,17 @@ export function buildOpenApi(version: string, named: z.ZodType[]): Json {
     },
     servers: [{ url: '/api/v1' }],
     security: [{ api_key: [] }],
-    tags: ['Runs', 'Schedules', 'Environments', 'Secrets', 'Skills', 'Models', 'Artifacts'].map((name) => ({
+    tags: [
+      'Runs',
+      'Schedules',
+      'Environments',
+      'Secrets',
+      'Skills',
+      'Models',
+      'Artifacts',
+      'Webhooks',
+      'Access',
+    ].map((name) => ({
       name,
     })),
     paths,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Role } from './actor.ts'
 import type { ErrorCode } from './error.ts'
 
 /** One operation of the API. `http/` serves it, `openapi.ts` describes it; neither knows more than this. */
@@ -8,7 +9,16 @@ export interface RouteDefinition {
   path: string
   summary: string
   description?: string
-  tag: 'Runs' | 'Schedules' | 'Environments' | 'Secrets' | 'Skills' | 'Models' | 'Artifacts' | 'Webhooks'
+  tag:
+    | 'Runs'
+    | 'Schedules'
+    | 'Environments'
+    | 'Secrets'
+    | 'Skills'
+    | 'Models'
+    | 'Artifacts'
+    | 'Webhooks'
+    | 'Access'
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
@@ -20,6 +30,10 @@ export interface RouteDefinition {
   /** The answer is an event stream when the caller accepts `text/event-stream`. */
   streams?: boolean
   errors: ErrorCode[]
+  /** Only keys of this role may call it. Without: all may read, and all but viewers write. */
+  role?: Role
+  /** Viewers may call it too, though it writes. */
+  for_viewers?: boolean
   /** May carry attachments, so its body may reach 64 MiB. */
   large?: boolean
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ACCESS_ROUTES } from './access-routes.ts'
 import { AnswerApprovalRequest, AnswerApprovalResponse } from './approval.ts'
 import { ArtifactResponse } from './artifact.ts'
 import { Conversation, ConversationQuery } from './conversation.ts'
@@ -240,6 +241,7 @@ export const ROUTES = {
     response: ListModelsResponse,
     errors: reading,
   }),
+  ...ACCESS_ROUTES,
   listEnvironments: define({
     method: 'GET',
     path: '/agent/environments',

@@ -87,7 +87,9 @@ export const RunAgentRequest = z
     parent_run_id: RunId.optional(),
     metadata: Metadata.optional(),
     mode: Mode.optional(),
-    agent_identity_uid: z.string().max(256).optional(),
+    agent_identity_uid: z.string().max(256).optional().meta({
+      description: 'The identity that executes the run, with its defaults and grants. Default: the caller.',
+    }),
     on_behalf_of: z.string().max(256).optional(),
     team: z.boolean().optional().meta({
       description:

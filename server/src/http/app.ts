@@ -7,19 +7,24 @@ import type { RouteDefinition } from '../contract/route.ts'
 import { ROUTES } from '../contract/routes.ts'
 import { readActor } from '../store/api-keys.ts'
 import { ANSWER_HEADERS } from './answer-headers.ts'
+import { AuditWriter, recordRequests } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
 import type { HttpContext, Services } from './context.ts'
 import { checkValue, parseJson } from './json-body.ts'
 import { problemBody, sendProblem } from './problem.ts'
 import { API_PREFIX } from './route.ts'
+import { serveApiKeys } from './routes/api-keys.ts'
 import { serveApprovals } from './routes/approvals.ts'
 import { serveArtifacts } from './routes/artifacts.ts'
+import { serveAuditLog } from './routes/audit-log.ts'
 import { serveDocs } from './routes/docs.ts'
 import { serveEnvironments } from './routes/environments.ts'
 import { serveEvents } from './routes/events.ts'
 import { serveFollowups } from './routes/followups.ts'
+import { serveGrants } from './routes/grants.ts'
 import { serveHandoff } from './routes/handoff.ts'
 import { serveHealth } from './routes/health.ts'
+import { serveIdentities } from './routes/identities.ts'
 import { serveModels } from './routes/models.ts'
 import { serveRuns } from './routes/runs.ts'
 import { serveSchedules } from './routes/schedules.ts'
@@ -106,9 +111,12 @@ export function createApp(context: HttpContext): FastifyInstance {
     throw new AppError('resource_not_found', 'There is nothing at this path.')
   })
 
+  const audit = new AuditWriter(context.store.db, app.log)
+  recordRequests(app, audit, API_PREFIX)
   const actorOf = (key_id: string) => readActor(context.store.db, key_id)
   const services: Services = {
     ...context,
+    audit,
     authenticate: createAuthenticator(context.store.db),
     links: createSignedLinks(settings.secret_key, actorOf),
     sessions: createSessionLinks(settings, actorOf),
@@ -122,6 +130,10 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveSchedules(app, services)
   serveEnvironments(app, services)
   serveSecrets(app, services)
+  serveApiKeys(app, services)
+  serveIdentities(app, services)
+  serveGrants(app, services)
+  serveAuditLog(app, services)
   serveModels(app, services)
   serveSkills(app, services)
   serveArtifacts(app, services)

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
+import type { RouteDefinition } from '../contract/route.ts'
 import { findActor, isWellFormedKey } from '../store/api-keys.ts'
 import type { Db } from '../store/db.ts'
 
@@ -39,7 +40,13 @@ export function createAuthenticator(db: Db): (request: FastifyRequest) => Promis
   }
 }
 
-export function requireWriter(actor: Actor): void {
-  if (actor.role === 'viewer')
+/** Throws `not_authorized` where the role of the key is not enough for an operation. */
+export function requireRole(
+  { method, role, for_viewers }: Pick<RouteDefinition, 'method' | 'role' | 'for_viewers'>,
+  actor: Actor,
+): void {
+  if (role && actor.role !== role)
+    throw new AppError('not_authorized', `This takes a key with the role ${role}.`)
+  if (method !== 'GET' && actor.role === 'viewer' && !for_viewers)
     throw new AppError('not_authorized', 'A key with the role viewer may only read.')
 }

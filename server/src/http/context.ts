@@ -6,6 +6,7 @@ import type { LimitMaxima } from '../contract/limits.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
+import type { AuditWriter } from './audit.ts'
 import type { SessionLinks } from './session-access.ts'
 import type { SignedLinks } from './signed-link.ts'
 
@@ -56,6 +57,7 @@ export interface Readiness {
 
 /** What every route file is handed. */
 export interface Services extends HttpContext {
+  audit: AuditWriter
   authenticate: (request: FastifyRequest) => Promise<Actor>
   links: SignedLinks
   sessions: SessionLinks

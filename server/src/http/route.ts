@@ -5,7 +5,7 @@ import { AppError } from '../contract/error.ts'
 import type { RouteDefinition } from '../contract/route.ts'
 import type { Db } from '../store/db.ts'
 import { type Answer, hashBody, type IdempotencyKey, once, readAnswer } from '../store/idempotency.ts'
-import { requireWriter } from './auth.ts'
+import { requireRole } from './auth.ts'
 import type { Services } from './context.ts'
 import { invalid } from './problem.ts'
 
@@ -50,7 +50,7 @@ export function serve<const R extends RouteDefinition>(
     bodyLimit: definition.large ? LARGE_BODY : SMALL_BODY,
     onRequest: async (request) => {
       request.actor = await services.authenticate(request)
-      if (definition.method !== 'GET') requireWriter(request.actor)
+      requireRole(definition, request.actor)
     },
     handler: async (request, reply) => {
       if (!request.actor) throw new Error('The route was reached without authentication.')
@@ -72,10 +72,19 @@ export function serve<const R extends RouteDefinition>(
 }
 
 export function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyReply {
+  const made_id = idOf(body)
+  if (made_id !== undefined) reply.request.made_id = made_id
   return reply
     .code(status)
     .header('content-type', 'application/json; charset=utf-8')
     .send(JSON.stringify(body))
+}
+
+/** Of what an answer is about, for the audit log. */
+function idOf(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const fields = body as Record<string, unknown>
+  return [fields.run_id, fields.uid, fields.key_id, fields.resource_id].find((id) => typeof id === 'string')
 }
 
 /** Runs a write under its Idempotency-Key and sends the first answer, or that answer again. */

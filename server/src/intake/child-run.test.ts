@@ -9,6 +9,7 @@ import { openDiskBlobs } from '../blobs/disk.ts'
 import { openKeyring } from '../sealing/keyring.ts'
 import { countBelow } from '../store/child-runs.ts'
 import type { Db } from '../store/db.ts'
+import { removeGrants, replaceGrants } from '../store/grants.ts'
 import { readRuns } from '../store/runs.ts'
 import { createChild, MAX_TREE } from './child-run.ts'
 
@@ -66,6 +67,20 @@ onEachDatabase('child runs', (open) => {
     assert.deepEqual(await create(held, 'call-2'), { refusal: 'The budget of this run is spent.' })
     // The call that has made one still has it.
     assert.deepEqual(await create(held, 'call-1'), made)
+  })
+
+  test('one is where its parent is, granted to that or not, and none is of a deleted identity', async () => {
+    const held = await holdRun(db)
+    const others = (await holdRun(db)).principal_id
+    await replaceGrants(db, { resource_type: 'pool', resource_id: held.pool }, [others], others)
+    const made = await create(held, 'call-1')
+    const [child] = 'run_id' in made ? await readRuns(db, [made.run_id]) : []
+    assert.equal(child?.pool, held.pool)
+    await removeGrants(db, { resource_type: 'pool', resource_id: held.pool })
+    await sql`update principals set disabled = true where principal_id = ${held.principal_id}`.execute(db)
+    assert.deepEqual(await create(held, 'call-2'), {
+      refusal: 'The identity that executes this run was deleted.',
+    })
   })
 
   test('what its parent has to ask for, it has to ask for', async () => {

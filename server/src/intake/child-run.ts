@@ -4,6 +4,7 @@ import { type BudgetLimits, RunAgentRequest } from '../contract/run-request.ts'
 import { isWorking } from '../contract/state.ts'
 import { countBelow } from '../store/child-runs.ts'
 import { hashBody, type IdempotencyKey, readAnswer } from '../store/idempotency.ts'
+import { isPrincipalActive } from '../store/identities.ts'
 import type { Lease } from '../store/leases.ts'
 import { insertRun, type RunRow, readRuns } from '../store/runs.ts'
 import { type RunServices, resolveRun } from './new-run.ts'
@@ -53,6 +54,8 @@ export async function createChild(
   }
   const earlier = await readAnswer(db, once)
   if (earlier) return { run_id: (earlier.body as { run_id: string }).run_id, pool: parent.pool }
+  if (!(await isPrincipalActive(db, parent.principal_id)))
+    return { refusal: 'The identity that executes this run was deleted.' }
   const refusal = await findLimit(services, parent)
   if (refusal !== null) return { refusal }
   const request = RunAgentRequest.safeParse(requestOf(parent, wish))

@@ -14,6 +14,7 @@ import { findEnvironmentId } from '../store/environments.ts'
 import { findConversation, findRun, type NewRun, type RunRow } from '../store/runs.ts'
 import { storeAttachments } from './attachments.ts'
 import { maskConfig } from './config-secrets.ts'
+import { findExecution, requireGrants } from './executor.ts'
 import { requireAvailable } from './unavailable.ts'
 
 const TITLE_LENGTH = 80
@@ -32,10 +33,12 @@ export interface RunServices {
 /** Resolves a request into a run: defaults filled in, what it names looked up, secret values sealed. */
 export async function resolveRun(
   services: RunServices,
-  request: RunAgentRequest,
+  asked: RunAgentRequest,
   actor: Actor,
   source: RunSourceType,
 ): Promise<NewRun> {
+  requireAvailable(asked)
+  const { request, principal_id, is_identity } = await findExecution(services.db, asked, actor)
   requireAvailable(request)
   requireHarness(services, request)
   await requireSchema(request.output_schema)
@@ -43,6 +46,11 @@ export async function resolveRun(
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...recorded } = request
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
   const { parent, scope, environment_id } = await lookUp(services.db, request, actor)
+  if (is_identity && scope === 'User') {
+    const detail =
+      'agent_identity_uid: runs of an identity are runs of the team, and the parent or the conversation is personal.'
+    throw new AppError('invalid_request', detail)
+  }
   const { config, secrets } = maskConfig({
     ...given,
     environment_id,
@@ -51,10 +59,19 @@ export async function resolveRun(
     idle_timeout_minutes: given.idle_timeout_minutes ?? 10,
     worker_host: given.worker_host || services.default_pool,
   })
+  const pool = config.worker_host ?? services.default_pool
+  // What the agent of a run creates is where that run is, which was allowed already.
+  if (source !== 'ORCHESTRATION')
+    await requireGrants(services.db, actor, {
+      principal_id,
+      pool,
+      environment_id: config.environment_id ?? null,
+    })
   return {
     run_id,
-    pool: config.worker_host ?? services.default_pool,
-    principal_id: actor.principal_id,
+    pool,
+    principal_id,
+    creator_id: actor.principal_id,
     scope,
     priority: request.priority ?? 0,
     title:

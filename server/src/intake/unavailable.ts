@@ -13,11 +13,10 @@ export function requireAvailable(request: RunAgentRequest | RunFollowupRequest):
 }
 
 function fieldsOf(request: RunAgentRequest & RunFollowupRequest): string[] {
-  const { mode = 'normal', agent_identity_uid, on_behalf_of, output_schema, config } = request
+  const { mode = 'normal', on_behalf_of, output_schema, config } = request
   const harness = config?.harness?.type ?? 'oz'
   return [
     ...(mode === 'normal' ? [] : [`mode: ${mode}`]),
-    ...(agent_identity_uid === undefined ? [] : ['agent_identity_uid']),
     ...(on_behalf_of === undefined ? [] : ['on_behalf_of']),
     ...(output_schema && harness !== 'oz' ? [`output_schema with the harness ${harness}`] : []),
   ]

@@ -12,9 +12,11 @@ import {
   listKeys,
   readActor,
   revokeKey,
+  revokeUnlessLast,
   rotateKey,
 } from './api-keys.ts'
 import type { Db } from './db.ts'
+import { deleteIdentity, insertIdentity } from './identities.ts'
 
 onEachDatabase('api keys', (open) => {
   let db: Db
@@ -158,5 +160,37 @@ onEachDatabase('api keys', (open) => {
     assert.equal(await isKeyActive(db, long.key_id), true)
     assert(await rotateKey(db, long.key_id))
     assert.equal(await isKeyActive(db, long.key_id), false)
+  })
+
+  test('of all admin keys, revoked at once, one works on', async () => {
+    const admins = async () =>
+      (await listKeys(db))
+        .filter(({ role, active }) => role === 'admin' && active)
+        .map(({ key_id }) => key_id)
+    for (let round = 0; round < 10; round += 1) {
+      for (let made = 0; made < 5; made += 1) await createPrincipalWithKey(db, { name: 'x', role: 'admin' })
+      const results = await Promise.all((await admins()).map((key_id) => revokeUnlessLast(db, key_id)))
+      assert.equal(results.filter((result) => result === 'last').length, 1)
+      assert.equal((await admins()).length, 1)
+    }
+    const member = await createPrincipalWithKey(db, { name: 'x', role: 'member' })
+    assert.equal(await revokeUnlessLast(db, member.key_id), 'revoked')
+    assert.equal(await revokeUnlessLast(db, member.key_id), 'gone')
+  })
+
+  test('nor is an identity deleted that has the last admin key', async () => {
+    const { principal_id } = await createPrincipalWithKey(db, { name: 'x', role: 'member' })
+    const identity = await insertIdentity(db, { name: 'i', config: {}, creator_id: principal_id })
+    assert(identity)
+    await addKey(db, identity.uid, { name: 'k', role: 'admin' })
+    const others = (await listKeys(db)).filter(
+      (key) => key.role === 'admin' && key.principal_id !== identity.uid,
+    )
+    for (const { key_id } of others) await revokeKey(db, key_id)
+    assert.equal(await deleteIdentity(db, identity.uid), 'last')
+    await createPrincipalWithKey(db, { name: 'x', role: 'admin' })
+    const deleted = await deleteIdentity(db, identity.uid)
+    assert(deleted && deleted !== 'last' && deleted.uid === identity.uid)
+    assert.equal(await deleteIdentity(db, identity.uid), null)
   })
 })

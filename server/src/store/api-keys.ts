@@ -3,8 +3,11 @@ import { crc32 } from 'node:zlib'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 import type { Actor, Role } from '../contract/actor.ts'
+import type { ListApiKeysQuery } from '../contract/api-key.ts'
+import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
-import type { Db } from './db.ts'
+import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
+import { type Db, transact } from './db.ts'
 import { randomText, toBase62 } from './random-text.ts'
 
 const PREFIX = 'ry_'
@@ -111,19 +114,27 @@ export async function rotateKey(
 const active = sql<boolean>`k.revoked_at is null and not p.disabled
   and coalesce(least(k.expires_at, k.grace_until) > clock_timestamp(), true)`
 
+type FoundActor = Omit<Actor, 'is_identity'> & { is_identity: boolean }
+
+const toActor = ({ is_identity, ...actor }: FoundActor): Actor => ({
+  ...actor,
+  ...(is_identity ? { is_identity: true } : {}),
+})
+
 /**
  * Whose key this is; `null` when unknown, expired, revoked or its principal disabled. The look-up is by hash, so its
  * time says nothing about other keys.
  */
 export async function findActor(db: Db, api_key: string): Promise<Actor | null> {
-  const found = await sql<Actor & { stale: boolean }>`
-    select k.principal_id, k.key_id, k.role,
+  const found = await sql<FoundActor & { stale: boolean }>`
+    select k.principal_id, k.key_id, k.role, p.type = 'service_account' as is_identity,
       coalesce(k.last_used_at < clock_timestamp() - interval '1 minute', true) as stale
     from api_keys k join principals p using (principal_id)
     where k.key_hash = ${hashOf(api_key)} and ${active}`.execute(db)
   const row = found.rows[0]
   if (!row) return null
-  const { stale, ...actor } = row
+  const { stale, ...found_actor } = row
+  const actor = toActor(found_actor)
   // Once a minute is enough to see which keys are in use.
   if (stale)
     await sql`update api_keys set last_used_at = clock_timestamp() where key_id = ${actor.key_id}`.execute(db)
@@ -132,10 +143,10 @@ export async function findActor(db: Db, api_key: string): Promise<Actor | null> 
 
 /** Who acts by what was made with a key, a link for example; `null` when the key is not good any more. */
 export async function readActor(db: Db, key_id: string): Promise<Actor | null> {
-  const found = await sql<Actor>`
-    select k.principal_id, k.key_id, k.role from api_keys k join principals p using (principal_id)
+  const found = await sql<FoundActor>`
+    select k.principal_id, k.key_id, k.role, p.type = 'service_account' as is_identity from api_keys k join principals p using (principal_id)
     where k.key_id = ${key_id} and ${active}`.execute(db)
-  return found.rows[0] ?? null
+  return found.rows[0] ? toActor(found.rows[0]) : null
 }
 
 /** Whether a key that was good when a stream began still is. */
@@ -147,6 +158,7 @@ export interface KeyListing {
   principal_id: string
   /** The principal's own name; `name` is the key's. */
   principal_name: string
+  principal_type: RunCreatorInfo['type']
   name: string
   role: Role
   masked: string
@@ -156,15 +168,63 @@ export interface KeyListing {
   grace_until: Date | null
   last_used_at: Date | null
   revoked_at: Date | null
+  active: boolean
 }
 
+const LISTED = sql`k.key_id, k.principal_id, p.display_name as principal_name, p.type as principal_type, k.name, k.role,
+  k.masked, k.created_at, k.expires_at, k.grace_until, k.last_used_at, k.revoked_at, ${active} as active`
+const FROM = sql`from api_keys k join principals p using (principal_id)`
+
 export async function listKeys(db: Db): Promise<KeyListing[]> {
-  const found = await sql<KeyListing>`
-    select k.key_id, k.principal_id, p.display_name as principal_name, k.name, k.role, k.masked, k.created_at,
-      k.expires_at, k.grace_until, k.last_used_at, k.revoked_at
-    from api_keys k join principals p using (principal_id) order by k.key_id`.execute(db)
+  const found = await sql<KeyListing>`select ${LISTED} ${FROM} order by k.key_id`.execute(db)
   return found.rows
 }
+
+/** One page, oldest first; of one principal, or of all. */
+export async function listKeyPage(
+  db: Db,
+  { limit = 100, cursor, principal_id }: ListApiKeysQuery,
+): Promise<{ keys: KeyListing[]; next_cursor: string | null }> {
+  const conditions = [sql`true`]
+  if (principal_id !== undefined) conditions.push(sql`k.principal_id = ${principal_id}::uuid`)
+  if (cursor !== undefined) {
+    const [after] = decodeCursor(cursor, 1)
+    if (typeof after !== 'string' || !isUuid(after)) throw brokenCursor()
+    conditions.push(sql`k.key_id > ${after}::uuid`)
+  }
+  const { rows } = await sql<KeyListing>`
+    select ${LISTED} ${FROM} where ${sql.join(conditions, sql` and `)} order by k.key_id limit ${limit + 1}`.execute(
+    db,
+  )
+  const keys = rows.slice(0, limit)
+  const last = keys.at(-1)
+  return { keys, next_cursor: last && rows.length > limit ? encodeCursor([last.key_id]) : null }
+}
+
+export async function findKey(db: Db, key_id: string): Promise<KeyListing | null> {
+  if (!isUuid(key_id)) return null
+  const found = await sql<KeyListing>`select ${LISTED} ${FROM} where k.key_id = ${key_id}`.execute(db)
+  return found.rows[0] ?? null
+}
+
+/**
+ * The admin keys that work, which then stay so until the transaction ends. Two at once wait for each other, in the order of
+ * the keys.
+ */
+export async function lockAdminKeys(trx: Db): Promise<Array<{ key_id: string; principal_id: string }>> {
+  const found = await sql<{ key_id: string; principal_id: string }>`
+    select k.key_id, k.principal_id ${FROM} where k.role = 'admin' and ${active}
+    order by k.key_id for update of k`.execute(trx)
+  return found.rows
+}
+
+/** The same as `revokeKey`, but for the last admin key that works: without one nobody could make another over HTTP. */
+export const revokeUnlessLast = (db: Db, key_id: string): Promise<'revoked' | 'last' | 'gone'> =>
+  transact(db, async (trx) => {
+    const admins = await lockAdminKeys(trx)
+    if (admins.length === 1 && admins[0]?.key_id === key_id) return 'last'
+    return (await revokeKey(trx, key_id)) ? 'revoked' : 'gone'
+  })
 
 /** False when there is no such key, or it was revoked before. */
 export async function revokeKey(db: Db, key_id: string): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { ApprovalDecision } from '../contract/approval.ts'
 import { AppError } from '../contract/error.ts'
 import { isResting, type RunState } from '../contract/state.ts'
 import type { Db } from './db.ts'
+import { requireGrantsFor } from './grants.ts'
 import { visibleTo } from './runs.ts'
 import { reopenRun } from './transitions.ts'
 
@@ -20,6 +21,8 @@ interface WaitingRun {
   state: RunState
   worker_id: string | null
   pool: string
+  environment_id: string | null
+  principal_id: string
   author: string
   waiting: string | null
   was_asked: boolean
@@ -34,7 +37,7 @@ export async function answerApproval(
   { run_id, approval_id, decision, reason, author }: ApprovalAnswer,
 ): Promise<{ sequence: number; claimable_in: string | null }> {
   const locked = await sql<WaitingRun>`
-    select r.run_id, r.state, r.worker_id, r.pool, p.display_name as author,
+    select r.run_id, r.state, r.worker_id, r.pool, r.environment_id, r.principal_id, p.display_name as author,
       r.status_message -> 'approval' ->> 'approval_id' as waiting,
       exists (select from events e where e.run_id = r.run_id and e.type = 'approval.requested'
         and e.data ->> 'approval_id' = ${approval_id}) as was_asked
@@ -42,6 +45,7 @@ export async function answerApproval(
     where r.run_id = ${run_id} and ${visibleTo(author)} for update of r`.execute(trx)
   const run = locked.rows[0]
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+  await requireGrantsFor(trx, author, run)
   if (!run.was_asked)
     throw new AppError('resource_not_found', 'approval_id: the run asked for no such approval.')
   if (!isResting(run.state) || run.waiting !== approval_id)

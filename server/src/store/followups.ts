@@ -8,6 +8,7 @@ import { isResting, isWorking, type RunState, WORKING_STATES } from '../contract
 import { insertAttachments, type StoredAttachment } from './attachments.ts'
 import type { Db } from './db.ts'
 import { readLogPages } from './events.ts'
+import { requireGrantsFor } from './grants.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
 import { among } from './sql-fragments.ts'
@@ -31,6 +32,10 @@ interface LockedRun {
   attempt: number
   worker_id: string | null
   pool: string
+  environment_id: string | null
+  principal_id: string
+  /** The identity that executes it was deleted. */
+  orphaned: boolean
   author: string
 }
 
@@ -43,11 +48,16 @@ export async function acceptFollowup(
   followup: NewFollowup,
 ): Promise<{ followup_id: string; outcome: FollowupOutcome; claimable_in: string | null }> {
   const locked = await sql<LockedRun>`
-    select r.run_id, r.state, r.attempt, r.worker_id, r.pool, p.display_name as author
-    from runs r join principals p on p.principal_id = ${followup.author.principal_id}
+    select r.run_id, r.state, r.attempt, r.worker_id, r.pool, r.environment_id, r.principal_id, e.disabled as orphaned,
+      p.display_name as author
+    from runs r join principals e on e.principal_id = r.principal_id
+      join principals p on p.principal_id = ${followup.author.principal_id}
     where r.run_id = ${followup.run_id} and ${visibleTo(followup.author)} for update of r`.execute(trx)
   const run = locked.rows[0]
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+  await requireGrantsFor(trx, followup.author, run)
+  if (run.orphaned)
+    throw new AppError('conflict', 'The identity that executes this run was deleted.', { retryable: false })
   const outcome = outcomeFor(run)
   if (outcome === 'live_session' && followup.on_busy === 'reject') {
     throw new AppError('conflict', 'The agent is working and on_busy is reject.', { retryable: false })

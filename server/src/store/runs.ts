@@ -23,7 +23,10 @@ export interface LogPart {
 export interface NewRun {
   run_id: string
   pool: string
+  /** Who executes it, with whose rights. */
   principal_id: string
+  /** Who asked for it. */
+  creator_id: string
   scope: 'User' | 'Team'
   priority: number
   title: string
@@ -175,7 +178,7 @@ export async function insertRun(
       insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
         model_id, environment_id, skill_spec, source, schedule, config, sealed, request, metadata, conversation_id, context,
         parent_run_id, root_run_id, ancestor_run_ids)
-      select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.principal_id}::uuid, ${scopeOf(run)},
+      select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.creator_id}::uuid, ${scopeOf(run)},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
         ${run.skill_spec}, ${run.source}, ${run.schedule ? json(run.schedule) : sql`null::jsonb`}, ${json(run.config)}, ${run.sealed}::bytea,
         ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,

@@ -37,7 +37,7 @@ onEachDatabase('clean-up', (open) => {
     const log = { info: say, warn: say, error: say }
     const database = { ...store }
     let now = Date.now() - MINUTE
-    const start = () => new CleanUp({ store: database, blobs, log, now: () => now })
+    const start = () => new CleanUp({ store: database, blobs, log, audit_days: 400, now: () => now })
     let cleanUp = start()
     return {
       root,

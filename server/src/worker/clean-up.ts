@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type BlobInfo, type Blobs, BlobsFull } from '../blobs/blobs.ts'
+import { removeOldAudit } from '../store/audit-log.ts'
 import { readNamedBlobs } from '../store/blob-keys.ts'
 import type { Store } from '../store/db.ts'
 import { removeOldKeys } from '../store/idempotency.ts'
@@ -31,17 +32,20 @@ export interface CleanUpOptions {
   store: Store
   blobs: Blobs
   log: Logger
+  /** Entries of the audit log older than so many days are removed. */
+  audit_days: number
   now?: () => number
 }
 
 /**
- * Removes what nobody asks for any more: old idempotency keys, rows of old workers, and blobs that no row names, because
+ * Removes what nobody asks for any more: old idempotency keys, rows of old workers, old entries of the audit log, and blobs that no row names, because
  * their process was killed or lost its lease before it wrote one. Any process may run it, several may at once.
  */
 export class CleanUp {
   readonly #store: Store
   readonly #blobs: Blobs
   readonly #log: Logger
+  readonly #audit_days: number
   readonly #now: () => number
   #stopped = false
   #answered_at = Number.NEGATIVE_INFINITY
@@ -50,10 +54,11 @@ export class CleanUp {
   #blobs_at: number | null = null
   #told_of_others = false
 
-  constructor({ store, blobs, log, now = Date.now }: CleanUpOptions) {
+  constructor({ store, blobs, log, audit_days, now = Date.now }: CleanUpOptions) {
     this.#store = store
     this.#blobs = blobs
     this.#log = log
+    this.#audit_days = audit_days
     this.#now = now
   }
 
@@ -71,6 +76,7 @@ export class CleanUp {
       await removeOldKeys(this.#store.db)
       await removeOldWorkers(this.#store.db)
       await removeOldDeliveries(this.#store.db)
+      await removeOldAudit(this.#store.db, this.#audit_days)
     }
     // From the first look on, long before files are removed: what others find here is then known not to be theirs.
     const owners = await readOwners(this.#blobs, installation_id, now).catch((error) => {

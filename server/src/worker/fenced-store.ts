@@ -16,6 +16,7 @@ import {
   readAwaitedAttachments,
   readKeptBytes,
 } from '../store/attachments.ts'
+import { appendAudit } from '../store/audit-log.ts'
 import { type ChildRow, listChildren, readLastMessage } from '../store/child-runs.ts'
 import type { Db } from '../store/db.ts'
 import { type Diff, findDiff, insertDiff, readTurn } from '../store/diffs.ts'
@@ -183,6 +184,14 @@ export class FencedStore {
   }
 
   /** Those that the run may use. */
+  /** Into the audit log, before any of them is opened. */
+  noteSecrets(names: readonly string[], { run_id, principal_id }: RunRow): Promise<void> {
+    const detail = names.join(' ')
+    return this.#write(() =>
+      appendAudit(this.#db, [{ action: 'useSecrets', target: run_id, via: 'worker', principal_id, detail }]),
+    )
+  }
+
   readSecrets(names: readonly string[], { principal_id, scope }: RunRow): Promise<SecretRow[]> {
     return this.#write(() => readSecrets(this.#db, names, { principal_id, personal: scope === 'User' }))
   }

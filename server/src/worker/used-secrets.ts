@@ -31,6 +31,7 @@ export async function readUsedSecrets(
   const rows = new Map((await store.readSecrets(names, run)).map((row) => [row.name, row]))
   const missing = names.filter((name) => !rows.has(name))
   if (missing.length > 0) return { missing }
+  await store.noteSecrets(names, run)
   for (const row of rows.values()) {
     const secret = openSecret(settings.seal_key, row)
     used.values.push(secret)

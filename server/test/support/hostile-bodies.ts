@@ -99,7 +99,6 @@ export const HOSTILE_BODIES: HostileCase[] = [
     'another identity, person and screen',
     {
       prompt: 'x',
-      agent_identity_uid: 'x',
       on_behalf_of: 'y',
       config: {
         computer_use_enabled: true,
@@ -107,7 +106,7 @@ export const HOSTILE_BODIES: HostileCase[] = [
         harness_auth_secrets: { claude_auth_secret_name: 'x' },
       },
     },
-    'This version does not offer agent_identity_uid, on_behalf_of, config.computer_use_enabled, config.harness_auth_secrets.',
+    'This version does not offer on_behalf_of, config.computer_use_enabled, config.harness_auth_secrets.',
     unavailable,
   ),
   create('a prompt over 1 MiB', { prompt: 'é'.repeat(MIB / 2 + 1) }, 'prompt: is over 1 MiB', tooLarge),

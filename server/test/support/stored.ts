@@ -33,6 +33,7 @@ export function newRun(principal_id: string, more: Partial<NewRun> = {}): NewRun
     run_id,
     pool: POOL,
     principal_id,
+    creator_id: principal_id,
     scope: 'Team',
     priority: 0,
     title: 'A run',

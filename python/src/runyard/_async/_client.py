@@ -14,13 +14,17 @@ from .._log import setup_logging
 from .._query import Query
 from .._settings import Settings, create_settings
 from .._webhooks import Webhooks
+from ._api_keys import AsyncApiKeys
 from ._artifacts import AsyncArtifacts
+from ._audit_log import AsyncAuditLog
 from ._endpoints import (
     AsyncEndpoints,
     AsyncEndpointsWithRawResponse,
     AsyncEndpointsWithStreamingResponse,
 )
 from ._environments import AsyncEnvironments
+from ._grants import AsyncGrants
+from ._identities import AsyncIdentities
 from ._models import AsyncModels
 from ._runs import AsyncRuns
 from ._schedules import AsyncSchedules
@@ -86,6 +90,10 @@ class AsyncRunyard(AsyncEndpoints):
         self.skills = AsyncSkills(transport)
         self.models = AsyncModels(transport)
         self.artifacts = AsyncArtifacts(transport)
+        self.api_keys = AsyncApiKeys(transport)
+        self.identities = AsyncIdentities(transport)
+        self.grants = AsyncGrants(transport)
+        self.audit_log = AsyncAuditLog(transport)
         self.webhooks = Webhooks(self._webhook_secret)
 
     @property

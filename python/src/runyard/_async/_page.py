@@ -9,9 +9,13 @@ from .._errors import RunyardError
 from .._join_steps import StepJoin
 from .._method import AsyncMethod
 from .._models import (
+    ApiKey,
+    AuditEntry,
     Conversation,
     ConversationStep,
     Environment,
+    ListApiKeysResponse,
+    ListAuditLogResponse,
     ListEnvironmentsResponse,
     ListFiringsResponse,
     ListRunsResponse,
@@ -32,6 +36,8 @@ _R = TypeVar(
     ListSchedulesResponse,
     ListFiringsResponse,
     Conversation,
+    ListApiKeysResponse,
+    ListAuditLogResponse,
 )
 _P = TypeVar("_P")
 
@@ -226,3 +232,51 @@ class AsyncConversationPage(AsyncPage[Conversation, "AsyncConversationPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.steps)} steps, has_next_page={self.has_next_page})"
+
+
+class AsyncApiKeyPage(AsyncPage[ListApiKeysResponse, "AsyncApiKeyPage"]):
+    """A page of API keys, and the way to the next one."""
+
+    @property
+    def api_keys(self) -> list[ApiKey]:
+        """Those of this page."""
+        return self.response.api_keys
+
+    async def iter_pages(self) -> AsyncIterator[AsyncApiKeyPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncApiKeyPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[ApiKey]:
+        async for page in self.iter_pages():
+            for key in page.api_keys:
+                yield key
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.api_keys)} keys, has_next_page={self.has_next_page})"
+
+
+class AsyncAuditPage(AsyncPage[ListAuditLogResponse, "AsyncAuditPage"]):
+    """A page of the audit log, and the way to the next one."""
+
+    @property
+    def entries(self) -> list[AuditEntry]:
+        """Those of this page."""
+        return self.response.entries
+
+    async def iter_pages(self) -> AsyncIterator[AsyncAuditPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncAuditPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[AuditEntry]:
+        async for page in self.iter_pages():
+            for entry in page.entries:
+                yield entry
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.entries)} entries, has_next_page={self.has_next_page})"

@@ -15,13 +15,17 @@ from .._log import setup_logging
 from .._query import Query
 from .._settings import Settings, create_settings
 from .._webhooks import Webhooks
+from ._api_keys import ApiKeys
 from ._artifacts import Artifacts
+from ._audit_log import AuditLog
 from ._endpoints import (
     Endpoints,
     EndpointsWithRawResponse,
     EndpointsWithStreamingResponse,
 )
 from ._environments import Environments
+from ._grants import Grants
+from ._identities import Identities
 from ._models import Models
 from ._runs import Runs
 from ._schedules import Schedules
@@ -87,6 +91,10 @@ class Runyard(Endpoints):
         self.skills = Skills(transport)
         self.models = Models(transport)
         self.artifacts = Artifacts(transport)
+        self.api_keys = ApiKeys(transport)
+        self.identities = Identities(transport)
+        self.grants = Grants(transport)
+        self.audit_log = AuditLog(transport)
         self.webhooks = Webhooks(self._webhook_secret)
 
     @property

@@ -10,9 +10,13 @@ from .._errors import RunyardError
 from .._join_steps import StepJoin
 from .._method import Method
 from .._models import (
+    ApiKey,
+    AuditEntry,
     Conversation,
     ConversationStep,
     Environment,
+    ListApiKeysResponse,
+    ListAuditLogResponse,
     ListEnvironmentsResponse,
     ListFiringsResponse,
     ListRunsResponse,
@@ -33,6 +37,8 @@ _R = TypeVar(
     ListSchedulesResponse,
     ListFiringsResponse,
     Conversation,
+    ListApiKeysResponse,
+    ListAuditLogResponse,
 )
 _P = TypeVar("_P")
 
@@ -227,3 +233,51 @@ class ConversationPage(Page[Conversation, "ConversationPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.steps)} steps, has_next_page={self.has_next_page})"
+
+
+class ApiKeyPage(Page[ListApiKeysResponse, "ApiKeyPage"]):
+    """A page of API keys, and the way to the next one."""
+
+    @property
+    def api_keys(self) -> list[ApiKey]:
+        """Those of this page."""
+        return self.response.api_keys
+
+    def iter_pages(self) -> Iterator[ApiKeyPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: ApiKeyPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[ApiKey]:
+        for page in self.iter_pages():
+            for key in page.api_keys:
+                yield key
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.api_keys)} keys, has_next_page={self.has_next_page})"
+
+
+class AuditPage(Page[ListAuditLogResponse, "AuditPage"]):
+    """A page of the audit log, and the way to the next one."""
+
+    @property
+    def entries(self) -> list[AuditEntry]:
+        """Those of this page."""
+        return self.response.entries
+
+    def iter_pages(self) -> Iterator[AuditPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AuditPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[AuditEntry]:
+        for page in self.iter_pages():
+            for entry in page.entries:
+                yield entry
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.entries)} entries, has_next_page={self.has_next_page})"

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Actor } from '../../contract/actor.ts'
 import { type Environment, EnvironmentConfig } from '../../contract/environment.ts'
 import { kindOfReference } from '../../contract/environment-name.ts'
 import { AppError } from '../../contract/error.ts'
@@ -7,15 +8,18 @@ import { findExcess } from '../../contract/limits.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { MASK, seal, unseal } from '../../sealing/sealing.ts'
+import type { Db } from '../../store/db.ts'
 import {
   deleteEnvironment,
   type EnvironmentContent,
+  findEnvironmentId,
   insertEnvironment,
   type ListedEnvironment,
   listEnvironments,
   readEnvironment,
   replaceEnvironment,
 } from '../../store/environments.ts'
+import { removeGrants, requireGrant } from '../../store/grants.ts'
 import { randomText } from '../../store/random-text.ts'
 import type { HttpContext, Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
@@ -61,15 +65,25 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
 
   serve(app, services, ROUTES.updateEnvironment, async ({ params: { environment_id }, body, actor }) => {
     requireAllowed(body, settings)
+    await requireEnvironmentGrant(store.db, environment_id, actor)
     const row = await replaceEnvironment(store.db, environment_id, actor, ({ uid, sealed }) =>
       sealContent(uid, body, () => (sealed ? unseal(seal_key, uid, sealed) : {})),
     )
     return viewFound(environment_id, row)
   })
 
-  serve(app, services, ROUTES.deleteEnvironment, async ({ params: { environment_id }, actor }) =>
-    viewFound(environment_id, await deleteEnvironment(store.db, environment_id, actor)),
-  )
+  serve(app, services, ROUTES.deleteEnvironment, async ({ params: { environment_id }, actor }) => {
+    await requireEnvironmentGrant(store.db, environment_id, actor)
+    const row = await deleteEnvironment(store.db, environment_id, actor)
+    if (row) await removeGrants(store.db, { resource_type: 'environment', resource_id: row.uid })
+    return viewFound(environment_id, row)
+  })
+}
+
+/** Who may not run in an environment may not change what others run there either. */
+async function requireEnvironmentGrant(db: Db, reference: string, actor: Actor): Promise<void> {
+  const uid = await findEnvironmentId(db, reference)
+  if (uid !== null) await requireGrant(db, actor, { resource_type: 'environment', resource_id: uid })
 }
 
 /** What the operator allows, which a run is asked again. */

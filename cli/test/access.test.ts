@@ -1,0 +1,77 @@
+/** Identities, grants and the audit log on the command line. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { AgentIdentity, AuditEntry, RunItem } from '@runyard/client'
+import { type Ended, Home, printedBy } from './runyard.ts'
+
+const LIMIT = { timeout: 600_000 }
+const home = new Home()
+
+before(async () => {
+  await printedBy(home.spawn(['dev', '--port', '0', '--json']), /\n/)
+}, LIMIT)
+after(() => home.remove(), LIMIT)
+
+const run = (...args: string[]): Promise<Ended> => home.run(args)
+async function done(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(...args)
+  assert.equal(code, 0, stderr)
+  return stdout
+}
+
+test('an identity is made, used, changed and deleted', LIMIT, async () => {
+  const uid = (await done('identity', 'create', 'Fixer', '--harness', 'runbook', '--host', 'nobody')).trim()
+  assert.match(uid, /^[0-9a-f-]{36}$/)
+  assert.match(await done('identity', 'list'), new RegExp(`${uid} +Fixer +dev`))
+  await done('identity', 'update', uid, '--name', 'Mender', '--skill', 'acme/app:fix', '--host', '')
+  const shown = await done('identity', 'show', uid)
+  assert.match(shown, /Name +Mender\n[\s\S]*Harness +runbook\nSkills +acme\/app:fix\nMade by +dev/)
+  assert.doesNotMatch(shown, /Pool/)
+  assert.equal((await run('identity', 'update', uid)).code, 2)
+
+  const run_id = (await done('run', 'x', '--identity', uid, '--host', 'nobody', '--detach')).trim()
+  const { executor } = JSON.parse(await done('get', run_id, '-o', 'json')) as RunItem
+  assert.deepEqual(executor, { uid, type: 'service_account', display_name: 'Mender' })
+
+  const key = (await done('identity', 'key', uid, '--role', 'viewer', '--expires', '2100-01-01')).trim()
+  const own = JSON.parse(await done('identity', 'list', '--api-key', key, '-o', 'json'))
+  assert.deepEqual(
+    (own as { agents: AgentIdentity[] }).agents.map(({ name }) => name),
+    ['Mender'],
+  )
+  assert.equal(await done('identity', 'delete', uid), 'Deleted Mender\n')
+  const refused = await run('identity', 'list', '--api-key', key)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /expired or revoked/)
+})
+
+test('grants are shown and replaced', LIMIT, async () => {
+  const uid = (await done('identity', 'create', 'Gpu')).trim()
+  assert.equal(
+    await done('grant', 'show', 'pool', 'gpu'),
+    'No grants: the pool gpu is for everybody who may write.\n',
+  )
+  assert.match(await done('grant', 'set', 'pool', 'gpu', uid), new RegExp(`${uid} +Gpu +dev`))
+  assert.match(
+    await done('grant', 'set', 'identity', uid),
+    /No grants: the identity .* is for admins and who made it/,
+  )
+  assert.match(await done('grant', 'set', 'pool', 'gpu'), /No grants/)
+  assert.equal((await run('grant', 'show', 'model', 'x')).code, 2)
+})
+
+test('the audit log says who did what', LIMIT, async () => {
+  const lines = (await done('audit', '--action', 'createAgentIdentity', '-o', 'ndjson')).trim().split('\n')
+  const entries = lines.map((line) => JSON.parse(line) as AuditEntry)
+  assert.deepEqual(
+    entries.map(({ principal_name, status }) => [principal_name, status]),
+    [
+      ['dev', 201],
+      ['dev', 201],
+    ],
+  )
+  const table = await done('audit', '--since', '1h', '--limit', '3')
+  assert.match(table, /^TIME +WHO +ROLE +ACTION +STATUS +FROM +TARGET\n/)
+  assert.equal(table.trim().split('\n').length, 4)
+  assert.equal(await done('audit', '--until', '2020-01-01'), '')
+})

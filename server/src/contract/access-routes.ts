@@ -1,0 +1,177 @@
+import { z } from 'zod'
+import {
+  ApiKey,
+  CreateApiKeyRequest,
+  ListApiKeysQuery,
+  ListApiKeysResponse,
+  NewApiKey,
+  RotateApiKeyRequest,
+} from './api-key.ts'
+import { ListAuditLogQuery, ListAuditLogResponse } from './audit-log.ts'
+import type { ErrorCode } from './error.ts'
+import { GrantsQuery, PutGrantsRequest, ResourceGrants } from './grant.ts'
+import {
+  AgentIdentity,
+  CreateAgentIdentityRequest,
+  ListAgentIdentitiesResponse,
+  UpdateAgentIdentityRequest,
+} from './identity.ts'
+import { define } from './route.ts'
+
+const KeyParams = z.object({ key_id: z.string().meta({ description: 'Id of the key.' }) })
+const IdentityParams = z.object({ uid: z.string().meta({ description: 'Id of the identity.' }) })
+const reading: ErrorCode[] = ['authentication_required', 'resource_unavailable']
+const writing: ErrorCode[] = ['invalid_request', 'not_authorized', 'conflict', ...reading]
+
+/** Who may do what, and who did: a part of ROUTES. */
+export const ACCESS_ROUTES = {
+  createApiKey: define({
+    method: 'POST',
+    path: '/api-keys',
+    summary: 'Create an API key',
+    description:
+      'The answer holds the key, this once; with the same Idempotency-Key it is given again for 24 hours. For admins.',
+    tag: 'Access',
+    role: 'admin',
+    body: CreateApiKeyRequest,
+    status: 201,
+    response: NewApiKey,
+    errors: writing,
+  }),
+  listApiKeys: define({
+    method: 'GET',
+    path: '/api-keys',
+    summary: 'List API keys',
+    description: 'Masked, oldest first. Admins see all, others those of their own principal.',
+    tag: 'Access',
+    query: ListApiKeysQuery,
+    status: 200,
+    response: ListApiKeysResponse,
+    pages: 'api_keys',
+    errors: ['invalid_request', ...reading],
+  }),
+  rotateApiKey: define({
+    method: 'POST',
+    path: '/api-keys/{key_id}/rotate',
+    summary: 'Rotate an API key',
+    description:
+      'Makes a key in place of another: of the same principal, role, name and expiry. Everybody may rotate the keys of the own principal, up to the own role; admins all.',
+    tag: 'Access',
+    for_viewers: true,
+    params: KeyParams,
+    body: RotateApiKeyRequest,
+    status: 201,
+    response: NewApiKey,
+    errors: [...writing, 'resource_not_found'],
+  }),
+  revokeApiKey: define({
+    method: 'DELETE',
+    path: '/api-keys/{key_id}',
+    summary: 'Revoke an API key',
+    description:
+      'At once. Answers with the key as it is then. The last admin key that works is refused with 409. Everybody may revoke the keys of the own principal, up to the own role; admins all.',
+    tag: 'Access',
+    for_viewers: true,
+    params: KeyParams,
+    status: 200,
+    response: ApiKey,
+    errors: [...writing, 'resource_not_found'],
+  }),
+  createAgentIdentity: define({
+    method: 'POST',
+    path: '/agent/identities',
+    summary: 'Create an agent identity',
+    description:
+      'A service account that executes runs of the team, with defaults for them. Runs name it in `agent_identity_uid`; it may have keys of its own.',
+    tag: 'Access',
+    body: CreateAgentIdentityRequest,
+    status: 201,
+    response: AgentIdentity,
+    errors: [...writing, 'feature_not_available'],
+  }),
+  listAgentIdentities: define({
+    method: 'GET',
+    path: '/agent/identities',
+    summary: 'List agent identities',
+    description: 'All of them, by name: at most 500. Long prompts are cut.',
+    tag: 'Access',
+    query: z.object({
+      factory_uid: z.string().max(256).optional().meta({
+        description: 'Of the wire format. There are no factories here, so with one the list is empty.',
+      }),
+    }),
+    status: 200,
+    response: ListAgentIdentitiesResponse,
+    errors: ['invalid_request', ...reading],
+  }),
+  getAgentIdentity: define({
+    method: 'GET',
+    path: '/agent/identities/{uid}',
+    summary: 'Get an agent identity',
+    tag: 'Access',
+    params: IdentityParams,
+    status: 200,
+    response: AgentIdentity,
+    errors: [...reading, 'resource_not_found'],
+  }),
+  updateAgentIdentity: define({
+    method: 'PUT',
+    path: '/agent/identities/{uid}',
+    summary: 'Update an agent identity',
+    description: 'What is left out or null stays. For admins and who made it.',
+    tag: 'Access',
+    params: IdentityParams,
+    body: UpdateAgentIdentityRequest,
+    status: 200,
+    response: AgentIdentity,
+    errors: [...writing, 'resource_not_found', 'feature_not_available'],
+  }),
+  deleteAgentIdentity: define({
+    method: 'DELETE',
+    path: '/agent/identities/{uid}',
+    summary: 'Delete an agent identity',
+    description:
+      'Its keys are revoked and it executes nothing new; its runs stay. Answers with what is deleted. For admins and who made it.',
+    tag: 'Access',
+    params: IdentityParams,
+    status: 200,
+    response: AgentIdentity,
+    errors: [...writing, 'resource_not_found'],
+  }),
+  getGrants: define({
+    method: 'GET',
+    path: '/agent/grants',
+    summary: 'Get who may use a pool, an environment or an identity',
+    tag: 'Access',
+    query: GrantsQuery,
+    status: 200,
+    response: ResourceGrants,
+    errors: ['invalid_request', ...reading, 'resource_not_found'],
+  }),
+  putGrants: define({
+    method: 'PUT',
+    path: '/agent/grants',
+    summary: 'Set who may use a pool, an environment or an identity',
+    description:
+      'Replaces all grants of one thing. A pool or environment without any is for everybody who may write, an identity for admins and who made it; with some, it is for those who are named and admins. For admins; an identity also for who made it.',
+    tag: 'Access',
+    body: PutGrantsRequest,
+    status: 200,
+    response: ResourceGrants,
+    errors: [...writing, 'resource_not_found'],
+  }),
+  listAuditLog: define({
+    method: 'GET',
+    path: '/audit-log',
+    summary: 'List the audit log',
+    description:
+      'Who did what, when and from where, newest first: writes, denials, links that were issued, secrets that runs were given. For admins.',
+    tag: 'Access',
+    role: 'admin',
+    query: ListAuditLogQuery,
+    status: 200,
+    response: ListAuditLogResponse,
+    pages: 'entries',
+    errors: ['invalid_request', 'not_authorized', ...reading],
+  }),
+} as const

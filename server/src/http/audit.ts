@@ -1,0 +1,149 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
+import type { RouteDefinition } from '../contract/route.ts'
+import { type OperationId, ROUTES } from '../contract/routes.ts'
+import { appendAudit, type NewAuditEntry } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+
+const BATCH_MS = 100
+const BATCH_SIZE = 500
+const RETRY_MS = 1_000
+/** A database that does not answer must not keep a process that was told to stop. */
+const CLOSE_MS = 1_500
+/** While the database is away; then the oldest go, and the log of the service says how many. */
+const MOST_WAITING = 20_000
+/** Denials of one address without a key, or of one key, that are noted in a minute; the others have the same to say. */
+const NOTED_DENIALS = 60
+/** What answers with a link that works without a key. */
+const LINKING: readonly OperationId[] = [
+  'getTranscript',
+  'getArtifact',
+  'getRunDiff',
+  'listHandoffAttachments',
+]
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What an answer says of what it made: its id. */
+    made_id?: string
+    /** What the audit log says besides: names and ids. */
+    audit_detail?: string
+  }
+}
+
+/**
+ * Writes the audit log behind the answers: entries wait up to 100 ms and go in one statement, so that a create costs what it
+ * did. A process that is killed loses those that waited, and one that is stopped none. While the database is away they are
+ * kept and tried again.
+ */
+export class AuditWriter {
+  readonly #db: Db
+  readonly #log: Pick<Logger, 'warn' | 'error'>
+  #waiting: NewAuditEntry[] = []
+  #writing: Promise<void> = Promise.resolve()
+  #timer: NodeJS.Timeout | null = null
+  #closed = false
+
+  constructor(db: Db, log: Pick<Logger, 'warn' | 'error'>) {
+    this.#db = db
+    this.#log = log
+  }
+
+  note(entry: NewAuditEntry): void {
+    this.#waiting.push({ ...entry, occurred_at: new Date() })
+    const excess = this.#waiting.length - MOST_WAITING
+    if (excess > 0) {
+      this.#waiting.splice(0, excess)
+      this.#log.error({ lost: excess }, 'The audit log cannot be written: the oldest entries are lost.')
+    }
+    this.#timer ??= setTimeout(() => void this.flush(), BATCH_MS)
+  }
+
+  /** Resolves when all that was noted before is written, or cannot be for the moment. */
+  flush(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#writing = this.#writing.then(() => this.#write())
+    return this.#writing
+  }
+
+  /** Writes what waits, for as long as a stop may take, and then no more. */
+  async close(): Promise<void> {
+    await Promise.race([this.flush(), wait(CLOSE_MS, undefined, { ref: false })])
+    this.#closed = true
+    if (this.#timer) clearTimeout(this.#timer)
+    const lost = this.#waiting.length
+    if (lost > 0) this.#log.error({ lost }, 'The audit log could not be written: its last entries are lost.')
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH_SIZE)
+      try {
+        await appendAudit(this.#db, batch)
+      } catch (error) {
+        this.#waiting.unshift(...batch)
+        if (this.#closed) return
+        this.#log.warn({ err: error, entries: this.#waiting.length }, 'The audit log waits for the database.')
+        this.#timer ??= setTimeout(() => void this.flush(), RETRY_MS)
+        return
+      }
+    }
+  }
+}
+
+/** Notes, once they are answered: writes, denials, and links that were issued. */
+export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix: string): void {
+  const operations = new Map<string, string>(
+    (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).map(([id, { method, path }]) => [
+      `${method} ${prefix}${path.replace(/\{(\w+)\}/g, ':$1')}`,
+      id,
+    ]),
+  )
+  const denials = new RateLimiterMemory({ points: NOTED_DENIALS, duration: 60 })
+  app.addHook('onResponse', async (request, reply) => {
+    const { url = '' } = request.routeOptions
+    const operation = operations.get(`${request.method} ${url}`)
+    if (operation === undefined && !OTHERS.test(url)) return
+    const links = operation !== undefined && (LINKING as readonly string[]).includes(operation)
+    const kind = kindOf(request, reply, links)
+    if (kind === null) return
+    const { actor } = request
+    if (kind === 'denial' && !(await denials.consume(actor?.key_id ?? request.ip).catch(() => null))) return
+    audit.note({
+      action: operation ?? `${request.method} ${url}`,
+      target: targetOf(request),
+      via: 'http',
+      address: request.ip,
+      request_id: request.id,
+      status: reply.statusCode,
+      ...(actor ? { principal_id: actor.principal_id, key_id: actor.key_id, role: actor.role } : {}),
+      detail: kind === 'link' ? 'a link was issued' : (request.audit_detail ?? null),
+    })
+  })
+  app.addHook('onClose', () => audit.close())
+}
+
+/** What else shows or gives out what belongs to somebody. */
+const OTHERS = /^\/(downloads|sessions)\//
+const DENIALS = [401, 403, 404, 429]
+
+/** What of an answer is noted. Of denials only so many: a write that was let in has cost more than its entry, a denial has not. */
+function kindOf(
+  { method, actor }: FastifyRequest,
+  { statusCode: status }: FastifyReply,
+  links: boolean,
+): 'write' | 'denial' | 'link' | null {
+  const reads = method === 'GET' || method === 'HEAD'
+  if (actor !== undefined && !reads && status !== 403) return 'write'
+  if (DENIALS.includes(status)) return 'denial'
+  return links && status < 400 ? 'link' : null
+}
+
+/** The path's parameters, else what the answer made, else what the query or the body is about. */
+function targetOf(request: FastifyRequest): string | null {
+  const named = Object.values((request.params ?? {}) as Record<string, string>)
+  return named.length > 0 ? named.join(' ') : (request.made_id ?? null)
+}

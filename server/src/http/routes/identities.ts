@@ -1,0 +1,180 @@
+import type { FastifyInstance } from 'fastify'
+import type { Actor } from '../../contract/actor.ts'
+import { kindOfReference } from '../../contract/environment-name.ts'
+import { AppError } from '../../contract/error.ts'
+import type { AgentIdentity, AgentIdentityRequest, IdentityConfig } from '../../contract/identity.ts'
+import { ROUTES } from '../../contract/routes.ts'
+import type { Db } from '../../store/db.ts'
+import { findEnvironmentId } from '../../store/environments.ts'
+import {
+  deleteIdentity,
+  findIdentity,
+  type IdentityRow,
+  insertIdentity,
+  listIdentities,
+  MAX_IDENTITIES,
+  replaceIdentity,
+} from '../../store/identities.ts'
+import type { Services } from '../context.ts'
+import { sendOnce, serve } from '../route.ts'
+
+const LAST_KEY =
+  'The identity has the last admin key that works. Make an admin key of somebody else first: runyard keys create --role admin.'
+
+export function serveIdentities(app: FastifyInstance, services: Services): void {
+  const { store, settings } = services
+
+  serve(app, services, ROUTES.createAgentIdentity, async (call) => {
+    requireOffered(call.body, settings.harnesses)
+    return sendOnce(store.db, call, async (db) => {
+      const config = await changeConfig(db, {}, call.body)
+      const creator_id = call.actor.principal_id
+      const row = await insertIdentity(db, { name: call.body.name, config, creator_id })
+      if (!row)
+        throw new AppError('conflict', `There are ${MAX_IDENTITIES} identities, which is the most.`, {
+          retryable: false,
+        })
+      return { status: 201, body: viewIdentity(row) }
+    })
+  })
+
+  // Of the wire format, where a list of identities has no pages. None belongs to a factory here.
+  serve(app, services, ROUTES.listAgentIdentities, async ({ query }) => ({
+    agents: query.factory_uid ? [] : (await listIdentities(store.db)).map(viewIdentity),
+  }))
+
+  serve(app, services, ROUTES.getAgentIdentity, async ({ params }) =>
+    viewIdentity(await requireIdentity(store.db, params.uid)),
+  )
+
+  serve(app, services, ROUTES.updateAgentIdentity, async ({ params: { uid }, body, actor }) => {
+    const before = await requireIdentity(store.db, uid)
+    requireOwn(before, actor)
+    requireOffered(body, settings.harnesses)
+    // Looked up before, since what changes a row may wait for nothing else.
+    const named = await changeConfig(store.db, {}, body)
+    const row = await replaceIdentity(store.db, uid, ({ name, config }) => ({
+      name: body.name ?? name,
+      config: mergeConfig(config, body, named.environment_id),
+    }))
+    return viewIdentity(row ?? (await requireIdentity(store.db, uid)))
+  })
+
+  serve(app, services, ROUTES.deleteAgentIdentity, async ({ params: { uid }, actor }) => {
+    requireOwn(await requireIdentity(store.db, uid), actor)
+    const row = await deleteIdentity(store.db, uid)
+    if (row === 'last') throw new AppError('conflict', LAST_KEY, { retryable: false })
+    if (!row) throw noSuchIdentity()
+    return { ...viewIdentity(row), available: false }
+  })
+}
+
+const noSuchIdentity = (): AppError =>
+  new AppError('resource_not_found', 'There is no identity with this id.')
+
+async function requireIdentity(db: Db, uid: string): Promise<IdentityRow> {
+  const row = await findIdentity(db, uid)
+  if (!row) throw noSuchIdentity()
+  return row
+}
+
+function requireOwn({ creator }: IdentityRow, { role, principal_id }: Actor): void {
+  if (role !== 'admin' && creator.uid !== principal_id)
+    throw new AppError('not_authorized', 'Only admins and who made an identity may change it.')
+}
+
+/** Throws, naming the fields, when an identity is to have what this version does not do for its runs. */
+function requireOffered(asked: AgentIdentityRequest, harnesses: readonly string[]): void {
+  const { memory, agent_type, credential_strategy } = asked
+  const missing = [
+    ...(agent_type && agent_type !== 'CUSTOM' ? [`agent_type: ${agent_type}`] : []),
+    ...(credential_strategy === 'CREATOR' ? ['credential_strategy: CREATOR'] : []),
+    ...(asked.on_behalf_of_enabled ? ['on_behalf_of_enabled'] : []),
+    ...(asked.default_runner_uid ? ['default_runner_uid'] : []),
+    ...(asked.factory_uid ? ['factory_uid'] : []),
+    ...(asked.secrets?.length ? ['secrets of an identity; name them in its environment'] : []),
+    ...(isFilled(asked.mcp_servers)
+      ? ['mcp_servers of an identity; name them in config.mcp_servers of runs']
+      : []),
+    ...(isFilled(asked.inference_providers) ? ['inference_providers'] : []),
+    ...(isFilled(asked.harness_auth_secrets) ? ['harness_auth_secrets'] : []),
+    ...(memory?.attached_stores?.length || memory?.auto_memory?.enabled ? ['memory'] : []),
+  ]
+  if (missing.length > 0)
+    throw new AppError('feature_not_available', `This version does not offer ${missing.join(', ')}.`)
+  const type = asked.harness?.type ?? asked.base_harness
+  if (type && !harnesses.includes(type)) {
+    const field = asked.harness?.type ? 'harness.type' : 'base_harness'
+    const detail = `${field}: this installation has no harness "${type}"; it has ${harnesses.join(', ')}.`
+    throw new AppError('invalid_request', detail)
+  }
+  if (asked.harness?.type && asked.base_harness && asked.harness.type !== asked.base_harness)
+    throw new AppError('invalid_request', 'base_harness: is another one than harness.type; leave it out.')
+}
+
+const isFilled = (value: object | null | undefined): boolean => Object.keys(value ?? {}).length > 0
+
+async function changeConfig(
+  db: Db,
+  config: IdentityConfig,
+  asked: AgentIdentityRequest,
+): Promise<IdentityConfig> {
+  const { environment_id: reference } = asked
+  if (!reference) return mergeConfig(config, asked, undefined)
+  const environment_id = await findEnvironmentId(db, reference)
+  if (environment_id === null)
+    throw new AppError(
+      'invalid_request',
+      `environment_id: there is no environment with this ${kindOfReference(reference)}.`,
+    )
+  return mergeConfig(config, asked, environment_id)
+}
+
+/** What is absent or null stays, what is empty goes. */
+function mergeConfig(
+  before: IdentityConfig,
+  asked: AgentIdentityRequest,
+  environment_id: string | undefined,
+): IdentityConfig {
+  const changes = {
+    description: asked.description,
+    prompt: asked.prompt,
+    environment_id: asked.environment_id ? environment_id : asked.environment_id,
+    base_model: asked.base_model,
+    base_harness: asked.base_harness,
+    harness: asked.harness,
+    skills: asked.skills,
+    worker_host: asked.worker_host,
+  }
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined && value !== null)
+  const merged = Object.entries({ ...before, ...Object.fromEntries(given) })
+  return Object.fromEntries(
+    merged.filter(([, value]) => value !== '' && (typeof value !== 'object' || isFilled(value))),
+  )
+}
+
+const viewIdentity = ({
+  uid,
+  name,
+  config,
+  prompt_truncated,
+  creator,
+  created_at,
+  updated_at,
+}: IdentityRow & { prompt_truncated?: boolean }): AgentIdentity => ({
+  uid,
+  name,
+  available: true,
+  ...config,
+  ...(prompt_truncated ? { prompt_truncated } : {}),
+  skills: config.skills ?? [],
+  agent_type: 'CUSTOM',
+  credential_strategy: 'EXECUTOR',
+  on_behalf_of_enabled: false,
+  default_runner_uid: '',
+  secrets: [],
+  memory: { attached_stores: [], auto_memory: { enabled: false } },
+  creator,
+  created_at: created_at.toISOString(),
+  updated_at: updated_at.toISOString(),
+})

@@ -1,0 +1,96 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Role } from '../contract/actor.ts'
+import type { AuditEntry, ListAuditLogQuery } from '../contract/audit-log.ts'
+import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
+import type { Db } from './db.ts'
+import { json } from './storable.ts'
+
+/** Something that somebody did, or was refused. Names and ids, never values. */
+export interface NewAuditEntry {
+  action: string
+  target?: string | null
+  via: AuditEntry['via']
+  principal_id?: string | null
+  key_id?: string | null
+  role?: Role | null
+  address?: string | null
+  request_id?: string | null
+  status?: number | null
+  detail?: string | null
+  /** Default: now. */
+  occurred_at?: Date
+}
+
+const REMOVED_AT_ONCE = 10_000
+const TEXT_LENGTH = 1024
+
+/** Adds entries, in this order: one statement. */
+export async function appendAudit(db: Db, entries: readonly NewAuditEntry[]): Promise<void> {
+  await sql`
+    insert into audit_log (occurred_at, action, target, via, principal_id, key_id, role, address, request_id, status, detail)
+    select coalesce(e.occurred_at, date_trunc('milliseconds', clock_timestamp())), left(e.action, ${TEXT_LENGTH}::int),
+      left(e.target, ${TEXT_LENGTH}::int), e.via, e.principal_id, e.key_id, e.role, e.address, e.request_id, e.status,
+      left(e.detail, ${TEXT_LENGTH}::int)
+    from rows from (jsonb_to_recordset(${json(entries)}) as (occurred_at timestamptz, action text, target text, via text,
+      principal_id uuid, key_id uuid, role text, address text, request_id text, status int, detail text))
+      with ordinality as e (occurred_at, action, target, via, principal_id, key_id, role, address, request_id, status,
+      detail, place)
+    order by e.place`.execute(db)
+}
+
+export interface AuditRow {
+  entry_id: string
+  occurred_at: Date
+  action: string
+  target: string | null
+  via: AuditEntry['via']
+  principal_id: string | null
+  principal_name: string | null
+  key_id: string | null
+  role: Role | null
+  address: string | null
+  request_id: string | null
+  status: number | null
+  detail: string | null
+}
+
+/** One page, newest first. */
+export async function listAudit(
+  db: Db,
+  { limit = 100, cursor, principal_id, action, target, since, until }: ListAuditLogQuery,
+): Promise<{ entries: AuditRow[]; next_cursor: string | null }> {
+  const conditions: RawBuilder<unknown>[] = [sql`true`]
+  if (principal_id !== undefined) conditions.push(sql`a.principal_id = ${principal_id}::uuid`)
+  if (action !== undefined) conditions.push(sql`a.action = ${action}::text`)
+  if (target !== undefined)
+    conditions.push(sql`left(a.target, 256) = left(${target}::text, 256) and a.target = ${target}::text`)
+  if (since !== undefined) conditions.push(sql`a.occurred_at >= ${since}::timestamptz`)
+  if (until !== undefined) conditions.push(sql`a.occurred_at < ${until}::timestamptz`)
+  if (cursor !== undefined) {
+    const [before] = decodeCursor(cursor, 1)
+    if (typeof before !== 'string' || !/^\d{1,18}$/.test(before)) throw brokenCursor()
+    conditions.push(sql`a.entry_id < ${before}::bigint`)
+  }
+  const { rows } = await sql<AuditRow>`
+    select a.entry_id::text as entry_id, a.occurred_at, a.action, a.target, a.via, a.principal_id,
+      p.display_name as principal_name, a.key_id, a.role, a.address, a.request_id, a.status, a.detail
+    from audit_log a left join principals p using (principal_id)
+    where ${sql.join(conditions, sql` and `)} order by a.entry_id desc limit ${limit + 1}`.execute(db)
+  const entries = rows.slice(0, limit)
+  const last = entries.at(-1)
+  return { entries, next_cursor: last && rows.length > limit ? encodeCursor([last.entry_id]) : null }
+}
+
+/** The one place where entries go: those older than so many days, in parts, since one statement may not take long. */
+export async function removeOldAudit(db: Db, days: number): Promise<void> {
+  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
+    removed = await db.transaction().execute(async (trx) => {
+      await sql`set local runyard.audit_clean_up = 'on'`.execute(trx)
+      const gone = await sql`
+        delete from audit_log where entry_id = any(array(
+          select entry_id from audit_log where occurred_at < clock_timestamp() - ${days}::int * interval '1 day'
+          limit ${REMOVED_AT_ONCE}::int))`.execute(trx)
+      return Number(gone.numAffectedRows ?? 0)
+    })
+  }
+}

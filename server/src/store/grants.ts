@@ -1,0 +1,145 @@
+import { sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
+import { AppError } from '../contract/error.ts'
+import type { GrantedKind } from '../contract/grant.ts'
+import type { RunCreatorInfo } from '../contract/run.ts'
+import { type Db, transact } from './db.ts'
+
+export interface Granted {
+  resource_type: GrantedKind
+  resource_id: string
+}
+
+export interface GrantRow {
+  principal: RunCreatorInfo
+  granted_by: RunCreatorInfo
+  created_at: Date
+}
+
+/** Who may use it besides admins, by name. */
+export async function listGrants(db: Db, { resource_type, resource_id }: Granted): Promise<GrantRow[]> {
+  const found = await sql<GrantRow>`
+    select jsonb_build_object('uid', p.principal_id, 'type', p.type, 'display_name', p.display_name) as principal,
+      jsonb_build_object('uid', b.principal_id, 'type', b.type, 'display_name', b.display_name) as granted_by, g.created_at
+    from grants g join principals p using (principal_id) join principals b on b.principal_id = g.granted_by
+    where g.resource_type = ${resource_type} and g.resource_id = ${resource_id}
+    order by p.display_name, p.principal_id`.execute(db)
+  return found.rows
+}
+
+/** Replaces them; those that stay keep who granted them. An id of nobody is returned, and then nothing is changed. */
+export const replaceGrants = (
+  db: Db,
+  { resource_type, resource_id }: Granted,
+  principal_ids: readonly string[],
+  granted_by: string,
+): Promise<string | null> =>
+  transact(db, async (trx) => {
+    const ids = [...new Set(principal_ids)]
+    const known = await sql<{ principal_id: string }>`
+      select principal_id from principals where principal_id = any(${ids}::uuid[]) and not disabled`.execute(
+      trx,
+    )
+    const unknown = ids.find((id) => !known.rows.some((row) => row.principal_id === id))
+    if (unknown !== undefined) return unknown
+    await sql`
+      delete from grants where resource_type = ${resource_type} and resource_id = ${resource_id}
+        and principal_id <> all(${ids}::uuid[])`.execute(trx)
+    await sql`
+      insert into grants (resource_type, resource_id, principal_id, granted_by)
+      select ${resource_type}::text, ${resource_id}::text, principal_id, ${granted_by}::uuid
+      from unnest(${ids}::uuid[]) as principal_id on conflict do nothing`.execute(trx)
+    return null
+  })
+
+export async function removeGrants(db: Db, { resource_type, resource_id }: Granted): Promise<void> {
+  await sql`delete from grants where resource_type = ${resource_type} and resource_id = ${resource_id}`.execute(
+    db,
+  )
+}
+
+/** Of a pool and an environment what the principal may not use: it is granted to others, and not to this one. */
+export async function findMissingGrants(
+  db: Db,
+  {
+    principal_id,
+    pool,
+    environment_id,
+  }: { principal_id: string; pool: string; environment_id: string | null },
+): Promise<Granted[]> {
+  const found = await sql<Granted>`
+    select n.resource_type, n.resource_id
+    from (values ('pool', ${pool}::text), ('environment', ${environment_id}::text)) n (resource_type, resource_id)
+    where exists (select from grants g where g.resource_type = n.resource_type and g.resource_id = n.resource_id)
+      and not exists (select from grants g where g.resource_type = n.resource_type and g.resource_id = n.resource_id
+        and g.principal_id = ${principal_id}::uuid)`.execute(db)
+  return found.rows
+}
+
+/** Whether somebody may have runs executed by an identity: admins, who made it, itself, and to whom it is granted. */
+export async function mayUseIdentity(
+  db: Db,
+  uid: string,
+  { principal_id, role }: Pick<Actor, 'principal_id' | 'role'>,
+): Promise<boolean> {
+  if (role === 'admin' || uid === principal_id) return true
+  const found = await sql<{ allowed: boolean }>`
+    select exists (select from identities where principal_id = ${uid}::uuid and creator_id = ${principal_id}::uuid)
+      or exists (select from grants where resource_type = 'identity' and resource_id = ${uid}::text
+        and principal_id = ${principal_id}::uuid) as allowed`.execute(db)
+  return found.rows[0]?.allowed === true
+}
+
+/** An error that names what is missing. */
+export function notGranted(missing: readonly Granted[]): AppError {
+  const named = missing.map(({ resource_type, resource_id }) => `the ${resource_type} ${resource_id}`)
+  return new AppError(
+    'not_authorized',
+    `This needs a grant for ${named.join(' and ')}. An admin can give it: PUT /agent/grants.`,
+  )
+}
+
+/** Throws `not_authorized` when a pool or an environment is granted to others only. */
+export async function requireGrant(
+  db: Db,
+  { principal_id, role }: Pick<Actor, 'principal_id' | 'role'>,
+  { resource_type, resource_id }: Granted,
+): Promise<void> {
+  if (role === 'admin') return
+  const found = await sql<{ allowed: boolean | null }>`
+    select bool_or(principal_id = ${principal_id}::uuid) as allowed from grants
+    where resource_type = ${resource_type} and resource_id = ${resource_id}`.execute(db)
+  if (found.rows[0]?.allowed === false) throw notGranted([{ resource_type, resource_id }])
+}
+
+/** Throws `not_authorized` when somebody may not go on with a run, since its pool or environment is granted to others only. */
+export async function requireGrantsFor(
+  db: Db,
+  actor: Pick<Actor, 'principal_id' | 'role'>,
+  run: { principal_id: string; pool: string; environment_id: string | null },
+): Promise<void> {
+  const missing = await findMissingFor(db, actor, run)
+  if (missing.length > 0) throw notGranted(missing)
+}
+
+/**
+ * What of a run's pool and environment somebody may not use who goes on with it: neither by an own grant, nor by that of the
+ * identity that executes it, which this caller may use.
+ */
+async function findMissingFor(
+  db: Db,
+  actor: Pick<Actor, 'principal_id' | 'role'>,
+  run: { principal_id: string; pool: string; environment_id: string | null },
+): Promise<Granted[]> {
+  if (actor.role === 'admin') return []
+  const missing = await findMissingGrants(db, { ...run, principal_id: actor.principal_id })
+  if (missing.length === 0 || run.principal_id === actor.principal_id) return missing
+  if (!(await isIdentity(db, run.principal_id)) || !(await mayUseIdentity(db, run.principal_id, actor)))
+    return missing
+  return findMissingGrants(db, run)
+}
+
+async function isIdentity(db: Db, principal_id: string): Promise<boolean> {
+  const found = await sql`select from identities where principal_id = ${principal_id}::uuid`.execute(db)
+  return found.rows.length > 0
+}

@@ -1,0 +1,111 @@
+import { sql } from 'kysely'
+import { v7 as uuidv7 } from 'uuid'
+import type { IdentityConfig } from '../contract/identity.ts'
+import type { RunCreatorInfo } from '../contract/run.ts'
+import { isUuid } from '../contract/run-id.ts'
+import { lockAdminKeys } from './api-keys.ts'
+import { type Db, transact } from './db.ts'
+import { removeGrants } from './grants.ts'
+import { json } from './storable.ts'
+
+export interface IdentityRow {
+  uid: string
+  name: string
+  config: IdentityConfig
+  creator: RunCreatorInfo
+  created_at: Date
+  updated_at: Date
+}
+
+/** As many as one answer of the wire format holds: its list has no pages. */
+export const MAX_IDENTITIES = 500
+/** Of a prompt in the list, in characters. */
+const SHOWN_PROMPT = 2_048
+
+const NAMED = sql`i.principal_id as uid, p.display_name as name, p.created_at, i.updated_at,
+  jsonb_build_object('uid', c.principal_id, 'type', c.type, 'display_name', c.display_name) as creator`
+const LISTED = sql`${NAMED}, i.config`
+const JOINED = sql`join principals p on p.principal_id = i.principal_id join principals c on c.principal_id = i.creator_id`
+
+/** `null` when there are as many as there may be. */
+export async function insertIdentity(
+  db: Db,
+  { name, config, creator_id }: { name: string; config: IdentityConfig; creator_id: string },
+): Promise<IdentityRow | null> {
+  const uid = uuidv7()
+  // Of two at once both may find room for one: the limit is for the size of an answer, which that does not change.
+  const made = await sql`
+    with owner as (
+      insert into principals (principal_id, type, display_name)
+      select ${uid}::uuid, 'service_account', ${name}::text
+      where (select count(*) from identities i join principals p using (principal_id) where not p.disabled) < ${MAX_IDENTITIES}::int
+      returning principal_id)
+    insert into identities (principal_id, creator_id, config)
+    select principal_id, ${creator_id}::uuid, ${json(config)} from owner returning 1`.execute(db)
+  return made.rows.length > 0 ? findIdentity(db, uid) : null
+}
+
+/** `null` when there is none with this id, or it was deleted. */
+export async function findIdentity(db: Db, uid: string): Promise<IdentityRow | null> {
+  if (!isUuid(uid)) return null
+  const found = await sql<IdentityRow>`
+    select ${LISTED} from identities i ${JOINED} where i.principal_id = ${uid} and not p.disabled`.execute(db)
+  return found.rows[0] ?? null
+}
+
+/** All of them, by name, without the ends of long prompts. */
+export async function listIdentities(db: Db): Promise<Array<IdentityRow & { prompt_truncated: boolean }>> {
+  const found = await sql<IdentityRow & { prompt_truncated: boolean }>`
+    select ${NAMED}, case when long.prompt then i.config || jsonb_build_object('prompt', left(i.config->>'prompt', ${SHOWN_PROMPT}::int))
+      else i.config end as config, long.prompt as prompt_truncated
+    from identities i ${JOINED},
+      lateral (select coalesce(length(i.config->>'prompt') > ${SHOWN_PROMPT}::int, false) as prompt) long
+    where not p.disabled order by p.display_name, i.principal_id`.execute(db)
+  return found.rows
+}
+
+/** Whether somebody may still act: the principal of a deleted identity may not. */
+export async function isPrincipalActive(db: Db, principal_id: string): Promise<boolean> {
+  const found = await sql`
+    select from principals where principal_id = ${principal_id}::uuid and not disabled`.execute(db)
+  return found.rows.length > 0
+}
+
+/** Puts what `change` makes of an identity in its place; `null` when there is none. */
+export const replaceIdentity = (
+  db: Db,
+  uid: string,
+  change: (row: IdentityRow) => Pick<IdentityRow, 'name' | 'config'>,
+): Promise<IdentityRow | null> =>
+  transact(db, async (trx) => {
+    if (!isUuid(uid)) return null
+    const found = await sql<IdentityRow>`
+      select ${LISTED} from identities i ${JOINED} where i.principal_id = ${uid} and not p.disabled
+      for update of i`.execute(trx)
+    const before = found.rows[0]
+    if (!before) return null
+    const { name, config } = change(before)
+    await sql`update principals set display_name = ${name} where principal_id = ${uid}`.execute(trx)
+    await sql`update identities set config = ${json(config)}, updated_at = next_update(updated_at)
+      where principal_id = ${uid}`.execute(trx)
+    return findIdentity(trx, uid)
+  })
+
+/**
+ * The identity as it was; `null` when there is none. Its principal is disabled, so its keys stop and nothing new is executed
+ * by it; its runs stay. `last`: it holds the last admin key that works, and nothing was done.
+ */
+export const deleteIdentity = (db: Db, uid: string): Promise<IdentityRow | 'last' | null> =>
+  transact(db, async (trx) => {
+    const row = await findIdentity(trx, uid)
+    if (!row) return null
+    const admins = await lockAdminKeys(trx)
+    if (admins.length > 0 && admins.every(({ principal_id }) => principal_id === uid)) return 'last'
+    await sql`update api_keys set revoked_at = clock_timestamp() where principal_id = ${uid} and revoked_at is null`.execute(
+      trx,
+    )
+    await sql`update principals set disabled = true where principal_id = ${uid}`.execute(trx)
+    await removeGrants(trx, { resource_type: 'identity', resource_id: uid })
+    await sql`delete from grants where principal_id = ${uid}`.execute(trx)
+    return row
+  })

@@ -1,0 +1,142 @@
+/** Who did what, when and from where: writes, denials, links and secrets, and never a value. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AuditEntry } from '../src/contract/audit-log.ts'
+import { NOBODY, onEachService } from './support/each-service.ts'
+import { apiOf, shell } from './support/service.ts'
+
+const IDLE = { config: { worker_host: NOBODY } }
+
+onEachService('the audit log', (service) => {
+  const read = async (query = ''): Promise<AuditEntry[]> =>
+    (await service().admin.json<{ entries: AuditEntry[] }>('GET', `/audit-log?limit=500&${query}`)).entries
+  /** What is noted of requests with this id, oldest first. */
+  const noted = async (request_id: string): Promise<AuditEntry[]> =>
+    (await read()).filter((entry) => entry.request_id === request_id).reverse()
+  const withId = (request_id: string) => ({ 'x-request-id': request_id })
+  const brief = ({ action, target, status }: AuditEntry) => [action, target, status]
+
+  test('a write is there when the next request asks, with who, what and from where', async () => {
+    const { other } = service()
+    const began = Date.now()
+    const headers = withId('audit-write')
+    const made = await other.call('POST', '/agent/runs', { prompt: 'Secret words.', ...IDLE }, headers)
+    const { run_id } = (await made.json()) as { run_id: string }
+    await other.call('POST', `/agent/runs/${run_id}/cancel`, {}, headers)
+    await other.call('POST', `/agent/runs/${run_id}/cancel`, {}, headers)
+    await other.call('PUT', '/agent/secrets/AUDITED', { value: 'a value of nobody' }, headers)
+    const put = { resource_type: 'pool', resource_id: 'audited', principal_ids: [] }
+    await service().admin.call('PUT', '/agent/grants', put, headers)
+    // Reads are not noted.
+    await other.call('GET', `/agent/runs/${run_id}`, undefined, headers)
+    const entries = await noted('audit-write')
+    assert.deepEqual(entries.map(brief), [
+      ['createRun', run_id, 200],
+      ['cancelRun', run_id, 200],
+      ['cancelRun', run_id, 400],
+      ['putSecret', 'AUDITED', 200],
+      ['putGrants', 'audited', 200],
+    ])
+    const [first] = entries
+    assert(first)
+    const { creator } = await other.get(run_id)
+    assert.equal(first.principal_id, creator.uid)
+    assert.equal(first.principal_name, creator.display_name)
+    assert.equal(first.role, 'member')
+    assert.match(first.address ?? '', /^(127\.0\.0\.1|::1|::ffff:127\.0\.0\.1)$/)
+    assert.match(first.key_id ?? '', /^[0-9a-f-]{36}$/)
+    assert(
+      Date.parse(first.occurred_at) >= began - 1_000 && Date.parse(first.occurred_at) <= Date.now() + 1_000,
+    )
+    assert.doesNotMatch(JSON.stringify(await read()), /Secret words|a value of nobody|"ry_/)
+    // It is filtered by what it holds.
+    const ids = entries.map(({ entry_id }) => entry_id)
+    for (const [query, wanted] of [
+      [`principal_id=${creator.uid}&action=cancelRun`, [ids[2], ids[1]]],
+      [`target=${run_id}&action=createRun`, [ids[0]]],
+      [`since=${entries[0]?.occurred_at}&target=AUDITED`, [ids[3]]],
+      [`until=${entries[0]?.occurred_at}&target=AUDITED`, []],
+    ] as const)
+      assert.deepEqual(
+        (await read(query)).map(({ entry_id }) => entry_id),
+        wanted,
+        query,
+      )
+  })
+
+  test('denials are there, with who was denied', async () => {
+    const { admin, other, viewer, base_url } = service()
+    const run_id = await other.create({ prompt: 'x', team: false, ...IDLE })
+    const headers = withId('audit-denial')
+    await admin.call('GET', `/agent/runs/${run_id}`, undefined, headers)
+    await viewer.call('POST', '/agent/runs', { prompt: 'x' }, headers)
+    await other.call('GET', '/audit-log', undefined, headers)
+    await apiOf({ base_url, api_key: 'ry_wrong' }).call('POST', `/agent/runs/${run_id}/cancel`, {}, headers)
+    const entries = await noted('audit-denial')
+    assert.deepEqual(
+      entries.map((entry) => [...brief(entry), entry.role]),
+      [
+        ['getRun', run_id, 404, 'admin'],
+        ['createRun', undefined, 403, 'viewer'],
+        ['listAuditLog', undefined, 403, 'member'],
+        ['cancelRun', run_id, 401, undefined],
+      ],
+    )
+    assert.equal(entries[3]?.principal_id, undefined)
+  })
+
+  test('denials of one address do not fill it', async () => {
+    const { base_url } = service()
+    const nobody = apiOf({ base_url, api_key: 'ry_wrong' })
+    const asked = Array.from({ length: 90 }, () =>
+      nobody.call('GET', '/agent/models', undefined, withId('audit-flood')),
+    )
+    await Promise.all(asked)
+    const entries = await noted('audit-flood')
+    assert(entries.length > 30 && entries.length <= 60, `${entries.length} of 90`)
+  })
+
+  test('links that were issued, and secrets that a run was given, by name', async () => {
+    const { admin, other } = service()
+    await admin.json('PUT', '/agent/secrets/DEPLOY_KEY', { value: 'value of the secret' })
+    const { uid } = await admin.json<{ uid: string }>('POST', '/agent/environments', {
+      name: 'with secrets',
+      secrets: ['DEPLOY_KEY'],
+    })
+    const run_id = await other.create({ prompt: shell('echo hello'), config: { environment_id: uid } })
+    await other.ended(run_id)
+    await other.call('GET', `/agent/runs/${run_id}/transcript`, undefined, withId('audit-link'))
+    const [link] = await noted('audit-link')
+    assert.deepEqual(link && [...brief(link), link.detail], [
+      'getTranscript',
+      run_id,
+      302,
+      'a link was issued',
+    ])
+    const used = await read(`action=useSecrets&target=${run_id}`)
+    const { executor } = await other.get(run_id)
+    assert.deepEqual(
+      used.map(({ via, principal_id, detail }) => [via, principal_id, detail]),
+      [['worker', executor.uid, 'DEPLOY_KEY']],
+    )
+    assert.doesNotMatch(JSON.stringify(await read()), /value of the secret/)
+  })
+
+  test('it comes in pages, newest first, that neither repeat nor skip', async () => {
+    const { admin } = service()
+    const all = (await read()).map(({ entry_id }) => entry_id)
+    const paged: string[] = []
+    for (let cursor = ''; ; ) {
+      const { entries, page_info } = await admin.json<{
+        entries: AuditEntry[]
+        page_info: { has_next_page: boolean; next_cursor?: string }
+      }>('GET', `/audit-log?limit=3${cursor}`)
+      paged.push(...entries.map(({ entry_id }) => entry_id))
+      if (!page_info.has_next_page) break
+      cursor = `&cursor=${page_info.next_cursor}`
+    }
+    assert.deepEqual(paged, all)
+    for (const query of ['cursor=WyJ4Il0', 'limit=0', 'since=yesterday', 'principal_id=Ada'])
+      assert.equal((await admin.call('GET', `/audit-log?${query}`)).status, 400, query)
+  })
+})

@@ -1,0 +1,265 @@
+/**
+ * Every operation of the contract × every kind of caller. A new operation without a row fails; what each row expects of a
+ * writer and of a stranger is asked of things that are really there.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { crc32 } from 'node:zlib'
+import type { RouteDefinition } from '../src/contract/route.ts'
+import { type OperationId, ROUTES } from '../src/contract/routes.ts'
+import { toBase62 } from '../src/store/random-text.ts'
+import { seedKeys } from './support/seed-keys.ts'
+import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
+
+/** A pool that nobody serves: its runs stay QUEUED. */
+const IDLE = { config: { worker_host: 'nobody' } }
+const NOWHERE = '01980000-0000-7000-8000-000000000001'
+
+const BODY = '0'.repeat(40)
+/** Its checksum is right. */
+const UNKNOWN = `ry_${BODY}${toBase62(crc32(BODY), 6)}`
+
+type Api = ReturnType<typeof apiOf>
+type Who = 'admin' | 'owner' | 'stranger' | 'viewer'
+const CALLERS: readonly Who[] = ['viewer', 'stranger', 'owner', 'admin']
+
+interface Asked {
+  path?: string
+  body?: unknown
+}
+
+interface Row {
+  /** Makes what the operation is about, anew for each caller; `owner` is a member, and what is personal is the owner's. */
+  ask: (made: { owner: Api; admin: Api }) => Promise<Asked> | Asked
+  /** What each caller is answered. */
+  viewer: number
+  stranger: number
+  owner: number
+  admin: number
+}
+
+const same = (status: number): Omit<Row, 'ask'> => ({
+  viewer: status,
+  stranger: status,
+  owner: status,
+  admin: status,
+})
+/** What is for all but viewers. */
+const writing = (status: number): Omit<Row, 'ask'> => ({ ...same(status), viewer: 403 })
+const own = (status: number, to_others = 404): Omit<Row, 'ask'> => ({
+  viewer: to_others,
+  stranger: to_others,
+  owner: status,
+  admin: to_others,
+})
+/** The same, for what viewers never may. */
+const ownWrite = (status: number): Omit<Row, 'ask'> => ({ ...own(status), viewer: 403 })
+
+const run = ({ owner }: { owner: Api }): Promise<string> =>
+  owner.create({ prompt: 'x', team: false, ...IDLE })
+const ofRun = (rest: string, body?: unknown) => async (made: { owner: Api }) => ({
+  path: `/agent/runs/${await run(made)}${rest}`,
+  ...(body === undefined ? {} : { body }),
+})
+let number = 0
+const name = (): string => `made${++number}`
+const environment = async ({ owner }: { owner: Api }): Promise<string> =>
+  (await owner.json<{ uid: string }>('POST', '/agent/environments', { name: name() })).uid
+const identity = async ({ owner }: { owner: Api }): Promise<string> =>
+  (await owner.json<{ uid: string }>('POST', '/agent/identities', { name: name() })).uid
+/** A further key of the owner's. */
+const key = async ({ owner, admin }: { owner: Api; admin: Api }): Promise<string> => {
+  const { api_keys } = await owner.json<{ api_keys: Array<{ principal: { uid: string } }> }>(
+    'GET',
+    '/api-keys',
+  )
+  const body = { name: name(), principal_id: api_keys[0]?.principal.uid }
+  return (await admin.json<{ key_id: string }>('POST', '/api-keys', body)).key_id
+}
+const secret = async ({ owner }: { owner: Api }): Promise<Asked> => {
+  const path = `/agent/secrets/${name()}?scope=User`
+  await owner.json('PUT', path, { value: 'a good value' })
+  return { path }
+}
+
+const YEARLY = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x', enabled: true }
+/** A personal one. */
+const ofSchedule =
+  (rest = '', body?: unknown) =>
+  async (made: { owner: Api }) => {
+    const { id } = await made.owner.json<{ id: string }>('POST', '/agent/schedules', {
+      ...YEARLY,
+      team: false,
+    })
+    return { path: `/agent/schedules/${id}${rest}`, ...(body === undefined ? {} : { body }) }
+  }
+const TARGET = { url: 'https://receiver.invalid/' }
+/** A personal one, with a delivery. */
+const ofWebhook =
+  (rest = '', body?: unknown) =>
+  async (made: { owner: Api }) => {
+    const { webhook_id } = await made.owner.json<{ webhook_id: string }>('POST', '/agent/webhooks', {
+      ...TARGET,
+      team: false,
+    })
+    const path = `/agent/webhooks/${webhook_id}`
+    await run(made)
+    const { deliveries } = await made.owner.json<{ deliveries: Array<{ delivery_id: string }> }>(
+      'GET',
+      `${path}/deliveries`,
+    )
+    const filled = rest.replace('{delivery}', deliveries[0]?.delivery_id ?? 'none')
+    return { path: path + filled, ...(body === undefined ? {} : { body }) }
+  }
+
+const ROWS: Record<OperationId, Row> = {
+  listSchedules: { ask: () => ({}), ...same(200) },
+  createSchedule: { ask: () => ({ body: YEARLY }), ...writing(201) },
+  getSchedule: { ask: ofSchedule(), ...own(200) },
+  updateSchedule: { ask: ofSchedule('', YEARLY), ...ownWrite(200) },
+  pauseSchedule: { ask: ofSchedule('/pause', {}), ...ownWrite(200) },
+  resumeSchedule: { ask: ofSchedule('/resume', {}), ...ownWrite(200) },
+  deleteSchedule: { ask: ofSchedule(), ...ownWrite(200) },
+  listFirings: { ask: ofSchedule('/firings'), ...own(200) },
+  listWebhooks: { ask: () => ({}), ...same(200) },
+  createWebhook: { ask: () => ({ body: TARGET }), ...writing(201) },
+  getWebhook: { ask: ofWebhook(), ...own(200) },
+  updateWebhook: { ask: ofWebhook('', TARGET), ...ownWrite(200) },
+  deleteWebhook: { ask: ofWebhook(), ...ownWrite(200) },
+  rotateWebhookSecret: { ask: ofWebhook('/rotate-secret', {}), ...ownWrite(200) },
+  listWebhookDeliveries: { ask: ofWebhook('/deliveries'), ...own(200) },
+  redeliverWebhook: { ask: ofWebhook('/deliveries/{delivery}/redeliver', {}), ...ownWrite(202) },
+  createRun: { ask: () => ({ body: { prompt: 'x', ...IDLE } }), ...writing(200) },
+  runAgent: { ask: () => ({ body: { prompt: 'x', ...IDLE } }), ...writing(200) },
+  listRuns: { ask: () => ({}), ...same(200) },
+  getRun: { ask: ofRun(''), ...own(200) },
+  submitFollowup: { ask: ofRun('/followups', { message: 'x' }), ...ownWrite(200) },
+  cancelRun: { ask: ofRun('/cancel', {}), ...ownWrite(200) },
+  // There is no turn, and nothing waits; who may not see the run is not told so.
+  interruptRun: { ask: ofRun('/interrupt', {}), ...ownWrite(409) },
+  answerApproval: { ask: ofRun('/approvals/none', { decision: 'deny' }), ...ownWrite(404) },
+  listEvents: { ask: ofRun('/events'), ...own(200) },
+  getRunConversation: { ask: ofRun('/conversation'), ...own(200) },
+  getRunDiff: { ask: ofRun('/diff'), ...own(200) },
+  getTranscript: { ask: ofRun('/transcript'), ...own(302) },
+  listHandoffAttachments: { ask: ofRun('/handoff/attachments'), ...ownWrite(200) },
+  // Those of a run that has some: existence.test.ts.
+  getArtifact: { ask: () => ({ path: `/agent/artifacts/${NOWHERE}` }), ...same(404) },
+  listSkills: { ask: () => ({}), ...same(200) },
+  listModels: { ask: () => ({}), ...same(200) },
+  listEnvironments: { ask: () => ({}), ...same(200) },
+  createEnvironment: { ask: () => ({ body: { name: name() } }), ...writing(201) },
+  getEnvironment: {
+    ask: async (made) => ({ path: `/agent/environments/${await environment(made)}` }),
+    ...same(200),
+  },
+  updateEnvironment: {
+    ask: async (made) => ({ path: `/agent/environments/${await environment(made)}`, body: { name: name() } }),
+    ...writing(200),
+  },
+  deleteEnvironment: {
+    ask: async (made) => ({ path: `/agent/environments/${await environment(made)}` }),
+    ...writing(200),
+  },
+  listSecrets: { ask: () => ({}), ...same(200) },
+  putSecret: {
+    ask: () => ({ path: `/agent/secrets/${name()}`, body: { value: 'a good value' } }),
+    ...writing(200),
+  },
+  // Personal ones: everybody asks for the own one, so that of the owner is not there for others.
+  getSecret: { ask: secret, ...own(200) },
+  deleteSecret: { ask: secret, ...ownWrite(200) },
+  createApiKey: { ask: () => ({ body: { name: name() } }), ...same(403), admin: 201 },
+  listApiKeys: { ask: () => ({}), ...same(200) },
+  rotateApiKey: {
+    ask: async (made) => ({ path: `/api-keys/${await key(made)}/rotate`, body: {} }),
+    ...own(201),
+    admin: 201,
+  },
+  revokeApiKey: { ask: async (made) => ({ path: `/api-keys/${await key(made)}` }), ...own(200), admin: 200 },
+  createAgentIdentity: { ask: () => ({ body: { name: name() } }), ...writing(201) },
+  listAgentIdentities: { ask: () => ({}), ...same(200) },
+  getAgentIdentity: {
+    ask: async (made) => ({ path: `/agent/identities/${await identity(made)}` }),
+    ...same(200),
+  },
+  updateAgentIdentity: {
+    ask: async (made) => ({ path: `/agent/identities/${await identity(made)}`, body: { prompt: 'x' } }),
+    ...own(200, 403),
+    admin: 200,
+  },
+  deleteAgentIdentity: {
+    ask: async (made) => ({ path: `/agent/identities/${await identity(made)}` }),
+    ...own(200, 403),
+    admin: 200,
+  },
+  getGrants: { ask: () => ({ path: '/agent/grants?resource_type=pool&resource_id=x' }), ...same(200) },
+  putGrants: {
+    ask: async (made) => ({
+      body: { resource_type: 'identity', resource_id: await identity(made), principal_ids: [] },
+    }),
+    ...own(200, 403),
+    admin: 200,
+  },
+  listAuditLog: { ask: () => ({}), ...same(403), admin: 200 },
+}
+
+describe('who may do what', () => {
+  let service: TestService
+  let keys: Record<Who | 'revoked' | 'expired', string>
+  before(async () => {
+    const data_dir = temporaryDirectory('authorization')
+    keys = await seedKeys(data_dir, {
+      admin: { role: 'admin' },
+      owner: { role: 'member' },
+      stranger: { role: 'member' },
+      viewer: { role: 'viewer' },
+      revoked: { role: 'admin', revoked: true },
+      expired: { role: 'admin', expires_at: new Date(Date.now() - 1) },
+    })
+    service = await startService({ data_dir, env: { RUNYARD_TRUST_PROXY: '1' } })
+  })
+  after(() => service?.stop())
+  const as = (who: keyof typeof keys): Api => apiOf({ base_url: service.base_url, api_key: keys[who] })
+
+  for (const [id, { ask, ...statuses }] of Object.entries(ROWS) as Array<[OperationId, Row]>) {
+    const route: RouteDefinition = ROUTES[id]
+    test(id, async () => {
+      const made = { owner: as('owner'), admin: as('admin') }
+      const answered: Record<string, number> = {}
+      for (const who of CALLERS) {
+        const { path = route.path, body } = await ask(made)
+        const answer = await as(who).call(route.method, path, body)
+        const text = await answer.text()
+        answered[who] = answer.status
+        if (answer.status === 403) assert.match(text, /"error_code":"not_authorized"/)
+      }
+      assert.deepEqual(answered, statuses)
+    })
+  }
+
+  const BAD: Array<[string, () => Record<string, string>]> = [
+    ['no key', () => ({})],
+    ['a malformed key', () => ({ authorization: 'Bearer ry_short' })],
+    ['a key with a wrong letter', () => ({ authorization: `Bearer ${keys.admin.slice(0, -1)}_` })],
+    ['a key that is not known', () => ({ authorization: `Bearer ${UNKNOWN}` })],
+    ['another scheme', () => ({ authorization: `Basic ${keys.admin}` })],
+    ['a revoked key', () => ({ authorization: `Bearer ${keys.revoked}` })],
+    ['an expired key', () => ({ authorization: `Bearer ${keys.expired}` })],
+  ]
+  for (const [index, [kind, headers]] of BAD.entries())
+    test(`nothing is answered to ${kind}`, async () => {
+      for (const [id, route] of Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>) {
+        const path = route.path.replace(/\{\w+\}/g, NOWHERE)
+        const answer = await fetch(service.base_url + path, {
+          method: route.method,
+          redirect: 'manual',
+          // Failures are limited for each address.
+          headers: { ...headers(), 'x-forwarded-for': `192.0.2.${index + 1}` },
+        })
+        assert.equal(answer.status, 401, `${id} (${index})`)
+        assert.equal(answer.headers.get('www-authenticate'), 'Bearer')
+        await answer.body?.cancel()
+      }
+    })
+})

@@ -26,7 +26,7 @@ const LINKING: readonly OperationId[] = [
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What an answer says of what it made: its id. */
+    /** The id of what the answer is about. */
     made_id?: string
     /** What the audit log says besides: names and ids. */
     audit_detail?: string
@@ -142,7 +142,7 @@ function kindOf(
   return links && status < 400 ? 'link' : null
 }
 
-/** The path's parameters, else what the answer made, else what the query or the body is about. */
+/** The path's parameters, else what the answer is about. */
 function targetOf(request: FastifyRequest): string | null {
   const named = Object.values((request.params ?? {}) as Record<string, string>)
   return named.length > 0 ? named.join(' ') : (request.made_id ?? null)

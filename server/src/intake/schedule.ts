@@ -59,13 +59,14 @@ export async function resolveSchedule(
   }
 }
 
-/** A time that is due already is not lost by changing the prompt. */
+/** A time that is due already is not lost by changing the prompt; one that a wrong clock put too far ahead is. */
 function nextRunOf(template: ScheduleTemplate, before: ScheduleRow | null, now: Date): Date {
+  const next = nextAfter(template, now)
   const same =
     before?.cron_schedule === template.cron_schedule && before.time_zone === template.time_zone
       ? before.next_run_at
       : null
-  return same ?? nextAfter(template, now)
+  return same && same < next ? same : next
 }
 
 /** The run that a schedule creates now. Throws what a create of it would be refused with. */

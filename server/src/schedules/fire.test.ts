@@ -154,6 +154,25 @@ onEachDatabase('schedules', (open) => {
     assert.deepEqual(await outcomes(schedule.schedule_id), ['09:00 created', '09:00 created'])
   })
 
+  test('saving keeps a time that is due, and not one that a wrong clock put ahead', async () => {
+    const schedule = await add({}, '2026-05-01T08:30:00Z')
+    const save = async (next_run_at: string, cron_schedule = '0 * * * *') => {
+      const edit = { schedule_id: schedule.schedule_id, actor: actorOf(schedule.principal_id) }
+      const { next_run_at: next } = await resolveSchedule(
+        { ...intake, min_schedule_seconds: 1 },
+        { name: 'A schedule', cron_schedule, prompt: 'Other.', enabled: true },
+        {
+          ...{ ...edit, scope: 'Team', now: new Date('2026-05-01T10:30:00Z') },
+          before: { ...schedule, sealed: null, next_run_at: new Date(next_run_at) },
+        },
+      )
+      return next?.toISOString()
+    }
+    assert.equal(await save('2026-05-01T10:00:00.000Z'), '2026-05-01T10:00:00.000Z')
+    assert.equal(await save('2026-05-01T10:00:00.000Z', '30 * * * *'), '2026-05-01T11:30:00.000Z')
+    assert.equal(await save('2099-05-01T10:00:00.000Z'), '2026-05-01T11:00:00.000Z')
+  })
+
   test('overlap: skipped by default, allowed, or the earlier run is cancelled', async () => {
     for (const [overlap, expected] of [
       ['skip', ['created', 'skipped']],

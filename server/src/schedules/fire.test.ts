@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
+import { until } from '../../test/support/cluster.ts'
 import { onEachDatabase } from '../../test/support/databases.ts'
 import { temporaryDirectory } from '../../test/support/service.ts'
 import { actorOf, addPrincipal } from '../../test/support/stored.ts'
@@ -22,7 +23,9 @@ import {
   listSchedules,
   replaceSchedule,
 } from '../store/schedules.ts'
+import { Watch } from '../store/watch.ts'
 import { fireSchedule } from './fire.ts'
+import { startScheduler } from './scheduler.ts'
 
 /** A clock of the database that stands where it is put. */
 const CLOCK = sql<Date>`(select at from fake_clock)`
@@ -356,6 +359,26 @@ onEachDatabase('schedules', (open) => {
         assert(fired.every(({ outcome, reason }) => outcome === 'created' && reason === null))
         assert.equal((await runsOf({ schedule_id, principal_id })).length, count)
       }
+    }
+  })
+
+  test('many that cannot be fired keep no others from it', async () => {
+    await sql`update schedules set next_run_at = null`.execute(db)
+    const broken = await Promise.all(Array.from({ length: 25 }, () => add({}, '2026-05-01T07:30:00Z')))
+    for (const { schedule_id } of broken)
+      await sql`update schedules set time_zone = 'Mars/Olympus' where schedule_id = ${schedule_id}::uuid`.execute(
+        db,
+      )
+    const schedule = await add({}, '2026-05-01T08:30:00Z')
+    await set('2026-05-01T09:00:00Z')
+    const watch = new Watch(store)
+    const log = { info: () => {}, warn: () => {} }
+    const stop = startScheduler({ intake, watch, log, clock: CLOCK })
+    try {
+      await until('it to be fired', async () => (await runsOf(schedule)).length === 1, 30)
+    } finally {
+      await stop()
+      await watch.close()
     }
   })
 })

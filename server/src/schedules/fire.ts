@@ -44,7 +44,7 @@ export async function fireSchedule(
   try {
     return await transact(services.db, (trx) => takeTurn(trx, schedule_id, clock, fire))
   } catch (error) {
-    if (isUnavailable(error) || isCutShort(error) || isLockTimeout(error)) throw error
+    if (isPassing(error)) throw error
     const reason = error instanceof AppError ? error.detail : 'The service failed to create the run.'
     const fired = await transact(services.db, (trx) =>
       takeTurn(trx, schedule_id, clock, async (_trx, turn) => refuse(turn, 'failed', reason)),
@@ -79,6 +79,10 @@ export async function fireSchedule(
     return { firing, pool: run.pool, cancelled }
   }
 }
+
+/** Of the database: the same may be done a moment later. */
+export const isPassing = (error: unknown): boolean =>
+  isUnavailable(error) || isCutShort(error) || isLockTimeout(error)
 
 /** `null` when the schedule is not due any more, or another process has it. */
 async function takeTurn(

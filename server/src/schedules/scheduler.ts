@@ -4,10 +4,12 @@ import { isUnavailable } from '../store/db.ts'
 import { type Clock, readDue } from '../store/firings.ts'
 import { now } from '../store/sql-fragments.ts'
 import type { Watch } from '../store/watch.ts'
-import { type Fired, fireSchedule } from './fire.ts'
+import { type Fired, fireSchedule, isPassing } from './fire.ts'
 
 /** A schedule that was just made may be due before all that were known. */
 const LOOK_MS = 1_000
+/** One that cannot be fired here, and cannot be noted as failed either, keeps no others from being fired. */
+const ASIDE_MS = 60_000
 
 interface Logger {
   info(details: object, message: string): void
@@ -29,6 +31,7 @@ export interface SchedulerOptions {
  */
 export function startScheduler({ intake, watch, log, clock = now }: SchedulerOptions): () => Promise<void> {
   const stopping = new AbortController()
+  const aside = new Map<string, number>()
   let said = ''
 
   /** What went wrong, once: a database that is not migrated yet says so each second. */
@@ -41,12 +44,15 @@ export function startScheduler({ intake, watch, log, clock = now }: SchedulerOpt
 
   /** How long until there is more to do. */
   const look = async (): Promise<number> => {
-    const { schedule_ids, wait_ms } = await readDue(intake.db, clock)
+    for (const [schedule_id, since] of aside)
+      if (performance.now() - since > ASIDE_MS) aside.delete(schedule_id)
+    const { schedule_ids, wait_ms } = await readDue(intake.db, clock, [...aside.keys()])
     let fired = 0
     for (const schedule_id of schedule_ids) {
       if (stopping.signal.aborted) return 0
       const done = await fireSchedule(intake, schedule_id, clock).catch((error: unknown) => {
         complain(error, schedule_id)
+        if (!isPassing(error)) aside.set(schedule_id, performance.now())
         return null
       })
       if (!done) continue

@@ -37,10 +37,13 @@ export interface FiringRow {
 export async function readDue(
   db: Db,
   clock: Clock,
+  except: readonly string[] = [],
 ): Promise<{ schedule_ids: string[]; wait_ms: number | null }> {
   const { rows } = await sql<{ schedule_id: string; wait_ms: number }>`
     select schedule_id, (extract(epoch from next_run_at - ${clock}) * 1000)::double precision as wait_ms
-    from schedules where next_run_at is not null order by next_run_at limit ${READ_AT_ONCE}::int`.execute(db)
+    from schedules where next_run_at is not null and schedule_id <> all(${[...except]}::uuid[]) order by next_run_at limit ${READ_AT_ONCE}::int`.execute(
+    db,
+  )
   return {
     schedule_ids: rows.filter((row) => row.wait_ms <= 0).map((row) => row.schedule_id),
     wait_ms: rows.find((row) => row.wait_ms > 0)?.wait_ms ?? (rows.length === READ_AT_ONCE ? 0 : null),

@@ -1432,6 +1432,7 @@ export interface components {
         CreateScheduleRequest: {
             /** @description How its runs are executed. */
             agent_config?: components["schemas"]["AmbientAgentConfig"];
+            /** @description Identity that executes its runs; for schedules of the team. */
             agent_uid?: string;
             catch_up?: components["schemas"]["ScheduleCatchUp"];
             /** @description Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`. */
@@ -2272,6 +2273,8 @@ export interface components {
         ScheduledAgentItem: {
             /** @description As it was asked for; values are `***`. */
             agent_config: components["schemas"]["AmbientAgentConfig"];
+            /** @description The identity that executes its runs. */
+            agent_uid?: string;
             catch_up: components["schemas"]["ScheduleCatchUp"];
             /**
              * Format: date-time
@@ -2549,6 +2552,7 @@ export interface components {
         UpdateScheduleRequest: {
             /** @description How its runs are executed. */
             agent_config?: components["schemas"]["AmbientAgentConfig"];
+            /** @description Identity that executes its runs; for schedules of the team. */
             agent_uid?: string;
             catch_up?: components["schemas"]["ScheduleCatchUp"];
             /** @description Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`. */

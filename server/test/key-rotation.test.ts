@@ -116,7 +116,12 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     await insertSchedule(db, {
       ...{ schedule_id, creator_id: owner, scope: 'Team', name: 's', cron_schedule: '0 0 1 1 *' },
       ...{ time_zone: 'UTC', overlap: 'skip', catch_up: 'skip', prompt: 'x', mode: null, config: {} },
-      ...{ metadata: {}, next_run_at: null, sealed: seal(old_ring, schedule_id, { KEY: CANARY }) },
+      ...{
+        metadata: {},
+        agent_uid: null,
+        next_run_at: null,
+        sealed: seal(old_ring, schedule_id, { KEY: CANARY }),
+      },
     })
     const webhook_id = randomUUID()
     await insertWebhook(db, {

@@ -12,6 +12,7 @@ import { shell } from './support/service.ts'
 
 const YEARLY = { name: 'Yearly', cron_schedule: '0 9 1 1 *', prompt: 'Do it.' }
 const EACH_SECOND = { name: 'Often', cron_schedule: '* * * * * *' }
+const NO_WORKER = { config: { worker_host: NOBODY } }
 const IDLE = { agent_config: { worker_host: NOBODY } }
 
 onEachService('schedules', (service) => {
@@ -125,6 +126,25 @@ onEachService('schedules', (service) => {
     for (const one of [id, other.id]) await admin.json('DELETE', `/agent/schedules/${one}`)
   })
 
+  test('an identity may execute its runs, and whoever saved it has the rights of their keys at each', async () => {
+    const { admin, other } = service()
+    const { uid } = await other.json<{ uid: string }>('POST', '/agent/identities', { name: 'Nightly' })
+    const grant = (principal_ids: string[]) =>
+      admin.json('PUT', '/agent/grants', { resource_type: 'pool', resource_id: NOBODY, principal_ids })
+    // Not to the identity, and not to the admin: who needs none.
+    await grant([(await other.get(await other.create({ prompt: 'x', ...NO_WORKER }))).creator.uid])
+    const made = await create({ ...EACH_SECOND, ...IDLE, agent_uid: uid, overlap: 'allow' })
+    assert.equal(made.agent_uid, uid)
+    const run = await until('a run', async () => (await runsOf(made.id))[0])
+    assert.deepEqual([run.executor.uid, run.creator.uid], [uid, made.created_by.uid])
+    await admin.json('DELETE', `/agent/schedules/${made.id}`)
+    const refused = await other.call('POST', '/agent/schedules', { ...YEARLY, ...IDLE, agent_uid: uid })
+    assert.match((await refusal(Promise.resolve(refused)))[1], /needs a grant for the pool nobody/)
+    const personal = { ...YEARLY, team: false, agent_uid: uid }
+    assert.equal((await other.call('POST', '/agent/schedules', personal)).status, 400)
+    await grant([])
+  })
+
   test('what its runs cannot be is refused when it is written', async () => {
     const { admin } = service()
     const cases: Array<[object, number, RegExp]> = [
@@ -139,7 +159,7 @@ onEachService('schedules', (service) => {
       [{ prompt: 'x'.repeat(1024 ** 2 + 1) }, 413, /^prompt: is over 1 MiB/],
       [{ metadata: { 'a b': 'c' } }, 400, /^metadata/],
       [{ mode: 'plan' }, 403, /does not offer mode: plan/],
-      [{ agent_uid: 'someone' }, 403, /does not offer agent_uid/],
+      [{ agent_uid: 'someone' }, 400, /^agent_uid: there is no identity/],
       [{ agent_config: { environment_id: 'nowhere' } }, 400, /^agent_config\.environment_id: there is no/],
       [
         { agent_config: { harness: { type: 'none' } } },

@@ -1065,6 +1065,7 @@ class CreateScheduleRequest(WireModel):
     """Of each of its runs."""
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
     agent_uid: str | None = None
+    """Identity that executes its runs; for schedules of the team."""
     time_zone: str | None = None
     """In which the cron expression is read: an IANA name. Default `UTC`."""
     overlap: ScheduleOverlap | None = None
@@ -1401,6 +1402,8 @@ class ScheduledAgentItem(WireModel):
     """Of the last change by somebody, not of its runs."""
     created_by: RunCreatorInfo
     updated_by: RunCreatorInfo
+    agent_uid: str | None = None
+    """The identity that executes its runs."""
     scope: ScheduledAgentItemScope
     last_spawn_error: str | None
     """Why the last due time gave no run; null once a run was created again."""
@@ -1496,6 +1499,7 @@ class UpdateScheduleRequest(WireModel):
     """Of each of its runs."""
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
     agent_uid: str | None = None
+    """Identity that executes its runs; for schedules of the team."""
     time_zone: str | None = None
     """In which the cron expression is read: an IANA name. Default `UTC`."""
     overlap: ScheduleOverlap | None = None

@@ -39,7 +39,9 @@ const asked = {
   agent_config: AmbientAgentConfig.optional().meta({ description: 'How its runs are executed.' }),
   metadata: Metadata.optional().meta({ description: 'Of each of its runs.' }),
   mode: Mode.optional(),
-  agent_uid: z.string().max(256).optional(),
+  agent_uid: z.string().max(256).optional().meta({
+    description: 'Identity that executes its runs; for schedules of the team.',
+  }),
   time_zone: z
     .string()
     .max(64)
@@ -99,6 +101,7 @@ export const ScheduledAgentItem = z
     updated_by: RunCreatorInfo.meta({
       description: 'Who saved it last. Its runs are created as this user or service account.',
     }),
+    agent_uid: z.string().optional().meta({ description: 'The identity that executes its runs.' }),
     scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
     last_spawn_error: z.string().nullable().meta({
       description: 'Why the last due time gave no run; null once a run was created again.',

@@ -2,6 +2,7 @@ import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { CreateScheduleRequest, UpdateScheduleRequest } from '../contract/schedule.ts'
 import { seal, unseal } from '../sealing/sealing.ts'
+import { readStanding } from '../store/api-keys.ts'
 import type { NewRun } from '../store/runs.ts'
 import type { ScheduleContent, ScheduleRow, ScheduleTemplate } from '../store/schedules.ts'
 import { maskConfig, revealConfig } from './config-secrets.ts'
@@ -29,9 +30,6 @@ export async function resolveSchedule(
   { schedule_id, actor, scope, before, now }: ScheduleEdit,
 ): Promise<ScheduleContent> {
   const { seal_key } = services
-  // Whoever brings agent identities gives schedules one here; `editor_id` of the row is whom its runs are created as.
-  if (asked.agent_uid !== undefined)
-    throw new AppError('feature_not_available', 'This version does not offer agent_uid.')
   const { time_zone, overlap, catch_up } = before ?? { time_zone: 'UTC', overlap: 'skip', catch_up: 'latest' }
   const kept = before?.sealed ? unseal(seal_key, schedule_id, before.sealed) : {}
   const template: ScheduleTemplate = {
@@ -44,12 +42,14 @@ export async function resolveSchedule(
     mode: asked.mode ?? null,
     config: revealConfig(asked.agent_config ?? {}, kept, 'agent_config'),
     metadata: asked.metadata ?? {},
+    agent_uid: asked.agent_uid ?? null,
   }
   checkRecurrence(template, now, services.min_schedule_seconds)
   const run = await resolveTemplate(services, { ...template, scope }, actor)
   const { config, secrets } = maskConfig({
     ...template.config,
-    environment_id: run.environment_id ?? undefined,
+    // Not the one of an identity, which may get another.
+    environment_id: template.config.environment_id && (run.environment_id ?? undefined),
   })
   return {
     ...template,
@@ -73,12 +73,17 @@ function nextRunOf(template: ScheduleTemplate, before: ScheduleRow | null, now: 
 export async function resolveScheduledRun(
   services: RunServices,
   schedule: Pick<ScheduleRow, 'schedule_id' | 'scope' | 'sealed'> & ScheduleTemplate,
-  principal_id: string,
+  editor_id: string,
 ): Promise<NewRun> {
   const { schedule_id, sealed } = schedule
   const secrets = sealed ? unseal(services.seal_key, schedule_id, sealed) : {}
   const config = revealConfig(schedule.config, secrets, 'agent_config')
-  const actor = { principal_id, role: 'member', key_id: '' } as const
+  const actor = await readStanding(services.db, editor_id)
+  if (actor.role === 'viewer')
+    throw new AppError(
+      'not_authorized',
+      'Whoever saved the schedule last may only read by now. Its runs are created again once somebody else saves it.',
+    )
   const run = await resolveTemplate(services, { ...schedule, config }, actor)
   const { name: schedule_name, cron_schedule } = schedule
   return { ...run, schedule: { schedule_id, schedule_name, cron_schedule } }
@@ -86,16 +91,22 @@ export async function resolveScheduledRun(
 
 async function resolveTemplate(
   services: RunServices,
-  { prompt, mode, config, metadata, scope }: ScheduleTemplate & { scope: 'User' | 'Team' },
+  { prompt, mode, config, metadata, agent_uid, scope }: ScheduleTemplate & { scope: 'User' | 'Team' },
   actor: Actor,
 ): Promise<NewRun> {
-  const request = { prompt, config, metadata, team: scope === 'Team', ...(mode ? { mode } : {}) }
+  const request = {
+    ...{ prompt, config, metadata, team: scope === 'Team' },
+    ...(mode ? { mode } : {}),
+    ...(agent_uid === null ? {} : { agent_identity_uid: agent_uid }),
+  }
   try {
     return await resolveRun(services, request, actor, 'SCHEDULED_AGENT')
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     // As the field is called here.
-    const detail = error.detail.replace(/(?<![\w.])config\./g, 'agent_config.')
+    const detail = error.detail
+      .replace(/(?<![\w.])config\./g, 'agent_config.')
+      .replace(/^agent_identity_uid:/, 'agent_uid:')
     throw new AppError(error.code, detail, { status: error.status, cause: error })
   }
 }

@@ -149,6 +149,23 @@ export async function readActor(db: Db, key_id: string): Promise<Actor | null> {
   return found.rows[0] ? toActor(found.rows[0]) : null
 }
 
+/**
+ * As whom something is done for a principal with none of its keys at hand: with the highest role that its working keys have, or
+ * as a member where none works.
+ */
+export async function readStanding(db: Db, principal_id: string): Promise<Actor> {
+  const found = await sql<{ role: Role | null; is_identity: boolean }>`
+    select p.type = 'service_account' as is_identity, (
+      select k.role from api_keys k where k.principal_id = p.principal_id and ${active}
+      order by array_position(array['admin', 'member', 'viewer'], k.role) limit 1) as role
+    from principals p where p.principal_id = ${principal_id}::uuid`.execute(db)
+  const [row] = found.rows
+  return {
+    ...{ principal_id, role: row?.role ?? 'member', key_id: '' },
+    ...(row?.is_identity ? { is_identity: true } : {}),
+  }
+}
+
 /** Whether a key that was good when a stream began still is. */
 export const isKeyActive = async (db: Db, key_id: string): Promise<boolean> =>
   (await readActor(db, key_id)) !== null

@@ -22,6 +22,8 @@ export interface ScheduleTemplate {
   mode: RunAgentRequest['mode'] | null
   config: AmbientAgentConfig
   metadata: Record<string, string>
+  /** The identity that executes its runs. */
+  agent_uid: string | null
 }
 
 /** What a caller writes of a schedule. */
@@ -50,7 +52,18 @@ export interface ScheduleRow extends ListedSchedule {
 }
 
 const COLUMNS = [
-  ...['schedule_id', 'name', 'cron_schedule', 'time_zone', 'overlap', 'catch_up', 'prompt', 'mode', 'config'],
+  ...[
+    'schedule_id',
+    'name',
+    'cron_schedule',
+    'time_zone',
+    'overlap',
+    'catch_up',
+    'prompt',
+    'mode',
+    'config',
+    'agent_uid',
+  ],
   ...['metadata', 'scope', 'next_run_at', 'last_ran_at', 'last_spawn_error', 'created_at', 'updated_at'],
 ]
 const person = (alias: string): RawBuilder<unknown> =>
@@ -87,6 +100,7 @@ const written = (content: ScheduleContent): Record<string, RawBuilder<unknown>> 
   config: json(content.config),
   sealed: sql`${content.sealed}::bytea`,
   metadata: json(content.metadata),
+  agent_uid: sql`${content.agent_uid}::uuid`,
   next_run_at: moment(content.next_run_at),
 })
 

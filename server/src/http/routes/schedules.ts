@@ -113,6 +113,7 @@ function viewSchedule(row: ListedSchedule): ScheduledAgentItem {
     agent_config: row.config,
     metadata: row.metadata,
     ...(row.mode ? { mode: row.mode } : {}),
+    ...(row.agent_uid === null ? {} : { agent_uid: row.agent_uid }),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     created_by: row.creator,

@@ -16,6 +16,8 @@ create table schedules (
   creator_id uuid not null references principals,
   -- Who saved it last: runs are created as this principal.
   editor_id uuid not null references principals,
+  -- A service account that executes its runs in the place of the editor.
+  agent_uid uuid references principals,
   -- None while it is paused.
   next_run_at timestamptz,
   last_ran_at timestamptz,

@@ -212,6 +212,26 @@ onEachService('schedules', (service) => {
     const [status, why] = await put({ tracker: { url: 'https://elsewhere.example/?***' } })
     assert.equal(status, 400)
     assert.match(why, /the address of a tool server was changed/)
+    // Nobody has values that they cannot read sent to a place of their own.
+    for (const url of [
+      'https://elsewhere.example/',
+      'https://tracker.example:8443/',
+      'http://tracker.example/',
+    ])
+      assert.match(
+        (await put({ tracker: { url, headers: { 'x-key': '***' } } }))[1],
+        /^agent_config\.mcp_servers\.tracker\.headers\.x-key: the address of this tool server was changed/,
+      )
+    const local = { command: 'tracker', args: ['serve'], env: { KEY: 'first' } }
+    const writes = { ...YEARLY, enabled: false }
+    await admin.json('PUT', path, { ...writes, agent_config: { mcp_servers: { local } } })
+    const hidden = { ...local, env: { KEY: '***' } }
+    await other.json('PUT', path, { ...writes, agent_config: { mcp_servers: { local: hidden } } })
+    for (const changed of [{ command: 'env' }, { args: ['serve', '--verbose'] }])
+      assert.match(
+        (await put({ local: { ...hidden, ...changed } }))[1],
+        /^agent_config\.mcp_servers\.local\.env\.KEY: the command of this tool server was changed/,
+      )
     const bare = await admin.json<ScheduledAgentItem>('PUT', path, { ...YEARLY, enabled: false })
     assert.deepEqual([bare.agent_config, bare.next_runs], [{}, []])
   })

@@ -49,46 +49,80 @@ function hideCredentials(url: string, place: string, secrets: Record<string, str
   return parsed.href
 }
 
+/** A config as it is stored, and the values that it shows as `***`. */
+export interface MaskedConfig {
+  config: AmbientAgentConfig
+  secrets: Readonly<Record<string, string>>
+}
+
 /**
- * The config with values for what it shows as `***`. Throws, naming the field below `path`, where there is none: what was read
- * can be changed and written, though it was read without them.
+ * The config with values for what it shows as `***`: those of `kept`, as long as they go where they went. Throws, naming the field
+ * below `path`, where there is none: what was read can be changed and written, though it was read without them. Whoever may
+ * write may not be who gave the values, so they follow no server to another address and no command that is another one.
  */
 export function revealConfig(
   config: AmbientAgentConfig,
-  secrets: Readonly<Record<string, string>>,
+  kept: MaskedConfig,
   path: string,
 ): AmbientAgentConfig {
   const find = (place: readonly string[]): string => {
-    const value = secrets[placeOf(...place)]
+    const value = kept.secrets[placeOf(...place)]
     if (value !== undefined) return value
     const field = [path, 'mcp_servers', ...place].join('.')
     throw new AppError('invalid_request', `${field}: "${MASK}" keeps the value it has, and it has none yet.`)
   }
-  const revealAll = (name: string, part: 'env' | 'headers', values: Record<string, string>) =>
+  const revealAll = (
+    name: string,
+    part: 'env' | 'headers',
+    values: Record<string, string>,
+    stays: boolean,
+  ): Record<string, string> =>
     Object.fromEntries(
-      Object.entries(values).map(([key, value]) => [key, value === MASK ? find([name, part, key]) : value]),
+      Object.entries(values).map(([key, value]) => {
+        if (value !== MASK) return [key, value]
+        const found = find([name, part, key])
+        if (stays) return [key, found]
+        const changed = part === 'headers' ? 'the address' : 'the command'
+        throw new AppError(
+          'invalid_request',
+          `${[path, 'mcp_servers', name, part, key].join('.')}: ${changed} of this tool server was changed, so "${MASK}" cannot stand for what it had. Give it in full.`,
+        )
+      }),
     )
   if (!config.mcp_servers) return config
   const mcp_servers = Object.fromEntries(
-    Object.entries(config.mcp_servers).map(([name, { env, headers, url, ...server }]) => [
-      name,
-      {
-        ...server,
-        ...(env ? { env: revealAll(name, 'env', env) } : {}),
-        ...(headers ? { headers: revealAll(name, 'headers', headers) } : {}),
-        ...(url ? { url: isMasked(url) ? unmask(url, find([name, 'url'])) : url } : {}),
-      },
-    ]),
+    Object.entries(config.mcp_servers).map(([name, { env, headers, url, ...server }]) => {
+      const before = kept.config.mcp_servers?.[name]
+      const same_command =
+        before?.command === server.command &&
+        JSON.stringify(before?.args ?? []) === JSON.stringify(server.args ?? [])
+      const same_url = before?.url !== undefined && url !== undefined && placeAt(before.url) === placeAt(url)
+      return [
+        name,
+        {
+          ...server,
+          ...(env ? { env: revealAll(name, 'env', env, same_command) } : {}),
+          ...(headers ? { headers: revealAll(name, 'headers', headers, same_url) } : {}),
+          ...(url ? { url: isMasked(url) ? unmask(url, find([name, 'url'])) : url } : {}),
+        },
+      ]
+    }),
   )
   return { ...config, mcp_servers }
 
-  function unmask(url: string, kept: string): string {
-    if (hideCredentials(kept, '', {}) === new URL(url).href) return kept
+  function unmask(url: string, kept_url: string): string {
+    if (hideCredentials(kept_url, '', {}) === new URL(url).href) return kept_url
     throw new AppError(
       'invalid_request',
       `${path}.mcp_servers: the address of a tool server was changed, so "${MASK}" in it cannot stand for what it had. Give it in full.`,
     )
   }
+}
+
+/** Who is asked for what: a query or a user's name may be another one. */
+function placeAt(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
 }
 
 function isMasked(url: string): boolean {

@@ -31,7 +31,10 @@ export async function resolveSchedule(
 ): Promise<ScheduleContent> {
   const { seal_key } = services
   const { time_zone, overlap, catch_up } = before ?? { time_zone: 'UTC', overlap: 'skip', catch_up: 'latest' }
-  const kept = before?.sealed ? unseal(seal_key, schedule_id, before.sealed) : {}
+  const kept = {
+    config: before?.config ?? {},
+    secrets: before?.sealed ? unseal(seal_key, schedule_id, before.sealed) : {},
+  }
   const template: ScheduleTemplate = {
     name: asked.name,
     cron_schedule: asked.cron_schedule,
@@ -77,7 +80,7 @@ export async function resolveScheduledRun(
 ): Promise<NewRun> {
   const { schedule_id, sealed } = schedule
   const secrets = sealed ? unseal(services.seal_key, schedule_id, sealed) : {}
-  const config = revealConfig(schedule.config, secrets, 'agent_config')
+  const config = revealConfig(schedule.config, { config: schedule.config, secrets }, 'agent_config')
   const actor = await readStanding(services.db, editor_id)
   if (actor.role === 'viewer')
     throw new AppError(

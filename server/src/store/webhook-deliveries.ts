@@ -12,7 +12,7 @@ const GIVEN_UP = sql`interval '24 hours'`
 const HOPELESS = sql`interval '5 days'`
 const KEPT = sql`interval '30 days'`
 /** Whoever sends one has so long; then another process does. */
-const TAKEN = sql`interval '60 seconds'`
+export const TAKEN = sql`interval '60 seconds'`
 /** After a rotation both secrets sign. */
 const ROTATION = sql`interval '24 hours'`
 const REMOVED_AT_ONCE = 10_000
@@ -60,12 +60,14 @@ export async function takeDeliveries(
 ): Promise<DueDelivery[]> {
   const { rows } = await sql<DueDelivery>`
     with ready as materialized (
-      select d.delivery_id, d.next_attempt_at from webhooks w join principals p on p.principal_id = w.creator_id,
+      select d.delivery_id, d.next_attempt_at, w.failing_since is not null as fails
+      from webhooks w join principals p on p.principal_id = w.creator_id,
         lateral (
           select d.delivery_id, d.next_attempt_at from webhook_deliveries d
-          where d.webhook_id = w.webhook_id and d.status = 'pending' and d.next_attempt_at <= clock_timestamp()
-            and not exists (select 1 from webhook_deliveries e where e.webhook_id = d.webhook_id and e.run_id = d.run_id
-              and e.status = 'pending' and e.place < d.place)
+          where d.webhook_id = w.webhook_id and d.status = 'pending' and d.next_attempt_at <= now()
+            -- A limit, so that no plan reads all that waits to find the first of each run.
+            and d.sequence = (select e.sequence from webhook_deliveries e where e.webhook_id = d.webhook_id
+              and e.run_id = d.run_id and e.status = 'pending' order by e.sequence limit 1)
           order by d.next_attempt_at
           -- One that fails is asked by one delivery at a time, however many wait.
           limit greatest(0, case when w.failing_since is null then ${limit_each}::int else 1 end
@@ -73,8 +75,9 @@ export async function takeDeliveries(
       where w.enabled and not p.disabled),
     chosen as materialized (
       select d.delivery_id from webhook_deliveries d join ready r using (delivery_id)
-      where d.status = 'pending' and d.next_attempt_at <= clock_timestamp()
-      order by r.next_attempt_at limit ${limit}::int for update of d skip locked),
+      where d.status = 'pending' and d.next_attempt_at <= now()
+      -- Those that fail have waited longest, and take longest: where they are many, nobody else would have a turn.
+      order by r.fails, r.next_attempt_at limit ${limit}::int for update of d skip locked),
     taken as (
       update webhook_deliveries d set attempts = d.attempts + 1, last_attempt_at = date_trunc('milliseconds', clock_timestamp()),
         next_attempt_at = clock_timestamp() + ${TAKEN}
@@ -126,7 +129,12 @@ export async function markFailed(
         status = case when d.queued_at < clock_timestamp() - ${GIVEN_UP} then 'failed' else 'pending' end,
         next_attempt_at = case when d.queued_at < clock_timestamp() - ${GIVEN_UP} then null
           else date_trunc('milliseconds', clock_timestamp() + ${pause_ms}::double precision * interval '1 millisecond') end
-      where ${ofAttempt(due)} returning webhook_id)
+      where ${ofAttempt(due)} returning d.webhook_id, d.run_id, d.sequence, d.next_attempt_at),
+    -- What comes after it in its run cannot go before: due it would be looked at, and left, each time anybody looks.
+    put_off as (
+      update webhook_deliveries e set next_attempt_at = f.next_attempt_at from failed f
+      where e.webhook_id = f.webhook_id and e.run_id = f.run_id and e.status = 'pending' and e.sequence > f.sequence
+        and f.next_attempt_at is not null)
     update webhooks w set failing_since = coalesce(w.failing_since, date_trunc('milliseconds', clock_timestamp())),
       enabled = h.reason is null, disabled_reason = h.reason,
       updated_at = case when h.reason is null then w.updated_at else next_update(w.updated_at) end
@@ -168,6 +176,10 @@ export async function requeueDelivery(
 ): Promise<DeliveryRow | null> {
   if (!isUuid(delivery_id)) return null
   const { rows } = await sql<DeliveryRow>`
+    with called as (
+      update webhook_deliveries e set next_attempt_at = now() from webhook_deliveries d
+      where d.delivery_id = ${delivery_id}::uuid and d.webhook_id = ${webhook_id}::uuid and e.webhook_id = d.webhook_id
+        and e.run_id = d.run_id and e.status = 'pending' and e.delivery_id <> d.delivery_id and e.next_attempt_at > now() + ${TAKEN})
     update webhook_deliveries d set status = 'pending', queued_at = clock_timestamp(),
       next_attempt_at = date_trunc('milliseconds', clock_timestamp())
     where d.delivery_id = ${delivery_id}::uuid and d.webhook_id = ${webhook_id}::uuid returning ${COLUMNS}`.execute(
@@ -176,11 +188,13 @@ export async function requeueDelivery(
   return rows[0] ?? null
 }
 
-/** Those that have been done with for a month, and those that nobody will send: their webhook is disabled. */
+/** Those that have been done with for a month, and those that nobody will send: their webhook is disabled, or its creator. */
 export async function removeOldDeliveries(db: Db): Promise<void> {
   await sql`
-    update webhook_deliveries d set status = 'failed', next_attempt_at = null, error = coalesce(d.error, 'The webhook is disabled.')
-    from webhooks w where w.webhook_id = d.webhook_id and d.status = 'pending' and not w.enabled
+    update webhook_deliveries d set status = 'failed', next_attempt_at = null,
+      error = coalesce(d.error, case when w.enabled then 'Who created the webhook is disabled.' else 'The webhook is disabled.' end)
+    from webhooks w join principals p on p.principal_id = w.creator_id
+    where w.webhook_id = d.webhook_id and d.status = 'pending' and (p.disabled or not w.enabled)
       and d.queued_at < clock_timestamp() - ${GIVEN_UP}`.execute(db)
   for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
     const gone = await sql`

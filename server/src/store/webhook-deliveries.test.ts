@@ -1,0 +1,103 @@
+/** Which deliveries are taken, and which wait. */
+import assert from 'node:assert/strict'
+import { before, beforeEach, test } from 'node:test'
+import { sql } from 'kysely'
+import { v7 as uuidv7 } from 'uuid'
+import { onEachDatabase } from '../../test/support/databases.ts'
+import { addPrincipal, addRun, cancel } from '../../test/support/stored.ts'
+import { WEBHOOK_EVENTS } from '../contract/webhook.ts'
+import type { Db } from './db.ts'
+import {
+  listDeliveries,
+  markDelivered,
+  markFailed,
+  removeOldDeliveries,
+  requeueDelivery,
+  takeDeliveries,
+} from './webhook-deliveries.ts'
+import { insertWebhook } from './webhooks.ts'
+
+const HOUR_MS = 3_600_000
+
+onEachDatabase('deliveries', (open) => {
+  let db: Db
+  let principal_id: string
+  before(async () => {
+    db = (await open()).db
+    principal_id = await addPrincipal(db)
+  })
+  beforeEach(() => sql`delete from webhooks`.execute(db))
+
+  const addWebhook = async (creator_id = principal_id): Promise<string> => {
+    const webhook_id = uuidv7()
+    await insertWebhook(db, {
+      ...{ webhook_id, creator_id, scope: 'Team', url: 'https://example.com/', events: [...WEBHOOK_EVENTS] },
+      ...{ description: null, enabled: true, sealed: Buffer.from('x') },
+    })
+    return webhook_id
+  }
+  const take = (limit = 32) => takeDeliveries(db, { limit, limit_each: 4, busy: new Map() })
+  const typesTaken = async () => (await take()).map(({ event_type }) => event_type)
+  const fail = (due: Awaited<ReturnType<typeof take>>[number]) =>
+    markFailed(db, due, { response_status: 500, error: 'x', pause_ms: HOUR_MS, is_gone: false })
+
+  test('those of webhooks that fail come after all others, however long they have waited', async () => {
+    const failing = [await addWebhook(), await addWebhook(), await addWebhook()]
+    await addRun(db, principal_id)
+    await addRun(db, principal_id)
+    for (const due of await take(3)) await fail(due)
+    await sql`update webhooks set failing_since = clock_timestamp()`.execute(db)
+    const well = await addWebhook()
+    await addRun(db, principal_id)
+    const [first] = await take(1)
+    assert.equal(first?.webhook_id, well)
+    const rest = (await take()).map(({ webhook_id }) => webhook_id)
+    assert.deepEqual(rest.toSorted(), failing.sort())
+  })
+
+  test('what comes after one that failed is due with it, and goes after it', async () => {
+    const webhook_id = await addWebhook()
+    const run_id = await addRun(db, principal_id)
+    const [created] = await take()
+    assert(created)
+    await fail(created)
+    await cancel(db, run_id, principal_id)
+    const waiting = (await listDeliveries(db, webhook_id, {})).deliveries
+    assert.deepEqual(
+      waiting.map(({ event_type }) => event_type),
+      ['run.cancelled', 'run.created'],
+    )
+    assert.deepEqual(waiting[0]?.next_attempt_at, waiting[1]?.next_attempt_at)
+    assert.deepEqual(await typesTaken(), [])
+    await requeueDelivery(db, webhook_id, created.delivery_id)
+    const [again] = await take()
+    assert.equal(again?.delivery_id, created.delivery_id)
+    await markDelivered(db, again, 200)
+    assert.deepEqual(await typesTaken(), ['run.cancelled'])
+  })
+
+  test('what was written before one failed waits with it, too', async () => {
+    await addWebhook()
+    const run_id = await addRun(db, principal_id)
+    await cancel(db, run_id, principal_id)
+    const [created, ...more] = await take()
+    assert(created && more.length === 0)
+    await fail(created)
+    const { rows } = await sql`select 1 from webhook_deliveries
+      where status = 'pending' and next_attempt_at <= clock_timestamp()`.execute(db)
+    assert.deepEqual(rows, [])
+  })
+
+  test('those of whoever is disabled are not kept for ever', async () => {
+    const gone = await addPrincipal(db)
+    const webhook_id = await addWebhook(gone)
+    await addRun(db, principal_id)
+    await sql`update principals set disabled = true where principal_id = ${gone}::uuid`.execute(db)
+    assert.deepEqual(await typesTaken(), [])
+    await sql`update webhook_deliveries set queued_at = queued_at - interval '25 hours'`.execute(db)
+    await removeOldDeliveries(db)
+    const [delivery] = (await listDeliveries(db, webhook_id, {})).deliveries
+    assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ['failed', null])
+    assert.match(delivery?.error ?? '', /is disabled/)
+  })
+})

@@ -3,7 +3,7 @@ import type { Config } from './config.ts'
 import { createCheckedFetch } from './gateway/checked-fetch.ts'
 import { readKeyring } from './secret-keys.ts'
 import type { Store } from './store/db.ts'
-import { startPump } from './webhooks/pump.ts'
+import { MAX_AT_ONCE, startPump } from './webhooks/pump.ts'
 
 const LIMIT_MS = 15_000
 /** Nobody reads what a receiver says. */
@@ -13,7 +13,8 @@ const MAX_BYTES = 64 * 1024
 export function startWebhooks(config: Config, store: Store, log: Logger): () => Promise<void> {
   const fetch = createCheckedFetch(
     { hosts: null, private_hosts: config.private_hosts },
-    { plain: true, limit_ms: LIMIT_MS, max_bytes: MAX_BYTES },
+    // Each request may be to a name of its own.
+    { plain: true, limit_ms: LIMIT_MS, max_bytes: MAX_BYTES, status_alone: true, max_lookups: MAX_AT_ONCE },
   )
   return startPump({ store, keyring: readKeyring(config), fetch, version: config.version, log })
 }

@@ -133,6 +133,22 @@ describe('the checked fetch', async () => {
     assert.equal((await promisify(execFile)(process.execPath, args, { env })).stdout, '200\n')
   })
 
+  test('takes the status for the answer where that is all that counts', async () => {
+    const fetch = fetchWith({ limit_ms: 1_000, status_alone: true })
+    for (const path of ['/endless', '/half', '/cut'])
+      assert.equal((await fetch(`${url}${path}`)).status, 200, path)
+    await assert.rejects(fetch(`${url}/silent`), unreachable(/did not answer in time/))
+    await assert.rejects(fetch(`${url}/odd`), unreachable(/could not be reached/))
+  })
+
+  test('looks up as many names at once as it is allowed', async () => {
+    const fetch = createCheckedFetch({ hosts: null, private_hosts: [] }, { max_lookups: 12 })
+    const failures = await Promise.all(
+      Array.from({ length: 13 }, (_, at) => fetch(`https://name-${at}.invalid/`).catch(String)),
+    )
+    assert.equal(failures.filter((text) => /Too many names/.test(String(text))).length, 1)
+  })
+
   test('waits for no silent host, and reads no endless answer', async () => {
     for (const path of ['/silent', '/half'])
       await assert.rejects(

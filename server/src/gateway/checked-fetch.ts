@@ -23,6 +23,10 @@ export interface FetchLimits {
   limit_ms?: number
   /** Hosts that need not be public may be asked without TLS. */
   plain?: boolean
+  /** Names that are looked up at once; whoever asks for more is refused. Default 8. */
+  max_lookups?: number
+  /** The status is the answer: a body that is too long, too slow or cut is left where it is. */
+  status_alone?: boolean
   /** Certificates that are trusted in place of the machine's, as PEM. */
   ca?: string
 }
@@ -33,8 +37,8 @@ export interface FetchLimits {
  * answer is too long, takes too long or is none.
  */
 export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {}): CheckedFetch {
-  const findAddresses = openDirectory(rules)
-  const { max_bytes = MAX_BYTES, limit_ms = LIMIT_MS, plain = false, ca } = limits
+  const findAddresses = openDirectory(rules, limits.max_lookups)
+  const { max_bytes = MAX_BYTES, limit_ms = LIMIT_MS, plain = false, status_alone = false, ca } = limits
 
   return async (text, { method = 'GET', headers = {}, body } = {}) => {
     const url = URL.parse(text)
@@ -59,9 +63,17 @@ export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {})
           // An agent of its own: nobody else's connection, and no proxy of the environment.
           ...{ agent: false, lookup: lookupOf(addresses), ...(ca ? { ca } : {}) },
         })
-        asking.once('error', reject)
+        let heard = false
+        asking.on('error', (error) => {
+          if (!heard) reject(error)
+        })
         asking.once('response', (response) => {
+          heard = status_alone
           readBody(response, target, max_bytes)
+            .catch((error: unknown) => {
+              if (status_alone) return Buffer.alloc(0)
+              throw error
+            })
             .then((bytes) => answerOf(response, bytes))
             .then(resolve, reject)
         })

@@ -47,13 +47,16 @@ export const explainFailure = (target: Target, error: unknown): Unreachable =>
     : unreachable(target)
 
 /** Finds the addresses at which one sandbox may reach a target. It throws `Refused`, `Unreachable`. */
-export function openDirectory(rules: EgressRules): (target: Target) => Promise<Address[]> {
+export function openDirectory(
+  rules: EgressRules,
+  max_lookups = MAX_LOOKUPS,
+): (target: Target) => Promise<Address[]> {
   const asked = new Map<string, Promise<Address[]>>()
 
   const ask = (host: string): Promise<Address[]> => {
     const known = asked.get(host)
     if (known) return known
-    if (asked.size >= MAX_LOOKUPS) throw new Unreachable('Too many names are being looked up.')
+    if (asked.size >= max_lookups) throw new Unreachable('Too many names are being looked up.')
     const asking = lookup(host, { all: true })
     asked.set(host, asking)
     const forget = () => asked.delete(host)

@@ -16,7 +16,7 @@ import { signRequest } from './sign-request.ts'
 
 const LOOK_MS = 500
 /** Requests at once, of this process. */
-const MAX_AT_ONCE = 32
+export const MAX_AT_ONCE = 32
 const MAX_EACH = 4
 /** Between two tries, in seconds; the last one again and again. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400]

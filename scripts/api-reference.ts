@@ -42,6 +42,8 @@ export function describeClient(): string {
     'FiringList',
     'ApiKeyList',
     'AuditList',
+    'WebhookList',
+    'WebhookDeliveryList',
     'ConversationPages',
     'APIPromise',
   ])

@@ -32,6 +32,10 @@ def main(package: Path, sync: Path) -> None:
         "SecretPage",
         "SchedulePage",
         "FiringPage",
+        "WebhookPage",
+        "WebhookDeliveryPage",
+        "ApiKeyPage",
+        "AuditPage",
         "ConversationPage",
     )
     for name in (*pages, "RunStream", "Answer", "RawResponse", "StreamingResponse"):

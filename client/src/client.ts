@@ -95,7 +95,7 @@ export class Runyard {
     this.identities = new Identities(transport)
     this.grants = new Grants(transport)
     this.auditLog = new AuditLog(transport)
-    this.webhooks = new Webhooks(resolved.webhookSecret)
+    this.webhooks = new Webhooks(transport, resolved.webhookSecret)
   }
 
   /** A client that differs from this one in these options. Undefined ones, and the environment, change nothing. */

@@ -27,6 +27,8 @@ export type {
   RunList,
   ScheduleList,
   SecretList,
+  WebhookDeliveryList,
+  WebhookList,
 } from './lists.ts'
 export type { Logger, LogLevel } from './log.ts'
 export type { FinishedRun, JsonSchema, OutputSchema } from './output-schema.ts'
@@ -54,6 +56,7 @@ export {
   type CreateAgentIdentityRequest,
   type CreateApiKeyRequest,
   type CreateScheduleRequest,
+  type CreateWebhookRequest,
   type DeleteScheduleResponse,
   type DiffParams,
   type Environment,
@@ -75,6 +78,8 @@ export {
   type ListApiKeysResponse,
   type ListAuditLogParams,
   type ListAuditLogResponse,
+  type ListDeliveriesParams,
+  type ListDeliveriesResponse,
   type ListEnvironmentsParams,
   type ListEnvironmentsResponse,
   type ListEventsParams,
@@ -90,6 +95,8 @@ export {
   type ListSecretsResponse,
   type ListSkillsParams,
   type ListSkillsResponse,
+  type ListWebhooksParams,
+  type ListWebhooksResponse,
   type MCPServerConfig,
   type MessageDelta,
   type MessageDeltaEvent,
@@ -128,7 +135,13 @@ export {
   type SecretParams,
   type UpdateAgentIdentityRequest,
   type UpdateScheduleRequest,
+  type UpdateWebhookRequest,
+  type Webhook,
+  type WebhookDelivery,
+  type WebhookDeliveryStatus,
   type WebhookEvent,
+  type WebhookEventType,
+  type WebhookWithSecret,
 } from './schemas.ts'
 export type { StreamConnection, StreamOptions } from './stream.ts'
 export type { Fetch, FetchInit, FetchOptions, RequestOptions } from './transport.ts'

@@ -7,15 +7,19 @@ import type {
   Environment,
   ListApiKeysResponse,
   ListAuditLogResponse,
+  ListDeliveriesResponse,
   ListEnvironmentsResponse,
   ListFiringsResponse,
   ListRunsResponse,
   ListSchedulesResponse,
   ListSecretsResponse,
+  ListWebhooksResponse,
   RunItem,
   ScheduledAgentItem,
   ScheduleFiring,
   Secret,
+  Webhook,
+  WebhookDelivery,
 } from './schemas.ts'
 
 /** Runs. */
@@ -91,4 +95,18 @@ function joinSteps({ step, messages }: ConversationStep, rest: ConversationStep)
     return { step, messages: [...messages, ...rest.messages] }
   const joined = { ...last, blocks: [...last.blocks, ...first.blocks] }
   return { step, messages: [...messages.slice(0, -1), joined, ...rest.messages.slice(1)] }
+}
+
+/** Webhooks. */
+export class WebhookList extends PageList<ListWebhooksResponse, Webhook> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Webhook, void, undefined> {
+    for await (const page of this.pages()) yield* page.webhooks
+  }
+}
+
+/** What was sent to a webhook. */
+export class WebhookDeliveryList extends PageList<ListDeliveriesResponse, WebhookDelivery> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<WebhookDelivery, void, undefined> {
+    for await (const page of this.pages()) yield* page.deliveries
+  }
 }

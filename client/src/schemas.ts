@@ -86,7 +86,17 @@ export type RunSchedule = Schemas['RunSchedule']
 export type Secret = Schemas['Secret']
 export type SecretConfig = Sendable<Schemas['SecretConfig']>
 export type UpdateAgentIdentityRequest = Sendable<Schemas['UpdateAgentIdentityRequest']>
+export type CreateWebhookRequest = Sendable<Schemas['CreateWebhookRequest']>
+export type ListDeliveriesResponse = Schemas['ListDeliveriesResponse']
+export type ListWebhooksResponse = Schemas['ListWebhooksResponse']
+export type UpdateWebhookRequest = Sendable<Schemas['UpdateWebhookRequest']>
+export type Webhook = Schemas['Webhook']
+export type WebhookDelivery = Schemas['WebhookDelivery']
+export type WebhookDeliveryStatus = Schemas['WebhookDeliveryStatus']
 export type WebhookEvent = Schemas['WebhookEvent']
+export type WebhookEventType = Schemas['WebhookEventType']
+/** With what its deliveries are signed with. */
+export type WebhookWithSecret = Schemas['WebhookWithSecret']
 
 type RunsQuery = NonNullable<operations['listRuns']['parameters']['query']>
 type Moments = 'created_after' | 'created_before' | 'updated_after'
@@ -118,6 +128,11 @@ export type ListSkillsParams = Sendable<NonNullable<operations['listSkills']['pa
 export type SecretParams = Sendable<NonNullable<operations['getSecret']['parameters']['query']>>
 /** A secret, and whose it is. */
 export type PutSecretParams = SecretConfig & SecretParams
+
+export type ListWebhooksParams = Sendable<NonNullable<operations['listWebhooks']['parameters']['query']>>
+export type ListDeliveriesParams = Sendable<
+  NonNullable<operations['listWebhookDeliveries']['parameters']['query']>
+>
 
 export type ConversationParams = Sendable<
   NonNullable<operations['getRunConversation']['parameters']['query']>

@@ -1,5 +1,21 @@
+import type { APIPromise } from './api-promise.ts'
 import { RunyardError, WebhookVerificationError } from './errors.ts'
-import type { WebhookEvent } from './schemas.ts'
+import { WebhookDeliveryList, WebhookList } from './lists.ts'
+import { requestJson } from './request.ts'
+import type {
+  CreateWebhookRequest,
+  ListDeliveriesParams,
+  ListWebhooksParams,
+  UpdateWebhookRequest,
+  Webhook,
+  WebhookDelivery,
+  WebhookEvent,
+  WebhookWithSecret,
+} from './schemas.ts'
+import type { RequestOptions, Transport } from './transport.ts'
+
+const PATH = '/agent/webhooks'
+const pathOf = (webhook_id: string, ...rest: string[]): string[] => ['agent', 'webhooks', webhook_id, ...rest]
 
 const TOLERANCE_SECONDS = 5 * 60
 
@@ -8,12 +24,74 @@ export type HeaderSource =
   | { get(name: string): string | null | undefined }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** `client.webhooks` */
+/** `client.webhooks`: addresses that changes of runs are sent to, and the check of what is sent there. */
 export class Webhooks {
+  readonly #transport: Transport
   readonly #secret: string | undefined
 
-  constructor(secret: string | undefined) {
+  constructor(transport: Transport, secret: string | undefined) {
+    this.#transport = transport
     this.#secret = secret
+  }
+
+  /**
+   * Has changes of runs sent to an address. `secret` of the answer is what they are signed with; besides `rotateSecret` no other
+   * answer has it.
+   */
+  create(webhook: CreateWebhookRequest, options?: RequestOptions): APIPromise<WebhookWithSecret> {
+    return requestJson(this.#transport, { method: 'POST', path: PATH, body: webhook }, options)
+  }
+
+  /** One webhook. One that is not there, or is somebody else's own: `NotFoundError`. */
+  retrieve(webhook_id: string, options?: RequestOptions): APIPromise<Webhook> {
+    return requestJson(this.#transport, { method: 'GET', path: pathOf(webhook_id) }, options)
+  }
+
+  /**
+   * `for await (const webhook of webhooks.list())` goes through all pages, newest first: those of the team, and your own.
+   * `await webhooks.list()` is the first one, of up to 200, by default 50.
+   */
+  list(params: ListWebhooksParams = {}, options?: RequestOptions): WebhookList {
+    return new WebhookList(this.#transport, { path: PATH, query: params }, options)
+  }
+
+  /**
+   * Replaces what a webhook is made of: what is left out becomes the default, so one that was disabled is enabled unless
+   * `enabled` is false. The secret stays.
+   */
+  update(webhook_id: string, webhook: UpdateWebhookRequest, options?: RequestOptions): APIPromise<Webhook> {
+    const path = pathOf(webhook_id)
+    return requestJson(this.#transport, { method: 'PUT', path, body: webhook }, options)
+  }
+
+  /** Deletes a webhook with what waits to be sent, and returns it as it was. */
+  delete(webhook_id: string, options?: RequestOptions): APIPromise<Webhook> {
+    return requestJson(this.#transport, { method: 'DELETE', path: pathOf(webhook_id) }, options)
+  }
+
+  /** Gives a webhook another secret. For 24 hours deliveries are signed with the one before as well. */
+  rotateSecret(webhook_id: string, options?: RequestOptions): APIPromise<WebhookWithSecret> {
+    const path = pathOf(webhook_id, 'rotate-secret')
+    return requestJson(this.#transport, { method: 'POST', path }, options)
+  }
+
+  /** What was sent, or waits to be, newest first; kept for 30 days. Pages as in `list`. */
+  deliveries(
+    webhook_id: string,
+    params: ListDeliveriesParams = {},
+    options?: RequestOptions,
+  ): WebhookDeliveryList {
+    const path = pathOf(webhook_id, 'deliveries')
+    return new WebhookDeliveryList(this.#transport, { path, query: params }, options)
+  }
+
+  /**
+   * Sends a delivery again, whatever became of it, under the same `webhook-id`. A webhook that is disabled:
+   * `ConflictError`.
+   */
+  redeliver(webhook_id: string, delivery_id: string, options?: RequestOptions): APIPromise<WebhookDelivery> {
+    const path = pathOf(webhook_id, 'deliveries', delivery_id, 'redeliver')
+    return requestJson(this.#transport, { method: 'POST', path }, options)
   }
 
   /**

@@ -140,10 +140,13 @@ PAGES = (
     *(runyard.RunPage, runyard.EnvironmentPage, runyard.SecretPage, runyard.ConversationPage),
     *(runyard.SchedulePage, runyard.FiringPage, runyard.AsyncSchedulePage, runyard.AsyncFiringPage),
     *(runyard.ApiKeyPage, runyard.AuditPage, runyard.AsyncApiKeyPage, runyard.AsyncAuditPage),
+    *(runyard.WebhookPage, runyard.WebhookDeliveryPage),
     *(
         runyard.AsyncRunPage,
         runyard.AsyncEnvironmentPage,
         runyard.AsyncSecretPage,
+        runyard.AsyncWebhookPage,
+        runyard.AsyncWebhookDeliveryPage,
         runyard.AsyncConversationPage,
     ),
 )

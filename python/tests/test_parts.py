@@ -64,6 +64,8 @@ NOT_OFFERED = {
         ("PutGrantsParams", "PutGrantsRequest", set()),
         ("CreateIdentityParams", "CreateAgentIdentityRequest", NOT_OFFERED),
         ("UpdateIdentityParams", "UpdateAgentIdentityRequest", NOT_OFFERED),
+        ("CreateWebhookParams", "CreateWebhookRequest", set()),
+        ("UpdateWebhookParams", "UpdateWebhookRequest", set()),
     ],
 )
 def test_keyword_arguments_are_the_fields_of_the_contract(params: str, schema: str, beside: set[str]) -> None:

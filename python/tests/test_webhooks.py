@@ -10,13 +10,12 @@ import httpx
 import pytest
 from behaviour_call import webhook_arguments
 
-from runyard import RunyardError, WebhookVerificationError
-from runyard._webhooks import Webhooks
+from runyard import Runyard, RunyardError, WebhookVerificationError
 
 SECRET = "whsec_c2VjcmV0LW9uZQ=="
 OTHER = "whsec_c2VjcmV0LXR3bw=="
 TEXT = '{"type":"run.failed","timestamp":"2026-01-01T00:00:00.000Z","data":{"run_id":"é","state":"FAILED"}}'
-WEBHOOKS = Webhooks(SECRET)
+WEBHOOKS = Runyard(api_key="ry_test", webhook_secret=SECRET).webhooks
 
 
 def signed(payload: str = TEXT, secret: str = SECRET) -> dict[str, str]:

@@ -14,6 +14,8 @@ from ._async._page import (
     AsyncRunPage,
     AsyncSchedulePage,
     AsyncSecretPage,
+    AsyncWebhookDeliveryPage,
+    AsyncWebhookPage,
 )
 from ._sync._page import (
     ApiKeyPage,
@@ -24,6 +26,8 @@ from ._sync._page import (
     RunPage,
     SchedulePage,
     SecretPage,
+    WebhookDeliveryPage,
+    WebhookPage,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
         ScheduledAgentItem,
         ScheduleFiring,
         Secret,
+        Webhook,
+        WebhookDelivery,
     )
 
 
@@ -275,5 +281,65 @@ class AuditList(AuditPage):
     """The first page of the audit log. Iterated, every entry of every page."""
 
     def __init__(self, first: Callable[[], AuditPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class AsyncWebhookList:
+    """A list of webhooks that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every webhook of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncWebhookPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncWebhookPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Webhook]:
+        async for webhook in await self._first():
+            yield webhook
+
+    async def iter_pages(self) -> AsyncIterator[AsyncWebhookPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class AsyncWebhookDeliveryList:
+    """A list of deliveries that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every delivery of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncWebhookDeliveryPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncWebhookDeliveryPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[WebhookDelivery]:
+        async for delivery in await self._first():
+            yield delivery
+
+    async def iter_pages(self) -> AsyncIterator[AsyncWebhookDeliveryPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class WebhookList(WebhookPage):
+    """The first page of a list of webhooks. Iterated, every webhook of every page."""
+
+    def __init__(self, first: Callable[[], WebhookPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class WebhookDeliveryList(WebhookDeliveryPage):
+    """The first page of a list of deliveries. Iterated, every delivery of every page."""
+
+    def __init__(self, first: Callable[[], WebhookDeliveryPage]) -> None:
         page = first()
         super().__init__(page.response, page._cursor, page._fetch)

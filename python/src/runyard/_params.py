@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         MCPServerConfig,
         PermissionRule,
         RegistryAccess,
+        WebhookEventType,
     )
 
 
@@ -515,3 +516,41 @@ class ListAuditLogParams(RequestOptions, total=False):
     since: datetime | str | None
     until: datetime | str | None
     """Before this moment."""
+
+
+class UpdateWebhookParams(RequestOptions, total=False):
+    """What a webhook is made of."""
+
+    url: Required[str]
+    """Where events are sent: https."""
+    events: Sequence[WebhookEventType]
+    """Default: all."""
+    description: str | None
+    enabled: bool
+    """Default True."""
+
+
+class CreateWebhookParams(UpdateWebhookParams, total=False):
+    """What a webhook is made of, and whose runs it is for."""
+
+    team: bool
+    """Default True: runs of the team. False: a personal one, of your own runs, personal ones too."""
+
+
+class ListWebhooksParams(RequestOptions, total=False):
+    """Page size of a list of webhooks."""
+
+    limit: int | None
+    """Of each page: 1 to 200, default 50."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+
+
+class ListDeliveriesParams(RequestOptions, total=False):
+    """Which deliveries, and page size."""
+
+    limit: int | None
+    """Of each page: 1 to 200, default 50."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+    status: Literal["pending", "delivered", "failed"] | None

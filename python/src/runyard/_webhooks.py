@@ -1,4 +1,4 @@
-"""`client.webhooks`: deliveries of the service, verified."""
+"""Deliveries of webhooks, verified."""
 
 from __future__ import annotations
 
@@ -23,34 +23,21 @@ _TIMESTAMP = re.compile(r"\d{1,12}", re.ASCII)
 WebhookHeaders = Mapping[str, str] | Mapping[str, "str | Sequence[str]"]
 
 
-class Webhooks:
-    """`client.webhooks`. The same for both clients: it sends nothing."""
+WebhookBody = str | bytes | bytearray | memoryview
 
-    def __init__(self, secret: str | None) -> None:
-        self._secret = secret
 
-    def unwrap(
-        self,
-        payload: str | bytes | bytearray | memoryview,
-        headers: WebhookHeaders,
-        secret: str | None = None,
-    ) -> WebhookEvent:
-        """The event in a delivery, after its signature and age were checked (Standard Webhooks).
+def unwrap(payload: WebhookBody, headers: WebhookHeaders, secret: str | None) -> WebhookEvent:
+    """What `client.webhooks.unwrap` does. It sends nothing, so it is the same for both clients."""
+    from ._models import WebhookEvent
+    from ._parse import load_json, parse_json
 
-        `payload` is the body as it came, before anything has parsed it. `secret` (`whsec_…`) defaults to the client's
-        `webhook_secret`, then RUNYARD_WEBHOOK_SECRET. Raises `WebhookVerificationError`, too, for what is more than
-        five minutes old or ahead.
-        """
-        from ._models import WebhookEvent
-        from ._parse import load_json, parse_json
-
-        body = _to_bytes(payload)
-        verify(body, headers, secret or self._secret, time.time())
-        try:
-            load_json(body)
-        except APIResponseValidationError as error:
-            raise WebhookVerificationError("The webhook is signed, but its body is not JSON.") from error
-        return parse_json(body, WebhookEvent, "The webhook")
+    body = _to_bytes(payload)
+    verify(body, headers, secret, time.time())
+    try:
+        load_json(body)
+    except APIResponseValidationError as error:
+        raise WebhookVerificationError("The webhook is signed, but its body is not JSON.") from error
+    return parse_json(body, WebhookEvent, "The webhook")
 
 
 def verify(body: bytes, headers: WebhookHeaders, secret: str | None, now: float) -> None:

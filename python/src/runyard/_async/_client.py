@@ -13,7 +13,6 @@ from .._http_client import AsyncDefaultHttpClient
 from .._log import setup_logging
 from .._query import Query
 from .._settings import Settings, create_settings
-from .._webhooks import Webhooks
 from ._api_keys import AsyncApiKeys
 from ._artifacts import AsyncArtifacts
 from ._audit_log import AsyncAuditLog
@@ -31,6 +30,7 @@ from ._schedules import AsyncSchedules
 from ._secrets import AsyncSecrets
 from ._skills import AsyncSkills
 from ._transport import AsyncTransport
+from ._webhooks import AsyncWebhooks
 
 
 class AsyncRunyard(AsyncEndpoints):
@@ -59,7 +59,7 @@ class AsyncRunyard(AsyncEndpoints):
     skills: AsyncSkills
     models: AsyncModels
     artifacts: AsyncArtifacts
-    webhooks: Webhooks
+    webhooks: AsyncWebhooks
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.identities = AsyncIdentities(transport)
         self.grants = AsyncGrants(transport)
         self.audit_log = AsyncAuditLog(transport)
-        self.webhooks = Webhooks(self._webhook_secret)
+        self.webhooks = AsyncWebhooks(transport, self._webhook_secret)
 
     @property
     def base_url(self) -> str:

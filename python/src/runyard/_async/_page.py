@@ -16,16 +16,20 @@ from .._models import (
     Environment,
     ListApiKeysResponse,
     ListAuditLogResponse,
+    ListDeliveriesResponse,
     ListEnvironmentsResponse,
     ListFiringsResponse,
     ListRunsResponse,
     ListSchedulesResponse,
     ListSecretsResponse,
+    ListWebhooksResponse,
     PageInfo,
     RunItem,
     ScheduledAgentItem,
     ScheduleFiring,
     Secret,
+    Webhook,
+    WebhookDelivery,
 )
 
 _R = TypeVar(
@@ -38,6 +42,8 @@ _R = TypeVar(
     Conversation,
     ListApiKeysResponse,
     ListAuditLogResponse,
+    ListWebhooksResponse,
+    ListDeliveriesResponse,
 )
 _P = TypeVar("_P")
 
@@ -280,3 +286,51 @@ class AsyncAuditPage(AsyncPage[ListAuditLogResponse, "AsyncAuditPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.entries)} entries, has_next_page={self.has_next_page})"
+
+
+class AsyncWebhookPage(AsyncPage[ListWebhooksResponse, "AsyncWebhookPage"]):
+    """A page of webhooks, and the way to the next one."""
+
+    @property
+    def webhooks(self) -> list[Webhook]:
+        """Those of this page."""
+        return self.response.webhooks
+
+    async def iter_pages(self) -> AsyncIterator[AsyncWebhookPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncWebhookPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[Webhook]:
+        async for page in self.iter_pages():
+            for webhook in page.webhooks:
+                yield webhook
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.webhooks)} webhooks, has_next_page={self.has_next_page})"
+
+
+class AsyncWebhookDeliveryPage(AsyncPage[ListDeliveriesResponse, "AsyncWebhookDeliveryPage"]):
+    """A page of what was sent to a webhook, and the way to the next one."""
+
+    @property
+    def deliveries(self) -> list[WebhookDelivery]:
+        """Those of this page."""
+        return self.response.deliveries
+
+    async def iter_pages(self) -> AsyncIterator[AsyncWebhookDeliveryPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncWebhookDeliveryPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[WebhookDelivery]:
+        async for page in self.iter_pages():
+            for delivery in page.deliveries:
+                yield delivery
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.deliveries)} deliveries, has_next_page={self.has_next_page})"

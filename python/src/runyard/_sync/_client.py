@@ -14,7 +14,6 @@ from .._http_client import DefaultHttpClient
 from .._log import setup_logging
 from .._query import Query
 from .._settings import Settings, create_settings
-from .._webhooks import Webhooks
 from ._api_keys import ApiKeys
 from ._artifacts import Artifacts
 from ._audit_log import AuditLog
@@ -32,6 +31,7 @@ from ._schedules import Schedules
 from ._secrets import Secrets
 from ._skills import Skills
 from ._transport import Transport
+from ._webhooks import Webhooks
 
 
 class Runyard(Endpoints):
@@ -95,7 +95,7 @@ class Runyard(Endpoints):
         self.identities = Identities(transport)
         self.grants = Grants(transport)
         self.audit_log = AuditLog(transport)
-        self.webhooks = Webhooks(self._webhook_secret)
+        self.webhooks = Webhooks(transport, self._webhook_secret)
 
     @property
     def base_url(self) -> str:

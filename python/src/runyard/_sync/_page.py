@@ -17,16 +17,20 @@ from .._models import (
     Environment,
     ListApiKeysResponse,
     ListAuditLogResponse,
+    ListDeliveriesResponse,
     ListEnvironmentsResponse,
     ListFiringsResponse,
     ListRunsResponse,
     ListSchedulesResponse,
     ListSecretsResponse,
+    ListWebhooksResponse,
     PageInfo,
     RunItem,
     ScheduledAgentItem,
     ScheduleFiring,
     Secret,
+    Webhook,
+    WebhookDelivery,
 )
 
 _R = TypeVar(
@@ -39,6 +43,8 @@ _R = TypeVar(
     Conversation,
     ListApiKeysResponse,
     ListAuditLogResponse,
+    ListWebhooksResponse,
+    ListDeliveriesResponse,
 )
 _P = TypeVar("_P")
 
@@ -281,3 +287,51 @@ class AuditPage(Page[ListAuditLogResponse, "AuditPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.entries)} entries, has_next_page={self.has_next_page})"
+
+
+class WebhookPage(Page[ListWebhooksResponse, "WebhookPage"]):
+    """A page of webhooks, and the way to the next one."""
+
+    @property
+    def webhooks(self) -> list[Webhook]:
+        """Those of this page."""
+        return self.response.webhooks
+
+    def iter_pages(self) -> Iterator[WebhookPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: WebhookPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[Webhook]:
+        for page in self.iter_pages():
+            for webhook in page.webhooks:
+                yield webhook
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.webhooks)} webhooks, has_next_page={self.has_next_page})"
+
+
+class WebhookDeliveryPage(Page[ListDeliveriesResponse, "WebhookDeliveryPage"]):
+    """A page of what was sent to a webhook, and the way to the next one."""
+
+    @property
+    def deliveries(self) -> list[WebhookDelivery]:
+        """Those of this page."""
+        return self.response.deliveries
+
+    def iter_pages(self) -> Iterator[WebhookDeliveryPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: WebhookDeliveryPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[WebhookDelivery]:
+        for page in self.iter_pages():
+            for delivery in page.deliveries:
+                yield delivery
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.deliveries)} deliveries, has_next_page={self.has_next_page})"

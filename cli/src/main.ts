@@ -17,6 +17,7 @@ import { addScheduleCommands } from './commands/schedules.ts'
 import { addSecretCommands } from './commands/secrets.ts'
 import { addServiceCommands } from './commands/service.ts'
 import { addSkillCommands } from './commands/skills.ts'
+import { addWebhookCommands } from './commands/webhooks.ts'
 import { EXIT, explain } from './failure.ts'
 import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
 
@@ -68,6 +69,7 @@ export function createProgram(): Command {
   program.commandsGroup('What runs use and make:')
   addEnvironmentCommands(program)
   addSecretCommands(program)
+  addWebhookCommands(program)
   addSkillCommands(program)
   addModelCommands(program)
   addArtifactCommands(program)

@@ -343,6 +343,33 @@ test('what was to be sent outlives the service, killed', async () => {
   await receiver.close()
 })
 
+test('a receiver that does not answer keeps no service from stopping', async () => {
+  const held: ServerResponse[] = []
+  const receiver = await openWebhookReceiver((_, response) => void held.push(response))
+  const data_dir = temporaryDirectory('webhooks')
+  const env = { RUNYARD_PRIVATE_HOSTS: receiver.host }
+  const first = await startService({ data_dir, env })
+  const webhook = await listen(apiOf(first), receiver.url)
+  await apiOf(first).create({ prompt: 'x', ...NOBODY })
+  await until('the request', () => held.length === 1)
+  await first.stop()
+  const second = await startService({ data_dir, env })
+  await until('it to come again', () => held.length === 2)
+  // The service before did not wait until it could say that there was no answer.
+  const deliveries = await deliveriesOf(apiOf(second), webhook)
+  assert.deepEqual(
+    deliveries.map(({ status, attempts, error }) => [status, attempts, error]),
+    [['pending', 2, null]],
+  )
+  held[1]?.end()
+  await until(
+    'it to be known',
+    async () => (await deliveriesOf(apiOf(second), webhook))[0]?.status === 'delivered',
+  )
+  await second.stop()
+  await receiver.close()
+})
+
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 test('of several processes one sends, and of each run in order', { skip }, async () => {
   const receiver = await openWebhookReceiver()

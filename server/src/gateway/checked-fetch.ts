@@ -12,6 +12,8 @@ export interface CheckedRequest {
   method?: string
   headers?: Record<string, string>
   body?: string
+  /** Ends it, as if nobody had answered. */
+  signal?: AbortSignal
 }
 
 export type CheckedFetch = (url: string, init?: CheckedRequest) => Promise<Response>
@@ -40,7 +42,7 @@ export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {})
   const findAddresses = openDirectory(rules, limits.max_lookups)
   const { max_bytes = MAX_BYTES, limit_ms = LIMIT_MS, plain = false, status_alone = false, ca } = limits
 
-  return async (text, { method = 'GET', headers = {}, body } = {}) => {
+  return async (text, { method = 'GET', headers = {}, body, signal } = {}) => {
     const url = URL.parse(text)
     const is_plain = plain && url?.protocol === 'http:'
     const has_scheme = is_plain || url?.protocol === 'https:'
@@ -49,6 +51,7 @@ export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {})
     if (!url || !target || (is_plain && !isPrivateHost(rules, target)))
       throw new Unreachable('Only https addresses are asked, without a user’s name.')
     const late = AbortSignal.timeout(limit_ms)
+    const over = signal ? AbortSignal.any([late, signal]) : late
     const addresses = await findAddresses(target)
     const explain = (error: unknown) =>
       error instanceof Unreachable
@@ -59,7 +62,7 @@ export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {})
     try {
       return await new Promise<Response>((resolve, reject) => {
         const asking = (is_plain ? requestHttp : requestHttps)({
-          ...{ ...target, path: `${url.pathname}${url.search}`, method, headers, signal: late },
+          ...{ ...target, path: `${url.pathname}${url.search}`, method, headers, signal: over },
           // An agent of its own: nobody else's connection, and no proxy of the environment.
           ...{ agent: false, lookup: lookupOf(addresses), ...(ca ? { ca } : {}) },
         })

@@ -105,6 +105,13 @@ export async function markDelivered(db: Db, due: DueDelivery, response_status: n
     where w.webhook_id = done.webhook_id and w.failing_since is not null`.execute(db)
 }
 
+/** It was not sent to its end, which is nobody's failure: whoever looks next may take it. */
+export async function handBack(db: Db, due: DueDelivery): Promise<void> {
+  await sql`update webhook_deliveries d set next_attempt_at = clock_timestamp() where ${ofAttempt(due)}`.execute(
+    db,
+  )
+}
+
 export interface FailedAttempt {
   response_status: number | null
   error: string

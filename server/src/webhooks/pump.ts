@@ -1,13 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { WebhookEvent } from '../contract/webhook.ts'
-import type { CheckedFetch } from '../gateway/checked-fetch.ts'
+import type { CheckedFetch, CheckedRequest } from '../gateway/checked-fetch.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
 import type { Store } from '../store/db.ts'
 import {
   type DueDelivery,
   type FailedAttempt,
+  handBack,
   markDelivered,
   markFailed,
   takeDeliveries,
@@ -21,6 +22,8 @@ const MAX_EACH = 4
 /** Between two tries, in seconds; the last one again and again. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400]
 const MAX_ERROR = 500
+/** Of a process that stops, for what it is sending. */
+const GRACE_MS = 1_000
 
 export interface PumpOptions {
   store: Store
@@ -37,6 +40,7 @@ export interface PumpOptions {
 export function startPump(options: PumpOptions): () => Promise<void> {
   const { store, log } = options
   const stopping = new AbortController()
+  const cutting = new AbortController()
   const busy = new Map<string, number>()
   const at_work = new Set<Promise<void>>()
   let ended = Promise.withResolvers<void>()
@@ -44,7 +48,7 @@ export function startPump(options: PumpOptions): () => Promise<void> {
   const send = async (due: DueDelivery): Promise<void> => {
     busy.set(due.webhook_id, (busy.get(due.webhook_id) ?? 0) + 1)
     try {
-      await deliver(options, due)
+      await deliver(options, due, cutting.signal)
     } catch (error) {
       log.warn({ err: error, delivery_id: due.delivery_id }, 'A webhook could not be sent; trying again.')
     } finally {
@@ -75,15 +79,23 @@ export function startPump(options: PumpOptions): () => Promise<void> {
       await (found || at_work.size > 0 ? Promise.race([ended.promise, pause]) : pause)
     }
   }
+  const allSent = () => Promise.race([Promise.allSettled(at_work), wait(GRACE_MS, undefined, { ref: false })])
   const looping = loop()
   return async () => {
     stopping.abort()
     await looping
-    await Promise.allSettled(at_work)
+    // A receiver may take long to answer; whoever stops the service does not wait for it.
+    await allSent()
+    cutting.abort()
+    await allSent()
   }
 }
 
-async function deliver({ store, keyring, fetch, version }: PumpOptions, due: DueDelivery): Promise<void> {
+async function deliver(
+  { store, keyring, fetch, version }: PumpOptions,
+  due: DueDelivery,
+  cut: AbortSignal,
+): Promise<void> {
   const { current, previous } = openWebhookSecrets(keyring, due.webhook_id, due.sealed)
   const event: WebhookEvent = {
     type: due.event_type,
@@ -93,13 +105,15 @@ async function deliver({ store, keyring, fetch, version }: PumpOptions, due: Due
   const body = JSON.stringify(event)
   const secrets = previous !== undefined && due.signs_twice ? [current, previous] : [current]
   const signed = signRequest(secrets, { id: due.delivery_id, sent_at: new Date(), body })
-  const failure = await post(fetch, due.url, body, {
+  const headers = {
     ...signed,
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
     'user-agent': `Runyard/${version}`,
-  })
+  }
+  const failure = await post(fetch, due.url, { headers, body, signal: cut })
   if (failure.error === null) return markDelivered(store.db, due, failure.response_status)
+  if (cut.aborted) return handBack(store.db, due)
   const pause = PAUSES[Math.min(due.attempts, PAUSES.length) - 1] ?? 0
   // Those that failed together are not tried together.
   const pause_ms = Math.max(pause * (0.8 + 0.4 * Math.random()), failure.retry_after ?? 0) * 1_000
@@ -113,11 +127,10 @@ type Posted =
 async function post(
   fetch: CheckedFetch,
   url: string,
-  body: string,
-  headers: Record<string, string>,
+  request: Omit<CheckedRequest, 'method'>,
 ): Promise<Posted> {
   try {
-    const answer = await fetch(url, { method: 'POST', headers, body })
+    const answer = await fetch(url, { method: 'POST', ...request })
     const { status } = answer
     if (status >= 200 && status < 300) return { error: null, response_status: status }
     const error =

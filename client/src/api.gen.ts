@@ -607,7 +607,7 @@ export interface paths {
         get: operations["getWebhook"];
         /**
          * Replace a webhook
-         * @description What is left out becomes the default; the secret stays. Enabling one that was disabled begins anew with what happens from then on.
+         * @description What is left out becomes the default; the secret stays. Enabling one that was disabled sends what waits since less than a day; what happened meanwhile is not sent.
          */
         put: operations["updateWebhook"];
         post?: never;

@@ -55,7 +55,7 @@ export const WEBHOOK_ROUTES = {
     path,
     summary: 'Replace a webhook',
     description:
-      'What is left out becomes the default; the secret stays. Enabling one that was disabled begins anew with what happens from then on.',
+      'What is left out becomes the default; the secret stays. Enabling one that was disabled sends what waits since less than a day; what happened meanwhile is not sent.',
     tag: 'Webhooks',
     params,
     body: UpdateWebhookRequest,

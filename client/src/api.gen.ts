@@ -2625,7 +2625,7 @@ export interface components {
             created_at: string;
             creator: components["schemas"]["RunCreatorInfo"];
             description?: string;
-            /** @description Why the service has disabled it. */
+            /** @description Why the service sends nothing: it has disabled it, or its creator is disabled. */
             disabled_reason?: string;
             enabled: boolean;
             events: components["schemas"]["WebhookEventType"][];
@@ -2693,7 +2693,7 @@ export interface components {
             created_at: string;
             creator: components["schemas"]["RunCreatorInfo"];
             description?: string;
-            /** @description Why the service has disabled it. */
+            /** @description Why the service sends nothing: it has disabled it, or its creator is disabled. */
             disabled_reason?: string;
             enabled: boolean;
             events: components["schemas"]["WebhookEventType"][];

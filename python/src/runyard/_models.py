@@ -1534,7 +1534,7 @@ class Webhook(WireModel):
     description: str | None = None
     enabled: bool
     disabled_reason: str | None = None
-    """Why the service has disabled it."""
+    """Why the service sends nothing: it has disabled it, or its creator is disabled."""
     failing_since: datetime | None
     """RFC 3339, UTC, milliseconds."""
     created_at: datetime
@@ -1570,7 +1570,7 @@ class WebhookWithSecret(WireModel):
     description: str | None = None
     enabled: bool
     disabled_reason: str | None = None
-    """Why the service has disabled it."""
+    """Why the service sends nothing: it has disabled it, or its creator is disabled."""
     failing_since: datetime | None
     """RFC 3339, UTC, milliseconds."""
     created_at: datetime

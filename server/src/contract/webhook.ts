@@ -75,7 +75,9 @@ export const Webhook = z
     events: z.array(WebhookEventType),
     description: z.string().optional(),
     enabled: z.boolean(),
-    disabled_reason: z.string().optional().meta({ description: 'Why the service has disabled it.' }),
+    disabled_reason: z.string().optional().meta({
+      description: 'Why the service sends nothing: it has disabled it, or its creator is disabled.',
+    }),
     failing_since: Timestamp.nullable().meta({
       description: 'Since when no delivery has gone well. After five days it is disabled.',
     }),

@@ -49,7 +49,11 @@ export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {})
     const target =
       has_scheme && !url?.username && !url?.password && readTarget(url?.host ?? '', is_plain ? 80 : 443)
     if (!url || !target || (is_plain && !isPrivateHost(rules, target)))
-      throw new Unreachable('Only https addresses are asked, without a user’s name.')
+      throw new Unreachable(
+        plain
+          ? 'Only https addresses are asked, and http alone of hosts that RUNYARD_PRIVATE_HOSTS names.'
+          : 'Only https addresses are asked, without a user’s name.',
+      )
     const late = AbortSignal.timeout(limit_ms)
     const over = signal ? AbortSignal.any([late, signal]) : late
     const addresses = await findAddresses(target)

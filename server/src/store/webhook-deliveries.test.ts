@@ -88,6 +88,46 @@ onEachDatabase('deliveries', (open) => {
     assert.deepEqual(rows, [])
   })
 
+  test('a webhook is disabled by failures of five days, not by two that are far apart', async () => {
+    const webhook_id = await addWebhook()
+    const run_ids = [await addRun(db, principal_id), await addRun(db, principal_id)]
+    const failAgain = async (days_since: number, days_failing: number): Promise<string | null> => {
+      await sql`update webhooks set failing_since = clock_timestamp() - ${days_failing}::int * interval '1 day',
+        failed_at = clock_timestamp() - ${days_since}::int * interval '1 day'`.execute(db)
+      await sql`update webhook_deliveries set next_attempt_at = clock_timestamp()`.execute(db)
+      const [due] = await take(1)
+      assert(due)
+      return fail(due)
+    }
+    assert.equal(await failAgain(3, 6), null)
+    assert.equal(await failAgain(1, 4), null)
+    assert.match((await failAgain(1, 6)) ?? '', /five days/)
+    assert.equal((await listDeliveries(db, webhook_id, {})).deliveries.length, run_ids.length)
+    assert.deepEqual(await take(), [])
+  })
+
+  test('one that is sent again is tried as a new one is', async () => {
+    const webhook_id = await addWebhook()
+    await addRun(db, principal_id)
+    const tries: number[] = []
+    for (let time = 0; time < 3; time += 1) {
+      await sql`update webhook_deliveries set next_attempt_at = clock_timestamp()`.execute(db)
+      const [due] = await take()
+      assert(due)
+      tries.push(due.tries)
+      await fail(due)
+    }
+    const [{ delivery_id } = assert.fail()] = (await listDeliveries(db, webhook_id, {})).deliveries
+    await requeueDelivery(db, webhook_id, delivery_id)
+    const [again] = await take()
+    assert.deepEqual([...tries, again?.tries, again?.attempts], [1, 2, 3, 1, 4])
+  })
+
+  test('of webhooks there are not more than runs can bear', async () => {
+    for (let made = 0; made < 50; made += 1) await addWebhook()
+    await assert.rejects(addWebhook(), /There are 50 webhooks/)
+  })
+
   test('those of whoever is disabled are not kept for ever', async () => {
     const gone = await addPrincipal(db)
     const webhook_id = await addWebhook(gone)

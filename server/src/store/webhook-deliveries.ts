@@ -8,6 +8,8 @@ import { json } from './storable.ts'
 
 /** One that fails for so long is given up. */
 const GIVEN_UP = sql`interval '24 hours'`
+/** Failures that are further apart than this have nothing to do with each other. */
+const SILENCE = sql`interval '2 days'`
 /** A webhook of which nothing has gone well for so long is disabled. */
 const HOPELESS = sql`interval '5 days'`
 const KEPT = sql`interval '30 days'`
@@ -42,6 +44,8 @@ export interface DueDelivery
   > {
   url: string
   sealed: Uint8Array
+  /** This one included, since it was queued. */
+  tries: number
   /** The secret before the current one signs too. */
   signs_twice: boolean
 }
@@ -79,10 +83,10 @@ export async function takeDeliveries(
       -- Those that fail have waited longest, and take longest: where they are many, nobody else would have a turn.
       order by r.fails, r.next_attempt_at limit ${limit}::int for update of d skip locked),
     taken as (
-      update webhook_deliveries d set attempts = d.attempts + 1, last_attempt_at = date_trunc('milliseconds', clock_timestamp()),
+      update webhook_deliveries d set attempts = d.attempts + 1, tries = d.tries + 1, last_attempt_at = date_trunc('milliseconds', clock_timestamp()),
         next_attempt_at = clock_timestamp() + ${TAKEN}
       from chosen c where c.delivery_id = d.delivery_id returning d.*)
-    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.created_at, w.url, w.sealed,
+    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.sealed,
       coalesce(w.rotated_at > clock_timestamp() - ${ROTATION}, false) as signs_twice
     from taken d join webhooks w using (webhook_id) order by d.place`.execute(db)
   return rows
@@ -142,13 +146,15 @@ export async function markFailed(
       update webhook_deliveries e set next_attempt_at = f.next_attempt_at from failed f
       where e.webhook_id = f.webhook_id and e.run_id = f.run_id and e.status = 'pending' and e.sequence > f.sequence
         and f.next_attempt_at is not null)
-    update webhooks w set failing_since = coalesce(w.failing_since, date_trunc('milliseconds', clock_timestamp())),
-      enabled = h.reason is null, disabled_reason = h.reason,
+    update webhooks w set failing_since = coalesce(h.since, date_trunc('milliseconds', clock_timestamp())),
+      failed_at = clock_timestamp(), enabled = h.reason is null, disabled_reason = h.reason,
       updated_at = case when h.reason is null then w.updated_at else next_update(w.updated_at) end
-    from failed f, lateral (select case
-      when ${is_gone}::boolean then 'The receiver answered 410: it wants nothing more.'
-      when x.failing_since < clock_timestamp() - ${HOPELESS} then 'Nothing could be delivered for five days.' end as reason
-      from webhooks x where x.webhook_id = f.webhook_id) h
+    from failed f, lateral (
+      select y.since, case
+        when ${is_gone}::boolean then 'The receiver answered 410: it wants nothing more.'
+        when y.since < clock_timestamp() - ${HOPELESS} then 'Nothing could be delivered for five days.' end as reason
+      from (select case when x.failed_at > clock_timestamp() - ${SILENCE} then x.failing_since end as since
+        from webhooks x where x.webhook_id = f.webhook_id) y) h
     where w.webhook_id = f.webhook_id and w.enabled returning w.disabled_reason`.execute(db)
   return rows[0]?.disabled_reason ?? null
 }
@@ -187,7 +193,7 @@ export async function requeueDelivery(
       update webhook_deliveries e set next_attempt_at = now() from webhook_deliveries d
       where d.delivery_id = ${delivery_id}::uuid and d.webhook_id = ${webhook_id}::uuid and e.webhook_id = d.webhook_id
         and e.run_id = d.run_id and e.status = 'pending' and e.delivery_id <> d.delivery_id and e.next_attempt_at > now() + ${TAKEN})
-    update webhook_deliveries d set status = 'pending', queued_at = clock_timestamp(),
+    update webhook_deliveries d set status = 'pending', tries = 0, queued_at = clock_timestamp(),
       next_attempt_at = date_trunc('milliseconds', clock_timestamp())
     where d.delivery_id = ${delivery_id}::uuid and d.webhook_id = ${webhook_id}::uuid returning ${COLUMNS}`.execute(
     db,

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
+import { AppError } from '../contract/error.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import type { ListWebhooksQuery, WebhookEventType } from '../contract/webhook.ts'
@@ -18,6 +19,8 @@ export interface WebhookRow {
   created_at: Date
   updated_at: Date
   creator: RunCreatorInfo
+  /** Then nothing is sent. */
+  creator_disabled: boolean
   /** For the webhook's id: `current`, and for a day after a rotation `previous`. */
   sealed: Uint8Array
 }
@@ -38,23 +41,32 @@ export interface NewWebhook extends WebhookContent {
 }
 
 const COLUMNS = sql`w.webhook_id, w.scope, w.url, w.events, w.description, w.enabled, w.disabled_reason, w.failing_since,
-  w.created_at, w.updated_at, w.sealed,
+  w.created_at, w.updated_at, w.sealed, p.disabled as creator_disabled,
   jsonb_build_object('uid', p.principal_id, 'type', p.type, 'display_name', p.display_name) as creator`
+/** Each is looked at with every change of a run. */
+const MOST = 50
+
 const CREATOR = sql`join principals p on p.principal_id = w.creator_id`
 
 /** Personal ones are their creator's alone. */
 const seenBy = ({ principal_id }: Pick<Actor, 'principal_id'>): RawBuilder<boolean> =>
   sql<boolean>`(w.scope = 'Team' or w.creator_id = ${principal_id}::uuid)`
 
+/** Throws `conflict` when the team, or the person, has as many as there may be. */
 export async function insertWebhook(db: Db, webhook: NewWebhook): Promise<WebhookRow> {
   const { rows } = await sql<WebhookRow>`
     with w as (
       insert into webhooks (webhook_id, scope, creator_id, url, events, description, enabled, sealed)
-      values (${webhook.webhook_id}::uuid, ${webhook.scope}, ${webhook.creator_id}::uuid, ${webhook.url},
-        ${webhook.events}::text[], ${webhook.description}::text, ${webhook.enabled}, ${webhook.sealed}::bytea)
+      select ${webhook.webhook_id}::uuid, ${webhook.scope}::text, ${webhook.creator_id}::uuid, ${webhook.url}::text,
+        ${webhook.events}::text[], ${webhook.description}::text, ${webhook.enabled}::boolean, ${webhook.sealed}::bytea
+      where (select count(*) from webhooks o where o.scope = ${webhook.scope}
+        and (o.scope = 'Team' or o.creator_id = ${webhook.creator_id}::uuid)) < ${MOST}::int
       returning *)
     select ${COLUMNS} from w ${CREATOR}`.execute(db)
-  if (!rows[0]) throw new Error('The webhook just inserted is gone.')
+  if (!rows[0])
+    throw new AppError('conflict', `There are ${MOST} webhooks, which is the most: delete one first.`, {
+      retryable: false,
+    })
   return rows[0]
 }
 

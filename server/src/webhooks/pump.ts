@@ -4,7 +4,7 @@ import type { WebhookEvent } from '../contract/webhook.ts'
 import type { CheckedFetch, CheckedRequest } from '../gateway/checked-fetch.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
-import type { Store } from '../store/db.ts'
+import { isUnavailable, type Store } from '../store/db.ts'
 import {
   type DueDelivery,
   type FailedAttempt,
@@ -72,8 +72,11 @@ export function startPump(options: PumpOptions): () => Promise<void> {
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       ended = Promise.withResolvers()
-      // Where it fails the database is away, and nothing is sent.
-      const found = await look().catch(() => false)
+      const found = await look().catch((error: unknown) => {
+        if (!isUnavailable(error))
+          log.warn({ err: error }, 'Looking for webhooks to be sent failed; trying again.')
+        return false
+      })
       const pause = wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
       // What was sent may have been before something else that waits.
       await (found || at_work.size > 0 ? Promise.race([ended.promise, pause]) : pause)
@@ -96,14 +99,29 @@ async function deliver(
   due: DueDelivery,
   cut: AbortSignal,
 ): Promise<void> {
-  const { current, previous } = openWebhookSecrets(keyring, due.webhook_id, due.sealed)
+  const pause = PAUSES[Math.min(due.tries, PAUSES.length) - 1] ?? 0
+  // Those that failed together are not tried together.
+  const pause_s = pause * (0.8 + 0.4 * Math.random())
+  let secrets: string[]
+  try {
+    const { current, previous } = openWebhookSecrets(keyring, due.webhook_id, due.sealed)
+    secrets = previous !== undefined && due.signs_twice ? [current, previous] : [current]
+  } catch {
+    const error = 'Its secret does not open with the keys that the service has: change it.'
+    await markFailed(store.db, due, {
+      response_status: null,
+      error,
+      is_gone: false,
+      pause_ms: pause_s * 1_000,
+    })
+    return
+  }
   const event: WebhookEvent = {
     type: due.event_type,
     timestamp: due.created_at.toISOString(),
     data: { run_id: due.run_id, state: due.state },
   }
   const body = JSON.stringify(event)
-  const secrets = previous !== undefined && due.signs_twice ? [current, previous] : [current]
   const signed = signRequest(secrets, { id: due.delivery_id, sent_at: new Date(), body })
   const headers = {
     ...signed,
@@ -114,9 +132,7 @@ async function deliver(
   const failure = await post(fetch, due.url, { headers, body, signal: cut })
   if (failure.error === null) return markDelivered(store.db, due, failure.response_status)
   if (cut.aborted) return handBack(store.db, due)
-  const pause = PAUSES[Math.min(due.attempts, PAUSES.length) - 1] ?? 0
-  // Those that failed together are not tried together.
-  const pause_ms = Math.max(pause * (0.8 + 0.4 * Math.random()), failure.retry_after ?? 0) * 1_000
+  const pause_ms = Math.max(pause_s, failure.retry_after ?? 0) * 1_000
   await markFailed(store.db, due, { ...failure, pause_ms })
 }
 

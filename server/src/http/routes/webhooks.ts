@@ -116,13 +116,20 @@ function contentOf(body: UpdateWebhookRequest): WebhookContent {
   return { url: new URL(url).href, events, description, enabled }
 }
 
+/** Why nothing is sent, though somebody wanted it to be. */
+function reasonOf(row: WebhookRow): Pick<Webhook, 'disabled_reason'> {
+  const { disabled_reason, creator_disabled, creator } = row
+  if (disabled_reason !== null) return { disabled_reason }
+  return creator_disabled ? { disabled_reason: `${creator.display_name}, who created it, is disabled.` } : {}
+}
+
 const viewWebhook = (row: WebhookRow): Webhook => ({
   webhook_id: row.webhook_id,
   url: row.url,
   events: row.events,
   ...(row.description === null ? {} : { description: row.description }),
   enabled: row.enabled,
-  ...(row.disabled_reason === null ? {} : { disabled_reason: row.disabled_reason }),
+  ...reasonOf(row),
   failing_since: row.failing_since?.toISOString() ?? null,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),

@@ -9,7 +9,9 @@ create table webhooks (
   description text,
   enabled boolean not null default true,
   disabled_reason text,
+  -- Without a success between them; what fails after a long silence begins anew.
   failing_since timestamptz,
+  failed_at timestamptz,
   sealed bytea not null,
   rotated_at timestamptz,
   created_at timestamptz not null default date_trunc('milliseconds', clock_timestamp()),
@@ -28,6 +30,8 @@ create table webhook_deliveries (
   state text not null,
   status text not null default 'pending' check (status in ('pending', 'delivered', 'failed')),
   attempts int not null default 0,
+  -- Since `queued_at`: how long it is waited before the next.
+  tries int not null default 0,
   created_at timestamptz not null default date_trunc('milliseconds', clock_timestamp()),
   -- Since when it is tried: redelivery begins anew.
   queued_at timestamptz not null default date_trunc('milliseconds', clock_timestamp()),

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +26,28 @@ def fault_server() -> Iterator[str]:
         # It ends when its stdin closes.
         process.stdin.close()
         process.wait(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[dict[str, str]]:
+    """The environment that leads to a whole service of our own."""
+    program = [str(NODE), str(ROOT / "cli" / "bin" / "runyard.js")]
+    bare = {key: os.environ[key] for key in ("PATH", "HOME", "DOCKER_HOST") if key in os.environ}
+    with tempfile.TemporaryDirectory() as data:
+        command = [*program, "dev", "--json", "--port", "0", "--data-dir", data]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=bare) as process:
+            try:
+                assert process.stdout is not None
+                ready = process.stdout.readline()
+                assert ready, "runyard dev did not start; see above"
+                started = json.loads(ready)
+                yield {
+                    **bare,
+                    "RUNYARD_BASE_URL": started["base_url"],
+                    "RUNYARD_API_KEY": started["api_key"],
+                }
+            finally:
+                process.terminate()
 
 
 @pytest.fixture

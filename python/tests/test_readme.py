@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,28 +13,6 @@ PROJECT = Path(__file__).parent.parent
 ROOT = PROJECT.parent
 BLOCK = re.compile(r"^(<!-- types only: .* -->\n)?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS: list[tuple[str, str]] = BLOCK.findall((PROJECT / "README.md").read_text("utf-8"))
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[dict[str, str]]:
-    """The environment that leads to a whole service of our own."""
-    program = [str(ROOT / "node_modules" / ".bin" / "node"), str(ROOT / "cli" / "bin" / "runyard.js")]
-    bare = {key: os.environ[key] for key in ("PATH", "HOME", "DOCKER_HOST") if key in os.environ}
-    with tempfile.TemporaryDirectory() as data:
-        command = [*program, "dev", "--json", "--port", "0", "--data-dir", data]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=bare) as process:
-            try:
-                assert process.stdout is not None
-                ready = process.stdout.readline()
-                assert ready, "runyard dev did not start; see above"
-                started = json.loads(ready)
-                yield {
-                    **bare,
-                    "RUNYARD_BASE_URL": started["base_url"],
-                    "RUNYARD_API_KEY": started["api_key"],
-                }
-            finally:
-                process.terminate()
 
 
 def run(code: str | Path, environment: dict[str, str], stdin: str = "") -> str:

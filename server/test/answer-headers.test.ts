@@ -41,6 +41,9 @@ const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   listEvents: { path: '/agent/runs/{run}/events' },
   getRunConversation: { path: '/agent/runs/{run}/conversation' },
   getRunDiff: { path: '/agent/runs/{run}/diff' },
+  getConversation: { path: '/agent/conversations/{run}' },
+  checkConversationRedirect: { path: '/agent/conversations/{run}/redirect' },
+  checkSessionRedirect: { path: '/agent/sessions/{run}/redirect' },
   listHandoffAttachments: { path: '/agent/runs/{run}/handoff/attachments' },
   getTranscript: { path: '/agent/runs/{run}/transcript' },
   getArtifact: { path: '/agent/artifacts/{artifact}' },
@@ -97,12 +100,13 @@ const ANSWERS: Case[] = [
     return { name: id, status, method, path: api(good.path ?? path), ...json(good.body) }
   }),
   ...ids.map((id) => {
-    const { method, path } = operation(id)
-    return { name: `${id} without a key`, status: 401, method, path: nowhere(path), key: false as const }
+    const { method, path, is_public } = operation(id)
+    const status = is_public ? 200 : 401
+    return { name: `${id} without a key`, status, method, path: nowhere(path), key: false as const }
   }),
   ...ids
     // What it creates is not there before.
-    .filter((id) => operation(id).params && operation(id).method !== 'PUT')
+    .filter((id) => operation(id).params && operation(id).method !== 'PUT' && !operation(id).is_public)
     .map((id) => {
       const { method, path } = operation(id)
       return { name: `${id} of nothing`, status: 404, method, path: nowhere(path), ...json(GOOD[id].body) }

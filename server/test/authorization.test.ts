@@ -141,6 +141,19 @@ const ROWS: Record<OperationId, Row> = {
   listEvents: { ask: ofRun('/events'), ...own(200) },
   getRunConversation: { ask: ofRun('/conversation'), ...own(200) },
   getRunDiff: { ask: ofRun('/diff'), ...own(200) },
+  getConversation: {
+    ask: async (made) => ({ path: `/agent/conversations/${await run(made)}` }),
+    ...own(200),
+  },
+  // Of a personal run these say as little as of none.
+  checkConversationRedirect: {
+    ask: async (made) => ({ path: `/agent/conversations/${await run(made)}/redirect` }),
+    ...same(200),
+  },
+  checkSessionRedirect: {
+    ask: async (made) => ({ path: `/agent/sessions/${await run(made)}/redirect` }),
+    ...same(200),
+  },
   getTranscript: { ask: ofRun('/transcript'), ...own(302) },
   listHandoffAttachments: { ask: ofRun('/handoff/attachments'), ...ownWrite(200) },
   // Those of a run that has some: existence.test.ts.
@@ -250,6 +263,7 @@ describe('who may do what', () => {
   for (const [index, [kind, headers]] of BAD.entries())
     test(`nothing is answered to ${kind}`, async () => {
       for (const [id, route] of Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>) {
+        if (route.is_public) continue
         const path = route.path.replace(/\{\w+\}/g, NOWHERE)
         const answer = await fetch(service.base_url + path, {
           method: route.method,

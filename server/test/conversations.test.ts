@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from './support/cluster.ts'
-import { onEachService } from './support/each-service.ts'
+import { NOBODY, onEachService } from './support/each-service.ts'
 import { shell } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
@@ -23,6 +23,27 @@ onEachService('a conversation', (service) => {
     assert.deepEqual([run.state, run.execution], ['SUCCEEDED', 2])
     assert.equal(printed(await admin.events(older)), 'older\nagain\n')
     assert.equal(printed(await admin.events(newer)), 'newer\n')
+  })
+
+  test('is read by its id as by any of its runs, and says where it goes on', async () => {
+    const { admin, other } = service()
+    const run_id = await admin.create({ prompt: shell('until [ -e go ]; do sleep 0.1; done') })
+    const run = await admin.until(run_id, ({ state }) => state === 'INPROGRESS')
+    const path = `/agent/conversations/${run.conversation_id}`
+    const redirects = async (api = admin) => [
+      await api.json('GET', `${path}/redirect`),
+      await api.json('GET', `/agent/sessions/${run.session_id}/redirect`),
+    ]
+    assert.deepEqual(await redirects(other), [{ session_id: run.session_id }, {}])
+    await admin.json('POST', `/agent/runs/${run_id}/cancel`)
+    await admin.ended(run_id)
+    assert.deepEqual(await redirects(), [{}, { conversation_id: run.conversation_id }])
+    const whole = await admin.json('GET', path)
+    assert.deepEqual(whole, await admin.json('GET', `/agent/runs/${run_id}/conversation`))
+    const personal = await admin.create({ prompt: 'x', team: false, config: { worker_host: NOBODY } })
+    const { conversation_id } = await admin.get(personal)
+    assert.equal((await other.call('GET', `/agent/conversations/${conversation_id}`)).status, 404)
+    assert.equal((await admin.call('GET', '/agent/conversations/none')).status, 404)
   })
 
   test('two live runs never touch each other', async () => {

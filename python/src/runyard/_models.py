@@ -211,6 +211,11 @@ class ContextCompactedEventData(WireModel):
     """The message or tool call from which on everything is told as it was; absent: the summary stands for all before it."""
 
 
+class ConversationRedirect(WireModel):
+    session_id: str | None = None
+    """To be watched instead: the conversation goes on there. Absent where nothing is at work."""
+
+
 class ConversationStepMessageBlockAction(WireModel):
     type: Literal["action"]
     action_id: str
@@ -690,6 +695,11 @@ class SecretScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
     """Whose it is, where it is personal."""
+
+
+class SessionRedirect(WireModel):
+    conversation_id: str | None = None
+    """To be read instead: the session is over. Absent while it lasts, and where there is none."""
 
 
 class SetupEventDataWorkspace(WireModel):

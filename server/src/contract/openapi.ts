@@ -106,6 +106,7 @@ function operationOf(operationId: string, route: RouteDefinition, components: Js
     summary: route.summary,
     ...(route.description ? { description: route.description } : {}),
     tags: [route.tag],
+    ...(route.is_public ? { security: [] } : {}),
     ...(parameters.length ? { parameters } : {}),
     ...(route.body
       ? {

@@ -32,6 +32,8 @@ export interface RouteDefinition {
   errors: ErrorCode[]
   /** Only keys of this role may call it. Without: all may read, and all but viewers write. */
   role?: Role
+  /** Nobody has to say who they are. */
+  is_public?: true
   /** Viewers may call it too, though it writes. */
   for_viewers?: boolean
   /** May carry attachments, so its body may reach 64 MiB. */

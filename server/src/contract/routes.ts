@@ -3,6 +3,7 @@ import { ACCESS_ROUTES } from './access-routes.ts'
 import { AnswerApprovalRequest, AnswerApprovalResponse } from './approval.ts'
 import { ArtifactResponse } from './artifact.ts'
 import { Conversation, ConversationQuery } from './conversation.ts'
+import { CONVERSATION_ROUTES } from './conversation-routes.ts'
 import { RunDiff } from './diff.ts'
 import {
   Environment,
@@ -349,6 +350,7 @@ export const ROUTES = {
     response: Environment,
     errors: writing,
   }),
+  ...CONVERSATION_ROUTES,
   ...SCHEDULE_ROUTES,
   ...WEBHOOK_ROUTES,
 } as const satisfies Record<string, RouteDefinition>

@@ -17,6 +17,7 @@ import { serveApiKeys } from './routes/api-keys.ts'
 import { serveApprovals } from './routes/approvals.ts'
 import { serveArtifacts } from './routes/artifacts.ts'
 import { serveAuditLog } from './routes/audit-log.ts'
+import { serveConversations } from './routes/conversations.ts'
 import { serveDocs } from './routes/docs.ts'
 import { serveEnvironments } from './routes/environments.ts'
 import { serveEvents } from './routes/events.ts'
@@ -124,6 +125,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   }
   serveHealth(app, services)
   serveRuns(app, services)
+  serveConversations(app, services)
   serveFollowups(app, services)
   serveApprovals(app, services)
   serveEvents(app, services)

@@ -71,6 +71,24 @@ export function serve<const R extends RouteDefinition>(
   })
 }
 
+/** Serves an operation that nobody needs a key for. */
+export function servePublic<const R extends RouteDefinition & { is_public: true }>(
+  app: FastifyInstance,
+  definition: R,
+  handler: (params: Parsed<R['params']>) => Promise<unknown>,
+): void {
+  app.route({
+    method: definition.method,
+    url: API_PREFIX + definition.path.replace(/\{(\w+)\}/g, ':$1'),
+    handler: async (request, reply) =>
+      sendJson(
+        reply,
+        definition.status,
+        await handler(parse(definition.params, request.params) as Parsed<R['params']>),
+      ),
+  })
+}
+
 export function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyReply {
   const made_id = idOf(body)
   if (made_id !== undefined) reply.request.made_id = made_id

@@ -1,20 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
-import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { RunSourceType } from '../../contract/run.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { withAttachments } from '../../intake/attachments.ts'
 import { resolveRun } from '../../intake/new-run.ts'
-import { buildConversation } from '../../log/conversation.ts'
-import { endOfPage } from '../../log/conversation-page.ts'
-import { readConversation } from '../../store/conversation.ts'
 import { listRuns } from '../../store/run-list.ts'
 import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
 import { cancelRun } from '../../store/transitions.ts'
 import type { Services } from '../context.ts'
-import { readConversationCursor, writeConversationCursor } from '../conversation-cursor.ts'
 import { intakeServices } from '../intake-services.ts'
 import { type Call, readEarlier, SENT, sendOnce, serve } from '../route.ts'
 import { viewRun, viewRuns } from '../run-view.ts'
@@ -72,17 +67,6 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     })
     watch.touchRun(run_id)
     return sent
-  })
-
-  serve(app, services, ROUTES.getRunConversation, async ({ params, query, actor }) => {
-    const { conversation_id } = await requireRun(services, params.run_id, actor)
-    const place = query.cursor === undefined ? null : readConversationCursor(conversation_id, query.cursor)
-    const part = await readConversation(store.db, conversation_id, actor, place?.after)
-    const events = part.has_more ? part.events.slice(0, endOfPage(part.events)) : part.events
-    const { conversation, end } = buildConversation(conversation_id, events, part.printed, place?.begin)
-    const after = part.has_more && events.at(-1)
-    const next = after && writeConversationCursor(conversation_id, { after, begin: end })
-    return { ...conversation, page_info: pageInfo(next || null) }
   })
 
   serve(app, services, ROUTES.getTranscript, async ({ params, actor, reply }) => {

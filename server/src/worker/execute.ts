@@ -154,7 +154,7 @@ export class Execution {
       halted: AbortSignal.any([this.#stopping.from('overfull'), this.#stopping.turn]),
       masked: this.#writer.masked,
       openEgress: (plan) => this.#way_out.open(plan, budget),
-      refusals: this.#way_out.refusals,
+      refusals: () => this.#way_out.readRefusals(),
       runs_inside: harness.runs_inside,
       onSandbox: (made, limits) => this.#adopt(made, limits),
     })

@@ -41,7 +41,7 @@ export interface PrepareHooks {
   /** Opens the way out of the sandbox, to what the plan names only; closing it is the caller's business. */
   openEgress: (plan: Pick<WorkspacePlan, 'hosts' | 'git' | 'models'>) => Promise<SandboxEgress>
   /** What the network policy refused so far, one sentence each. */
-  refusals: readonly string[]
+  refusals: () => Promise<readonly string[]>
   /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
   onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
@@ -212,7 +212,7 @@ async function setUp(
     if (!(error instanceof SetupFailed)) throw error
     const late = deadline.aborted ? ['The setup took longer than its limit.'] : []
     // Git and most programs say no more of a refusal than its number.
-    const unsaid = refusals.filter((refusal) => !error.message.includes(refusal))
+    const unsaid = (await refusals()).filter((refusal) => !error.message.includes(refusal))
     return { failure: [error.message, ...unsaid, ...late].join(' ') }
   }
 }

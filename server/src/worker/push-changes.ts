@@ -22,7 +22,7 @@ interface PushServices {
   store: FencedStore
   egress: Egress
   /** What the gateway refused so far, one sentence each: git says less of it. */
-  refusals: readonly string[]
+  refusals: () => Promise<readonly string[]>
   mask: (text: string) => string
   signal: AbortSignal
 }
@@ -67,7 +67,7 @@ async function pushRepository(
   const { host, path } = readRepositoryAddress(repository.url)
   const name = `${host}/${path}`
   const branch = branchOf(store.lease.run_id)
-  const refused = refusals.length
+  const refused = (await refusals()).length
   // An agent may write down there what is hidden everywhere else.
   const [title, body] = [mask(request.title), mask(request.body ?? '')]
   const push = () =>
@@ -98,7 +98,7 @@ async function pushRepository(
   if (exit.code !== 0 || !commit) {
     // Masked before it is cut: the end of a value is not known for one.
     const said = mask(stderr.toString()).slice(-SAID).trim().toWellFormed()
-    const unsaid = refusals.slice(refused).filter((refusal) => !said.includes(refusal))
+    const unsaid = (await refusals()).slice(refused).filter((refusal) => !said.includes(refusal))
     const why = [...unsaid, exit.timed_out ? 'It took too long.' : said].filter(Boolean)
     context.log.warn({ ...store.lease, repository: name, said }, 'A branch could not be pushed.')
     const failure = `Pushing ${branch} to ${name} failed. ${why.join('\n')}`.trim()

@@ -22,8 +22,7 @@ interface WayOutServices {
 
 /** What one execution does through the gateway. What is refused and what models use is told as events. */
 export class WayOut {
-  /** What was refused so far, one sentence each. */
-  readonly refusals: string[] = []
+  readonly #refusals: string[] = []
   readonly #services: WayOutServices
   readonly #usage: UsageSums
   #egress: Egress | null = null
@@ -63,6 +62,12 @@ export class WayOut {
     return egress
   }
 
+  /** What was refused so far, one sentence each: what failed for it may be known before the gateway has told of it. */
+  async readRefusals(): Promise<readonly string[]> {
+    await this.#egress?.settle()
+    return this.#refusals
+  }
+
   /** Makes the addresses of tool servers ones that can be reached; `hosts` as in the plan. */
   reachServers(servers: readonly PlannedServer[], hosts: string[] | null): ToolServer[] {
     const openSocket = async () => (await this.#openOther('tools', hosts)).socket
@@ -85,7 +90,7 @@ export class WayOut {
   /** Pushes what was changed. Throws `SandboxFault`. */
   push(workspace: Workspace, request: PushRequest, signal: AbortSignal): Promise<PushOutcome> {
     if (!this.#egress) return Promise.reject(new Error('A repository can be pushed and there is no gateway.'))
-    const services = { ...this.#services, egress: this.#egress, refusals: this.refusals, signal }
+    const services = { ...this.#services, egress: this.#egress, refusals: () => this.readRefusals(), signal }
     return pushChanges(services, workspace, request)
   }
 
@@ -117,7 +122,7 @@ export class WayOut {
   }
 
   #tellRefusal(refusal: Refusal): void {
-    this.refusals.push(refusal.message)
+    this.#refusals.push(refusal.message)
     this.#services.emit({ type: 'egress.refused', data: refusal }).catch(() => {})
   }
 }

@@ -277,6 +277,30 @@ onEachService('identities and grants', (service) => {
     await refused(await admin.call('GET', query), 404, /no such environment/)
   })
 
+  test('what was granted to an identity only stays restricted when that is deleted', async () => {
+    const { admin, other } = service()
+    const maker = await newUser('Kim')
+    const { uid } = await makeIdentity(maker.api, { name: 'Kim’s' })
+    const environment_id = await makeEnvironment(admin, 'of one identity')
+    await grant('environment', environment_id, uid)
+    const asked = { config: { environment_id, worker_host: NOBODY } }
+    await refused(await create(maker.api, asked), 403, /grant for the environment/)
+    // Who made it may delete it, and would be let in by that.
+    await maker.api.json('DELETE', `/agent/identities/${uid}`)
+    for (const api of [maker.api, other])
+      await refused(await create(api, asked), 403, /grant for the environment/)
+    // The list as it is can be written again, with more in it or without the one that is gone.
+    for (const ids of [[uid, maker.uid], [maker.uid]])
+      assert.deepEqual(
+        (await grant('environment', environment_id, ...ids)).grants
+          .map(({ principal }) => principal.uid)
+          .sort(),
+        [...ids].sort(),
+      )
+    const put = { resource_type: 'environment', resource_id: environment_id, principal_ids: [uid] }
+    await refused(await admin.call('PUT', '/agent/grants', put), 400, /nobody with the id/)
+  })
+
   test('grants are given by admins, to those who are there', async () => {
     const { admin, other } = service()
     const nobody = '01980000-0000-7000-8000-000000000001'

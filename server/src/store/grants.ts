@@ -27,7 +27,10 @@ export async function listGrants(db: Db, { resource_type, resource_id }: Granted
   return found.rows
 }
 
-/** Replaces them; those that stay keep who granted them. An id of nobody is returned, and then nothing is changed. */
+/**
+ * Replaces them; those that stay keep who granted them, and may be of identities that were deleted since. An id of nobody is
+ * returned, and then nothing is changed.
+ */
 export const replaceGrants = (
   db: Db,
   { resource_type, resource_id }: Granted,
@@ -37,9 +40,9 @@ export const replaceGrants = (
   transact(db, async (trx) => {
     const ids = [...new Set(principal_ids)]
     const known = await sql<{ principal_id: string }>`
-      select principal_id from principals where principal_id = any(${ids}::uuid[]) and not disabled`.execute(
-      trx,
-    )
+      select principal_id from principals p where principal_id = any(${ids}::uuid[]) and (not disabled or exists (
+        select from grants g where g.resource_type = ${resource_type} and g.resource_id = ${resource_id}
+          and g.principal_id = p.principal_id))`.execute(trx)
     const unknown = ids.find((id) => !known.rows.some((row) => row.principal_id === id))
     if (unknown !== undefined) return unknown
     await sql`

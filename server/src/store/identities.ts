@@ -93,7 +93,8 @@ export const replaceIdentity = (
 
 /**
  * The identity as it was; `null` when there is none. Its principal is disabled, so its keys stop and nothing new is executed
- * by it; its runs stay. `last`: it holds the last admin key that works, and nothing was done.
+ * by it; its runs stay. So does what was granted to it: without the last of its grants a thing would be for everybody.
+ * `last`: it holds the last admin key that works, and nothing was done.
  */
 export const deleteIdentity = (db: Db, uid: string): Promise<IdentityRow | 'last' | null> =>
   transact(db, async (trx) => {
@@ -106,6 +107,5 @@ export const deleteIdentity = (db: Db, uid: string): Promise<IdentityRow | 'last
     )
     await sql`update principals set disabled = true where principal_id = ${uid}`.execute(trx)
     await removeGrants(trx, { resource_type: 'identity', resource_id: uid })
-    await sql`delete from grants where principal_id = ${uid}`.execute(trx)
     return row
   })

@@ -85,6 +85,25 @@ onEachService('the audit log', (service) => {
     assert.equal(entries[3]?.principal_id, undefined)
   })
 
+  test('HEAD says and issues what GET does, and is noted as that', async () => {
+    const { other, viewer, base_url } = service()
+    const run_id = await other.create({ prompt: shell('echo hello') })
+    await other.ended(run_id)
+    const headers = withId('audit-head')
+    const answer = await other.call('HEAD', `/agent/runs/${run_id}/transcript`, undefined, headers)
+    assert.match(answer.headers.get('location') ?? '', /signature=/)
+    // Asked for once more, it is no more.
+    await other.call('GET', `/agent/runs/${run_id}/transcript`, undefined, headers)
+    await viewer.call('HEAD', '/audit-log', undefined, headers)
+    await apiOf({ base_url, api_key: 'ry_wrong' }).call('HEAD', `/agent/runs/${run_id}`, undefined, headers)
+    await other.call('HEAD', '/agent/runs', undefined, headers)
+    assert.deepEqual((await noted('audit-head')).map(brief), [
+      ['getTranscript', run_id, 302],
+      ['listAuditLog', undefined, 403],
+      ['getRun', run_id, 401],
+    ])
+  })
+
   test('denials of one address do not fill it', async () => {
     const { base_url } = service()
     const nobody = apiOf({ base_url, api_key: 'ry_wrong' })
@@ -120,6 +139,18 @@ onEachService('the audit log', (service) => {
       [['worker', executor.uid, 'DEPLOY_KEY']],
     )
     assert.doesNotMatch(JSON.stringify(await read()), /value of the secret/)
+  })
+
+  test('writes that are refused do not fill it', async () => {
+    const { other } = service()
+    const headers = withId('audit-refused')
+    const broken = Array.from({ length: 90 }, () => other.call('POST', '/agent/runs', { prompt: 1 }, headers))
+    await Promise.all(broken)
+    const entries = await noted('audit-refused')
+    assert(entries.length > 30 && entries.length <= 60, `${entries.length} of 90`)
+    // What is done is noted all the same.
+    const run_id = await other.create({ prompt: 'x', ...IDLE })
+    assert.deepEqual((await read(`target=${run_id}`)).map(brief), [['createRun', run_id, 200]])
   })
 
   test('it comes in pages, newest first, that neither repeat nor skip', async () => {

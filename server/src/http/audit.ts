@@ -14,8 +14,8 @@ const RETRY_MS = 1_000
 const CLOSE_MS = 1_500
 /** While the database is away; then the oldest go, and the log of the service says how many. */
 const MOST_WAITING = 20_000
-/** Denials of one address without a key, or of one key, that are noted in a minute; the others have the same to say. */
-const NOTED_DENIALS = 60
+/** Denials and refused writes of one address without a key, or of one key, that are noted in a minute; the others have the same to say. */
+const NOTED_REFUSALS = 60
 /** What answers with a link that works without a key. */
 const LINKING: readonly OperationId[] = [
   'getTranscript',
@@ -102,19 +102,26 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
       id,
     ]),
   )
-  const denials = new RateLimiterMemory({ points: NOTED_DENIALS, duration: 60 })
+  const refusals = new RateLimiterMemory({ points: NOTED_REFUSALS, duration: 60 })
+  // Who asks for one link again and again has it.
+  const issued = new RateLimiterMemory({ points: 1, duration: 60 })
   app.addHook('onResponse', async (request, reply) => {
     const { url = '' } = request.routeOptions
-    const operation = operations.get(`${request.method} ${url}`)
+    // Fastify answers HEAD as GET, with the same links.
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    const operation = operations.get(`${method} ${url}`)
     if (operation === undefined && !OTHERS.test(url)) return
     const links = operation !== undefined && (LINKING as readonly string[]).includes(operation)
     const kind = kindOf(request, reply, links)
     if (kind === null) return
     const { actor } = request
-    if (kind === 'denial' && !(await denials.consume(actor?.key_id ?? request.ip).catch(() => null))) return
+    const target = targetOf(request)
+    const who = actor?.key_id ?? request.ip
+    if (kind === 'refusal' && !(await refusals.consume(who).catch(() => null))) return
+    if (kind === 'link' && !(await issued.consume(`${who} ${operation} ${target}`).catch(() => null))) return
     audit.note({
-      action: operation ?? `${request.method} ${url}`,
-      target: targetOf(request),
+      action: operation ?? `${method} ${url}`,
+      target,
       via: 'http',
       address: request.ip,
       request_id: request.id,
@@ -130,15 +137,15 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
 const OTHERS = /^\/(downloads|sessions)\//
 const DENIALS = [401, 403, 404, 429]
 
-/** What of an answer is noted. Of denials only so many: a write that was let in has cost more than its entry, a denial has not. */
+/** What of an answer is noted. Of refusals only so many: a write that was done has cost more than its entry, a refusal has not. */
 function kindOf(
   { method, actor }: FastifyRequest,
   { statusCode: status }: FastifyReply,
   links: boolean,
-): 'write' | 'denial' | 'link' | null {
+): 'write' | 'refusal' | 'link' | null {
   const reads = method === 'GET' || method === 'HEAD'
-  if (actor !== undefined && !reads && status !== 403) return 'write'
-  if (DENIALS.includes(status)) return 'denial'
+  if (actor !== undefined && !reads) return status >= 400 && status < 500 ? 'refusal' : 'write'
+  if (DENIALS.includes(status)) return 'refusal'
   return links && status < 400 ? 'link' : null
 }
 

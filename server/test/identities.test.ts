@@ -219,6 +219,21 @@ onEachService('identities and grants', (service) => {
     assert.equal((await maker.api.call('PUT', '/agent/grants', put)).status, 200)
   })
 
+  test('whoever may not use an identity tells it nothing in its runs either', async () => {
+    const { admin, other } = service()
+    const [maker, named] = [await newUser('Lou'), await newUser('Max')]
+    const { uid } = await makeIdentity(maker.api, { name: 'Lou’s' })
+    await grant('identity', uid, named.uid)
+    const run_id = await maker.api.create({ prompt: 'x', agent_identity_uid: uid, ...IDLE })
+    const tell = (api: Api) => api.call('POST', `/agent/runs/${run_id}/followups`, { message: 'x' })
+    await refused(await tell(other), 403, /grant for the identity/)
+    for (const api of [named.api, maker.api, admin]) assert.equal((await tell(api)).status, 200)
+    const answer = (api: Api) =>
+      api.call('POST', `/agent/runs/${run_id}/approvals/none`, { decision: 'allow_once' })
+    await refused(await answer(other), 403, /grant for the identity/)
+    await refused(await answer(named.api), 404, /no such approval/)
+  })
+
   test('a pool with grants is for those who are named, and admins', async () => {
     const { admin, other } = service()
     const pool = 'gpu'

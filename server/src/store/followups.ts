@@ -55,9 +55,10 @@ export async function acceptFollowup(
     where r.run_id = ${followup.run_id} and ${visibleTo(followup.author)} for update of r`.execute(trx)
   const run = locked.rows[0]
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
-  await requireGrantsFor(trx, followup.author, run)
+  // Before its grants, which went with it.
   if (run.orphaned)
     throw new AppError('conflict', 'The identity that executes this run was deleted.', { retryable: false })
+  await requireGrantsFor(trx, followup.author, run)
   const outcome = outcomeFor(run)
   if (outcome === 'live_session' && followup.on_busy === 'reject') {
     throw new AppError('conflict', 'The agent is working and on_busy is reject.', { retryable: false })

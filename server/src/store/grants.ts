@@ -115,7 +115,7 @@ export async function requireGrant(
   if (found.rows[0]?.allowed === false) throw notGranted([{ resource_type, resource_id }])
 }
 
-/** Throws `not_authorized` when somebody may not go on with a run, since its pool or environment is granted to others only. */
+/** Throws `not_authorized` when somebody may not go on with a run, since its pool, environment or identity is for others only. */
 export async function requireGrantsFor(
   db: Db,
   actor: Pick<Actor, 'principal_id' | 'role'>,
@@ -126,8 +126,8 @@ export async function requireGrantsFor(
 }
 
 /**
- * What of a run's pool and environment somebody may not use who goes on with it: neither by an own grant, nor by that of the
- * identity that executes it, which this caller may use.
+ * What of a run somebody may not use who goes on with it. An identity that executes it does what is said there, so this takes what
+ * creating a run by it takes; then its grants for the pool and the environment are as good as own ones.
  */
 async function findMissingFor(
   db: Db,
@@ -136,10 +136,10 @@ async function findMissingFor(
 ): Promise<Granted[]> {
   if (actor.role === 'admin') return []
   const missing = await findMissingGrants(db, { ...run, principal_id: actor.principal_id })
-  if (missing.length === 0 || run.principal_id === actor.principal_id) return missing
-  if (!(await isIdentity(db, run.principal_id)) || !(await mayUseIdentity(db, run.principal_id, actor)))
-    return missing
-  return findMissingGrants(db, run)
+  if (run.principal_id === actor.principal_id || !(await isIdentity(db, run.principal_id))) return missing
+  if (!(await mayUseIdentity(db, run.principal_id, actor)))
+    return [...missing, { resource_type: 'identity', resource_id: run.principal_id }]
+  return missing.length === 0 ? missing : findMissingGrants(db, run)
 }
 
 async function isIdentity(db: Db, principal_id: string): Promise<boolean> {

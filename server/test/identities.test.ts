@@ -316,6 +316,30 @@ onEachService('identities and grants', (service) => {
     await refused(await admin.call('PUT', '/agent/grants', put), 400, /nobody with the id/)
   })
 
+  test('nobody gives an identity defaults that neither may use', async () => {
+    const { admin } = service()
+    const [maker, named] = [await newUser('Ned'), await newUser('Ora')]
+    await grant('pool', 'guarded', named.uid)
+    const environment_id = await makeEnvironment(admin, 'guarded')
+    await grant('environment', environment_id, named.uid)
+    const { uid } = await makeIdentity(maker.api, { name: 'Ned’s', prompt: 'Be brief.' })
+    // An admin who uses the identity would run there what its maker says.
+    for (const [body, text] of [
+      [{ worker_host: 'guarded' }, /grant for the pool guarded/],
+      [{ environment_id: 'guarded' }, /grant for the environment/],
+    ] as const) {
+      await refused(await maker.api.call('POST', '/agent/identities', { name: 'x', ...body }), 403, text)
+      await refused(await maker.api.call('PUT', `/agent/identities/${uid}`, body), 403, text)
+      for (const api of [named.api, admin]) await makeIdentity(api, { name: 'y', ...body })
+    }
+    await grant('pool', 'guarded', named.uid, uid)
+    await maker.api.json('PUT', `/agent/identities/${uid}`, { worker_host: 'guarded' })
+    // What it has already stays, and the rest can be changed.
+    await grant('pool', 'guarded', named.uid)
+    await maker.api.json('PUT', `/agent/identities/${uid}`, { description: 'x' })
+    await refused(await create(maker.api, { agent_identity_uid: uid }), 403, /grant for the pool guarded/)
+  })
+
   test('grants are given by admins, to those who are there', async () => {
     const { admin, other } = service()
     const nobody = '01980000-0000-7000-8000-000000000001'
@@ -336,5 +360,8 @@ onEachService('identities and grants', (service) => {
         new RegExp(`no such ${resource_type}`),
       )
     await refused(await admin.call('GET', '/agent/grants?resource_type=pool'), 400, /resource_id/)
+    // No run can be in such a pool, so this would keep nobody out.
+    for (const resource_id of [' gpu', 'gpu ', 'g pu', 'gpu,cpu', 'g'.repeat(129)])
+      await refused(await put(admin, { ...pool, resource_id, principal_ids: [] }), 400, /resource_id: .*pool/)
   })
 })

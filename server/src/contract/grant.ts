@@ -14,6 +14,14 @@ const resource_id = z
   .max(256)
   .meta({ description: 'Name of the pool, id or name of the environment, or id of the identity.' })
 
+/** What could be no pool of a run keeps nobody out of any. */
+const isGrantable = ({ resource_type, resource_id }: { resource_type: GrantedKind; resource_id: string }) =>
+  resource_type !== 'pool' || /^[A-Za-z0-9._-]{1,128}$/.test(resource_id)
+const UNGRANTABLE = {
+  path: ['resource_id'],
+  message: 'of a pool must be 1 to 128 of A-Z, a-z, 0-9, ".", "_", "-"',
+}
+
 export const GrantsQuery = z.object({ resource_type: GrantedKind, resource_id })
 
 export const PutGrantsRequest = z
@@ -24,6 +32,7 @@ export const PutGrantsRequest = z
       description: 'Who may use it, besides admins. None: whoever may without grants.',
     }),
   })
+  .refine(isGrantable, UNGRANTABLE)
   .meta({ id: 'PutGrantsRequest' })
 
 export const Grant = z

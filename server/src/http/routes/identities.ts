@@ -6,6 +6,7 @@ import type { AgentIdentity, AgentIdentityRequest, IdentityConfig } from '../../
 import { ROUTES } from '../../contract/routes.ts'
 import type { Db } from '../../store/db.ts'
 import { findEnvironmentId } from '../../store/environments.ts'
+import { findMissingGrants, notGranted } from '../../store/grants.ts'
 import {
   deleteIdentity,
   findIdentity,
@@ -28,6 +29,7 @@ export function serveIdentities(app: FastifyInstance, services: Services): void 
     requireOffered(call.body, settings.harnesses)
     return sendOnce(store.db, call, async (db) => {
       const config = await changeConfig(db, {}, call.body)
+      await requireUsable(db, config, call.actor, null)
       const creator_id = call.actor.principal_id
       const row = await insertIdentity(db, { name: call.body.name, config, creator_id })
       if (!row)
@@ -53,6 +55,7 @@ export function serveIdentities(app: FastifyInstance, services: Services): void 
     requireOffered(body, settings.harnesses)
     // Looked up before, since what changes a row may wait for nothing else.
     const named = await changeConfig(store.db, {}, body)
+    await requireUsable(store.db, named, actor, uid)
     const row = await replaceIdentity(store.db, uid, ({ name, config }) => ({
       name: body.name ?? name,
       config: mergeConfig(config, body, named.environment_id),
@@ -81,6 +84,24 @@ async function requireIdentity(db: Db, uid: string): Promise<IdentityRow> {
 function requireOwn({ creator }: IdentityRow, { role, principal_id }: Actor): void {
   if (role !== 'admin' && creator.uid !== principal_id)
     throw new AppError('not_authorized', 'Only admins and who made an identity may change it.')
+}
+
+/**
+ * Throws `not_authorized` when the pool or the environment that an identity gets as a default is for others only: neither for
+ * who writes it nor for the identity. Admins may use it everywhere, and would run there what somebody else says.
+ */
+async function requireUsable(
+  db: Db,
+  { worker_host: pool = '', environment_id = null }: { worker_host?: string; environment_id?: string | null },
+  { role, principal_id }: Actor,
+  uid: string | null,
+): Promise<void> {
+  if (role === 'admin') return
+  const missing = await findMissingGrants(db, { principal_id, pool, environment_id })
+  if (missing.length === 0) return
+  const lacking =
+    uid === null ? missing : await findMissingGrants(db, { principal_id: uid, pool, environment_id })
+  if (lacking.length > 0) throw notGranted(lacking)
 }
 
 /** Throws, naming the fields, when an identity is to have what this version does not do for its runs. */

@@ -104,6 +104,29 @@ onEachService('API keys', (service) => {
     assert.equal((await as(rotated.api_key).call('GET', '/agent/runs')).status, 200)
   })
 
+  test('a key that was replaced makes no more of its kind', async () => {
+    const { admin } = service()
+    const first = await create({ name: 'Jo', new_user: true })
+    const own = as(first.api_key)
+    const repeated = { 'idempotency-key': 'jo' }
+    const rotate = (headers = {}) =>
+      own.call('POST', `/api-keys/${first.key_id}/rotate`, { grace_minutes: 43_200 }, headers)
+    const next = (await (await rotate(repeated)).json()) as NewApiKey
+    // Both work, and whoever has the old one could have any number of keys otherwise.
+    await refused(await rotate(), 409, /was replaced already/)
+    assert.equal((await list(own)).filter(({ active }) => active).length, 2)
+    const again = (await (await rotate(repeated)).json()) as NewApiKey
+    assert.equal(again.api_key, next.api_key)
+    // Without grace it ends at once, and the new one goes on.
+    await refused(
+      await admin.call('POST', `/api-keys/${first.key_id}/rotate`, { grace_minutes: 0 }),
+      409,
+      /was replaced already/,
+    )
+    assert.equal((await own.call('DELETE', `/api-keys/${first.key_id}`)).status, 200)
+    assert.equal((await as(next.api_key).call('GET', '/agent/runs')).status, 200)
+  })
+
   test('the last admin key that works is not revoked', async () => {
     const { admin } = service()
     const admins = (await list(admin)).filter(({ role, active }) => role === 'admin' && active)

@@ -178,6 +178,33 @@ onEachDatabase('api keys', (open) => {
     assert.equal(await revokeUnlessLast(db, member.key_id), 'gone')
   })
 
+  test('a key that was replaced, and ends soon, is not the one that works on', async () => {
+    for (const { key_id } of await listKeys(db)) await revokeKey(db, key_id)
+    const old = await createPrincipalWithKey(db, { name: 'x', role: 'admin' })
+    const made = await rotateKey(db, old.key_id, { grace_ms: 60_000, once: true })
+    assert(made)
+    assert.equal(await rotateKey(db, old.key_id, { grace_ms: 60_000, once: true }), null)
+    assert.equal(await revokeUnlessLast(db, made.key_id), 'last')
+    assert.equal(await revokeUnlessLast(db, old.key_id), 'revoked')
+    // Nor does it let an identity go that has the other one.
+    const old_too = await createPrincipalWithKey(db, { name: 'x', role: 'admin' })
+    await rotateKey(db, old_too.key_id, { grace_ms: 60_000 })
+    const identity = await insertIdentity(db, { name: 'i', config: {}, creator_id: old.principal_id })
+    assert(identity)
+    await addKey(db, identity.uid, { name: 'k', role: 'admin' })
+    for (const { key_id, active, grace_until, principal_id } of await listKeys(db))
+      if (active && !grace_until && principal_id !== identity.uid) await revokeKey(db, key_id)
+    assert.equal(await deleteIdentity(db, identity.uid), 'last')
+  })
+
+  test('an identity that is called like a person is not taken for one', async () => {
+    const { principal_id } = await createPrincipalWithKey(db, { name: 'x', role: 'member' })
+    await insertIdentity(db, { name: 'dev two', config: {}, creator_id: principal_id })
+    assert.equal(await findPrincipalNamed(db, 'dev two'), null)
+    const person = await createPrincipalWithKey(db, { name: 'dev two', role: 'member' })
+    assert.equal(await findPrincipalNamed(db, 'dev two'), person.principal_id)
+  })
+
   test('nor is an identity deleted that has the last admin key', async () => {
     const { principal_id } = await createPrincipalWithKey(db, { name: 'x', role: 'member' })
     const identity = await insertIdentity(db, { name: 'i', config: {}, creator_id: principal_id })

@@ -76,22 +76,23 @@ export async function addKey(
   return added.rows.length > 0 ? { api_key, key_id, principal_id } : null
 }
 
-/** Of one name, the principal that was made first. */
+/** Of people of one name, the one who was made first. An identity may have any name. */
 export async function findPrincipalNamed(db: Db, name: string): Promise<string | null> {
   const found = await sql<{ principal_id: string }>`
-    select principal_id from principals where display_name = ${name} and not disabled
+    select principal_id from principals where display_name = ${name} and type = 'user' and not disabled
     order by principal_id limit 1`.execute(db)
   return found.rows[0]?.principal_id ?? null
 }
 
 /**
  * Makes a key in place of another: of the same principal, role, name and expiry. The old one is revoked at once, or ends
- * after `grace_ms`. `null` when it is not active. One statement, so that of two at once without grace one finds it revoked.
+ * after `grace_ms`. `null` when it is not active, or, with `once`, was replaced before. One statement, so that of two at once
+ * without grace, or with `once`, one finds it done.
  */
 export async function rotateKey(
   db: Db,
   old_key_id: string,
-  { grace_ms = 0 }: { grace_ms?: number } = {},
+  { grace_ms = 0, once = false }: { grace_ms?: number; once?: boolean } = {},
 ): Promise<NewKey | null> {
   if (!isUuid(old_key_id)) return null
   const { api_key, key_id, key_hash, masked } = makeKey()
@@ -102,6 +103,7 @@ export async function rotateKey(
     with old as (
       update api_keys k set ${end} from principals p
       where k.key_id = ${old_key_id} and p.principal_id = k.principal_id and ${active}
+        ${once ? sql`and k.grace_until is null` : sql``}
       returning k.principal_id, k.name, k.role, k.expires_at)
     insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at)
     select ${key_id}, ${key_hash}, principal_id, name, role, ${masked}, expires_at from old
@@ -226,20 +228,23 @@ export async function findKey(db: Db, key_id: string): Promise<KeyListing | null
 
 /**
  * The admin keys that work, which then stay so until the transaction ends. Two at once wait for each other, in the order of
- * the keys.
+ * the keys. `replaced`: it ends soon, since another was made in its place.
  */
-export async function lockAdminKeys(trx: Db): Promise<Array<{ key_id: string; principal_id: string }>> {
-  const found = await sql<{ key_id: string; principal_id: string }>`
-    select k.key_id, k.principal_id ${FROM} where k.role = 'admin' and ${active}
+export async function lockAdminKeys(
+  trx: Db,
+): Promise<Array<{ key_id: string; principal_id: string; replaced: boolean }>> {
+  const found = await sql<{ key_id: string; principal_id: string; replaced: boolean }>`
+    select k.key_id, k.principal_id, k.grace_until is not null as replaced ${FROM} where k.role = 'admin' and ${active}
     order by k.key_id for update of k`.execute(trx)
   return found.rows
 }
 
-/** The same as `revokeKey`, but for the last admin key that works: without one nobody could make another over HTTP. */
+/** The same as `revokeKey`, but for the last admin key that goes on: without one nobody could make another over HTTP. */
 export const revokeUnlessLast = (db: Db, key_id: string): Promise<'revoked' | 'last' | 'gone'> =>
   transact(db, async (trx) => {
     const admins = await lockAdminKeys(trx)
-    if (admins.length === 1 && admins[0]?.key_id === key_id) return 'last'
+    const is_admin = admins.some((key) => key.key_id === key_id)
+    if (is_admin && !admins.some((key) => key.key_id !== key_id && !key.replaced)) return 'last'
     return (await revokeKey(trx, key_id)) ? 'revoked' : 'gone'
   })
 

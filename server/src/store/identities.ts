@@ -101,7 +101,8 @@ export const deleteIdentity = (db: Db, uid: string): Promise<IdentityRow | 'last
     const row = await findIdentity(trx, uid)
     if (!row) return null
     const admins = await lockAdminKeys(trx)
-    if (admins.length > 0 && admins.every(({ principal_id }) => principal_id === uid)) return 'last'
+    const is_own = ({ principal_id }: { principal_id: string }) => principal_id === uid
+    if (admins.some(is_own) && !admins.some((key) => !is_own(key) && !key.replaced)) return 'last'
     await sql`update api_keys set revoked_at = clock_timestamp() where principal_id = ${uid} and revoked_at is null`.execute(
       trx,
     )

@@ -56,9 +56,10 @@ export function serveApiKeys(app: FastifyInstance, services: Services): void {
     const { grace_minutes = GRACE_MINUTES } = call.body ?? {}
     const { key_id } = await requireKey(services, call)
     return sendKey(services, call, async (db) => {
-      const key = await rotateKey(db, key_id, { grace_ms: grace_minutes * 60_000 })
-      if (!key) throw notActive()
-      return key
+      // Once: a key makes no more than what takes its place, whoever has it.
+      const key = await rotateKey(db, key_id, { grace_ms: grace_minutes * 60_000, once: true })
+      if (key) return key
+      throw (await findKey(db, key_id))?.active ? replaced() : notActive()
     })
   })
 
@@ -78,6 +79,13 @@ const notActive = (): AppError =>
   new AppError('conflict', 'The key does not work any more: it was revoked, or its time is over.', {
     retryable: false,
   })
+
+const replaced = (): AppError =>
+  new AppError(
+    'conflict',
+    'The key was replaced already: use the one that was made. Who has lost it asks an admin for another.',
+    { retryable: false },
+  )
 
 function readOptions({ name, role = 'member', expires_at }: CreateApiKeyRequest) {
   if (expires_at !== undefined && Date.parse(expires_at) <= Date.now())

@@ -127,6 +127,25 @@ onEachService('API keys', (service) => {
     assert.equal((await as(next.api_key).call('GET', '/agent/runs')).status, 200)
   })
 
+  test('whoever still has a key that was replaced does nothing to the one in its place', async () => {
+    const { admin } = service()
+    for (const role of ['viewer', 'member', 'admin']) {
+      const leaked = await create({ name: 'Pat', new_user: true, role })
+      const thief = as(leaked.api_key)
+      const next = await admin.json<NewApiKey>('POST', `/api-keys/${leaked.key_id}/rotate`)
+      assert.equal((await thief.call('GET', '/agent/runs')).status, 200, 'it has its grace')
+      for (const [method, path, body] of [
+        ['POST', `/api-keys/${next.key_id}/rotate`, {}],
+        ['DELETE', `/api-keys/${next.key_id}`],
+        ...(role === 'admin' ? [['POST', '/api-keys', { name: 'x' }] as const] : []),
+      ] as const)
+        await refused(await thief.call(method, path, body), 403, /This key was replaced/)
+      assert.equal((await as(next.api_key).call('GET', '/agent/runs')).status, 200)
+      assert.equal((await thief.call('DELETE', `/api-keys/${leaked.key_id}`)).status, 200)
+      assert.equal((await admin.call('DELETE', `/api-keys/${next.key_id}`)).status, 200)
+    }
+  })
+
   test('the last admin key that works is not revoked', async () => {
     const { admin } = service()
     const admins = (await list(admin)).filter(({ role, active }) => role === 'admin' && active)

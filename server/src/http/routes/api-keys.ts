@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { isWithin } from '../../contract/actor.ts'
+import { type Actor, isWithin } from '../../contract/actor.ts'
 import type { ApiKey, CreateApiKeyRequest } from '../../contract/api-key.ts'
 import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
@@ -33,6 +33,7 @@ export function serveApiKeys(app: FastifyInstance, services: Services): void {
     const options = readOptions(call.body)
     call.request.audit_detail = options.role
     return sendKey(services, call, async (db) => {
+      await requireCurrent(db, call.actor)
       const { agent_identity_uid, principal_id = agent_identity_uid, new_user } = call.body
       if (new_user) return createPrincipalWithKey(db, options)
       const known = agent_identity_uid === undefined || (await findIdentity(db, agent_identity_uid))
@@ -56,6 +57,7 @@ export function serveApiKeys(app: FastifyInstance, services: Services): void {
     const { grace_minutes = GRACE_MINUTES } = call.body ?? {}
     const { key_id } = await requireKey(services, call)
     return sendKey(services, call, async (db) => {
+      if (key_id !== call.actor.key_id) await requireCurrent(db, call.actor)
       // Once: a key makes no more than what takes its place, whoever has it.
       const key = await rotateKey(db, key_id, { grace_ms: grace_minutes * 60_000, once: true })
       if (key) return key
@@ -65,6 +67,7 @@ export function serveApiKeys(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.revokeApiKey, async (call) => {
     const { key_id } = await requireKey(services, call)
+    if (key_id !== call.actor.key_id) await requireCurrent(store.db, call.actor)
     const result = await revokeUnlessLast(store.db, key_id)
     if (result === 'last') throw new AppError('conflict', LAST_KEY, { retryable: false })
     if (result === 'gone') throw notActive()
@@ -104,6 +107,18 @@ async function requireKey(
   throw new AppError(
     'not_authorized',
     `A key with the role ${actor.role} may not change one of ${key.role}s.`,
+  )
+}
+
+/**
+ * Throws `not_authorized` when the caller's key works only for its grace: keys are replaced because they may have leaked, and who
+ * has the old one is not to get at the new one with it.
+ */
+async function requireCurrent(db: Db, { key_id }: Actor): Promise<void> {
+  if (!(await findKey(db, key_id))?.grace_until) return
+  throw new AppError(
+    'not_authorized',
+    'This key was replaced: use the new one to make, rotate or revoke keys.',
   )
 }
 

@@ -92,11 +92,12 @@ function requireOwn({ creator }: IdentityRow, { role, principal_id }: Actor): vo
  */
 async function requireUsable(
   db: Db,
-  { worker_host: pool = '', environment_id = null }: { worker_host?: string; environment_id?: string | null },
+  { worker_host: pool = '', environment_id: named }: IdentityConfig,
   { role, principal_id }: Actor,
   uid: string | null,
 ): Promise<void> {
   if (role === 'admin') return
+  const environment_id = named || null
   const missing = await findMissingGrants(db, { principal_id, pool, environment_id })
   if (missing.length === 0) return
   const lacking =

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { crc32 } from 'node:zlib'
+import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import { toBase62 } from '../src/store/random-text.ts'
@@ -250,6 +251,18 @@ describe('who may do what', () => {
       assert.deepEqual(answered, statuses)
     })
   }
+
+  test('the address is what the proxy added, not what the caller said before', async () => {
+    const admin = as('admin')
+    const headers = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7', 'x-request-id': 'behind-proxy' }
+    const put = { resource_type: 'pool', resource_id: 'proxied', principal_ids: [] }
+    await admin.call('PUT', '/agent/grants', put, headers)
+    const { entries } = await admin.json<{ entries: AuditEntry[] }>('GET', '/audit-log?target=proxied')
+    assert.deepEqual(
+      entries.map(({ request_id, address }) => [request_id, address]),
+      [['behind-proxy', '198.51.100.7']],
+    )
+  })
 
   const BAD: Array<[string, () => Record<string, string>]> = [
     ['no key', () => ({})],

@@ -54,7 +54,8 @@ export function createApp(context: HttpContext): FastifyInstance {
       stream: process.stderr,
     },
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: settings.trust_proxy,
+    // One: what stands before the last address in X-Forwarded-For is the caller's own word, and most proxies keep it.
+    trustProxy: settings.trust_proxy && ((_address: string, hop: number) => hop === 0),
     requestIdHeader: false,
     genReqId: (request) => {
       const given = request.headers['x-request-id']

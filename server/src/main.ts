@@ -16,7 +16,8 @@ import { fingerprintsOf, readKeyring } from './secret-keys.ts'
 import { startSchedules } from './start-schedules.ts'
 import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
-import { isUnavailable, openPglite, openPostgres, type Store } from './store/db.ts'
+import { isUnavailable, openPostgres, type Store } from './store/db.ts'
+import { openEmbedded } from './store/embedded.ts'
 import { settleSecret } from './store/installation.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
@@ -105,7 +106,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
   const stop = closeAll(closers)
   try {
     const { blobs, unlimited, state } = await openBlobs(config)
-    const store = await openEmbedded(config)
+    const store = await openDataDir(config)
     closers.unshift(() => store.close())
     await migrate(store.db)
     await settleSecret(store.db, fingerprintsOf(config))
@@ -298,7 +299,7 @@ async function withStore<T>(
   }
   const lock = lockDataDir(config.data_dir)
   try {
-    const store = await openEmbedded(config)
+    const store = await openDataDir(config)
     return await use(store).finally(() => store.close())
   } catch (error) {
     throw explainDataDir(error, config.data_dir)
@@ -323,9 +324,9 @@ const withMigratedStore = <T>(
   )
 
 /** The caller holds the lock of the data directory. */
-async function openEmbedded({ data_dir, cache_dir }: Config): Promise<Store> {
+async function openDataDir({ data_dir, cache_dir }: Config): Promise<Store> {
   const directory = join(data_dir, 'db')
-  const store = await openPglite(directory, cache_dir)
+  const store = await openEmbedded(directory, cache_dir)
   closeTree(directory)
   return store
 }

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import type { Db } from '../src/store/db.ts'
-import { migrate } from '../src/store/migrate.ts'
 import { until } from './support/cluster.ts'
 import { openEmbedded } from './support/databases.ts'
 import { startService, temporaryDirectory } from './support/service.ts'
@@ -17,7 +16,6 @@ test('dev removes old idempotency keys and says whose its files are', async () =
     await use(store.db).finally(() => store.close())
   }
   await atDatabase(async (db) => {
-    await migrate(db)
     await sql`insert into idempotency_keys (principal_id, route, key, body_hash, status, response, created_at)
       values (gen_random_uuid(), 'POST /x', 'old', '', 201, '{}', clock_timestamp() - interval '25 hours')`.execute(
       db,

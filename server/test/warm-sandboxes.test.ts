@@ -18,7 +18,6 @@ import {
 } from '../src/sandbox/sandbox.ts'
 import type { Store } from '../src/store/db.ts'
 import { releaseRun } from '../src/store/leases.ts'
-import { migrate } from '../src/store/migrate.ts'
 import { recordSandbox } from '../src/store/sandboxes.ts'
 import { loseAllWorkers, registerWorker } from '../src/store/workers.ts'
 import { reapSandboxes } from '../src/worker/reap.ts'
@@ -153,7 +152,6 @@ describe('containers made in advance', { skip: undocked }, () => {
 
   test('those of a worker that lives stay, and those of one that is lost are removed', async () => {
     const store: Store = await openEmbedded()
-    await migrate(store.db)
     const worker_id = randomUUID()
     const registration = {
       pool: 'p',
@@ -176,7 +174,6 @@ describe('containers made in advance', { skip: undocked }, () => {
 
   test('what a run keeps in one outlives its container', async () => {
     const store: Store = await openEmbedded()
-    await migrate(store.db)
     const lease = await holdRun(store.db)
     const warm = await makeWarm()
     const { place } = backend

@@ -5,7 +5,6 @@ import type pg from 'pg'
 import { AppError } from '../contract/error.ts'
 import { type ConnectionLimits, KEEPALIVE_MS, ORDINARY, QUICK, sessionOptions } from './connection-limits.ts'
 import { type DatabaseAddress, readAddress } from './database-fault.ts'
-import { putEmptyDatabase } from './empty-database.ts'
 import { ConnectionPool } from './pg-pool.ts'
 import { listenPostgres } from './postgres-listener.ts'
 import { StatementNames } from './statement-names.ts'
@@ -104,17 +103,12 @@ function toFileError(error: unknown): unknown {
   return Object.assign(new Error(`The files of the embedded database cannot be used (${code}).`), { code })
 }
 
-const createPglite = (directory?: string): Promise<PGlite> =>
-  PGlite.create({ ...(directory ? { dataDir: directory } : {}), extensions: { pg_trgm } })
-
-/**
- * `directory` absent: in memory. The caller holds the directory's lock: PGlite has none and would lose rows. With `cache`, a
- * directory, an empty database is kept there, which makes all but the first new ones cheap.
- */
-export async function openPglite(directory?: string, cache?: string): Promise<Store> {
-  if (directory && cache)
-    await putEmptyDatabase(directory, cache, async (draft) => (await createPglite(draft)).close())
-  const pglite = await createPglite(directory).catch((error: unknown) => {
+/** `directory` absent: in memory. The caller holds the directory's lock: PGlite has none and would lose rows. */
+export async function openPglite(directory?: string): Promise<Store> {
+  const pglite = await PGlite.create({
+    ...(directory ? { dataDir: directory } : {}),
+    extensions: { pg_trgm },
+  }).catch((error: unknown) => {
     throw toFileError(error)
   })
   const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }), plugins })

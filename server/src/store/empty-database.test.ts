@@ -11,10 +11,10 @@ import {
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CACHE_DIR, temporaryDirectory } from '../../test/support/service.ts'
-import { openPglite } from './db.ts'
+import { openEmbedded } from './embedded.ts'
 import { putEmptyDatabase } from './empty-database.ts'
 import { readInstallation } from './installation.ts'
-import { migrate } from './migrate.ts'
+import { pendingMigrations } from './migrate.ts'
 
 /** What makes a database of a few files, and where it has. */
 function createMaker() {
@@ -33,7 +33,7 @@ test('is made once and given to many; one that is there stays as it is', async (
   const { made, make } = createMaker()
   const [cache, place] = [join(temporaryDirectory('cache'), 'runyard'), temporaryDirectory('place')]
   for (const name of ['a', 'b', 'a']) {
-    await putEmptyDatabase(join(place, name), cache, make)
+    await putEmptyDatabase(join(place, name), cache, 'schema', make)
     appendFileSync(join(place, name, 'base', '1'), 's')
   }
   assert.deepEqual(
@@ -53,7 +53,7 @@ test('is kept once where several make it at the same time, and what they left ha
   utimesSync(leftover, 0, 0)
   writeFileSync(join(cache, 'other'), 'of somebody')
   mkdirSync(join(place, 'a-draft', 'base'), { recursive: true })
-  await Promise.all(['a', 'b', 'c'].map((name) => putEmptyDatabase(join(place, name), cache, make)))
+  await Promise.all(['a', 'b', 'c'].map((name) => putEmptyDatabase(join(place, name), cache, 'schema', make)))
   for (const name of ['a', 'b', 'c']) assert.equal(rowsOf(join(place, name)), 'row')
   assert.deepEqual(readdirSync(place).sort(), ['a', 'b', 'c'])
   const [kept, ...others] = readdirSync(cache).sort()
@@ -64,24 +64,24 @@ test('is not needed: where it cannot be made or kept, nothing is put anywhere', 
   const place = temporaryDirectory('place')
   const [file, directory] = [join(place, 'file'), join(place, 'db')]
   writeFileSync(file, '')
-  await putEmptyDatabase(directory, file, createMaker().make)
+  await putEmptyDatabase(directory, file, 'schema', createMaker().make)
   const cache = join(place, 'cache')
-  await putEmptyDatabase(directory, cache, async (draft) => {
+  await putEmptyDatabase(directory, cache, 'schema', async (draft) => {
     writeFileSync(join(draft, 'half'), '')
     throw new Error('The disk is full.')
   })
   assert.deepEqual([existsSync(directory), readdirSync(cache)], [false, []])
-  const store = await openPglite(directory, file)
+  const store = await openEmbedded(directory, file)
   await store.close()
   assert(existsSync(join(directory, 'PG_VERSION')))
 })
 
-test('belongs to nobody: each installation made of it has an id of its own', async () => {
+test('belongs to nobody and is migrated: each installation made of it has an id of its own', async () => {
   const place = temporaryDirectory('place')
   const ids = new Set<string>()
-  for (const name of ['a', 'b']) {
-    const store = await openPglite(join(place, name), CACHE_DIR)
-    await migrate(store.db)
+  for (const name of ['a', 'b', 'a']) {
+    const store = await openEmbedded(join(place, name), CACHE_DIR)
+    assert.equal(await pendingMigrations(store.db), 0)
     ids.add(await readInstallation(store.db))
     await store.close()
   }

@@ -23,20 +23,21 @@ const PREFIX = 'database-'
 const LEFTOVER_MS = 3_600_000
 
 /**
- * Puts the files of an empty database into `directory`, where there is none yet. PGlite takes seconds to make them, and they
- * are the same for all, so they are made once (`make`, which also closes what it made) and kept in `cache`. Does nothing where
- * that cannot be done: PGlite then makes them in `directory`, or says why not.
+ * Puts the files of an empty database into `directory`, where there is none yet. They take seconds to make and are the same
+ * for all, so they are made once (`make`, which also closes what it made) and kept in `cache` under the name of their `schema`.
+ * Does nothing where that cannot be done: PGlite then makes them in `directory`, or says why not.
  */
 export async function putEmptyDatabase(
   directory: string,
   cache: string,
+  schema: string,
   make: (directory: string) => Promise<void>,
 ): Promise<void> {
   if (existsSync(join(directory, 'PG_VERSION'))) return
   // Whole or not at all: half a database would be taken for one at the next start.
   const draft = `${directory}-draft`
   try {
-    const kept = join(cache, `${PREFIX}${version}`)
+    const kept = join(cache, `${PREFIX}${version}-${schema}`)
     if (!existsSync(kept)) await keepEmptyDatabase(kept, cache, make)
     rmSync(draft, { recursive: true, force: true })
     copyTree(kept, draft)

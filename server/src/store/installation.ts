@@ -13,6 +13,23 @@ export async function readInstallation(db: Db): Promise<string> {
   return row.installation_id
 }
 
+/** Makes the database nobody's, so that copies of it can become installations of their own. */
+export async function forgetInstallation(db: Db): Promise<void> {
+  await sql`delete from installation`.execute(db)
+}
+
+/** Gives a copy of a database that is nobody's an id of its own. The caller is the only one who uses it. */
+export async function foundInstallation(db: Db): Promise<void> {
+  const { rows } = await sql<{
+    made: boolean
+  }>`select to_regclass('installation') is not null as made`.execute(db)
+  // Else the first migration makes it, and its id.
+  if (rows[0]?.made)
+    await sql`insert into installation select gen_random_uuid() where not exists (select from installation)`.execute(
+      db,
+    )
+}
+
 /** Of the secret key that a process seals with, and those it opens what is sealed with besides. */
 export interface SecretFingerprints {
   current: string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { sql } from 'kysely'
-import { createDatabase, openEmbedded, stopTestServer } from '../../test/support/databases.ts'
+import { createDatabase, openUnmigrated, stopTestServer } from '../../test/support/databases.ts'
 import { findPostgres } from '../../test/support/postgres-server.ts'
 import { EnvironmentName } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
@@ -67,10 +67,10 @@ async function assertUpgrades(open: () => Promise<Store>): Promise<void> {
   }
 }
 
-test('upgrades from every earlier version on PGlite', () => assertUpgrades(() => openEmbedded()))
+test('upgrades from every earlier version on PGlite', () => assertUpgrades(() => openUnmigrated()))
 
 test('an upgrade gives attachments that no file system takes a name that it does', async () => {
-  const store = await openEmbedded()
+  const store = await openUnmigrated()
   const { db } = store
   await migrate(db, '0006_storage')
   const run_id = await addOldRun(db)
@@ -141,12 +141,12 @@ async function assertNamesAgree(store: Store): Promise<void> {
 }
 
 test('an upgrade gives environments of one name a name each on PGlite', async () => {
-  const store = await openEmbedded()
+  const store = await openUnmigrated()
   await assertNamesAgree(store).finally(() => store.close())
 })
 
 test('migrates PGlite once, and refuses a newer database', async () => {
-  const store = await openEmbedded()
+  const store = await openUnmigrated()
   await assertMigrates(store).finally(() => store.close())
 })
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
@@ -7,20 +8,22 @@ import type { Db } from './db.ts'
 const FOLDER = new URL('./migrations/', import.meta.url)
 const CLAIM = readFileSync(new URL('./claim.sql', import.meta.url), 'utf8')
 
+const FILES = readdirSync(FOLDER)
+  .sort()
+  .map((file) => ({ name: file.replace(/\.sql$/, ''), text: readFileSync(new URL(file, FOLDER), 'utf8') }))
+
 /**
  * `migrations/NNNN_name.sql`, forward only, in the order of their names; a landed one never changes. Each makes the function
  * of `claim.sql` anew, so a change of that comes with a migration.
  */
 const MIGRATIONS: Record<string, Migration> = Object.fromEntries(
-  readdirSync(FOLDER)
-    .sort()
-    .map((file) => {
-      const statements = splitStatements(readFileSync(new URL(file, FOLDER), 'utf8'))
-      const up = async (db: Kysely<unknown>): Promise<void> => {
-        for (const statement of [...statements, CLAIM]) await sql.raw(statement).execute(db)
-      }
-      return [file.replace(/\.sql$/, ''), { up }]
-    }),
+  FILES.map(({ name, text }) => {
+    const statements = splitStatements(text)
+    const up = async (db: Kysely<unknown>): Promise<void> => {
+      for (const statement of [...statements, CLAIM]) await sql.raw(statement).execute(db)
+    }
+    return [name, { up }]
+  }),
 )
 
 /** PGlite takes one statement at a time. A statement ends with a semicolon before an empty line. */
@@ -30,6 +33,11 @@ function splitStatements(text: string): string[] {
 
 export const MIGRATION_NAMES: readonly string[] = Object.keys(MIGRATIONS)
 export const SCHEMA_VERSION = MIGRATION_NAMES.length
+/** Of all that the migrations do; another one while they are written. */
+export const SCHEMA_HASH = createHash('sha256')
+  .update(JSON.stringify([FILES, CLAIM]))
+  .digest('hex')
+  .slice(0, 12)
 
 /**
  * Brings the database up to date, or up to the migration `last`; safe when several processes start at once (Kysely takes

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { after, describe } from 'node:test'
 import pg from 'pg'
 import { openPglite, openPostgres, type Store } from '../../src/store/db.ts'
+import { openEmbedded as open } from '../../src/store/embedded.ts'
+import { putEmptyDatabase } from '../../src/store/empty-database.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts'
 import { CACHE_DIR, temporaryDirectory } from './service.ts'
@@ -31,9 +33,18 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
   return { url: url.href, drop: () => admin(`drop database ${name} with (force)`) }
 }
 
-/** An embedded database, empty. */
+/** An embedded database, empty and migrated. */
 export const openEmbedded = (directory = join(temporaryDirectory('pglite'), 'db')): Promise<Store> =>
-  openPglite(directory, CACHE_DIR)
+  open(directory, CACHE_DIR)
+
+/** An embedded database before its first migration. */
+export async function openUnmigrated(): Promise<Store> {
+  const directory = join(temporaryDirectory('pglite'), 'db')
+  await putEmptyDatabase(directory, CACHE_DIR, 'unmigrated', async (draft) =>
+    (await openPglite(draft)).close(),
+  )
+  return openPglite(directory)
+}
 
 /** Registers `body` once for PGlite and once for PostgreSQL, each with a migrated store of its own. */
 export function onEachDatabase(name: string, body: (open: () => Promise<Store>) => void): void {
@@ -42,7 +53,6 @@ export function onEachDatabase(name: string, body: (open: () => Promise<Store>) 
     body(async () => {
       const store = await openEmbedded()
       closers.push(() => store.close())
-      await migrate(store.db)
       return store
     })
     // After the body's own hooks, which may still need the store.

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { Role } from '../../src/contract/actor.ts'
 import { createPrincipalWithKey, revokeKey } from '../../src/store/api-keys.ts'
 import type { Db } from '../../src/store/db.ts'
-import { migrate } from '../../src/store/migrate.ts'
 import { openEmbedded } from './databases.ts'
 
 export interface KeySpec {
@@ -32,7 +31,6 @@ export async function seedKeys<N extends string>(
 ): Promise<Record<N, string>> {
   const store = await openEmbedded(join(data_dir, 'db'))
   try {
-    await migrate(store.db)
     return await makeKeys(store.db, specs)
   } finally {
     await store.close()

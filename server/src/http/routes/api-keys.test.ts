@@ -8,7 +8,6 @@ import { readConfig } from '../../config.ts'
 import type { NewApiKey } from '../../contract/api-key.ts'
 import { openKeyring } from '../../sealing/keyring.ts'
 import { createPrincipalWithKey } from '../../store/api-keys.ts'
-import { migrate } from '../../store/migrate.ts'
 import { Watch } from '../../store/watch.ts'
 import { createApp } from '../app.ts'
 
@@ -17,7 +16,6 @@ const SECRET = 'a secret key of more than thirty-two characters'
 test('a key is given again to who repeats the request, and is nowhere in clear in the database', async (context) => {
   const store = await openEmbedded()
   context.after(() => store.close())
-  await migrate(store.db)
   const admin = await createPrincipalWithKey(store.db, { name: 'Ada', role: 'admin' })
   const open = async (secret: string) => {
     const app = createApp({

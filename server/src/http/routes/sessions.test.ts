@@ -9,7 +9,6 @@ import { openDiskBlobs } from '../../blobs/disk.ts'
 import { readConfig } from '../../config.ts'
 import { openKeyring } from '../../sealing/keyring.ts'
 import { createPrincipalWithKey, readActor } from '../../store/api-keys.ts'
-import { migrate } from '../../store/migrate.ts'
 import { Watch } from '../../store/watch.ts'
 import { createApp } from '../app.ts'
 import { createSessionLinks } from '../session-access.ts'
@@ -44,7 +43,6 @@ test('the cookie is secure, and says so by its name, where the service is reache
     await app.close()
     await store.close()
   })
-  await migrate(store.db)
   const actor = await createPrincipalWithKey(store.db, { name: 'Ada', role: 'member' })
   const run_id = await addRun(store.db, actor.principal_id)
   const sessions = createSessionLinks(settings, (key_id) => readActor(store.db, key_id))

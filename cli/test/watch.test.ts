@@ -67,7 +67,8 @@ test('on a terminal the person is asked, answers, and sees the run to its end', 
   assert.equal(code, 0)
 })
 
-for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+const SIGNALS = process.env.RUNYARD_TEST_LONG ? (['SIGKILL', 'SIGTERM'] as const) : (['SIGKILL'] as const)
+for (const signal of SIGNALS) {
   test(`a server that is gone by ${signal} and comes back costs nothing`, LIMIT, async () => {
     const run_id = await startRun('echo one; sleep 20; echo two')
     const formats = ['text', 'ndjson'].map((format) => home.spawn(['follow', run_id, '-o', format]))

@@ -58,7 +58,10 @@ test('attw finds nothing', { skip: missing('attw') }, async () => {
   assertClean(await runScript('attw', '--profile', 'esm-only', consumer.archive))
 })
 
-suite('strict projects compile with it', { concurrency: 2, skip: missing('tsc5', 'tsc7') }, () => {
+suite('strict projects compile with it', {
+  concurrency: 2,
+  skip: missing('tsc5', 'tsc7') || (!process.env.RUNYARD_TEST_LONG && 'with --long'),
+}, () => {
   const resolutions = {
     nodenext: { module: 'nodenext' },
     bundler: { module: 'esnext', moduleResolution: 'bundler' },

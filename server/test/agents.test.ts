@@ -1,5 +1,3 @@
-import { CLAUDE, OPENCODE, QWEN, testAgent } from './support/agent-journeys.ts'
+import { OPENCODE, testAgent } from './support/agent-journeys.ts'
 
-testAgent(CLAUDE, 'bubblewrap')
 testAgent(OPENCODE, 'bubblewrap')
-testAgent(QWEN, 'bubblewrap')

@@ -18,7 +18,7 @@ import { ofType, printed } from './support/traces.ts'
 const undocked = whyNoDocker()
 
 testOn('bubblewrap', false)
-testOn('docker', undocked)
+if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked)
 
 /** A repository of one commit; what is in it is named by what becomes of it. */
 function makeRepository(path: string): void {

@@ -18,6 +18,7 @@ import {
   openModelServer,
   type Reply,
 } from './support/model-server.ts'
+import { onlyLong } from './support/once.ts'
 import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 import { writeTranscript } from './support/transcript-page.ts'
@@ -111,7 +112,7 @@ describe('a failing test is fixed', { skip: process.platform !== 'linux' }, () =
   const skip = opencode
     ? process.getuid?.() !== 0 && 'without root there is no way to the gateway on every machine'
     : 'opencode is not installed in test/tools'
-  test('by opencode, through the Agent Client Protocol', { skip, timeout: 300_000 }, async () => {
+  onlyLong('by opencode, through the Agent Client Protocol', { skip, timeout: 300_000 }, async () => {
     compare('opencode', await run('opencode'))
   })
 })

@@ -34,7 +34,7 @@ const ASK: Record<string, string> = {
 const CHAT = `ask "$OPENAI_BASE_URL/chat/completions" "Authorization: Bearer $OPENAI_API_KEY" ${BODY}`
 
 testOn('bubblewrap', false)
-testOn('docker', undocked || (!is_root && 'only root enters containers'))
+if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked || (!is_root && 'only root enters containers'))
 
 function testOn(sandbox: BackendName, skip: string | false): void {
   describe(`models for commands, ${sandbox}`, { skip }, () => {

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { removeSandbox } from './support/docker-images.ts'
 import { git, makeRepository } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
-import { onceAmong } from './support/once.ts'
+import { onceAmong, onlyLong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
@@ -116,7 +116,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal((await run(other.uid)).commands, 2)
     })
 
-    test('that is damaged or gone costs no run', async () => {
+    onlyLong('that is damaged or gone costs no run', async () => {
       const { uid } = await makeEnvironment()
       const known = new Set(files())
       const { text } = await run(uid)

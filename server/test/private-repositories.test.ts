@@ -52,7 +52,7 @@ const NO_SMUDGE = {
 }
 
 testOn('bubblewrap', false)
-testOn('docker', undocked || (!is_root && 'only root enters containers'))
+if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked || (!is_root && 'only root enters containers'))
 
 function testOn(sandbox: BackendName, skip: string | false): void {
   const once = onceAmong(sandbox)

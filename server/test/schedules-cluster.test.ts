@@ -11,7 +11,7 @@ import { findPostgres } from './support/postgres-server.ts'
 
 const EVERY_SECONDS = 5
 const SCHEDULES = 10
-const KILLS = 5
+const KILLS = process.env.RUNYARD_TEST_LONG ? 5 : 2
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 describe('schedules of three processes on PostgreSQL', { skip }, () => {

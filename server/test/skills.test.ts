@@ -9,6 +9,7 @@ import OzAPI from 'oz-agent-sdk'
 import type { AgentSkill } from '../src/contract/skill.ts'
 import { git, makeRepository } from './support/git.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
+import { onlyLong } from './support/once.ts'
 import { apiOf, spawnRunyard, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType } from './support/traces.ts'
 
@@ -313,7 +314,7 @@ describe('skills', () => {
     )
   })
 
-  test('of a hostile repository hurt nobody', { timeout: 120_000 }, async () => {
+  onlyLong('of a hostile repository hurt nobody', { timeout: 120_000 }, async () => {
     const directory = write('evil/repo', {
       '.claude/skills/fine/SKILL.md': skill('fine', 'Fine.'),
       '.claude/skills/huge/SKILL.md': skill('huge', 'x'.repeat(1024 ** 2)),

@@ -21,7 +21,7 @@ import { assertWhole, findProcesses, ofType, printed } from './support/traces.ts
 const undocked = whyNoDocker()
 
 testOn('bubblewrap', false)
-testOn('docker', undocked)
+if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked)
 
 const EDIT = `set -e
 sed -i 's/two/2/' edited.txt; echo staged > staged.txt; git add staged.txt

@@ -25,7 +25,10 @@ const resultsOf = (events: RunEvent[]) => ofType(events, 'tool.result').map(({ d
 const setupOf = (events: RunEvent[]) =>
   ofType(events, 'setup').flatMap(({ data }) => (data.phase === 'tool_server' ? [data] : []))
 
-for (const sandbox of ['bubblewrap', 'docker'] as const) {
+const SANDBOXES = process.env.RUNYARD_TEST_LONG
+  ? (['bubblewrap', 'docker'] as const)
+  : (['bubblewrap'] as const)
+for (const sandbox of SANDBOXES) {
   const skip = missingServers() || (sandbox === 'docker' && undocked)
   describe(`a published tool server in a sandbox, ${sandbox}`, { skip }, () => {
     const place = temporaryDirectory('local')

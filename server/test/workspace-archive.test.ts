@@ -24,7 +24,7 @@ const LIMITS = { size_bytes: 10 * MiB, expanded_bytes: 20 * MiB, entries: 1_000 
 const undocked = whyNoDocker()
 
 testOn('bubblewrap', false)
-testOn('docker', undocked)
+if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked)
 
 function testOn(name: BackendName, skip: string | false): void {
   describe(`archives of workspaces, ${name}`, { skip }, () => {

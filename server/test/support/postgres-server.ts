@@ -1,9 +1,9 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { placeOfDatabases } from './memory-place.ts'
 
 const run = promisify(execFile)
 
@@ -38,7 +38,7 @@ export function findPostgres(): string | null {
 export async function startPostgres(options: { without_extensions?: boolean } = {}): Promise<PostgresServer> {
   const bin = findPostgres()
   if (!bin) throw new Error('PostgreSQL is not installed: scripts/setup-debian.sh postgres')
-  const directory = mkdtempSync(join(tmpdir(), 'runyard-postgres-'))
+  const directory = mkdtempSync(join(placeOfDatabases(), 'runyard-postgres-'))
   const asRoot = process.getuid?.() === 0
   const owner = asRoot ? { uid: idOf('-u'), gid: idOf('-g') } : {}
   if (asRoot) chownSync(directory, idOf('-u'), idOf('-g'))

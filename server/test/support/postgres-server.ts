@@ -1,9 +1,18 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { placeOfDatabases } from './memory-place.ts'
 
 const run = promisify(execFile)
 
@@ -34,11 +43,20 @@ export function findPostgres(): string | null {
   )
 }
 
+const MEMORY = '/dev/shm'
+const PLENTY_BYTES = 4 * 1024 ** 3
+
+/** In memory where there is plenty: each of hundreds of databases is hundreds of files, which some disks are slow to make. */
+function placeOfFiles(): string {
+  const { bavail, bsize } = existsSync(MEMORY) ? statfsSync(MEMORY) : { bavail: 0, bsize: 0 }
+  return bavail * bsize > PLENTY_BYTES ? MEMORY : tmpdir()
+}
+
 /** A cluster of its own on a free port, as the user `postgres` when started by root (the server refuses root). */
 export async function startPostgres(options: { without_extensions?: boolean } = {}): Promise<PostgresServer> {
   const bin = findPostgres()
   if (!bin) throw new Error('PostgreSQL is not installed: scripts/setup-debian.sh postgres')
-  const directory = mkdtempSync(join(placeOfDatabases(), 'runyard-postgres-'))
+  const directory = mkdtempSync(join(placeOfFiles(), 'runyard-postgres-'))
   const asRoot = process.getuid?.() === 0
   const owner = asRoot ? { uid: idOf('-u'), gid: idOf('-g') } : {}
   if (asRoot) chownSync(directory, idOf('-u'), idOf('-g'))

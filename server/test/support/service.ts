@@ -8,7 +8,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { RunEvent } from '../../src/contract/event.ts'
 import type { RunItem } from '../../src/contract/run.ts'
-import { linkDatabase } from './memory-place.ts'
 
 const BIN = fileURLToPath(new URL('../../../cli/bin/runyard.js', import.meta.url))
 
@@ -91,8 +90,6 @@ export function spawnRunyard(
 /** `runyard dev` as a process of its own, ready to serve, on a free port and a data directory of its own. */
 export async function startService(options: StartOptions = {}): Promise<TestService> {
   const data_dir = options.data_dir ?? temporaryDirectory('data')
-  const database = options.uid === undefined && !options.data_dir ? linkDatabase(data_dir, CACHE_DIR) : null
-  if (database) leftovers.push(() => rmSync(database, { recursive: true, force: true }))
   const args = [
     'dev',
     '--json',

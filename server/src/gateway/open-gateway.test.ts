@@ -105,7 +105,8 @@ describe('the gateway', () => {
     const way = await gateway.open({ ...rules, models: modelsOf(model.url, 0) }, () => {})
     assert.equal(await generate(way), 403)
     way.limit(1)
-    assert.equal(await generate(way), 200)
+    // Told to another process, which may hear of it after the next request; what it refuses is not counted.
+    while ((await generate(way)) !== 200);
     assert.equal(await generate(way), 403)
     way.limit(null)
     process.kill(pidOf(dirname(way.socket)), 'SIGKILL')

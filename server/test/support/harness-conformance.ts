@@ -133,7 +133,7 @@ export function testHarness(name: string, open: () => Promise<OpenHarness>): voi
 
     for (const type of ['tool.call', 'tool.output', 'tool.result'] as const) {
       test(`a lease lost at ${type} ends the turn with that error, and nothing is started any more`, async () => {
-        const turn = start([`echo begun; touch first-at-${type}; sleep 0.3`, `touch second-at-${type}`])
+        const turn = start([`touch first-at-${type}; echo begun; sleep 0.3`, `touch second-at-${type}`])
         turn.refuses = (event: NewEvent) => event.type === type
         await assert.rejects(run(turn), LeaseLost)
         assert.equal(await exists(`first-at-${type}`), type !== 'tool.call')

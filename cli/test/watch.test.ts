@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { RunEvent, RunItem } from '@runyard/client'
+import { LONG } from '../../server/test/support/once.ts'
 import { type Child, Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
@@ -67,7 +68,7 @@ test('on a terminal the person is asked, answers, and sees the run to its end', 
   assert.equal(code, 0)
 })
 
-const SIGNALS = process.env.RUNYARD_TEST_LONG ? (['SIGKILL', 'SIGTERM'] as const) : (['SIGKILL'] as const)
+const SIGNALS = LONG ? (['SIGKILL', 'SIGTERM'] as const) : (['SIGKILL'] as const)
 for (const signal of SIGNALS) {
   test(`a server that is gone by ${signal} and comes back costs nothing`, LIMIT, async () => {
     const run_id = await startRun('echo one; sleep 20; echo two')

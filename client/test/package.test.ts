@@ -3,6 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { onlyLong } from '../../server/test/support/once.ts'
 import { VERSION } from '../src/version.ts'
 import { type Consumer, createConsumer } from './runtimes/consumer.ts'
 import { type Ended, runTool } from './runtimes/run-tool.ts'
@@ -60,7 +61,7 @@ test('attw finds nothing', { skip: missing('attw') }, async () => {
 
 suite('strict projects compile with it', {
   concurrency: 2,
-  skip: missing('tsc5', 'tsc7') || (!process.env.RUNYARD_TEST_LONG && 'with --long'),
+  skip: missing('tsc5', 'tsc7'),
 }, () => {
   const resolutions = {
     nodenext: { module: 'nodenext' },
@@ -74,7 +75,9 @@ suite('strict projects compile with it', {
   for (const compiler of ['tsc5', 'tsc7'] as const) {
     for (const [resolution, options] of Object.entries(resolutions)) {
       for (const [types, libraries] of Object.entries(globals)) {
-        test(`${compiler}, ${resolution}, ${types}`, async () => {
+        const first = compiler === 'tsc5' && resolution === 'nodenext' && types === 'both'
+        const register = first ? test : onlyLong
+        register(`${compiler}, ${resolution}, ${types}`, async () => {
           const files = resolution === 'nodenext' ? ['consumer.ts', 'consumer.cts'] : ['consumer.ts']
           const project = join(
             consumer.folder,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts'
+import { LONG } from '../../server/test/support/once.ts'
 import type { Outcome } from './behaviour.ts'
 import { type FaultProcess, startFaultServer } from './fault-process.ts'
 import { type Consumer, createConsumer } from './runtimes/consumer.ts'
@@ -53,7 +54,7 @@ suite('the library as it is published', { skip: missing('esbuild') }, () => {
     },
     Bun: { tool: 'bun', args: ['program.js', '%url', 'bun'] },
   }
-  if (process.env.RUNYARD_TEST_LONG) Object.assign(runtimes, more)
+  if (LONG) Object.assign(runtimes, more)
   for (const [name, { tool, args }] of Object.entries(runtimes)) {
     test(`behaves on ${name}`, { skip: missing(tool) }, async () => {
       const filled = args.map((arg) => (arg === '%url' ? faults.url : arg))

@@ -10,7 +10,7 @@ import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { git } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
-import { onceAmong } from './support/once.ts'
+import { LONG, onceAmong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
@@ -18,7 +18,7 @@ import { ofType, printed } from './support/traces.ts'
 const undocked = whyNoDocker()
 
 testOn('bubblewrap', false)
-if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked)
+if (LONG) testOn('docker', undocked)
 
 /** A repository of one commit; what is in it is named by what becomes of it. */
 function makeRepository(path: string): void {

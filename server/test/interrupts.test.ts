@@ -4,12 +4,13 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Cluster, startCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
+import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
 import { assertWhole, ofType, printed, workersOf } from './support/traces.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
-const RUNS = process.env.RUNYARD_TEST_LONG ? 40 : 20
+const RUNS = LONG ? 40 : 20
 const AT_ONCE = 8
 
 describe('interrupts', { skip }, () => {

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ListRunsResponse } from '../src/contract/run.ts'
 import { until } from './support/cluster.ts'
+import { LONG } from './support/once.ts'
 import { apiOf, shell, startService } from './support/service.ts'
 import { assertWhole, ofType, printed } from './support/traces.ts'
 
-const RUNS = process.env.RUNYARD_TEST_LONG ? 1_000 : 60
+const RUNS = LONG ? 1_000 : 60
 const CLIENTS = 20
 
 test(`${RUNS} runs created as fast as ${CLIENTS} clients can all succeed at the first attempt`, async (t) => {

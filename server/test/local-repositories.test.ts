@@ -20,6 +20,7 @@ import { after, before, describe, test } from 'node:test'
 import { git, makeRepository } from './support/git.ts'
 import { pointerOf } from './support/lfs-host.ts'
 import { whyNoDocker } from './support/machine.ts'
+import { LONG } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
@@ -33,7 +34,7 @@ const undocked = whyNoDocker()
 const root = process.getuid?.() === 0
 
 testOn('bubblewrap', { every: true })
-if (process.env.RUNYARD_TEST_LONG) {
+if (LONG) {
   testOn('docker', { skip: undocked })
   testOn('host', {})
   testOn('bubblewrap', { uid: NOBODY, skip: root ? false : 'only root can become somebody else' })

@@ -6,6 +6,7 @@ import { isResting } from '../src/contract/state.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { whyNoDocker } from './support/machine.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
+import { LONG } from './support/once.ts'
 import {
   ANTHROPIC_EVENTS,
   GOOGLE_ANSWER,
@@ -34,7 +35,7 @@ const ASK: Record<string, string> = {
 const CHAT = `ask "$OPENAI_BASE_URL/chat/completions" "Authorization: Bearer $OPENAI_API_KEY" ${BODY}`
 
 testOn('bubblewrap', false)
-if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked || (!is_root && 'only root enters containers'))
+if (LONG) testOn('docker', undocked || (!is_root && 'only root enters containers'))
 
 function testOn(sandbox: BackendName, skip: string | false): void {
   describe(`models for commands, ${sandbox}`, { skip }, () => {

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { removeSandbox } from './support/docker-images.ts'
 import { git, makeRepository } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
-import { onceAmong, onlyLong } from './support/once.ts'
+import { LONG, onceAmong, onlyLong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
@@ -15,7 +15,7 @@ import { ofType, printed } from './support/traces.ts'
 const undocked = whyNoDocker()
 
 testOn('bubblewrap', false)
-if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked)
+if (LONG) testOn('docker', undocked)
 
 const LOOK = 'cat number ~/.word; ls'
 /** Each setup leaves another number. */

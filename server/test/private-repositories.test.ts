@@ -15,7 +15,7 @@ import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { type Answer, addHostedRepository, addLargeFile } from './support/hosted-repositories.ts'
 import { pointerOf } from './support/lfs-host.ts'
 import { whyNoDocker } from './support/machine.ts'
-import { onceAmong, onlyLong } from './support/once.ts'
+import { LONG, onceAmong, onlyLong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import {
   apiOf,
@@ -52,7 +52,7 @@ const NO_SMUDGE = {
 }
 
 testOn('bubblewrap', false)
-if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked || (!is_root && 'only root enters containers'))
+if (LONG) testOn('docker', undocked || (!is_root && 'only root enters containers'))
 
 function testOn(sandbox: BackendName, skip: string | false): void {
   const once = onceAmong(sandbox)

@@ -5,6 +5,7 @@ import { after, describe, test } from 'node:test'
 import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { whyNoDocker } from './support/machine.ts'
+import { LONG } from './support/once.ts'
 import { TEST_IMAGE } from './support/sandbox-backends.ts'
 import {
   apiOf,
@@ -81,7 +82,7 @@ describe('the embedded service', { concurrency: 2 }, () => {
 
   const unnamed = process.getuid?.() === 0 ? false : 'only root can rename a machine'
   const undocked = whyNoDocker()
-  for (const sandbox of ['bubblewrap', ...(process.env.RUNYARD_TEST_LONG ? ['host', 'docker'] : [])])
+  for (const sandbox of ['bubblewrap', ...(LONG ? ['host', 'docker'] : [])])
     test(`finds its workspaces in ${sandbox} though the machine is called something else`, {
       skip: unnamed || (sandbox === 'docker' && undocked),
     }, async (context) => {

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Cluster, startCluster, until } from './support/cluster.ts'
 import { startCuttingProxy } from './support/cutting-proxy.ts'
+import { LONG } from './support/once.ts'
 import { findPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
 import { assertWhole, inWorkspace, ofType, printed } from './support/traces.ts'
@@ -105,9 +106,7 @@ describe('an outage of the database', { skip }, () => {
     await worker.end('SIGTERM')
   })
 
-  const kinds = process.env.RUNYARD_TEST_LONG
-    ? (['stands still', 'crashes'] as const)
-    : (['stands still'] as const)
+  const kinds = LONG ? (['stands still', 'crashes'] as const) : (['stands still'] as const)
   for (const kind of kinds) {
     test(`the server ${kind} for a while under runs at work, waiting and ending`, async () => {
       const pool = kind.replace(' ', '-')

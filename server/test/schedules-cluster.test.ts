@@ -7,11 +7,12 @@ import type { ListFiringsResponse, ScheduledAgentItem, ScheduleFiring } from '..
 import { type Cluster, type ServeRole, startCluster, until } from './support/cluster.ts'
 import { startCuttingProxy } from './support/cutting-proxy.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
+import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 
 const EVERY_SECONDS = 5
 const SCHEDULES = 10
-const KILLS = process.env.RUNYARD_TEST_LONG ? 5 : 2
+const KILLS = LONG ? 5 : 2
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 describe('schedules of three processes on PostgreSQL', { skip }, () => {

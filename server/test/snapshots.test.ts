@@ -13,7 +13,7 @@ import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { git } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
-import { onceAmong } from './support/once.ts'
+import { LONG, onceAmong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { assertWhole, findProcesses, ofType, printed } from './support/traces.ts'
@@ -21,7 +21,7 @@ import { assertWhole, findProcesses, ofType, printed } from './support/traces.ts
 const undocked = whyNoDocker()
 
 testOn('bubblewrap', false)
-if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked)
+if (LONG) testOn('docker', undocked)
 
 const EDIT = `set -e
 sed -i 's/two/2/' edited.txt; echo staged > staged.txt; git add staged.txt

@@ -12,6 +12,7 @@ import { git, makeRepository } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
 import { bundleServer, type HttpServer, missingServers, serveEverything } from './support/mcp-servers.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
+import { LONG } from './support/once.ts'
 import { TEST_IMAGE } from './support/sandbox-backends.ts'
 import { answerCalls } from './support/scripted-calls.ts'
 import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
@@ -25,9 +26,7 @@ const resultsOf = (events: RunEvent[]) => ofType(events, 'tool.result').map(({ d
 const setupOf = (events: RunEvent[]) =>
   ofType(events, 'setup').flatMap(({ data }) => (data.phase === 'tool_server' ? [data] : []))
 
-const SANDBOXES = process.env.RUNYARD_TEST_LONG
-  ? (['bubblewrap', 'docker'] as const)
-  : (['bubblewrap'] as const)
+const SANDBOXES = LONG ? (['bubblewrap', 'docker'] as const) : (['bubblewrap'] as const)
 for (const sandbox of SANDBOXES) {
   const skip = missingServers() || (sandbox === 'docker' && undocked)
   describe(`a published tool server in a sandbox, ${sandbox}`, { skip }, () => {

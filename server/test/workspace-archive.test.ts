@@ -16,6 +16,7 @@ import {
 import { ArchiveTooLarge } from '../src/worker/archive-check.ts'
 import { packWorkspace, UnusableArchive, unpackWorkspace } from '../src/worker/workspace-archive.ts'
 import { whyNoDocker } from './support/machine.ts'
+import { LONG } from './support/once.ts'
 import { type BackendName, openBackend } from './support/sandbox-backends.ts'
 import { temporaryDirectory } from './support/service.ts'
 
@@ -24,7 +25,7 @@ const LIMITS = { size_bytes: 10 * MiB, expanded_bytes: 20 * MiB, entries: 1_000 
 const undocked = whyNoDocker()
 
 testOn('bubblewrap', false)
-if (process.env.RUNYARD_TEST_LONG) testOn('docker', undocked)
+if (LONG) testOn('docker', undocked)
 
 function testOn(name: BackendName, skip: string | false): void {
   describe(`archives of workspaces, ${name}`, { skip }, () => {

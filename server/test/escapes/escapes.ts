@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { whyNoBubblewrap, whyNoDocker } from '../support/machine.ts'
+import { LONG } from '../support/once.ts'
 import { Context } from './context.ts'
 import { EGRESS } from './egress.ts'
 import { FILES } from './files.ts'
@@ -71,7 +72,7 @@ export async function testEscapes(subject: SubjectName): Promise<void> {
 const firstSubject = (): SubjectName => (process.getuid?.() === 0 ? 'bubblewrap-root' : 'bubblewrap-user')
 
 function chosenProbes(subject: SubjectName): Probe[] {
-  const all = process.env[VARIABLES.all] === '1' || process.env.RUNYARD_TEST_LONG === '1'
+  const all = process.env[VARIABLES.all] === '1' || LONG
   const only = process.env[VARIABLES.only]?.split(',') ?? ['']
   const serves = subject === (process.env[VARIABLES.as_user] ? 'bubblewrap-root' : firstSubject())
   return PROBES.filter(

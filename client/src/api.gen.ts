@@ -4133,6 +4133,8 @@ export interface operations {
                 name?: string;
                 /** @description Part of the title, of the first 2,048 characters of the prompt, or of the skill. */
                 q?: string;
+                /** @description Runs that produced this address: a pull request that they opened, a branch that they pushed, or what they reported. Case of the host, default port, fragment and a slash at the end do not matter. */
+                reference_url?: string;
                 /** @description Of a deleted schedule, too. */
                 schedule_id?: string;
                 skill?: string;

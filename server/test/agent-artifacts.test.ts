@@ -234,5 +234,12 @@ describe('what an agent leaves behind', () => {
       found.runs.map(({ run_id }) => run_id),
       [run.run_id],
     )
+    const by = async (url: string) => {
+      const path = `/agent/runs?reference_url=${encodeURIComponent(url)}`
+      const { runs } = await api.json<{ runs: Array<{ run_id: string }> }>('GET', path)
+      return runs.map(({ run_id }) => run_id)
+    }
+    assert.deepEqual(await by('https://TICKETS.example.com:443/T-1/#comment'), [run.run_id])
+    assert.deepEqual(await by('https://tickets.example.com/t-1'), [])
   })
 })

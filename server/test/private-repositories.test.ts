@@ -210,6 +210,14 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         listed.runs.map((run) => run.run_id),
         [run_id],
       )
+      const found = await api.json<typeof listed>(
+        'GET',
+        `/agent/runs?reference_url=${encodeURIComponent(url)}/`,
+      )
+      assert.deepEqual(
+        found.runs.map((run) => run.run_id),
+        [run_id],
+      )
     })
 
     once('get a branch where no more is wanted, and nothing where nothing was changed', async () => {

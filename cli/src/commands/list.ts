@@ -29,6 +29,7 @@ interface ListOptions extends ClientOptions {
   skill?: string
   schedule?: string
   artifact?: string
+  referenceUrl?: string
   sort?: string
   order?: string
 }
@@ -55,6 +56,7 @@ export function addListCommand(program: Command): void {
     .option('--ancestor <run-id>', 'below this run')
     .option('--location <location>', 'LOCAL or REMOTE')
     .option('--artifact <type>', 'with such an artifact: FILE, DIFF, SCREENSHOT, PULL_REQUEST, …')
+    .option('--reference-url <url>', 'that produced this pull request, branch or other address')
     .option('--metadata <key=value>', 'with this label; repeat for more', pair)
     .option('--created-after <time>', 'RFC 3339, a date, or an age such as 2h', moment)
     .option('--created-before <time>', '', moment)
@@ -94,6 +96,7 @@ function filtersOf(q: string | undefined, options: ListOptions): ListRunsParams 
     ancestor_run_id: options.ancestor,
     execution_location: options.location?.toUpperCase(),
     artifact_type: options.artifact?.toUpperCase(),
+    reference_url: options.referenceUrl,
     metadata: options.metadata,
     created_after: options.createdAfter,
     created_before: options.createdBefore,

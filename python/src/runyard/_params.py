@@ -183,6 +183,8 @@ class ListRunsParams(RequestOptions, total=False):
     schedule_id: str | None
     ancestor_run_id: str | None
     artifact_type: Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "DIFF", "EXTERNAL_REFERENCE"] | None
+    reference_url: str | None
+    """That produced this address: a pull request, a branch, or what was reported."""
     metadata: Mapping[str, str] | None
     q: str | None
     """Part of the title, prompt or skill."""

@@ -3,6 +3,7 @@ import { AmbientAgentConfig } from './agent-config.ts'
 import { ArtifactItem } from './artifact.ts'
 import { EnvironmentReference, NO_ENVIRONMENT } from './environment-name.ts'
 import { Cursor, PageInfo } from './page-info.ts'
+import { ReferenceUrl } from './reference-url.ts'
 import { RunId } from './run-id.ts'
 import { RunState, RunStatusMessage } from './state.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
@@ -205,6 +206,11 @@ export const ListRunsQuery = z.object({
   artifact_type: z
     .enum(['PLAN', 'PULL_REQUEST', 'SCREENSHOT', 'FILE', 'DIFF', 'EXTERNAL_REFERENCE'])
     .optional(),
+  reference_url: ReferenceUrl.optional().meta({
+    description:
+      'Runs that produced this address: a pull request that they opened, a branch that they pushed, or what they reported. ' +
+      'Case of the host, default port, fragment and a slash at the end do not matter.',
+  }),
   metadata: z
     .record(MetadataKey, MetadataValue)
     .refine((value) => Object.keys(value).length <= 5, 'at most 5 metadata filters')

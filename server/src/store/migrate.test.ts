@@ -6,9 +6,11 @@ import { createDatabase, openUnmigrated, stopTestServer } from '../../test/suppo
 import { findPostgres } from '../../test/support/postgres-server.ts'
 import { EnvironmentName } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
+import { comparableUrl } from '../contract/reference-url.ts'
 import { type Db, openPostgres, type Store } from './db.ts'
 import { readLog } from './events.ts'
 import { MIGRATION_NAMES, migrate, pendingMigrations, SCHEMA_VERSION } from './migrate.ts'
+import { hasUrl } from './run-urls.ts'
 import { readRuns } from './runs.ts'
 import { json } from './storable.ts'
 
@@ -87,6 +89,34 @@ test('an upgrade gives attachments that no file system takes a name that it does
     rows.map(({ path }) => path),
     [`attachments/${names[0]}`, `attachments/${ids[1]}`],
   )
+  await store.close()
+})
+
+test('an upgrade finds earlier runs by what they produced, as new ones are found', async () => {
+  const store = await openUnmigrated()
+  const { db } = store
+  await migrate(db, '0019_webhooks')
+  const run_id = await addOldRun(db)
+  const urls = [
+    'HTTPS://Git.example:443/A/pull/7/#x',
+    'http://git.example:80//?a=/b/#c',
+    'https://git.example:8443',
+    'https://git.example/?',
+    'https://git.example/é//',
+    'javascript:alert(1)',
+  ]
+  for (const url of urls)
+    await sql`insert into run_references (artifact_uid, run_id, reference_type, url)
+      values (${randomUUID()}, ${run_id}, 'OTHER', ${url})`.execute(db)
+  await sql`insert into pushes (artifact_uid, run_id, directory, repository, branch, commit, url)
+    values (${randomUUID()}, ${run_id}, 'site', 'r', 'b', 'c', 'https://git.example/tree/b')`.execute(db)
+  await migrate(db)
+  const find = (url: string) =>
+    sql<{ found: boolean }>`select ${hasUrl(url)} as found from runs r where r.run_id = ${run_id}`.execute(db)
+  for (const url of [...urls.slice(0, 4), 'https://git.example/tree/b'])
+    assert.deepEqual((await find(comparableUrl(url) ?? '')).rows, [{ found: true }], url)
+  const { rows } = await sql`select 1 from run_urls`.execute(db)
+  assert.equal(rows.length, 6)
   await store.close()
 })
 

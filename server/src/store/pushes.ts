@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { EventData } from '../contract/event.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
+import { keepUrl } from './run-urls.ts'
 import { json } from './storable.ts'
 
 /** A branch that a run pushed. */
@@ -22,7 +23,8 @@ export async function recordPush(
       where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS') and not ${is_stored} returning run_id, last_sequence),
     logged as (
       insert into events (run_id, sequence, type, data)
-      select run_id, last_sequence, 'changes.pushed', ${json(push)} from owned)
+      select run_id, last_sequence, 'changes.pushed', ${json(push)} from owned),
+    found_by as (${keepUrl(push.url)})
     insert into pushes (artifact_uid, run_id, directory, repository, branch, commit, url, pull_request)
     select ${artifact_uid}::uuid, run_id, ${push.directory}, ${push.repository}, ${push.branch}, ${push.commit}, ${push.url},
       ${push.pull_request?.number ?? null}::int from owned

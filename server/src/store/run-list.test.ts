@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
-import { actorOf, addPrincipal, addRun } from '../../test/support/stored.ts'
+import { actorOf, addPrincipal, addRun, holdRun } from '../../test/support/stored.ts'
 import { type ListRunsQuery, SORT_KEYS } from '../contract/run.ts'
 import type { Db } from './db.ts'
+import { recordPush } from './pushes.ts'
 import { listRuns } from './run-list.ts'
+import { recordReference } from './run-references.ts'
 import { findRun } from './runs.ts'
 
 const TITLES = ['alpha', 'Alpha', 'same', 'same', 'same', 'Ölwechsel', 'zulu', '']
@@ -87,6 +89,24 @@ onEachDatabase('list', (open) => {
       assert((await idsFor(owner)).includes(run_id))
       assert(!(await idsFor(viewer)).includes(run_id))
     }
+  })
+
+  test('runs are found by every address that they produced, by who may see them', async () => {
+    const held = await holdRun(db)
+    const find = async (reference_url: string, who = viewer) =>
+      (await listRuns(db, { reference_url }, actorOf(who))).runs.map((run) => run.run_id)
+    const push = { directory: 'site', repository: 'git.example/a', branch: 'b', commit: 'c'.repeat(40) }
+    const [branch, ticket] = ['https://git.example/a/tree/b', `https://tickets.example/${'1'.repeat(4000)}`]
+    const pull_request = { number: 7, url: 'https://git.example/a/pull/7' }
+    for (const more of [{ url: branch }, { url: pull_request.url, pull_request }])
+      await recordPush(db, held, { ...push, ...more, artifact_uid: randomUUID() })
+    for (const url of [`${ticket}/#first`, `${ticket}/`])
+      await recordReference(db, held, { reference_type: 'TICKET', url, artifact_uid: randomUUID() })
+    for (const url of [branch, pull_request.url, ticket])
+      assert.deepEqual(await find(url), [held.run_id], url)
+    assert.deepEqual(await find('https://git.example/a/pull'), [])
+    await sql`update runs set scope = 'User' where run_id = ${held.run_id}`.execute(db)
+    assert.deepEqual([await find(branch), await find(branch, held.principal_id)], [[], [held.run_id]])
   })
 
   test('a search takes its text as it is', async () => {

@@ -8,6 +8,7 @@ import { brokenCursor, decodeCursor, encodeCursor, isMoment, isPlainText } from 
 import type { Db } from './db.ts'
 import { findEnvironmentId } from './environments.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
+import { hasUrl } from './run-urls.ts'
 import { type RunRow, selectOfRuns, visibleTo } from './runs.ts'
 import { json } from './storable.ts'
 
@@ -191,6 +192,7 @@ function filtersOf(
             and ${type} = case when p.pull_request is null then 'EXTERNAL_REFERENCE' else 'PULL_REQUEST' end)
           or ${type} = 'EXTERNAL_REFERENCE' and exists (select 1 from run_references f where f.run_id = r.run_id))`,
     ),
+    ...given(query.reference_url, hasUrl),
     // Here, too.
     ...given(query.metadata, (pairs) => sql`r.metadata @> ${json(pairs)} and r.metadata <> '{}'`),
     ...given(

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { EventData } from '../contract/event.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
+import { keepUrl } from './run-urls.ts'
 import { json } from './storable.ts'
 
 /** What lies elsewhere and a run reported, one of each address. */
@@ -28,7 +29,8 @@ export async function recordReference(
     logged as (
       insert into events (run_id, sequence, type, data)
       select run_id, last_sequence, 'reference.reported', ${json(reference)}
-        || jsonb_build_object('artifact_uid', coalesce((select artifact_uid from known), ${artifact_uid}::uuid)) from owned)
+        || jsonb_build_object('artifact_uid', coalesce((select artifact_uid from known), ${artifact_uid}::uuid)) from owned),
+    found_by as (${keepUrl(url)})
     insert into run_references (artifact_uid, run_id, reference_type, url, title)
     select ${artifact_uid}::uuid, run_id, ${reference_type}, ${url}, ${title}::text from owned
     on conflict (run_id, url) do update set reference_type = excluded.reference_type, title = excluded.title

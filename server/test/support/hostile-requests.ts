@@ -229,6 +229,16 @@ export const HOSTILE_REQUESTS: HostileCase[] = [
   ),
   list('an ancestor that is no id', 'ancestor_run_id=x', 'ancestor_run_id: must be a run id'),
   list('an ancestor in capitals', 'ancestor_run_id={RUN}', 'ancestor_run_id: must be a run id'),
+  list(
+    'an address without a scheme',
+    'reference_url=example.com/pull/7',
+    'reference_url: must be an http or https address',
+  ),
+  list(
+    'an address with a password',
+    'reference_url=https://me:word@example.com/pull/7',
+    'reference_url: must hold no credentials',
+  ),
   list('metadata without a key', 'metadata=x', 'metadata: Invalid input: expected record, received string'),
   list(
     'metadata with and without a key',

@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { setupPython } from './setup-python.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const PYTHON_FOLDERS = globSync('python/{src,tests,examples}', { cwd: root })
+const PYTHON_FOLDERS = globSync(
+  ['python/{src,tests,examples}', 'examples/{cron,internal-tool,orchestrator}'],
+  { cwd: root },
+)
 const RUFF = ['--config', 'python/pyproject.toml', '--quiet', ...PYTHON_FOLDERS, 'scripts']
 const CHECKS: Record<string, string[]> = {
   types: ['tsc', '-p', '.'],

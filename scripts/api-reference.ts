@@ -45,10 +45,17 @@ export function describeClient(): string {
     'WebhookList',
     'WebhookDeliveryList',
     'ConversationPages',
+    'ManyRunsStream',
     'APIPromise',
   ])
     parts.push(`## ${name}`, describeDoc(classes.get(name)), describeMethods('', classes.get(name)))
-  for (const name of ['RequestOptions', 'WaitOptions', 'StreamOptions'])
+  for (const name of [
+    'RequestOptions',
+    'WaitOptions',
+    'StreamOptions',
+    'StreamManyOptions',
+    'ConnectionOptions',
+  ])
     parts.push(`## ${name}`, describeFields(interfaces.get(name)))
   parts.push('## Errors', describeErrors(sources), '## Types', describeTypes(program.getSourceFile(entry)))
   return `${parts.filter(Boolean).join('\n\n')}\n`

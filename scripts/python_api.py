@@ -38,7 +38,15 @@ def main(package: Path, sync: Path) -> None:
         "AuditPage",
         "ConversationPage",
     )
-    for name in (*pages, "RunStream", "Answer", "RawResponse", "StreamingResponse"):
+    for name in (
+        *pages,
+        "EventStream",
+        "RunStream",
+        "ManyRunsStream",
+        "Answer",
+        "RawResponse",
+        "StreamingResponse",
+    ):
         parts += [f"## {name}\n", describe(classes[name]), "", *methods("", classes[name]), ""]
     for name in ("RequestOptions", "CreateRunParams", "ListRunsParams", "FollowupParams", "ListEventsParams"):
         parts += [f"## {name}\n", describe(classes[name]), "", *fields(classes[name]), ""]

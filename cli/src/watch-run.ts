@@ -20,7 +20,7 @@ import { RunView } from './run-view.ts'
 import type { Session } from './session.ts'
 
 /** How long a connection may take to answer: a server behind a proxy that went silent is one that is away. */
-const ANSWER_MS = 15_000
+export const ANSWER_MS = 15_000
 
 export interface WatchOptions {
   /** Only what follows this sequence. */
@@ -275,7 +275,7 @@ const EXIT_CODES: Partial<Record<string, number>> = {
   BLOCKED: EXIT.blocked,
 }
 
-const exitCodeOf = (run: RunItem): number => EXIT_CODES[run.state] ?? EXIT.failed
+export const exitCodeOf = (run: RunItem): number => EXIT_CODES[run.state] ?? EXIT.failed
 
 const isFollowup = (event: RunStreamEvent, followup_id: string | undefined): boolean =>
   event.type === 'followup.accepted' && event.data.followup_id === followup_id

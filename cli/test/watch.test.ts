@@ -8,13 +8,14 @@ const LIMIT = { timeout: 600_000 }
 const home = new Home()
 let dev: Child
 let port = 0
+let connection = { base_url: '', api_key: '' }
 
 const block = (...commands: string[]): string => `\`\`\`sh\n${commands.join('\n')}\n\`\`\``
 /** Starts the service, or starts it again at the same place. */
 async function startDev(): Promise<void> {
   dev = home.spawn(['dev', '--port', String(port), '--json'])
-  const { base_url } = JSON.parse(await printedBy(dev, /\n/)) as { base_url: string }
-  port = Number(new URL(base_url).port)
+  connection = JSON.parse(await printedBy(dev, /\n/)) as typeof connection
+  port = Number(new URL(connection.base_url).port)
 }
 async function startRun(...commands: string[]): Promise<string> {
   return (await home.run(['run', '--detach', block(...commands)])).stdout.trim()
@@ -66,6 +67,34 @@ test('on a terminal the person is asked, answers, and sees the run to its end', 
   const { code, stdout } = await watching.ended
   assert.match(stdout, /│ answered[\s\S]*✓ Succeeded/)
   assert.equal(code, 0)
+})
+
+test('a tree is shown in lines that say whose they are', LIMIT, async () => {
+  const root = await startRun('echo root; sleep 600')
+  const watching = home.spawn(['follow', '--tree', root])
+  await printedBy(watching, /│ root\n/)
+  const created = await fetch(`${connection.base_url}/agent/runs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${connection.api_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ prompt: block('echo child'), parent_run_id: root }),
+  })
+  const { run_id: child } = (await created.json()) as { run_id: string }
+  await printedBy(
+    watching,
+    new RegExp(`^${child.slice(-8)}   │ child\n[^]*${child.slice(-8)} · SUCCEEDED`, 'm'),
+  )
+  await home.run(['cancel', root])
+  const { code, stdout } = await watching.ended
+  assert.equal(code, 3)
+  for (const line of stdout.trimEnd().split('\n'))
+    assert.match(line, new RegExp(`^(${root.slice(-8)}|${child.slice(-8)}) `))
+  const lines = await home.run(['follow', '--tree', root, '-o', 'ndjson'])
+  const runs = lines.stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as RunEvent).run_id)
+  assert.deepEqual([lines.code, new Set(runs)], [3, new Set([root, child])])
+  assert.equal((await home.run(['follow', '--tree', '--after', '3', root])).code, 2)
 })
 
 const SIGNALS = LONG ? (['SIGKILL', 'SIGTERM'] as const) : (['SIGKILL'] as const)

@@ -127,6 +127,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow many runs
+         * @description Server-sent events of several runs in one stream: those of each run in the order of its log, those of different runs about as they happened. The id of each is a cursor over all of them: `Last-Event-ID` or `since` resumes without loss or repeats. Runs that appear below `ancestor_run_id` join by themselves. At most 200 runs. Ends with an `end` message when all runs have ended and all events were sent, unless `follow=true`.
+         */
+        get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/grants": {
         parameters: {
             query?: never;
@@ -3405,6 +3425,80 @@ export interface operations {
             };
             /** @description `conflict` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    streamEvents: {
+        parameters: {
+            query?: {
+                /** @description Follow the runs below this one, at any depth. For the whole tree name it in `run_ids` as well. */
+                ancestor_run_id?: string;
+                /** @description Keep the stream open after the end of all runs. */
+                follow?: boolean;
+                /** @description Of the runs to follow; repeated or separated by commas. */
+                run_ids?: string[];
+                /** @description Only what happened after this moment (RFC 3339), or what follows this cursor: the id of an event of such a stream. */
+                since?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -143,7 +143,8 @@ export {
   type WebhookEventType,
   type WebhookWithSecret,
 } from './schemas.ts'
-export type { StreamConnection, StreamOptions } from './stream.ts'
+export type { ConnectionOptions, StreamConnection, StreamOptions } from './stream.ts'
+export { ManyRunsStream, type StreamManyOptions } from './stream-many.ts'
 export type { Fetch, FetchInit, FetchOptions, RequestOptions } from './transport.ts'
 export { VERSION } from './version.ts'
 export { MAX_RECONNECTS } from './wait.ts'

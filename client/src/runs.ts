@@ -32,6 +32,7 @@ import {
   type RunStreamEvent,
 } from './schemas.ts'
 import { type StreamOptions, streamRun } from './stream.ts'
+import { ManyRunsStream, type StreamManyOptions } from './stream-many.ts'
 import type { RequestOptions, Transport } from './transport.ts'
 import { RunWatch } from './wait.ts'
 
@@ -154,6 +155,15 @@ export class Runs {
   /** The log from `after` on, then live, until the run has ended. Survives lost connections without loss or repeats. */
   stream(run_id: string, options?: StreamOptions): AsyncGenerator<RunStreamEvent, void, undefined> {
     return streamRun(this.#transport, run_id, options)
+  }
+
+  /**
+   * The events of several runs in one stream, then live, until all have ended: `for await (const event of
+   * runs.streamMany({ run_ids: [root], ancestor_run_id: root }))` is a run with all that it and its children create. Survives
+   * lost connections without loss or repeats; `cursor` says where it is. More than 200 runs: `BadRequestError`.
+   */
+  streamMany(options: StreamManyOptions): ManyRunsStream {
+    return new ManyRunsStream(this.#transport, options)
   }
 
   /**

@@ -12,9 +12,9 @@ const STREAM =
   'data:two\ndata: lines\nunknown: x\ndata\n\nid: 2\n\nevent: only\n\ndata: last\n\n'
 
 const EXPECTED: ServerSentEvent[] = [
-  { event: 'run.state', data: '{"a":"é😀"}' },
-  { event: 'message', data: 'two\nlines\n' },
-  { event: 'message', data: 'last' },
+  { event: 'run.state', data: '{"a":"é😀"}', last_event_id: '1' },
+  { event: 'message', data: 'two\nlines\n', last_event_id: '1' },
+  { event: 'message', data: 'last', last_event_id: '2' },
 ]
 
 for (const [name, end] of Object.entries({ LF: '\n', CR: '\r', 'CR LF': '\r\n' })) {
@@ -32,7 +32,9 @@ for (const [name, end] of Object.entries({ LF: '\n', CR: '\r', 'CR LF': '\r\n' }
 }
 
 test('an unfinished event is not dispatched', () => {
-  assert.deepEqual(parse(['data: complete\n\ndata: cut off\n']), [{ event: 'message', data: 'complete' }])
+  assert.deepEqual(parse(['data: complete\n\ndata: cut off\n']), [
+    { event: 'message', data: 'complete', last_event_id: '' },
+  ])
 })
 
 test('retry is read, and only when it is a number', () => {

@@ -2,17 +2,20 @@ export interface ServerSentEvent {
   /** `message` when the stream names no type. */
   event: string
   data: string
+  /** The last one the stream gave; empty before the first. */
+  last_event_id: string
 }
 
 /**
  * Takes an event stream (HTML standard, section 9.2.6) apart, however it was cut into chunks. A line is only read once its
- * end is there, and a CR at the end of a chunk may be half of a CR LF. Ids are passed over: the data has the place.
+ * end is there, and a CR at the end of a chunk may be half of a CR LF.
  */
 export class ServerSentEventParser {
   #rest = ''
   #skip_lf = false
   #event = ''
   #data: string[] = []
+  #last_event_id = ''
   /** What the stream asks readers to wait before they reconnect, in milliseconds. */
   retry: number | undefined
 
@@ -40,12 +43,18 @@ export class ServerSentEventParser {
     const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '')
     if (field === 'event') this.#event = value
     else if (field === 'data') this.#data.push(value)
+    // The standard takes none that holds NULL.
+    else if (field === 'id' && !value.includes('\0')) this.#last_event_id = value
     else if (field === 'retry' && /^\d+$/.test(value)) this.retry = Number(value)
     return undefined
   }
 
   #dispatch(): ServerSentEvent | undefined {
-    const event = { event: this.#event || 'message', data: this.#data.join('\n') }
+    const event = {
+      event: this.#event || 'message',
+      data: this.#data.join('\n'),
+      last_event_id: this.#last_event_id,
+    }
     const has_data = this.#data.length > 0
     this.#event = ''
     this.#data = []

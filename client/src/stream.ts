@@ -1,8 +1,9 @@
 import { linkAbort, sleep, userAbort } from './abort.ts'
 import { APIConnectionError, RunyardError } from './errors.ts'
-import { runPath } from './path.ts'
+import { type Path, runPath } from './path.ts'
 import { checkLimits } from './prepare.ts'
 import { Progress } from './progress.ts'
+import type { QueryParams } from './query.ts'
 import { request } from './request.ts'
 import { isRetryable, retryDelay } from './retry.ts'
 import type { RunStreamEvent } from './schemas.ts'
@@ -16,11 +17,14 @@ const GOOD_CONNECTION_MS = 10_000
 const LONGEST_RETRY_MS = 10_000
 
 /** `timeout` is for a connection to answer, `maxRetries` for the first one; a stream that is open may stay so. */
-export interface StreamOptions extends Omit<RequestOptions, 'idempotencyKey'> {
+export interface StreamOptions extends ConnectionOptions {
   /** Only what follows this sequence. */
   after?: number | undefined
   /** Go on after the end of the run: a follow-up may start it again. */
   follow?: boolean | undefined
+}
+
+export interface ConnectionOptions extends Omit<RequestOptions, 'idempotencyKey'> {
   /** How often in a row a lost connection is made again without anything new having come; default 10. */
   maxReconnects?: number | undefined
   /** Called at once when the connection is lost or could not be made and will be tried again, and when it is back. */
@@ -34,30 +38,54 @@ export type StreamConnection = { state: 'lost'; error: RunyardError } | { state:
  * The events of a run in order, each once, until it has ended and all were sent. A lost connection is made again after the
  * last event that was read, and of text on its way only what is new is passed on.
  */
-export async function* streamRun(
+export function streamRun(
   transport: Transport,
   run_id: string,
-  { after = 0, follow, maxReconnects = 10, onConnection, ...options }: StreamOptions = {},
+  { after = 0, follow, ...options }: StreamOptions = {},
+): AsyncGenerator<RunStreamEvent, void, undefined> {
+  const progress = new Progress(after)
+  const source: StreamSource = {
+    path: runPath(run_id, 'events'),
+    describe: () => `the events of run ${run_id} broke off; going on after ${progress.sequence}`,
+    query: () => ({ after: progress.sequence, ...(follow ? { follow } : {}) }),
+    accept: (message) => progress.accept(message),
+  }
+  return followStream(transport, source, options)
+}
+
+/** What is read, from where a reader is. */
+export interface StreamSource {
+  path: Path
+  /** What broke off and where it goes on. */
+  describe: () => string
+  /** Asks for what is new. */
+  query: () => QueryParams
+  /** The event to pass on; nothing when it is known already. */
+  accept: (message: ServerSentEvent) => RunStreamEvent | undefined
+}
+
+/** A stream up to its end message, over as many connections as it takes. */
+export async function* followStream(
+  transport: Transport,
+  source: StreamSource,
+  { maxReconnects = 10, onConnection, ...options }: ConnectionOptions,
 ): AsyncGenerator<RunStreamEvent, void, undefined> {
   const { signal, maxRetries = transport.maxRetries } = options
   checkLimits({ maxReconnects, maxRetries })
-  const progress = new Progress(after)
   const failures = new Failures(maxRetries, maxReconnects)
   const onUp = () => {
     if (failures.count > 0) onConnection?.({ state: 'restored' })
   }
   for (;;) {
-    const query = { after: progress.sequence, ...(follow ? { follow } : {}), ...options.query }
-    const connection = new Connection(transport, run_id, { ...options, query, maxRetries: 0 }, onUp)
+    const query = { ...source.query(), ...options.query }
+    const connection = new Connection(transport, source, { ...options, query, maxRetries: 0 }, onUp)
     try {
-      return yield* connection.readUntilEnd(progress)
+      return yield* connection.readUntilEnd()
     } catch (error) {
       if (!(error instanceof RunyardError) || !failures.mayPass(error)) throw error
       onConnection?.({ state: 'lost', error })
       const delay = failures.delay(error, connection.retry_ms)
-      transport.log.info(
-        `the events of run ${run_id} broke off; going on after ${progress.sequence} in ${Math.round(delay)} ms`,
-      )
+      transport.log.info(`${source.describe()} in ${Math.round(delay)} ms`)
       await sleep(delay, signal)
     }
   }
@@ -113,26 +141,26 @@ class Connection {
   /** What the stream asks readers to wait before they reconnect. */
   retry_ms: number | undefined
   readonly #transport: Transport
-  readonly #run_id: string
+  readonly #source: StreamSource
   readonly #options: RequestOptions
   readonly #onUp: () => void
   #opened_at = Number.POSITIVE_INFINITY
   #had_bytes = false
   #brought_news = false
 
-  constructor(transport: Transport, run_id: string, options: RequestOptions, onUp: () => void) {
+  constructor(transport: Transport, source: StreamSource, options: RequestOptions, onUp: () => void) {
     this.#transport = transport
-    this.#run_id = run_id
+    this.#source = source
     this.#options = options
     this.#onUp = onUp
   }
 
   /** Yields what is new. A connection that is lost before the end message: `BrokenStreamError`. */
-  async *readUntilEnd(progress: Progress): AsyncGenerator<RunStreamEvent, void, undefined> {
+  async *readUntilEnd(): AsyncGenerator<RunStreamEvent, void, undefined> {
     const { signal } = this.#options
     for await (const message of this.#read()) {
       if (message.event === 'end') return
-      const event = progress.accept(message)
+      const event = this.#source.accept(message)
       if (event === undefined) continue
       this.#brought_news = true
       if (signal?.aborted) throw userAbort(signal)
@@ -152,7 +180,7 @@ class Connection {
     const hangup = linkAbort(signal)
     const call = {
       method: 'GET',
-      path: runPath(this.#run_id, 'events'),
+      path: this.#source.path,
       accept: 'text/event-stream',
     } as const
     try {

@@ -105,7 +105,7 @@ async function invoke(client: Library.Runyard, call: Call, controller: AbortCont
   )
   if (iterate === 'pages') return collect((result as Library.PageList<object, unknown>).pages(), stop_after)
   if (iterate === 'items') return collect(result as AsyncIterable<unknown>, stop_after)
-  if (method === 'stream') {
+  if (method === 'stream' || method === 'streamMany') {
     const onEvent = call.abort_after === 'stream' ? () => controller.abort() : undefined
     return collect(result as AsyncIterable<unknown>, stop_after, onEvent)
   }

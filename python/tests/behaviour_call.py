@@ -173,7 +173,7 @@ def call_sync(client: Runyard, call: Json) -> Any:
             return {"status": response.status_code, "headers": dict(response.headers), "text": text}
     if call.get("raw"):
         return read_raw(result, call["raw"])
-    if "iterate" not in call and call["method"] != "runs.stream":
+    if "iterate" not in call and call["method"] not in ("runs.stream", "runs.stream_many"):
         return plain(result)
     collected: list[Any] = []
     for item in result.iter_pages() if call.get("iterate") == "pages" else result:
@@ -197,7 +197,7 @@ async def call_async(client: AsyncRunyard, call: Json, on_item: Callable[[], obj
             return {"status": response.status_code, "headers": dict(response.headers), "text": text}
     if call.get("raw"):
         return read_raw(await result, call["raw"])
-    if "iterate" not in call and call["method"] != "runs.stream":
+    if "iterate" not in call and call["method"] not in ("runs.stream", "runs.stream_many"):
         return plain(await result)
     collected: list[Any] = []
     async for item in result.iter_pages() if call.get("iterate") == "pages" else result:

@@ -136,6 +136,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     const created = await createChild(services, lease, request, key)
     if ('refusal' in created) return created
     watch.touchPool(created.pool)
+    for (const run_id of created.ancestor_run_ids) watch.touchRun(run_id)
     return { run_id: created.run_id }
   }
   const context = {

@@ -39,6 +39,7 @@ const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   },
   interruptRun: { path: '/agent/runs/{busy}/interrupt', body: {} },
   listEvents: { path: '/agent/runs/{run}/events' },
+  streamEvents: { path: '/agent/events/stream?run_ids={cancelled}' },
   getRunConversation: { path: '/agent/runs/{run}/conversation' },
   getRunDiff: { path: '/agent/runs/{run}/diff' },
   getConversation: { path: '/agent/conversations/{run}' },

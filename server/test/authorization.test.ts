@@ -140,6 +140,14 @@ const ROWS: Record<OperationId, Row> = {
   interruptRun: { ask: ofRun('/interrupt', {}), ...ownWrite(409) },
   answerApproval: { ask: ofRun('/approvals/none', { decision: 'deny' }), ...ownWrite(404) },
   listEvents: { ask: ofRun('/events'), ...own(200) },
+  streamEvents: {
+    ask: async (made) => {
+      const run_id = await run(made)
+      await made.owner.json('POST', `/agent/runs/${run_id}/cancel`, {})
+      return { path: `/agent/events/stream?run_ids=${run_id}` }
+    },
+    ...own(200),
+  },
   getRunConversation: { ask: ofRun('/conversation'), ...own(200) },
   getRunDiff: { ask: ofRun('/diff'), ...own(200) },
   getConversation: {

@@ -69,6 +69,16 @@ const ASKED: Asked[] = [
     headers: [['Accept', 'text/event-stream']],
   },
   {
+    name: 'a stream of it and others',
+    method: 'GET',
+    path: '/api/v1/agent/events/stream?run_ids={run}',
+  },
+  {
+    name: 'a stream of its descendants',
+    method: 'GET',
+    path: '/api/v1/agent/events/stream?ancestor_run_id={run}',
+  },
+  {
     name: 'a child of it',
     method: 'POST',
     path: '/api/v1/agent/runs',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { Runyard } from '@runyard/client'
+import { type RunStreamEvent, Runyard } from '@runyard/client'
 import type { RunItem } from '../src/contract/run.ts'
 import { isResting } from '../src/contract/state.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
@@ -107,13 +107,20 @@ describe('a run with a model', () => {
 
   test('its text streams before it is done; an interrupt stops it and a follow-up goes on', async () => {
     const run_id = await api.create({ prompt: 'Now talk slowly.' })
-    let text = ''
-    for await (const event of client.runs.stream(run_id)) {
-      if (event.type !== 'message.assistant.delta') continue
-      assert.equal(event.data.offset, text.length)
-      text += event.data.text
-      if (text.includes('word5')) break
+    const readUntil = async (events: AsyncIterable<RunStreamEvent>): Promise<string> => {
+      let text = ''
+      for await (const event of events) {
+        if (event.type !== 'message.assistant.delta') continue
+        assert.deepEqual([event.run_id, event.data.offset], [run_id, text.length])
+        text += event.data.text
+        if (text.includes('word5')) break
+      }
+      return text
     }
+    const [text] = await Promise.all([
+      readUntil(client.runs.stream(run_id)),
+      readUntil(client.runs.streamMany({ run_ids: [run_id] })),
+    ])
     assert.equal((await api.call('POST', `/agent/runs/${run_id}/interrupt`)).status, 202)
     const blocked = await api.until(run_id, (run) => run.state === 'BLOCKED')
     assert.match(blocked.status_message?.message ?? '', /Interrupted/)

@@ -8,10 +8,12 @@ import { readMessage } from '../read-input.ts'
 import { describeRun, hasChanges } from '../run-text.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { watchRun } from '../watch-run.ts'
+import { watchTree } from '../watch-tree.ts'
 
 interface FollowOptions extends ClientOptions {
   after?: number
   full?: boolean
+  tree?: boolean
 }
 
 interface MessageOptions extends ClientOptions, BudgetOptions {
@@ -48,8 +50,14 @@ export function addRunsCommands(program: Command): void {
       .summary('watch a run')
       .description('Shows a run from its start, or from an event on, until it ends.')
       .option('--after <sequence>', 'only what follows this event', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+      .option('--tree', 'all runs below it as well, each line with the end of its run’s id before it')
       .option('--full', 'show all output of commands instead of its end'),
   ).action(async (run_id: string, options: FollowOptions) => {
+    if (options.tree) {
+      if (options.after !== undefined) throw usageFailure('Give --tree or --after, not both.')
+      process.exitCode = await watchTree(openSession(options), run_id, { full: options.full })
+      return
+    }
     const after = options.after === undefined ? {} : { after: options.after }
     process.exitCode = await watchRun(openSession(options), run_id, { ...after, full: options.full })
   })

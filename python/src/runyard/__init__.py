@@ -27,7 +27,10 @@ if TYPE_CHECKING:
         AsyncWebhookDeliveryPage as AsyncWebhookDeliveryPage,
         AsyncWebhookPage as AsyncWebhookPage,
     )
-    from ._async._stream import AsyncRunStream as AsyncRunStream
+    from ._async._stream import (
+        AsyncManyRunsStream as AsyncManyRunsStream,
+        AsyncRunStream as AsyncRunStream,
+    )
     from ._async._streaming_response import AsyncStreamingResponse as AsyncStreamingResponse
     from ._errors import (
         APIConnectionError as APIConnectionError,
@@ -295,7 +298,7 @@ if TYPE_CHECKING:
         WebhookDeliveryPage as WebhookDeliveryPage,
         WebhookPage as WebhookPage,
     )
-    from ._sync._stream import RunStream as RunStream
+    from ._sync._stream import ManyRunsStream as ManyRunsStream, RunStream as RunStream
     from ._sync._streaming_response import StreamingResponse as StreamingResponse
 
 # Where each name is. It is loaded when it is first used, so that `import runyard` costs next to nothing.
@@ -304,6 +307,7 @@ _HOMES = {
     "AsyncConversationPage": "_async._page",
     "AsyncEnvironmentPage": "_async._page",
     "AsyncRunPage": "_async._page",
+    "AsyncManyRunsStream": "_async._stream",
     "AsyncRunStream": "_async._stream",
     "AsyncStreamingResponse": "_async._streaming_response",
     "APIConnectionError": "_errors",
@@ -397,6 +401,7 @@ _HOMES = {
     "ConversationPage": "_sync._page",
     "EnvironmentPage": "_sync._page",
     "RunPage": "_sync._page",
+    "ManyRunsStream": "_sync._stream",
     "RunStream": "_sync._stream",
     "CreateWebhookParams": "_params",
     "ListDeliveriesParams": "_params",
@@ -454,6 +459,7 @@ __all__ = [
     "AsyncEnvironmentPage",
     "AsyncFiringList",
     "AsyncFiringPage",
+    "AsyncManyRunsStream",
     "AsyncRunList",
     "AsyncRunPage",
     "AsyncRunStream",
@@ -578,6 +584,7 @@ __all__ = [
     "ListWebhooksResponse",
     "MCPServerConfig",
     "MCPServerConfigParam",
+    "ManyRunsStream",
     "MessageAssistantEvent",
     "MessageAssistantEventData",
     "MessageDelta",

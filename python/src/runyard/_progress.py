@@ -75,6 +75,22 @@ class Progress:
         return MessageDeltaEvent(run_id=str(value.get("run_id")), data=data)
 
 
+class ManyProgress:
+    """The same for many runs in one stream."""
+
+    def __init__(self) -> None:
+        self.cursor: str | None = None
+        self._logs: dict[str, Progress] = {}
+
+    def accept(self, message: ServerSentEvent) -> RunStreamEvent | None:
+        """The event to pass on."""
+        value = as_fields(_load(message.data, may_have_halves=True)) or {}
+        event = self._logs.setdefault(str(value.get("run_id")), Progress(0)).accept(message)
+        if event is not None and not isinstance(event, MessageDeltaEvent) and message.last_event_id:
+            self.cursor = message.last_event_id
+        return event
+
+
 def _load(text: str, may_have_halves: bool) -> object:
     try:
         value: object = json.loads(text)

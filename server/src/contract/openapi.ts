@@ -65,9 +65,11 @@ function parametersOf(shape: z.ZodObject | undefined, place: 'path' | 'query', c
 function answersOf(route: RouteDefinition, components: Json): Json {
   const success: Json = { description: route.status === 302 ? 'Redirect to a signed link.' : 'Success.' }
   if (route.status === 302) success.headers = { Location: { schema: { type: 'string' } } }
-  if (route.response) {
+  if (route.response || route.streams) {
     success.content = {
-      'application/json': { schema: toSchema(route.response, 'output', components) },
+      ...(route.response
+        ? { 'application/json': { schema: toSchema(route.response, 'output', components) } }
+        : {}),
       ...(route.streams ? { 'text/event-stream': { schema: { type: 'string' } } } : {}),
     }
   }

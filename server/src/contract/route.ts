@@ -23,7 +23,7 @@ export interface RouteDefinition {
   query?: z.ZodObject
   body?: z.ZodType
   status: 200 | 201 | 202 | 302
-  /** JSON body of the answer; absent for a redirect. */
+  /** JSON body of the answer; absent for a redirect, and for what is a stream only. */
   response?: z.ZodType
   /** The answer is a page with `page_info`, and this is what it lists. */
   pages?: string

@@ -12,6 +12,7 @@ import {
   ListEnvironmentsResponse,
 } from './environment.ts'
 import { ListEventsResponse } from './event.ts'
+import { StreamEventsQuery } from './event-stream.ts'
 import { flag } from './flag.ts'
 import { HandoffAttachmentsResponse } from './handoff.ts'
 import { ListModelsResponse } from './model.ts'
@@ -154,6 +155,20 @@ export const ROUTES = {
     }),
     status: 200,
     response: ListEventsResponse,
+    streams: true,
+    errors: ['invalid_request', ...reading],
+  }),
+  streamEvents: define({
+    method: 'GET',
+    path: '/agent/events/stream',
+    summary: 'Follow many runs',
+    description:
+      'Server-sent events of several runs in one stream: those of each run in the order of its log, those of different runs about as they happened. ' +
+      'The id of each is a cursor over all of them: `Last-Event-ID` or `since` resumes without loss or repeats. Runs that appear below `ancestor_run_id` join by themselves. ' +
+      'At most 200 runs. Ends with an `end` message when all runs have ended and all events were sent, unless `follow=true`.',
+    tag: 'Runs',
+    query: StreamEventsQuery,
+    status: 200,
     streams: true,
     errors: ['invalid_request', ...reading],
   }),

@@ -164,11 +164,11 @@ export const ListRunsResponse = z
 export type ListRunsResponse = z.infer<typeof ListRunsResponse>
 
 /** `state=A&state=B` and `state=A,B` mean the same. */
-const listOf = <T extends z.ZodType>(item: T) =>
+export const listOf = <T extends z.ZodType>(item: T, most = 64) =>
   z.preprocess(
     (value) =>
       (Array.isArray(value) ? value : [value]).flatMap((v) => (typeof v === 'string' ? v.split(',') : [v])),
-    z.array(item).min(1).max(64),
+    z.array(item).min(1).max(most),
   )
 
 export const MetadataKey = z

@@ -2,12 +2,13 @@ import type { MessageDelta, RunEvent } from '../contract/event.ts'
 import type { Db } from '../store/db.ts'
 import { type OpenMessage, readLog, readOpenMessages } from '../store/events.ts'
 import type { Watch } from '../store/watch.ts'
+import { Wake } from './wake.ts'
 
 const PAGE = 500
 /** What a stream may hold for a reader that does not read. */
-const PAGE_BYTES = 256 * 1024
-const KEEP_ALIVE_MS = 15_000
-const RECHECK_MS = 30_000
+export const PAGE_BYTES = 256 * 1024
+export const KEEP_ALIVE_MS = 15_000
+export const RECHECK_MS = 30_000
 
 export type StreamItem =
   | { kind: 'event'; event: RunEvent }
@@ -58,7 +59,9 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
         return
       }
       const open = await readOpenMessages(db, options.run_id)
-      yield* open.flatMap((message) => deltaOf(message, sent))
+      yield* open
+        .flatMap((message) => deltaOf(message, sent))
+        .map((delta) => ({ kind: 'delta', delta }) as const)
       if (!(await wake.wait(KEEP_ALIVE_MS))) yield { kind: 'keep-alive' }
     }
   } finally {
@@ -68,70 +71,41 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
 }
 
 /** What of an open message the reader has not seen; all of it, the first time. */
-function deltaOf(message: OpenMessage, sent: Map<string, number>): StreamItem[] {
-  const { message_id, text } = message
+export function deltaOf({ message_id, text }: OpenMessage, sent: Map<string, number>): MessageDelta[] {
   const offset = sent.get(message_id) ?? 0
   if (text.length <= offset) return []
   sent.set(message_id, text.length)
-  return [{ kind: 'delta', delta: { message_id, offset, text: text.slice(offset) } }]
+  return [{ message_id, offset, text: text.slice(offset) }]
 }
 
 /** A completed message has no text on its way any more; a lost attempt's messages are void. */
-function forget(event: RunEvent, sent: Map<string, number>): void {
+export function forget(event: RunEvent, sent: Map<string, number>): void {
   if (event.type === 'message.assistant') sent.delete(event.data.message_id)
   if (event.type === 'attempt.lost') sent.clear()
 }
 
-/** A flag that can be waited for. */
-class Wake {
-  #set = false
-  #resolve: (() => void) | undefined
-  readonly #signal: AbortSignal
-  readonly #onAbort = () => this.set()
+/** Says at once that the stream is open, and how soon to come back when it breaks. */
+export const OPENING = 'retry: 1000\n\n'
+export const KEEP_ALIVE = ': keep-alive\n\n'
 
-  constructor(signal: AbortSignal) {
-    this.#signal = signal
-    signal.addEventListener('abort', this.#onAbort)
-  }
-  set(): void {
-    this.#set = true
-    this.#resolve?.()
-  }
-  clear(): void {
-    this.#set = this.#signal.aborted
-  }
-  /** True when set, false when the time ran out first. */
-  async wait(milliseconds: number): Promise<boolean> {
-    if (this.#set) return true
-    let timer: NodeJS.Timeout | undefined
-    await new Promise<void>((resolve) => {
-      this.#resolve = resolve
-      timer = setTimeout(resolve, milliseconds)
-    })
-    clearTimeout(timer)
-    this.#resolve = undefined
-    return this.#set
-  }
-  close(): void {
-    this.#signal.removeEventListener('abort', this.#onAbort)
-  }
-}
+/** JSON has no raw line breaks, so `data` is one line. */
+export const formatEvent = (event: RunEvent, id: string | number): string =>
+  `id: ${id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** Server-sent events as text (HTML standard, section 9.2). JSON has no raw line breaks, so `data` is one line. */
+export const formatDelta = (run_id: string, delta: MessageDelta): string =>
+  `event: message.assistant.delta\ndata: ${JSON.stringify({ run_id, ...delta })}\n\n`
+
+/** Server-sent events as text (HTML standard, section 9.2). */
 export async function* formatStream(
   items: AsyncIterable<StreamItem>,
   run_id: string,
 ): AsyncGenerator<string> {
-  // Says at once that the stream is open, and how soon to come back when it breaks.
-  yield 'retry: 1000\n\n'
+  yield OPENING
   for await (const item of items) {
-    if (item.kind === 'event') {
-      yield `id: ${item.event.sequence}\nevent: ${item.event.type}\ndata: ${JSON.stringify(item.event)}\n\n`
-    } else if (item.kind === 'delta') {
-      const data = JSON.stringify({ run_id, ...item.delta })
-      yield `event: message.assistant.delta\ndata: ${data}\n\n`
-    } else if (item.kind === 'end') {
+    if (item.kind === 'event') yield formatEvent(item.event, item.event.sequence)
+    else if (item.kind === 'delta') yield formatDelta(run_id, item.delta)
+    else if (item.kind === 'end') {
       yield `event: end\ndata: ${JSON.stringify({ run_id, last_sequence: item.last_sequence })}\n\n`
-    } else yield ': keep-alive\n\n'
+    } else yield KEEP_ALIVE
   }
 }

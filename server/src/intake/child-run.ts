@@ -31,7 +31,7 @@ export async function createChild(
   lease: Lease,
   wish: ChildWish,
   key: string,
-): Promise<{ run_id: string; pool: string } | { refusal: string }> {
+): Promise<{ run_id: string; pool: string; ancestor_run_ids: string[] } | { refusal: string }> {
   const { db } = services
   const [parent] = await readRuns(db, [lease.run_id])
   if (
@@ -53,7 +53,9 @@ export async function createChild(
     body_hash: hash,
   }
   const earlier = await readAnswer(db, once)
-  if (earlier) return { run_id: (earlier.body as { run_id: string }).run_id, pool: parent.pool }
+  const ancestor_run_ids = [...parent.ancestor_run_ids, parent.run_id]
+  if (earlier)
+    return { run_id: (earlier.body as { run_id: string }).run_id, pool: parent.pool, ancestor_run_ids }
   if (!(await isPrincipalActive(db, parent.principal_id)))
     return { refusal: 'The identity that executes this run was deleted.' }
   const refusal = await findLimit(services, parent)
@@ -64,7 +66,7 @@ export async function createChild(
     const actor = { principal_id: parent.principal_id, role: 'member', key_id: '' } as const
     const run = await resolveRun(services, request.data, actor, 'ORCHESTRATION')
     const { response } = await insertRun(db, run, once)
-    return { run_id: response.run_id, pool: run.pool }
+    return { run_id: response.run_id, pool: run.pool, ancestor_run_ids }
   } catch (error) {
     if (!(error instanceof AppError) || error.status >= 500) throw error
     return { refusal: error.detail }

@@ -1,10 +1,12 @@
-"""`runs.stream`: the events of a run, live."""
+"""`runs.stream` and `runs.stream_many`: the events of runs, live."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from types import TracebackType
 
 import httpx
@@ -15,7 +17,8 @@ from .._events import RunStreamEvent
 from .._hangup import AsyncHangup
 from .._log import logger
 from .._options import RequestOptions
-from .._progress import Progress
+from .._progress import ManyProgress, Progress
+from .._query import Query
 from .._request import Call, run_path
 from .._retry import is_retryable, retry_delay
 from .._sse import ServerSentEvent, ServerSentEventParser
@@ -38,19 +41,82 @@ class StreamPlace(TypedDict):
     max_reconnects: int
 
 
-class AsyncRunStream:
-    """The events of a run in order, each once, until it has ended and all were sent.
+class ManyPlace(TypedDict):
+    """Where to read in many logs."""
 
-    A lost connection is made again after the last event that was read, and of text on its way only what is new is
-    passed on. Leaving the loop early, close it, or use it as a context manager. Closed from elsewhere, the loop ends.
-    """
+    run_ids: Sequence[str] | None
+    ancestor_run_id: str | None
+    since: datetime | str | None
+    follow: bool
+    max_reconnects: int
 
-    def __init__(self, transport: AsyncTransport, place: StreamPlace, options: RequestOptions) -> None:
-        self._run_id = place["run_id"]
+
+class _Source(ABC):
+    """What is read, from where a reader is."""
+
+    @abstractmethod
+    def query(self) -> Query:
+        """Asks for what is new."""
+
+    @abstractmethod
+    def accept(self, message: ServerSentEvent) -> RunStreamEvent | None:
+        """The event to pass on; nothing when it is known already."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Where it goes on."""
+
+
+class _OneLog(_Source):
+    def __init__(self, place: StreamPlace) -> None:
+        self._follow = place["follow"] or None
+        self._progress = Progress(place["after"])
+
+    def query(self) -> Query:
+        return {"after": self._progress.sequence, "follow": self._follow}
+
+    def accept(self, message: ServerSentEvent) -> RunStreamEvent | None:
+        return self._progress.accept(message)
+
+    def describe(self) -> str:
+        return f"after event {self._progress.sequence}"
+
+
+class _ManyLogs(_Source):
+    def __init__(self, place: ManyPlace) -> None:
+        self._place = place
+        self.progress = ManyProgress()
+
+    def query(self) -> Query:
+        return {
+            "run_ids": self._place["run_ids"],
+            "ancestor_run_id": self._place["ancestor_run_id"],
+            "since": self.progress.cursor or self._place["since"],
+            "follow": self._place["follow"] or None,
+        }
+
+    def accept(self, message: ServerSentEvent) -> RunStreamEvent | None:
+        return self.progress.accept(message)
+
+    def describe(self) -> str:
+        return "after the last event of each run"
+
+
+class AsyncEventStream:
+    """What both streams are."""
+
+    def __init__(
+        self,
+        transport: AsyncTransport,
+        path: str,
+        source: _Source,
+        max_reconnects: int,
+        options: RequestOptions,
+    ) -> None:
         # Kept apart from what reads it: a stream that is dropped must be free to go at once.
         self.connection = _Connection(transport)
-        call = Call("GET", run_path(self._run_id, "/events"), accept="text/event-stream")
-        self._events = _follow(self.connection, call, place, options)
+        call = Call("GET", path, accept="text/event-stream")
+        self._events = _follow(self.connection, call, source, max_reconnects, options)
 
     def __aiter__(self) -> Self:
         return self
@@ -70,25 +136,52 @@ class AsyncRunStream:
     ) -> None:
         await self.aclose()
 
+
+class AsyncRunStream(AsyncEventStream):
+    """The events of a run in order, each once, until it has ended and all were sent.
+
+    A lost connection is made again after the last event that was read, and of text on its way only what is new is
+    passed on. Leaving the loop early, close it, or use it as a context manager. Closed from elsewhere, the loop ends.
+    """
+
+    def __init__(self, transport: AsyncTransport, place: StreamPlace, options: RequestOptions) -> None:
+        self._run_id = place["run_id"]
+        path = run_path(self._run_id, "/events")
+        super().__init__(transport, path, _OneLog(place), place["max_reconnects"], options)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}(run_id={self._run_id!r})"
 
 
+class AsyncManyRunsStream(AsyncEventStream):
+    """The events of several runs, those of each in order and once, until all have ended. Every event has its `run_id`.
+
+    Lost connections, leaving the loop and closing are as with `RunStream`.
+    """
+
+    def __init__(self, transport: AsyncTransport, place: ManyPlace, options: RequestOptions) -> None:
+        self._source = _ManyLogs(place)
+        super().__init__(transport, "/agent/events/stream", self._source, place["max_reconnects"], options)
+
+    @property
+    def cursor(self) -> str | None:
+        """Where the reader is, for `since`; None before the first event of a log."""
+        return self._source.progress.cursor
+
+
 async def _follow(
-    connection: _Connection, call: Call, place: StreamPlace, options: RequestOptions
+    connection: _Connection, call: Call, source: _Source, max_reconnects: int, options: RequestOptions
 ) -> AsyncGenerator[RunStreamEvent, None]:
-    progress = Progress(place["after"])
     options = {**options}
     was_up = False
     failures = 0
     while True:
-        query = {"after": progress.sequence, "follow": place["follow"] or None}
-        messages = connection.read(replace(call, query=query), options)
+        messages = connection.read(replace(call, query=source.query()), options)
         try:
             async for message in messages:
                 if message.event == "end":
                     return
-                event = progress.accept(message)
+                event = source.accept(message)
                 if event is not None:
                     connection.has_news = True
                     yield event
@@ -96,11 +189,11 @@ async def _follow(
         except RunyardError as error:
             was_up = was_up or connection.is_up
             failures = 1 if connection.is_good else failures + 1
-            if not was_up or not is_retryable(error) or failures > place["max_reconnects"]:
+            if not was_up or not is_retryable(error) or failures > max_reconnects:
                 raise
             pause = connection.retry if connection.is_good else None
             delay = retry_delay(error, failures - 1) if pause is None else pause
-            logger.info("%s Reading on after event %d in %.1f s.", error, progress.sequence, delay)
+            logger.info("%s Reading on %s in %.1f s.", error, source.describe(), delay)
         finally:
             await messages.aclose()
         # The first connection is retried like any request; a stream that was up has its own count.

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import overload
 
 from pydantic import BaseModel
@@ -44,7 +46,7 @@ from .._parse import into, read_text
 from .._request import Call, run_path, segment
 from .._split import for_waiting, split
 from ._page import ConversationPage, RunPage
-from ._stream import RunStream
+from ._stream import ManyRunsStream, RunStream
 from ._streaming_response import raw_method, streaming_method
 from ._transport import RawTransport, StreamingTransport, Transport
 from ._watch import RunWatch
@@ -196,6 +198,34 @@ class Runs:
         return RunStream(
             self._transport,
             {"run_id": run_id, "after": after, "follow": follow, "max_reconnects": max_reconnects},
+            options,
+        )
+
+    def stream_many(
+        self,
+        *,
+        run_ids: Sequence[str] | None = None,
+        ancestor_run_id: str | None = None,
+        since: datetime | str | None = None,
+        follow: bool = False,
+        max_reconnects: int = 10,
+        **options: Unpack[RequestOptions],
+    ) -> ManyRunsStream:
+        """The events of several runs in one stream, then live, until all have ended, without loss or repeats.
+
+        `run_ids` names runs, `ancestor_run_id` stands for those below one, also the ones that appear meanwhile; a tree
+        is both, with the same id. At most 200, else `BadRequestError`. `since` is a moment, or the `cursor` of an
+        earlier stream over these runs. `follow` and `max_reconnects` are those of `stream`.
+        """
+        return ManyRunsStream(
+            self._transport,
+            {
+                "run_ids": run_ids,
+                "ancestor_run_id": ancestor_run_id,
+                "since": since,
+                "follow": follow,
+                "max_reconnects": max_reconnects,
+            },
             options,
         )
 

@@ -1,12 +1,18 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/error.ts'
+import { MOST_FOLLOWED } from '../../contract/event-stream.ts'
 import { ROUTES } from '../../contract/routes.ts'
+import { TimestampInput } from '../../contract/timestamp.ts'
 import { isKeyActive } from '../../store/api-keys.ts'
+import type { Db } from '../../store/db.ts'
 import { readLog } from '../../store/events.ts'
+import { type Followed, listFollowed } from '../../store/many-logs.ts'
 import type { Services } from '../context.ts'
+import { followRuns, formatMany } from '../follow-runs.ts'
 import { type Call, SENT, serve } from '../route.ts'
-import { followRun, formatStream } from '../sse.ts'
+import { type FollowOptions, followRun, formatStream } from '../sse.ts'
+import { decodePlaces, type Places } from '../stream-cursor.ts'
 import { StreamLimit } from '../stream-limit.ts'
 import { noSuchRun, requireRun } from './runs.ts'
 
@@ -41,6 +47,74 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
     reply.headers(STREAM_HEADERS).send(body)
     return SENT
   }
+
+  serve(app, services, ROUTES.streamEvents, async ({ query, actor, request, reply }) => {
+    const followed = {
+      run_ids: [...new Set(query.run_ids)],
+      ancestor_run_id: query.ancestor_run_id ?? null,
+      principal_id: actor.principal_id,
+    }
+    const start = startOf(request, query.since)
+    await requireFollowed(db, followed)
+    reply.headers(STREAM_HEADERS)
+    // Answering HEAD would drain an endless stream.
+    if (request.method === 'HEAD') reply.send('')
+    else {
+      const open = (signal: AbortSignal) =>
+        formatMany(
+          followRuns(db, services.watch, {
+            ...followed,
+            ...start,
+            follow: query.follow ?? false,
+            signal,
+            isAllowed: () => isKeyActive(db, actor.key_id),
+          }),
+        )
+      reply.send(streams.open(actor.key_id, () => sendStream(services, request, open)))
+    }
+    return SENT
+  })
+}
+
+async function requireFollowed(db: Db, followed: Followed): Promise<void> {
+  const { run_ids, ancestor_run_id } = followed
+  if (run_ids.length === 0 && ancestor_run_id === null) {
+    throw new AppError('invalid_request', 'run_ids: name the runs to follow, or an ancestor_run_id.')
+  }
+  const found = new Set(await listFollowed(db, followed, MOST_FOLLOWED + 2))
+  for (const [field, ids] of [
+    ['run_ids', run_ids],
+    ['ancestor_run_id', ancestor_run_id === null ? [] : [ancestor_run_id]],
+  ] as const) {
+    // Where more were found than are looked at, one of these may not be among them.
+    const missing = found.size <= MOST_FOLLOWED && ids.find((id) => !found.has(id))
+    if (missing) throw new AppError('resource_not_found', `${field}: there is no run with this id.`)
+  }
+  if (ancestor_run_id !== null && !run_ids.includes(ancestor_run_id)) found.delete(ancestor_run_id)
+  if (found.size > MOST_FOLLOWED) {
+    const detail = `ancestor_run_id: there are more than ${MOST_FOLLOWED} runs to follow, which one stream cannot.`
+    throw new AppError('invalid_request', detail)
+  }
+}
+
+/** Last-Event-ID is where a stream broke off; `since` where it was to begin. */
+function startOf(
+  request: FastifyRequest,
+  since: string | undefined,
+): { places: Places; since: string | null } {
+  const id = request.headers['last-event-id']
+  const last = typeof id === 'string' && id !== '' ? decodePlaces(id) : undefined
+  if (last === null) {
+    throw new AppError('invalid_request', 'Last-Event-ID: must be the id of an event of such a stream.')
+  }
+  if (since === undefined) return { places: last ?? new Map(), since: null }
+  const moment = TimestampInput.safeParse(since)
+  if (moment.success) return { places: last ?? new Map(), since: moment.data }
+  const places = decodePlaces(since)
+  if (!places) {
+    throw new AppError('invalid_request', 'since: must be an RFC 3339 date-time or the id of an event.')
+  }
+  return { places: last ?? places, since: null }
 }
 
 export const STREAM_HEADERS = {
@@ -49,18 +123,24 @@ export const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 } as const
 
-/** The event stream as bytes; it ends with the run, the reader or the service, and where nobody reads it. */
-export function openStream(
+/** The event stream of one run as bytes. */
+export const openStream = (
   services: Services,
   request: FastifyRequest,
-  options: { run_id: string; after: number; follow: boolean; isAllowed: () => Promise<boolean> },
+  options: Omit<FollowOptions, 'signal'>,
+): Readable =>
+  sendStream(services, request, (signal) =>
+    formatStream(followRun(services.store.db, services.watch, { ...options, signal }), options.run_id),
+  )
+
+/** A stream as bytes; it ends by itself, with the reader or the service, and where nobody reads it. */
+function sendStream(
+  services: Services,
+  request: FastifyRequest,
+  open: (signal: AbortSignal) => AsyncIterable<string>,
 ): Readable {
   const ended = new AbortController()
-  const items = followRun(services.store.db, services.watch, {
-    ...options,
-    signal: AbortSignal.any([ended.signal, services.closing]),
-  })
-  const body = Readable.from(formatStream(items, options.run_id), {
+  const body = Readable.from(open(AbortSignal.any([ended.signal, services.closing])), {
     objectMode: false,
     highWaterMark: 64 * 1024,
   })

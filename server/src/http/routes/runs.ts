@@ -34,7 +34,11 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
       return { used: !result.replayed, result }
     })
     if (replayed) call.reply.header('idempotent-replayed', 'true')
-    else watch.touchPool(run.pool)
+    else {
+      watch.touchPool(run.pool)
+      // Who follows the runs below them follows this one, too.
+      for (const run_id of run.ancestor_run_ids) watch.touchRun(run_id)
+    }
     return response
   }
   serve(app, services, ROUTES.createRun, create)

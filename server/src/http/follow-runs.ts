@@ -1,0 +1,137 @@
+import type { MessageDelta, RunEvent } from '../contract/event.ts'
+import { MOST_FOLLOWED } from '../contract/event-stream.ts'
+import type { Db } from '../store/db.ts'
+import { type Followed, type LogState, readLogs } from '../store/many-logs.ts'
+import type { Watch } from '../store/watch.ts'
+import {
+  deltaOf,
+  forget,
+  formatDelta,
+  formatEvent,
+  KEEP_ALIVE,
+  KEEP_ALIVE_MS,
+  OPENING,
+  PAGE_BYTES,
+  RECHECK_MS,
+} from './sse.ts'
+import { encodePlaces, type Places, tailOf } from './stream-cursor.ts'
+import { Wake } from './wake.ts'
+
+const PAGE = { limit: 200, bytes: PAGE_BYTES }
+
+export type ManyItem =
+  | { kind: 'event'; event: RunEvent; cursor: string }
+  | { kind: 'delta'; run_id: string; delta: MessageDelta }
+  | { kind: 'keep-alive' }
+  | { kind: 'end'; cursor: string }
+
+export interface FollowManyOptions extends Followed {
+  /** What the reader has. */
+  places: Places
+  /** Of logs that are not in `places`, only what happened after this moment. */
+  since: string | null
+  /** Go on after the end of all runs: a follow-up may start one again. */
+  follow: boolean
+  /** Ends the stream. */
+  signal: AbortSignal
+  /** Asked every 30 s; false ends the stream. */
+  isAllowed: () => Promise<boolean>
+}
+
+/**
+ * As `followRun`, of many runs with one statement each time it wakes. It ends without an end message where there are more runs
+ * than it may follow: who comes back for the rest is told so.
+ */
+export async function* followRuns(
+  db: Db,
+  watch: Watch,
+  options: FollowManyOptions,
+): AsyncGenerator<ManyItem> {
+  const { places, since, signal } = options
+  const wake = new Wake(signal)
+  const watched = new Watched(watch, wake)
+  const texts = new OpenTexts()
+  let checked_at = performance.now()
+  try {
+    while (!signal.aborted) {
+      if (performance.now() - checked_at > RECHECK_MS) {
+        checked_at = performance.now()
+        if (!(await options.isAllowed())) return
+      }
+      wake.clear()
+      const { logs, events } = await readLogs(db, options, places, since, PAGE)
+      if (logs.filter((log) => log.shown).length > MOST_FOLLOWED) return
+      for (const { run_id, after } of logs) {
+        places.set(tailOf(run_id), after)
+        watched.add(run_id)
+      }
+      for (const event of events) {
+        texts.forget(event)
+        places.set(tailOf(event.run_id), event.sequence)
+        yield { kind: 'event', event, cursor: encodePlaces(places) }
+      }
+      if (!logs.every((log) => isRead(log, places))) continue
+      if (!options.follow && logs.every((log) => log.settled)) {
+        yield { kind: 'end', cursor: encodePlaces(places) }
+        return
+      }
+      for (const log of logs) yield* texts.deltas(log)
+      if (!(await wake.wait(KEEP_ALIVE_MS))) yield { kind: 'keep-alive' }
+    }
+  } finally {
+    watched.close()
+    wake.close()
+  }
+}
+
+const isRead = ({ run_id, shown, last_sequence }: LogState, places: Places): boolean =>
+  !shown || (places.get(tailOf(run_id)) ?? 0) >= last_sequence
+
+/** The runs whose changes wake the stream. */
+class Watched {
+  readonly #watch: Watch
+  readonly #wake: Wake
+  readonly #runs = new Map<string, () => void>()
+
+  constructor(watch: Watch, wake: Wake) {
+    this.#watch = watch
+    this.#wake = wake
+  }
+  add(run_id: string): void {
+    if (this.#runs.has(run_id)) return
+    const stop = this.#watch.onRun(run_id, () => this.#wake.set())
+    this.#runs.set(run_id, stop)
+    // For what was stored between reading and watching.
+    this.#wake.set()
+  }
+  close(): void {
+    for (const stop of this.#runs.values()) stop()
+  }
+}
+
+/** What the reader has of texts on their way, by run. */
+class OpenTexts {
+  readonly #sent = new Map<string, Map<string, number>>()
+
+  forget(event: RunEvent): void {
+    const sent = this.#sent.get(event.run_id)
+    if (sent) forget(event, sent)
+  }
+  *deltas({ run_id, open }: LogState): Generator<ManyItem> {
+    const sent = this.#sent.get(run_id) ?? new Map<string, number>()
+    this.#sent.set(run_id, sent)
+    for (const message of open)
+      for (const delta of deltaOf(message, sent)) yield { kind: 'delta', run_id, delta }
+  }
+}
+
+/** Server-sent events as text. */
+export async function* formatMany(items: AsyncIterable<ManyItem>): AsyncGenerator<string> {
+  yield OPENING
+  for await (const item of items) {
+    if (item.kind === 'event') yield formatEvent(item.event, item.cursor)
+    else if (item.kind === 'delta') yield formatDelta(item.run_id, item.delta)
+    else if (item.kind === 'end') yield `event: end\ndata: ${JSON.stringify({ cursor: item.cursor })}\n\n`
+    else yield KEEP_ALIVE
+  }
+}

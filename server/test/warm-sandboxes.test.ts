@@ -7,14 +7,15 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
+import { openGateway } from '../src/gateway/open-gateway.ts'
 import {
   collectExec,
   DEFAULT_LIMITS,
   type Sandbox,
   type SandboxBackend,
   SandboxFault,
-  type SandboxKind,
   type SandboxSpec,
+  type WarmSpec,
 } from '../src/sandbox/sandbox.ts'
 import type { Store } from '../src/store/db.ts'
 import { releaseRun } from '../src/store/leases.ts'
@@ -130,15 +131,16 @@ describe('containers made in advance', { skip: undocked }, () => {
     const log = { info() {}, warn() {}, error() {} }
     let now = 0
     const disk = { hasRoom: async () => true, watch: () => ({ close() {} }) }
-    const context = { backend, disk, log, settings: { warm: 1 } }
+    const gateway = openGateway('never started', log)
+    const context = { backend, gateway, disk, log, settings: { warm: 1 } }
     const pool = new WarmSandboxes(context, randomUUID(), () => now)
     const other = { ...KIND, limits: { ...DEFAULT_LIMITS, pids: 64 } }
     assert.deepEqual([pool.take(KIND), pool.take(other)], [null, null])
     await until('two to be made', () => containers().length === 2, 60)
     const taken = await until('one to be had', () => pool.take(KIND), 60)
-    assert.equal(docker('inspect', '-f', '{{.HostConfig.PidsLimit}}', `${taken.ref.id}.0`), '256')
+    assert.equal(docker('inspect', '-f', '{{.HostConfig.PidsLimit}}', `${taken.sandbox.ref.id}.0`), '256')
     await until('another one in its place', () => containers().length === 3, 60)
-    await taken.destroy()
+    await taken.sandbox.destroy()
     now += 31 * 60_000
     // One may be on its way.
     await pool.removeUnused()
@@ -211,9 +213,10 @@ describe('containers made in advance', { skip: undocked }, () => {
     const installation = installationOf(first)
     const warm = await until('one to be made', () => findWarm(installation), 60)
     assert(!docker('inspect', warm).includes('canary-'))
-    const second = await api.create({ prompt: shell('ls; echo "$CANARY" | wc -c; echo two > file'), config })
+    const look = 'ls; echo "$CANARY" | wc -c; echo two > file; (exec 3<>/dev/tcp/127.0.0.1/3128) && echo way'
+    const second = await api.create({ prompt: shell(look), config })
     assert.equal((await api.ended(second)).state, 'SUCCEEDED')
-    assert.equal(printed(await api.events(second)), 'artifacts\nattachments\n16\n')
+    assert.equal(printed(await api.events(second)), 'artifacts\nattachments\n16\nway\n')
     // It has the run's attempt in its name by now.
     assert.match(docker('inspect', '-f', '{{.Name}}', warm), /-0\.1$/)
 
@@ -267,9 +270,9 @@ describe('bubblewrap sandboxes made in advance', { skip: whyNoBubblewrap() }, ()
       installation_id: randomUUID(),
     })
   })
-  const makeWarm = async (kind: SandboxKind = KIND) => {
+  const makeWarm = async (spec: WarmSpec = KIND) => {
     assert(backend.createWarm)
-    return backend.createWarm(`${randomUUID()}.warm-1`, kind)
+    return backend.createWarm(`${randomUUID()}.warm-1`, spec)
   }
   const specOf = (attempt: number, more: Partial<SandboxSpec> = {}): SandboxSpec => ({
     ...{ ...KIND, run_id: randomUUID(), attempt, env: { WORD: 'word' } },
@@ -312,16 +315,16 @@ describe('bubblewrap sandboxes made in advance', { skip: whyNoBubblewrap() }, ()
     assert.deepEqual(await refs(), [])
   })
 
-  test('one has its run’s way out, and none before', async (t) => {
+  test('one leads to where its run’s way out will be', async (t) => {
     if (!backend.capabilities.egress.includes('allowlist')) return t.skip('no socat')
     const place = temporaryDirectory('way')
     const socket = join(place, 'socket')
+    const closing = new AbortController()
+    const proxy = { socket, uid: null, closed: closing.signal }
+    const warm = await makeWarm({ ...KIND, egress: 'allowlist', proxy })
     const server = createServer((connection) => connection.end('hello\n'))
     await new Promise<void>((resolve) => server.listen(socket, resolve))
     for (const path of [place, socket]) chmodSync(path, 0o777)
-    const warm = await makeWarm({ ...KIND, egress: 'allowlist' })
-    const closing = new AbortController()
-    const proxy = { socket, uid: null, closed: closing.signal }
     const sandbox = await warm.adopt(specOf(1, { egress: 'allowlist', proxy }))
     assert(sandbox)
     const ask = 'cat < /dev/tcp/127.0.0.1/3128'

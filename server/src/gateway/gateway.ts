@@ -142,12 +142,24 @@ export interface Egress {
   close(): void
 }
 
+/** A way out whose socket has its name before anybody listens there: what leads to it can be made in advance. */
+export interface ReservedWay extends Pick<Egress, 'socket' | 'uid' | 'closed'> {
+  /** As `Gateway.open`, once. */
+  open: OpenWay
+  /** Gives it up, opened or not. */
+  close(): void
+}
+
+/** `onRefusal` is told of each target once, and of the first fifty only; `onUsed` of what models cost. */
+type OpenWay = (
+  rules: WayRules,
+  onRefusal: (refusal: Refusal) => void,
+  onUsed?: (used: ModelUsage) => void,
+) => Promise<Egress>
+
 export interface Gateway {
-  /** Opens a way out. `onRefusal` is told of each target once, and of the first fifty only; `onUsed` of what models cost. */
-  open(
-    rules: WayRules,
-    onRefusal: (refusal: Refusal) => void,
-    onUsed?: (used: ModelUsage) => void,
-  ): Promise<Egress>
+  /** Opens a way out. */
+  open: OpenWay
+  reserve(): ReservedWay
   close(): Promise<void>
 }

@@ -4,7 +4,15 @@ import { rmSync } from 'node:fs'
 import { join, resolve as resolvePath } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { BranchAnswer, BranchRequest, Gateway, ModelUsage, Refusal, WayRules } from './gateway.ts'
+import type {
+  BranchAnswer,
+  BranchRequest,
+  Gateway,
+  ModelUsage,
+  Refusal,
+  ReservedWay,
+  WayRules,
+} from './gateway.ts'
 import { GONE, type News, type Order, writeMessage } from './gateway-pipe.ts'
 import { choosePlace, makePlace, removeOldPlaces } from './gateway-place.ts'
 
@@ -118,11 +126,11 @@ export function openGateway(program: string, log: { error(fields: object, messag
     }
   }
 
-  return {
-    async open(given, onRefusal, onUsed = () => {}) {
+  const openNamed: (id: string, name: Omit<ReservedWay, 'open'>) => ReservedWay['open'] =
+    (id, name) =>
+    async (given, onRefusal, onUsed = () => {}) => {
       // Whoever cleans temporary folders may have removed it.
       makePlace(place)
-      const id = randomUUID()
       const rules = { ...given, ...(given.models ? { models: { ...given.models } } : {}) }
       const way: OpenedWay = {
         ...{ rules, onRefusal, opened: Promise.withResolvers(), asked: new Map() },
@@ -135,15 +143,8 @@ export function openGateway(program: string, log: { error(fields: object, messag
         },
       }
       ways.set(id, way)
-      const closed = new AbortController()
-      const close = () => {
-        if (ways.delete(id)) life?.send({ close: id })
-        for (const settle of way.asked.values()) settle(GONE)
-        for (const settle of way.settling) settle()
-        closed.abort()
-      }
       const publish = async (request: BranchRequest): Promise<BranchAnswer> => {
-        if (closed.signal.aborted || !life || life.is_over) return GONE
+        if (name.closed.aborted || !life || life.is_over) return GONE
         const asked = randomUUID()
         const { promise, resolve } = Promise.withResolvers<BranchAnswer>()
         way.asked.set(asked, resolve)
@@ -151,7 +152,7 @@ export function openGateway(program: string, log: { error(fields: object, messag
         return promise.finally(() => way.asked.delete(asked))
       }
       const settle = async (): Promise<void> => {
-        if (closed.signal.aborted || !life || life.is_over) return
+        if (name.closed.aborted || !life || life.is_over) return
         const { promise, resolve } = Promise.withResolvers<void>()
         way.settling.add(resolve)
         life.send({ settle: id })
@@ -166,24 +167,38 @@ export function openGateway(program: string, log: { error(fields: object, messag
       try {
         await way.opened.promise
       } catch (error) {
-        close()
+        name.close()
         throw error
       } finally {
         clearTimeout(late)
       }
       return {
-        socket: join(place.directory, id),
-        uid: place.uid,
-        closed: closed.signal,
+        ...name,
         publish,
         settle,
         limit(tokens_left) {
           if (rules.models) rules.models.tokens_left = tokens_left
-          if (!closed.signal.aborted) life?.send({ limit: id, tokens_left })
+          if (!name.closed.aborted) life?.send({ limit: id, tokens_left })
         },
-        close,
       }
-    },
+    }
+  const reserve = (): ReservedWay => {
+    const id = randomUUID()
+    const closed = new AbortController()
+    const close = () => {
+      const way = ways.get(id)
+      if (ways.delete(id)) life?.send({ close: id })
+      for (const settle of way?.asked.values() ?? []) settle(GONE)
+      for (const settle of way?.settling ?? []) settle()
+      closed.abort()
+    }
+    const name = { socket: join(place.directory, id), uid: place.uid, closed: closed.signal, close }
+    return { ...name, open: openNamed(id, name) }
+  }
+
+  return {
+    open: (...given) => reserve().open(...given),
+    reserve,
     async close() {
       closing = true
       await life?.end()

@@ -13,7 +13,7 @@ import { type Hold, type RunningBwrap, superviseBwrap } from './bubblewrap-proce
 import { makeSlot, makeSlotScript } from './bubblewrap-slot.ts'
 import { type ControlGroup, isFrozenControlGroup, joinFiles, limitsHold } from './control-group.ts'
 import type { ExecSlot } from './exec-slot.ts'
-import { type ExecOptions, SandboxFault, type SandboxKind, type SandboxSpec } from './sandbox.ts'
+import type { ExecOptions, SandboxKind, SandboxSpec, WarmSpec } from './sandbox.ts'
 import type { Uplink } from './sandbox-network.ts'
 import type { SandboxRecord, SandboxRecords } from './sandbox-records.ts'
 import { openStandardStreams, spawnOn } from './standard-streams.ts'
@@ -31,16 +31,10 @@ export interface BubblewrapDetails {
 
 export type BubblewrapRecord = SandboxRecord<BubblewrapDetails>
 
-/** Whose the sandbox is, and what its commands are to have. */
+/** Whose the sandbox is, perhaps nobody's yet, and what its commands are to have. */
 export interface Owner {
   record: BubblewrapRecord
-  spec: SandboxSpec
-}
-
-/** A sandbox that may have been made in advance, for whoever comes. */
-export interface FutureOwner {
-  record: BubblewrapRecord
-  spec: SandboxKind
+  spec: WarmSpec
 }
 
 /** Starts the processes of sandboxes. */
@@ -83,12 +77,7 @@ export class BubblewrapLauncher {
     })
   }
 
-  /** Starts a slot without its network, which is the owner's, and waits for that one. */
-  async startSlot(
-    { record, spec }: FutureOwner,
-    owner: Promise<Owner>,
-    onFree: (slot: ExecSlot) => void,
-  ): Promise<ExecSlot> {
+  async startSlot({ record, spec }: Owner, onFree: (slot: ExecSlot) => void): Promise<ExecSlot> {
     const own_network = spec.egress !== 'open' || this.#host.network
     const listening = own_network ? Number(spec.egress === 'allowlist') : null
     const running = await this.#start(record, spec, {
@@ -99,16 +88,11 @@ export class BubblewrapLauncher {
         return { kill: () => first?.kill(), release: () => first?.forget() }
       },
     })
-    const early = running.ended.then(() => {
-      throw new SandboxFault('The slot ended before it had a command')
-    })
-    early.catch(() => {})
+    // How it ended is asked for separately.
+    running.ended.catch(() => {})
     try {
       const pid = await running.first_pid
-      running.keepAwake(false)
-      const own = await Promise.race([owner, early])
-      running.keepAwake(true)
-      const uplink = pid === null ? null : await this.#connect(own.record, own.spec, pid)
+      const uplink = pid === null ? null : await this.#connect(record, spec, pid)
       const close = () => uplink?.close()
       running.ended.then(close, close)
       const { group } = record.details
@@ -170,7 +154,7 @@ export class BubblewrapLauncher {
     }
   }
 
-  #connect(record: BubblewrapRecord, spec: SandboxSpec, pid: number): Promise<Uplink | null> {
+  #connect(record: BubblewrapRecord, spec: WarmSpec, pid: number): Promise<Uplink | null> {
     const { uid, group } = record.details
     return openUplink(this.#host, spec, pid, { uid, join_files: group ? joinFiles(group) : [] })
   }

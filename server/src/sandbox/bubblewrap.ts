@@ -9,7 +9,6 @@ import {
   type BubblewrapDetails,
   BubblewrapLauncher,
   type BubblewrapRecord,
-  type FutureOwner,
   type Owner,
 } from './bubblewrap-launcher.ts'
 import { BubblewrapShared } from './bubblewrap-shared.ts'
@@ -52,6 +51,7 @@ import {
   type SandboxSpec,
   toFault,
   type WarmSandbox,
+  type WarmSpec,
 } from './sandbox.ts'
 import { SandboxRecords } from './sandbox-records.ts'
 
@@ -168,10 +168,11 @@ class Bubblewrap implements SandboxBackend {
     return this.#open(await this.#make(spec), spec)
   }
 
-  async createWarm(run_id: string, kind: SandboxKind): Promise<WarmSandbox> {
-    const record = await this.#make({ ...kind, run_id, attempt: 0 })
-    const owner = Promise.withResolvers<Owner>()
-    const slots = this.#openSlots({ record, spec: kind }, owner.promise)
+  async createWarm(run_id: string, made: WarmSpec): Promise<WarmSandbox> {
+    requireEgress(this, made)
+    const record = await this.#make({ ...made, run_id, attempt: 0 })
+    const owner = { record, spec: made }
+    const slots = this.#openSlots(owner)
     const ref = this.#refOf(record)
     return {
       ref,
@@ -181,7 +182,7 @@ class Bubblewrap implements SandboxBackend {
           current.removed || current.attempt > 0 ? null : { ...current, attempt: spec.attempt },
         )
         if (!adopted) return null
-        owner.resolve({ record: adopted, spec })
+        owner.record = adopted
         return this.#present(adopted, spec, slots)
       },
       destroy: () => this.destroy(ref),
@@ -332,20 +333,15 @@ class Bubblewrap implements SandboxBackend {
   }
 
   #open(record: BubblewrapRecord, spec: SandboxSpec): Sandbox {
-    const owner = { record, spec }
-    return this.#present(record, spec, this.#openSlots(owner, Promise.resolve(owner)))
+    return this.#present(record, spec, this.#openSlots({ record, spec }))
   }
 
-  /** One gets ready while others do what else there is to do; no command is given to it before the sandbox has its owner. */
-  #openSlots(made: FutureOwner, owner: Promise<Owner>): ExecSlots {
-    let current = made
-    owner.then((own) => {
-      current = own
-    })
+  /** One gets ready while others do what else there is to do. */
+  #openSlots(owner: Owner): ExecSlots {
     const slots = new ExecSlots({ max_waiting: MAX_WAITING, refills: false }, (onFree) =>
-      this.#launcher.startSlot(current, owner, onFree),
+      this.#launcher.startSlot(owner, onFree),
     )
-    this.#slots.set(made.record.id, slots)
+    this.#slots.set(owner.record.id, slots)
     void slots.prepare()
     return slots
   }

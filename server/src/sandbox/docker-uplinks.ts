@@ -37,6 +37,11 @@ export class DockerUplinks {
     throw new SandboxFault('The container ended before it had a way to the proxy')
   }
 
+  /** It may have ended by itself. */
+  isOpen({ id }: Docker.Container): boolean {
+    return this.#open.get(id)?.is_open ?? false
+  }
+
   close(id: string): void {
     this.#open.get(id)?.close()
     this.#open.delete(id)

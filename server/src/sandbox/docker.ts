@@ -24,6 +24,7 @@ import {
   type SandboxRef,
   type SandboxSpec,
   type WarmSandbox,
+  type WarmSpec,
 } from './sandbox.ts'
 
 export const DEFAULT_IMAGE = 'node:24-bookworm'
@@ -83,11 +84,6 @@ export async function openDocker(options: DockerOptions): Promise<SandboxBackend
   return new DockerBackend(docker, options, engine)
 }
 
-/** How a container gets its way to the proxy, again when it was started anew. */
-interface Link {
-  connect(): Promise<unknown>
-}
-
 class DockerBackend implements SandboxBackend {
   readonly name = 'docker'
   readonly capabilities: SandboxCapabilities
@@ -143,14 +139,14 @@ class DockerBackend implements SandboxBackend {
     return this.#make(ref, spec, image, (container) => this.#open(ref, spec, container, image))
   }
 
-  async createWarm(run_id: string, kind: SandboxKind): Promise<WarmSandbox> {
-    const image = await this.#requireImage(kind)
+  async createWarm(run_id: string, made: WarmSpec): Promise<WarmSandbox> {
+    requireEgress(this, made)
+    const image = await this.#requireImage(made)
     const id = `runyard-${this.#tag}-${nameOfRun(run_id)}-0`
     const ref = { backend: this.name, id, run_id, attempt: 0 }
-    const link: Link = { connect: async () => {} }
-    const { container, inside } = await this.#make(ref, kind, image, async (made) => ({
-      container: made,
-      inside: await this.#enter(ref, made, link),
+    const { container, inside } = await this.#make(ref, made, image, async (container) => ({
+      container,
+      inside: await this.#enter(ref, made, container),
     }))
     let is_taken = false
     return {
@@ -159,14 +155,13 @@ class DockerBackend implements SandboxBackend {
         requireEgress(this, spec)
         if (is_taken) return null
         is_taken = true
-        // The name may mean another image by now.
-        if ((await this.#requireImage(spec, this.#rights)).id !== image.id) return null
-        // It stops when the engine does, and can be renamed all the same.
-        const { State } = await container.inspect().catch((error) => {
+        const looked = container.inspect().catch((error) => {
           if (statusOf(error) !== 404) throw engineFault('the Docker engine lost the container', error)
           return { State: null }
         })
-        if (!State?.Running) return null
+        const [current, { State }] = await Promise.all([this.#requireImage(spec, this.#rights), looked])
+        // The name may mean another image by now, and a container that stopped with its engine can be renamed all the same.
+        if (current.id !== image.id || !State?.Running) return null
         const adopted = { ...ref, attempt: spec.attempt }
         const renamed = await container.rename({ name: containerName(adopted) }).then(
           () => true,
@@ -177,8 +172,7 @@ class DockerBackend implements SandboxBackend {
           },
         )
         if (!renamed) return null
-        link.connect = async () => spec.proxy && this.#uplinks?.connect(container, spec.proxy)
-        await link.connect()
+        if (spec.proxy && !this.#uplinks?.isOpen(container)) await this.#connect(container, spec)
         return this.#present(adopted, spec, container, image, inside)
       },
       destroy: () => {
@@ -297,17 +291,25 @@ class DockerBackend implements SandboxBackend {
     container: Docker.Container,
     image: SandboxImage,
   ): Promise<Sandbox> {
-    const connect = async () => spec.proxy && this.#uplinks?.connect(container, spec.proxy)
-    await connect()
-    return this.#present(ref, spec, container, image, await this.#enter(ref, container, { connect }))
+    return this.#present(ref, spec, container, image, await this.#enter(ref, spec, container))
   }
 
   /** `ref` names the container by which it was made. */
-  async #enter(ref: SandboxRef, container: Docker.Container, link: Link): Promise<DockerContainer> {
+  async #enter(ref: SandboxRef, spec: WarmSpec, container: Docker.Container): Promise<DockerContainer> {
     const program = this.#maker.programOf(ref)
-    const inside = new DockerContainer(container, program, () => link.connect())
-    await inside.prepare()
+    const connect = () => this.#connect(container, spec)
+    const inside = new DockerContainer(container, program, connect)
+    const prepared = inside.prepare()
+    try {
+      await connect()
+    } finally {
+      await prepared
+    }
     return inside
+  }
+
+  async #connect(container: Docker.Container, { proxy }: WarmSpec): Promise<void> {
+    if (proxy) await this.#uplinks?.connect(container, proxy)
   }
 
   #present(

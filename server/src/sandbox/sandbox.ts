@@ -28,7 +28,7 @@ export const TOOLS_PLACE = '/opt/runyard'
 
 /** The proxy of a sandbox whose policy is `allowlist`. */
 export interface SandboxEgress {
-  /** Path of the Unix socket on this machine that speaks to it. */
+  /** Path of the Unix socket on this machine that speaks to it, or will: nobody may listen there before a run adopts the sandbox. */
   socket: string
   /** The user who may connect there; `null`: the service's own. */
   uid: number | null
@@ -218,7 +218,7 @@ export interface WarmSandbox {
   readonly ref: SandboxRef
   /**
    * Gives it to the run: it is of `spec.attempt` from now on, and keeps its `run_id`. `null` when it is gone, or is not what
-   * `create` would make now.
+   * `create` would make now. The proxy is the one that it was made with.
    */
   adopt(spec: SandboxSpec): Promise<Sandbox | null>
   /** Removes it, unless it was adopted. Idempotent. */
@@ -227,6 +227,9 @@ export interface WarmSandbox {
 
 /** What sandboxes have in common that can stand in for each other. */
 export type SandboxKind = Pick<SandboxSpec, 'image' | 'pull' | 'login' | 'limits' | 'egress' | 'folders'>
+
+/** One made in advance has its own way to a proxy already. */
+export type WarmSpec = SandboxKind & Pick<SandboxSpec, 'proxy'>
 
 export interface SandboxInfo {
   ref: SandboxRef
@@ -254,7 +257,7 @@ export interface SandboxBackend {
    * Makes one in advance. `run_id` is a name of its own, which no run has, and its attempt is 0: whoever adopts it comes later.
    * Absent where making one takes no time worth saving.
    */
-  createWarm?(run_id: string, kind: SandboxKind): Promise<WarmSandbox>
+  createWarm?(run_id: string, spec: WarmSpec): Promise<WarmSandbox>
   /**
    * Takes over the run's existing sandbox with its workspace for a new attempt, all its processes killed; `null` when
    * there is none here (another place, removed, never made). Refuses a sandbox of a later attempt with `null`.
@@ -310,7 +313,7 @@ export class SandboxFileError extends Error {
 /** Throws `SandboxFault` when the backend does not enforce the egress policy asked for: it is never ignored. */
 export function requireEgress(
   backend: Pick<SandboxBackend, 'name' | 'capabilities'>,
-  spec: SandboxSpec,
+  spec: Pick<SandboxSpec, 'egress' | 'proxy'>,
 ): void {
   if (!backend.capabilities.egress.includes(spec.egress) || (spec.egress === 'allowlist') !== !!spec.proxy)
     throw new SandboxFault(`The ${backend.name} sandbox does not enforce the egress policy '${spec.egress}'`)

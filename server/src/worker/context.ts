@@ -1,7 +1,14 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
-import type { Gateway, GitCredential, GitHostKind, ModelProviders, ModelUsage } from '../gateway/gateway.ts'
+import type {
+  Gateway,
+  GitCredential,
+  GitHostKind,
+  ModelProviders,
+  ModelUsage,
+  ReservedWay,
+} from '../gateway/gateway.ts'
 import type { Harness, Outcome, Tool } from '../harness/harness.ts'
 import type { ChildRequest, Refused } from '../harness/tool-services.ts'
 import type {
@@ -63,11 +70,17 @@ export interface WorkerContext {
   /** Absent: agents create no runs. */
   spawnRun?: SpawnRun
   warden: Warden
-  warm: { take(kind: SandboxKind): WarmSandbox | null }
-  gateway: Pick<Gateway, 'open'>
+  warm: { take(kind: SandboxKind): Reserve | null }
+  gateway: Pick<Gateway, 'open' | 'reserve'>
   disk: DiskGuard
   log: Logger
   settings: WorkerSettings
+}
+
+/** A sandbox, and the way out that it is connected to already; `null`: its kind has none by the gateway. */
+export interface Reserve {
+  sandbox: WarmSandbox
+  way: ReservedWay | null
 }
 
 export interface WorkerSettings {

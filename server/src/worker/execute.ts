@@ -153,7 +153,7 @@ export class Execution {
       signal: this.#stopping.from('cancelled'),
       halted: AbortSignal.any([this.#stopping.from('overfull'), this.#stopping.turn]),
       masked: this.#writer.masked,
-      openEgress: (plan) => this.#way_out.open(plan, budget),
+      openEgress: (plan, reserved) => this.#way_out.open(plan, budget, reserved),
       refusals: () => this.#way_out.readRefusals(),
       runs_inside: harness.runs_inside,
       onSandbox: (made, limits) => this.#adopt(made, limits),

@@ -1,18 +1,13 @@
 import type { NewEvent } from '../contract/event.ts'
 import type { Outcome } from '../harness/harness.ts'
-import {
-  type Sandbox,
-  type SandboxEgress,
-  SandboxImageError,
-  type SandboxLimits,
-  type SandboxSpec,
-} from '../sandbox/sandbox.ts'
+import { type Sandbox, SandboxImageError } from '../sandbox/sandbox.ts'
 import type { EnvironmentRow } from '../store/environments.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { Commits } from '../store/sandboxes.ts'
 import type { SnapshotRow } from '../store/snapshots.ts'
 import { readCommits } from './commits.ts'
 import type { WorkerContext } from './context.ts'
+import { createSandbox, type SandboxHooks, withEgress } from './create-sandbox.ts'
 import { refuse } from './endings.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
@@ -29,7 +24,7 @@ import { limitsOf, planWorkspace, type WorkspacePlan } from './workspace-plan.ts
 
 const SETUP_MINUTES = 30
 
-export interface PrepareHooks {
+export interface PrepareHooks extends SandboxHooks {
   emit: (...events: NewEvent[]) => Promise<void>
   signal: AbortSignal
   /** Aborted when the run is to stop: interrupted, or it holds or has spent more than it may. No further step begins. */
@@ -38,12 +33,8 @@ export interface PrepareHooks {
   masked: EventWriter['masked']
   /** The agent is a program in the sandbox. */
   runs_inside?: boolean | undefined
-  /** Opens the way out of the sandbox, to what the plan names only; closing it is the caller's business. */
-  openEgress: (plan: Pick<WorkspacePlan, 'hosts' | 'git' | 'models'>) => Promise<SandboxEgress>
   /** What the network policy refused so far, one sentence each. */
   refusals: () => Promise<readonly string[]>
-  /** Called as soon as there is a sandbox to watch; returns what is used in its place. */
-  onSandbox: (sandbox: Sandbox, limits: SandboxLimits) => Sandbox
 }
 
 export interface Workspace extends WorkspacePlan {
@@ -83,16 +74,14 @@ export async function prepareSandbox(
   )
   if ('failure' in plan) return plan
   const { config } = plan
-  const proxied = plan.spec.egress === 'allowlist' && { proxy: await hooks.openEgress(plan) }
-  const spec: SandboxSpec = { ...plan.spec, ...proxied }
   const steps = createSetupSteps(hooks)
 
   let sandbox: Sandbox
   try {
-    const kept = await findKept(context, store, run, spec, hooks, steps)
+    const kept = await findKept(context, store, run, plan, hooks, steps)
     if (kept && 'failure' in kept) return refuse('environment_setup_failed', kept.failure)
     if (kept) return { ...plan, ...kept }
-    sandbox = await createSandbox(context, store, spec, hooks, steps)
+    sandbox = await createSandbox(context, store, plan, hooks, steps)
   } catch (error) {
     if (!(error instanceof SandboxImageError)) throw error
     context.log.warn({ err: error, ...lease }, 'The image of the environment cannot be used.')
@@ -113,39 +102,6 @@ export async function prepareSandbox(
   // Of a bare one nothing need be known: whatever it holds is new.
   const stamp = bare ? null : (await lookForChanges(sandbox, { since: null, signal: hooks.signal })).stamp
   return { ...plan, ...made, sandbox, known: { snapshot: null, stamp } }
-}
-
-const createSandbox = (
-  context: WorkerContext,
-  store: FencedStore,
-  spec: SandboxSpec,
-  hooks: PrepareHooks,
-  steps: SetupSteps,
-): Promise<Sandbox> =>
-  steps.run('sandbox', context.backend.name, async () =>
-    hooks.onSandbox(await makeSandbox(context, store, spec), spec.limits),
-  )
-
-/** One made in advance, where there is one of its kind. */
-async function makeSandbox(
-  { backend, warm, settings }: WorkerContext,
-  store: FencedStore,
-  spec: SandboxSpec,
-): Promise<Sandbox> {
-  const found = warm.take(spec)
-  if (found) {
-    // The row comes first: of an adopted one without a row nobody would know whose it is.
-    const ref = { ...found.ref, attempt: spec.attempt }
-    await store.recordSandbox({ place: settings.place, ref, prepared: false, commits: {} })
-    const adopted = await found.adopt(spec).catch(async (error) => {
-      // Nobody else has it any more, and while this worker lives the reaper leaves it alone.
-      await found.destroy().catch(() => {})
-      throw error
-    })
-    if (adopted) return adopted
-    await found.destroy()
-  }
-  return backend.create(spec)
 }
 
 interface SetUpOptions {
@@ -224,23 +180,26 @@ async function findKept(
   context: WorkerContext,
   store: FencedStore,
   run: RunRow,
-  spec: SandboxSpec,
+  plan: WorkspacePlan,
   hooks: PrepareHooks,
   steps: SetupSteps,
 ): Promise<Kept | { failure: string } | null> {
   if (store.lease.attempt === 1) return null
   const snapshot = await store.findSnapshot()
   const earlier = await store.readSandbox()
-  const known = { ...spec, run_id: earlier?.ref.run_id ?? spec.run_id }
+  const attach = async (): Promise<Sandbox | null> => {
+    const spec = await withEgress(plan, hooks)
+    return context.backend.attach({ ...spec, run_id: earlier?.ref.run_id ?? spec.run_id })
+  }
   if (
     earlier?.prepared &&
     earlier.ref.backend === context.backend.name &&
     earlier.place === context.settings.place
   ) {
     const started = performance.now()
-    const attached = await context.backend.attach(known)
+    const attached = await attach()
     if (attached) {
-      const sandbox = hooks.onSandbox(attached, spec.limits)
+      const sandbox = hooks.onSandbox(attached, plan.spec.limits)
       const { commits } = earlier
       await store.recordSandbox({ place: context.settings.place, ref: sandbox.ref, prepared: true, commits })
       await steps.tell('restore', 'the workspace of the attempt before, as it was left', started)
@@ -250,9 +209,9 @@ async function findKept(
     }
   }
   // Half-made workspaces are of no use to anyone.
-  const half = earlier && !earlier.prepared ? await context.backend.attach(known) : null
+  const half = earlier && !earlier.prepared ? await attach() : null
   await half?.destroy()
-  if (snapshot) return restore(context, store, { snapshot, spec }, hooks, steps)
+  if (snapshot) return restore(context, store, { snapshot, plan }, hooks, steps)
   // Started once, so there was a workspace: here, on another machine, or removed after its idle time.
   if (run.started_at) await steps.tell('restore', await tellFresh(store, null))
   return null
@@ -261,12 +220,12 @@ async function findKept(
 async function restore(
   context: WorkerContext,
   store: FencedStore,
-  { snapshot, spec }: { snapshot: SnapshotRow; spec: SandboxSpec },
+  { snapshot, plan }: { snapshot: SnapshotRow; plan: WorkspacePlan },
   hooks: PrepareHooks,
   steps: SetupSteps,
 ): Promise<Kept | { failure: string } | null> {
   const started = performance.now()
-  const sandbox = await createSandbox(context, store, spec, hooks, steps)
+  const sandbox = await createSandbox(context, store, plan, hooks, steps)
   const { place } = context.settings
   // Until it is whole it is of no use to anyone.
   await store.recordSandbox({ place, ref: sandbox.ref, prepared: false, commits: {} })

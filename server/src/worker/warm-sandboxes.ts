@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { SandboxKind, WarmSandbox } from '../sandbox/sandbox.ts'
-import type { WorkerContext } from './context.ts'
+import type { SandboxKind } from '../sandbox/sandbox.ts'
+import type { Reserve, WorkerContext } from './context.ts'
 
 /** Kinds that sandboxes are kept of: those asked for last. */
 const KINDS = 4
@@ -18,9 +18,11 @@ export function workerOfWarm(name: string): string | null {
   return rest === undefined ? null : worker_id
 }
 
+type Services = Pick<WorkerContext, 'backend' | 'gateway' | 'disk' | 'log'> & { settings: { warm: number } }
+
 interface Stock {
   kind: SandboxKind
-  ready: WarmSandbox[]
+  ready: Reserve[]
   used_at: number
 }
 
@@ -29,7 +31,7 @@ interface Stock {
  * run. They are made in the background, one after the other; nobody waits for one.
  */
 export class WarmSandboxes {
-  readonly #context: Pick<WorkerContext, 'backend' | 'disk' | 'log'> & { settings: { warm: number } }
+  readonly #context: Services
   readonly #worker_id: string
   readonly #now: () => number
   readonly #closing = new AbortController()
@@ -37,18 +39,14 @@ export class WarmSandboxes {
   readonly #stocks = new Map<string, Stock>()
   #filling: Promise<void> | null = null
 
-  constructor(
-    context: Pick<WorkerContext, 'backend' | 'disk' | 'log'> & { settings: { warm: number } },
-    worker_id: string,
-    now: () => number = Date.now,
-  ) {
+  constructor(context: Services, worker_id: string, now: () => number = Date.now) {
     this.#context = context
     this.#worker_id = worker_id
     this.#now = now
   }
 
   /** One that is ready, for the caller to adopt or destroy. Another one is made for the next. */
-  take({ image, pull, limits, egress, folders }: SandboxKind): WarmSandbox | null {
+  take({ image, pull, limits, egress, folders }: SandboxKind): Reserve | null {
     const { backend, settings } = this.#context
     if (!backend.createWarm || settings.warm === 0 || this.#closing.signal.aborted) return null
     const kind: SandboxKind = {
@@ -77,7 +75,7 @@ export class WarmSandboxes {
   }
 
   async #fill(): Promise<void> {
-    const { backend, disk, log, settings } = this.#context
+    const { disk, log, settings } = this.#context
     const pause = (milliseconds: number) =>
       wait(milliseconds, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {})
     for (await pause(PAUSE_MS); !this.#closing.signal.aborted; ) {
@@ -85,8 +83,7 @@ export class WarmSandboxes {
       const wanting = [...this.#stocks.values()].reverse().find(({ ready }) => ready.length < settings.warm)
       if (!wanting || !(await disk.hasRoom())) return
       try {
-        const made = await backend.createWarm?.(`${this.#worker_id}${SEPARATOR}${randomUUID()}`, wanting.kind)
-        if (made) wanting.ready.push(made)
+        wanting.ready.push(await this.#make(wanting.kind))
         // Given up meanwhile.
         if (![...this.#stocks.values()].includes(wanting)) await this.#empty(wanting)
       } catch (error) {
@@ -94,6 +91,19 @@ export class WarmSandboxes {
         log.info({ err: error }, 'No sandbox could be made in advance; trying again later.')
         await pause(RETRY_MS)
       }
+    }
+  }
+
+  async #make(kind: SandboxKind): Promise<Reserve> {
+    const { backend, gateway } = this.#context
+    if (!backend.createWarm) throw new Error(`${backend.name} makes no sandboxes in advance.`)
+    const way = kind.egress === 'allowlist' ? gateway.reserve() : null
+    try {
+      const name = `${this.#worker_id}${SEPARATOR}${randomUUID()}`
+      return { way, sandbox: await backend.createWarm(name, { ...kind, ...(way && { proxy: way }) }) }
+    } catch (error) {
+      way?.close()
+      throw error
     }
   }
 
@@ -108,10 +118,12 @@ export class WarmSandboxes {
   }
 
   async #empty({ ready }: Stock): Promise<void> {
-    for (let one = ready.shift(); one; one = ready.shift())
-      await one.destroy().catch((error) => {
+    for (let one = ready.shift(); one; one = ready.shift()) {
+      one.way?.close()
+      await one.sandbox.destroy().catch((error) => {
         // The reaper finds it once this worker is gone.
         this.#context.log.warn({ err: error }, 'A sandbox made in advance could not be removed.')
       })
+    }
   }
 }

@@ -1,5 +1,5 @@
 import type { NewEvent } from '../contract/event.ts'
-import type { Egress, Refusal } from '../gateway/gateway.ts'
+import type { Egress, Refusal, ReservedWay } from '../gateway/gateway.ts'
 import type { ToolServer } from '../harness/harness.ts'
 import type { PushOutcome, PushRequest, ToolServices } from '../harness/tool-services.ts'
 import type { Budget } from './budget.ts'
@@ -37,17 +37,21 @@ export class WayOut {
     })
   }
 
+  /** Opens the sandbox's own, in place of one that it had: `reserved`, or a new one. */
   async open(
     { hosts, git, models }: Pick<WorkspacePlan, 'hosts' | 'git' | 'models'>,
     budget: Budget,
+    reserved?: ReservedWay,
   ): Promise<Egress> {
     const { context } = this.#services
+    this.#egress?.close()
     const rules = {
       ...{ hosts, private_hosts: context.settings.private_hosts },
       ...(git ? { git: git.rules } : {}),
       ...(models ? { models: { ...models.rules, tokens_left: budget.tokensLeft() } } : {}),
     }
-    this.#egress = await context.gateway.open(
+    const way = reserved ?? context.gateway.reserve()
+    this.#egress = await way.open(
       rules,
       (refusal) => this.#tellRefusal(refusal),
       (used) => {

@@ -2170,8 +2170,13 @@ export interface components {
             parent_run_id?: string;
             /** @description Among runs of the same principal, higher first. */
             priority?: number;
-            /** @description At most 1 MiB. Required unless a skill is given. */
+            /** @description At most 1 MiB. Required unless a skill or `replay_of_run_id` is given. */
             prompt?: string;
+            /**
+             * Format: uuid
+             * @description A run to do again: what is left out here is taken over from it, `config` field by field. Values of its tool servers are taken over for whoever started it.
+             */
+            replay_of_run_id?: string;
             /** @description Wins over `config.skill_spec`. */
             skill?: string;
             /** @description false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there. */
@@ -2271,6 +2276,8 @@ export interface components {
             prompt: string;
             /** @description In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it. */
             prompt_truncated?: boolean;
+            /** @description The run whose prompt and configuration this one took over. */
+            replay_of_run_id?: string;
             request_usage?: components["schemas"]["RequestUsage"];
             resolved?: components["schemas"]["ResolvedRun"];
             /** @description What satisfies `output_schema`, when one was given. */

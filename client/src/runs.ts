@@ -42,6 +42,9 @@ export type CreateRunParams<S extends JsonSchema | OutputSchema = JsonSchema | O
   'output_schema'
 > & { output_schema?: S | undefined }
 
+/** What a replay does otherwise than the run that it does again. */
+export type ReplayRunParams = Omit<CreateRunParams, 'replay_of_run_id'>
+
 /** `timeout` and `maxRetries` are those of each request; the wait itself ends with the run or with `signal`. */
 export interface WaitOptions extends Omit<RequestOptions, 'idempotencyKey'> {
   /** Throw `RunFailedError` when the run ends as FAILED, ERROR or CANCELLED; default true. */
@@ -66,6 +69,18 @@ export class Runs {
       return { method: 'POST', path: '/agent/runs', body } as const
     }
     return requestJson(this.#transport, build, options)
+  }
+
+  /**
+   * Does an earlier run again: what `overrides` leave out is taken over from it, `config` field by field. A run of its own, as
+   * `create` makes it.
+   */
+  replay(
+    run_id: string,
+    overrides: ReplayRunParams = {},
+    options?: RequestOptions,
+  ): APIPromise<RunAgentResponse> {
+    return this.create({ ...overrides, replay_of_run_id: run_id }, options)
   }
 
   /**

@@ -85,6 +85,12 @@ const ASKED: Asked[] = [
     body: '{"prompt":"x","parent_run_id":"{run}"}',
   },
   {
+    name: 'a replay of it',
+    method: 'POST',
+    path: '/api/v1/agent/runs',
+    body: '{"replay_of_run_id":"{run}"}',
+  },
+  {
     name: 'its conversation',
     method: 'POST',
     path: '/api/v1/agent/runs',

@@ -285,6 +285,7 @@ describe('oz-agent-sdk', () => {
       ['ancestor_run_id', () => ({ ancestor_run_id: ids.parent }), ['child']],
       ['artifact_type', () => ({ artifact_type: 'FILE' }), ['artifact']],
       ['another artifact_type', () => ({ artifact_type: 'PLAN' }), []],
+      ['reference_url', () => ({ reference_url: 'https://tickets.example/1' }), []],
       ['metadata', () => ({ 'metadata[team]': 'red' }), ['parent']],
       ['inherited metadata', () => ({ metadata: { 'build.id': '7' } }), ['child', 'parent']],
       ['two of metadata', () => ({ metadata: { 'build.id': '7', team: 'blue' } }), ['child']],

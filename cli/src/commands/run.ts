@@ -11,6 +11,7 @@ import { watchRun } from '../watch-run.ts'
 
 interface RunOptions extends ClientOptions, BudgetOptions, AgentOptions {
   file?: string
+  replay?: string
   identity?: string
   skill?: string
   name?: string
@@ -32,6 +33,7 @@ export function addRunCommand(program: Command): void {
       )
       .option('-f, --file <file>', 'read the prompt from a file, - for standard input'),
   )
+    .option('--replay <run-id>', 'do this run again, but for what other options say')
     .option('--identity <id>', 'service account that executes it, of `runyard identity list`')
     .option('--skill <spec>', 'skill to run, such as owner/repo:name')
     .option('-n, --name <name>', 'label for grouping and filtering')
@@ -81,7 +83,7 @@ function printCreated({ output }: Session, created: { run_id: string; at_capacit
 
 async function buildRequest(words: readonly string[], options: RunOptions): Promise<RunAgentRequest> {
   const prompt = await readMessage(words, options.file)
-  if (!prompt?.trim() && !options.skill) {
+  if (!prompt?.trim() && !options.skill && !options.replay) {
     throw usageFailure('A prompt is needed.', "runyard run 'what to do', -f FILE, or - for standard input")
   }
   // Loaded only when needed: the table of media types is large.
@@ -89,6 +91,7 @@ async function buildRequest(words: readonly string[], options: RunOptions): Prom
   const config = { ...(options.name ? { name: options.name } : {}), ...(await agentConfigOf(options)) }
   return {
     ...(prompt === undefined ? {} : { prompt }),
+    ...(options.replay ? { replay_of_run_id: options.replay } : {}),
     ...(options.skill ? { skill: options.skill } : {}),
     ...(options.title ? { title: options.title } : {}),
     ...(options.identity ? { agent_identity_uid: options.identity } : {}),

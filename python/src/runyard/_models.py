@@ -1336,7 +1336,7 @@ class RetryingEvent(WireModel):
 
 class RunAgentRequest(WireModel):
     prompt: str | None = None
-    """At most 1 MiB. Required unless a skill is given."""
+    """At most 1 MiB. Required unless a skill or `replay_of_run_id` is given."""
     skill: str | None = None
     """Wins over `config.skill_spec`."""
     config: AmbientAgentConfig | None = None
@@ -1345,6 +1345,8 @@ class RunAgentRequest(WireModel):
     conversation_id: str | None = None
     attachments: list[Attachment] | None = None
     parent_run_id: str | None = None
+    replay_of_run_id: str | None = None
+    """A run to do again: what is left out here is taken over from it, `config` field by field. Values of its tool servers are taken over for whoever started it."""
     metadata: dict[str, str] | None = None
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
     agent_identity_uid: str | None = None
@@ -1831,6 +1833,8 @@ class RunItem(WireModel):
     conversation_id: str
     parent_run_id: str | None = None
     root_run_id: str
+    replay_of_run_id: str | None = None
+    """The run whose prompt and configuration this one took over."""
     metadata: dict[str, str]
     artifacts: list[ArtifactItem]
     request_usage: RequestUsage | None = None

@@ -108,11 +108,11 @@ class BudgetParam(TypedDict, total=False):
     max_duration_minutes: float
 
 
-class RunParams(TypedDict, total=False):
-    """What a run is asked for with, besides its `output_schema`."""
+class RunFields(TypedDict, total=False):
+    """What a run is asked for with, besides its `output_schema` and an earlier run that it begins with."""
 
     prompt: str
-    """Required unless a skill is given."""
+    """Required unless a skill or a run to replay is given."""
     skill: str
     """Wins over `config.skill_spec`."""
     config: AmbientAgentConfigParam | AmbientAgentConfig
@@ -130,6 +130,17 @@ class RunParams(TypedDict, total=False):
     priority: int
     """Among runs of the same principal, higher first."""
     budget: BudgetParam
+
+
+class RunParams(RunFields, total=False):
+    """What a run is asked for with, besides its `output_schema`."""
+
+    replay_of_run_id: str
+    """A run to do again: what is left out here is taken over from it."""
+
+
+class ReplayRunParams(RunFields, RequestOptions, total=False):
+    """What a replay does otherwise than the run that it does again, and how to ask for it."""
 
 
 class CreateRunParams(RunParams, RequestOptions, total=False):

@@ -74,7 +74,9 @@ export type BudgetLimits = z.infer<typeof BudgetLimits>
 
 export const RunAgentRequest = z
   .object({
-    prompt: Prompt.optional().meta({ description: 'At most 1 MiB. Required unless a skill is given.' }),
+    prompt: Prompt.optional().meta({
+      description: 'At most 1 MiB. Required unless a skill or `replay_of_run_id` is given.',
+    }),
     skill: z.string().min(1).max(1024).optional().meta({ description: 'Wins over `config.skill_spec`.' }),
     config: AmbientAgentConfig.optional(),
     title: z
@@ -85,6 +87,10 @@ export const RunAgentRequest = z
     conversation_id: uuid('must be a conversation id').optional(),
     attachments: Attachments.optional(),
     parent_run_id: RunId.optional(),
+    replay_of_run_id: RunId.optional().meta({
+      description:
+        'A run to do again: what is left out here is taken over from it, `config` field by field. Values of its tool servers are taken over for whoever started it.',
+    }),
     metadata: Metadata.optional(),
     mode: Mode.optional(),
     agent_identity_uid: z.string().max(256).optional().meta({
@@ -109,9 +115,9 @@ export const RunAgentRequest = z
     budget: BudgetLimits.optional(),
   })
   .check((ctx) => {
-    const { prompt, skill, config } = ctx.value
+    const { prompt, skill, config, replay_of_run_id } = ctx.value
     const skilled = skill ?? config?.skill_spec ?? config?.skills?.[0]
-    if (!prompt?.trim() && !skilled) {
+    if (!prompt?.trim() && !skilled && !replay_of_run_id) {
       ctx.issues.push({
         code: 'custom',
         path: ['prompt'],

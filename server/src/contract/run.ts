@@ -138,6 +138,9 @@ export const RunItem = z
     conversation_id: z.string(),
     parent_run_id: z.string().optional(),
     root_run_id: z.string(),
+    replay_of_run_id: z.string().optional().meta({
+      description: 'The run whose prompt and configuration this one took over.',
+    }),
     metadata: z.record(z.string(), z.string()),
     artifacts: z.array(ArtifactItem),
     request_usage: RequestUsage.optional(),

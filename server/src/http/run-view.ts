@@ -35,6 +35,7 @@ export function viewRun(run: ShownRun, linkTo: (run_id: string) => string): RunI
     conversation_id: run.conversation_id,
     ...(run.parent_run_id ? { parent_run_id: run.parent_run_id } : {}),
     root_run_id: run.root_run_id,
+    ...(run.replay_of_run_id ? { replay_of_run_id: run.replay_of_run_id } : {}),
     metadata: run.metadata,
     artifacts: run.artifacts,
     ...(total_tokens > 0

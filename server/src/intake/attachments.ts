@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { v7 as uuidv7 } from 'uuid'
 import { type Blobs, BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import { AppError } from '../contract/error.ts'
@@ -26,18 +27,45 @@ export async function storeAttachments(
   if (names.size < attachments.length) {
     throw new AppError('invalid_request', 'attachments: two have the same file_name.')
   }
-  await requireRoom(services, run_id, attachments)
+  await requireRoom(services, run_id, sum(attachments.map(({ data }) => Buffer.byteLength(data, 'base64'))))
+  return storeAll(services, run_id, attachments, async ({ data }) => Buffer.from(data, 'base64'))
+}
+
+/** Stores files of an earlier run once more, for a run of its own. */
+export async function copyAttachments(
+  services: AttachmentServices,
+  run_id: string,
+  files: readonly StoredAttachment[],
+): Promise<StoredAttachment[]> {
+  if (files.length === 0) return []
+  await requireRoom(services, run_id, sum(files.map(({ size_bytes }) => size_bytes)))
+  return storeAll(services, run_id, files, async ({ blob_key }) => {
+    const data = await services.blobs.get(blob_key)
+    if (data) return data
+    const detail =
+      'attachments: the files of the earlier run are not kept any more. Give them again, or [] for none.'
+    throw new AppError('invalid_request', detail)
+  })
+}
+
+async function storeAll<F extends Pick<StoredAttachment, 'file_name' | 'mime_type'>>(
+  { blobs }: AttachmentServices,
+  run_id: string,
+  files: readonly F[],
+  open: (file: F) => Promise<Readable | Uint8Array>,
+): Promise<StoredAttachment[]> {
   const stored: StoredAttachment[] = []
   try {
-    for (const { file_name, mime_type, data } of attachments) {
+    for (const file of files) {
+      const { file_name, mime_type } = file
       const attachment_id = uuidv7()
       const blob_key = `runs/${run_id}/attachments/${attachment_id}`
-      const size_bytes = await services.blobs.put(blob_key, Buffer.from(data, 'base64'))
+      const size_bytes = await blobs.put(blob_key, await open(file))
       stored.push({ attachment_id, file_name, mime_type, size_bytes, blob_key })
     }
     return stored
   } catch (error) {
-    await removeAttachments(services.blobs, stored)
+    await removeAttachments(blobs, stored)
     if (!(error instanceof BlobsUnavailable)) throw error
     throw new AppError('resource_unavailable', `${error.message} Attachments are not taken for now.`, {
       headers: { 'retry-after': RETRY_AFTER_SECONDS },
@@ -46,12 +74,13 @@ export async function storeAttachments(
   }
 }
 
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+
 async function requireRoom(
   { db, max_run_files_bytes }: AttachmentServices,
   run_id: string,
-  attachments: readonly Attachment[],
+  sent: number,
 ): Promise<void> {
-  const sent = attachments.reduce((bytes, { data }) => bytes + Buffer.byteLength(data, 'base64'), 0)
   if (sent + (await readKeptBytes(db, run_id)) <= max_run_files_bytes) return
   throw new AppError(
     'invalid_request',

@@ -119,6 +119,16 @@ export function revealConfig(
   }
 }
 
+/** The first tool server with a value that is shown as `***`, by its name; `null`: there is none. */
+export function findMasked({ mcp_servers = {} }: AmbientAgentConfig): string | null {
+  const found = Object.entries(mcp_servers).find(
+    ([, { env, headers, url }]) =>
+      [...Object.values(env ?? {}), ...Object.values(headers ?? {})].includes(MASK) ||
+      (url !== undefined && isMasked(url)),
+  )
+  return found?.[0] ?? null
+}
+
 /** Who is asked for what: a query or a user's name may be another one. */
 function placeAt(url: string): string {
   const { origin, pathname } = new URL(url)

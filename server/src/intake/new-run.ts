@@ -12,8 +12,9 @@ import { seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironmentId } from '../store/environments.ts'
 import { findConversation, findRun, type NewRun, type RunRow } from '../store/runs.ts'
-import { storeAttachments } from './attachments.ts'
+import { copyAttachments, storeAttachments } from './attachments.ts'
 import { maskConfig } from './config-secrets.ts'
+import { replayRun } from './earlier-run.ts'
 import { findExecution, requireGrants } from './executor.ts'
 import { requireAvailable } from './unavailable.ts'
 
@@ -38,12 +39,15 @@ export async function resolveRun(
   source: RunSourceType,
 ): Promise<NewRun> {
   requireAvailable(asked)
-  const { request, principal_id, is_identity } = await findExecution(services.db, asked, actor)
+  const earlier = await replayRun(services, asked, actor)
+  const wanted = earlier?.request ?? asked
+  const { request, principal_id, is_identity } = await findExecution(services.db, wanted, actor)
   requireAvailable(request)
   requireHarness(services, request)
   await requireSchema(request.output_schema)
   const run_id = uuidv7()
-  const { prompt = '', config: given = {}, attachments = [], metadata: _, ...recorded } = request
+  const { prompt = '', config: given = {}, attachments = [], metadata: _, ...rest } = request
+  const { replay_of_run_id, ...recorded } = rest
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
   const { parent, scope, environment_id } = await lookUp(services.db, request, actor)
   if (is_identity && scope === 'User') {
@@ -88,7 +92,10 @@ export async function resolveRun(
     metadata: inherit(parent, request),
     conversation_id: request.conversation_id ?? run_id,
     ...placeBelow(parent, run_id),
-    attachments: await storeAttachments(services, run_id, attachments),
+    replay_of_run_id: replay_of_run_id ?? null,
+    attachments: earlier?.files.length
+      ? await copyAttachments(services, run_id, earlier.files)
+      : await storeAttachments(services, run_id, attachments),
   }
 }
 

@@ -56,6 +56,14 @@ function cutStem(stem: string, rest: string): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(begin, { stream: true }) + rest
 }
 
+/** What came with the prompt of a run. */
+export async function readPromptAttachments(db: Db, run_id: string): Promise<StoredAttachment[]> {
+  const found = await sql<StoredAttachment>`
+    select attachment_id, file_name, mime_type, size_bytes, blob_key from attachments
+    where run_id = ${run_id} and followup_id is null order by attachment_id`.execute(db)
+  return found.rows
+}
+
 export interface AwaitedAttachment {
   attachment_id: string
   file_name: string

@@ -38,6 +38,7 @@ const LISTED = [
   'conversation_id',
   'parent_run_id',
   'root_run_id',
+  'replay_of_run_id',
   'status_message',
   'result',
   'inference_cost_usd',

@@ -48,6 +48,8 @@ export interface NewRun {
   parent_run_id: string | null
   root_run_id: string
   ancestor_run_ids: string[]
+  /** Whose prompt and configuration it took over. */
+  replay_of_run_id?: string | null
   attachments: StoredAttachment[]
 }
 
@@ -86,6 +88,7 @@ export interface RunRow {
   parent_run_id: string | null
   root_run_id: string
   ancestor_run_ids: string[]
+  replay_of_run_id: string | null
   status_message: RunStatusMessage | null
   result: unknown
   input_tokens: number
@@ -177,12 +180,13 @@ export async function insertRun(
     inserted as (
       insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
         model_id, environment_id, skill_spec, source, schedule, config, sealed, request, metadata, conversation_id, context,
-        parent_run_id, root_run_id, ancestor_run_ids)
+        parent_run_id, root_run_id, ancestor_run_ids, replay_of_run_id)
       select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.creator_id}::uuid, ${scopeOf(run)},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
         ${run.skill_spec}, ${run.source}, ${run.schedule ? json(run.schedule) : sql`null::jsonb`}, ${json(run.config)}, ${run.sealed}::bytea,
         ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
-        ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[]
+        ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[],
+        ${run.replay_of_run_id ?? null}::uuid
       from wish returning *),
     files as (
       insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key, path)

@@ -40,6 +40,7 @@ from .._params import (
     FollowupParams,
     ListEventsParams,
     ListRunsParams,
+    ReplayRunParams,
 )
 from .._parse import into, read_text
 from .._request import Call, run_path, segment
@@ -83,6 +84,19 @@ class AsyncRuns:
         return await self._transport.send(
             Call("POST", "/agent/runs", body=body), into(RunAgentResponse, "run_id"), options
         )
+
+    async def replay(
+        self,
+        run_id: str,
+        *,
+        output_schema: JsonSchema | type[BaseModel] | None = None,
+        **params: Unpack[ReplayRunParams],
+    ) -> RunAgentResponse:
+        """Does an earlier run again. What is left out is taken over from it, `config` field by field.
+
+        It is a run of its own, as `create` makes it.
+        """
+        return await self.create(output_schema=output_schema, replay_of_run_id=run_id, **params)
 
     @overload
     async def create_and_wait(
@@ -325,6 +339,7 @@ class AsyncRunsWithRawResponse:
     def __init__(self, transport: AsyncTransport) -> None:
         runs = AsyncRuns(AsyncRawTransport(transport.settings, transport.http))
         self.create = raw_method(runs.create)
+        self.replay = raw_method(runs.replay)
         self.retrieve = raw_method(runs.retrieve)
         self.list = raw_method(runs.list_page)
         self.cancel = raw_method(runs.cancel)
@@ -344,6 +359,7 @@ class AsyncRunsWithStreamingResponse:
     def __init__(self, transport: AsyncTransport) -> None:
         runs = AsyncRuns(AsyncStreamingTransport(transport.settings, transport.http))
         self.create = streaming_method(runs.create)
+        self.replay = streaming_method(runs.replay)
         self.retrieve = streaming_method(runs.retrieve)
         self.list = streaming_method(runs.list_page)
         self.cancel = streaming_method(runs.cancel)

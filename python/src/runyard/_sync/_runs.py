@@ -41,6 +41,7 @@ from .._params import (
     FollowupParams,
     ListEventsParams,
     ListRunsParams,
+    ReplayRunParams,
 )
 from .._parse import into, read_text
 from .._request import Call, run_path, segment
@@ -84,6 +85,19 @@ class Runs:
         return self._transport.send(
             Call("POST", "/agent/runs", body=body), into(RunAgentResponse, "run_id"), options
         )
+
+    def replay(
+        self,
+        run_id: str,
+        *,
+        output_schema: JsonSchema | type[BaseModel] | None = None,
+        **params: Unpack[ReplayRunParams],
+    ) -> RunAgentResponse:
+        """Does an earlier run again. What is left out is taken over from it, `config` field by field.
+
+        It is a run of its own, as `create` makes it.
+        """
+        return self.create(output_schema=output_schema, replay_of_run_id=run_id, **params)
 
     @overload
     def create_and_wait(
@@ -326,6 +340,7 @@ class RunsWithRawResponse:
     def __init__(self, transport: Transport) -> None:
         runs = Runs(RawTransport(transport.settings, transport.http))
         self.create = raw_method(runs.create)
+        self.replay = raw_method(runs.replay)
         self.retrieve = raw_method(runs.retrieve)
         self.list = raw_method(runs.list_page)
         self.cancel = raw_method(runs.cancel)
@@ -345,6 +360,7 @@ class RunsWithStreamingResponse:
     def __init__(self, transport: Transport) -> None:
         runs = Runs(StreamingTransport(transport.settings, transport.http))
         self.create = streaming_method(runs.create)
+        self.replay = streaming_method(runs.replay)
         self.retrieve = streaming_method(runs.retrieve)
         self.list = streaming_method(runs.list_page)
         self.cancel = streaming_method(runs.cancel)

@@ -16,9 +16,12 @@ import { CleanUp } from '../src/worker/clean-up.ts'
 import { type Cluster, startCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { git } from './support/git.ts'
+import { openModelServer } from './support/model-server.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { missingS3, type S3Server, startS3 } from './support/s3-server.ts'
+import { answerCalls } from './support/scripted-calls.ts'
 import { shell, spawnRunyard, temporaryDirectory } from './support/service.ts'
+import { startSilentProxy } from './support/silent-proxy.ts'
 import { assertWhole, findProcesses, ofType, printed } from './support/traces.ts'
 
 const LARGE_BYTES = 20_000_000
@@ -185,6 +188,40 @@ describe('files on S3', { skip: missing }, () => {
       rows.map(({ blob_key }) => blob_key),
     )
     assert.equal(rows.length, 1)
+  })
+
+  test('on their way to a storage that is silent keep no agent from being stopped', async () => {
+    const { api } = cluster
+    const pool = 'silent'
+    const proxy = await startSilentProxy(s3.endpoint)
+    await using model = await openModelServer(answerCalls, { models: [{ id: 'scripted' }] })
+    try {
+      const worker = await cluster.worker(pool, {
+        ...{ AWS_ENDPOINT_URL_S3: new URL(proxy.url).origin, RUNYARD_DATA_DIR: temporaryDirectory(pool) },
+        ...{ OPENAI_API_KEY: 'a-key', OPENAI_BASE_URL: model.url, RUNYARD_DEFAULT_MODEL: 'openai/scripted' },
+      })
+      const arrived = Promise.withResolvers<void>()
+      proxy.when(/^PUT \S+\/artifacts\//, () => {
+        arrived.resolve()
+        return 'silence'
+      })
+      const run_id = await api.create({
+        prompt: JSON.stringify([
+          ['bash', { command: 'echo a report > r.txt' }],
+          ['attach_artifact', { path: 'r.txt' }],
+        ]),
+        config: { worker_host: pool, harness: { type: 'oz' } },
+      })
+      await arrived.promise
+      await api.json('POST', `/agent/runs/${run_id}/interrupt`)
+      await api.until(run_id, ({ state }) => state === 'BLOCKED')
+      const [, result] = ofType(await api.events(run_id), 'tool.result')
+      // Else the storage is asked again, the file is there, and the agent hears that.
+      assert.match(result?.data.output ?? '', /^interrupted: /)
+      await worker.end('SIGTERM')
+    } finally {
+      proxy.close()
+    }
   })
 
   test('that cannot be kept end the start with one line', async () => {

@@ -57,6 +57,7 @@ export class AcpLog {
   #failure: { error: unknown } | null = null
   #stopped: string | null = null
   #pending = 0
+  #said = ''
 
   /** `taken`: ids of calls that the log knows. `onFailed`: an event could not be stored; `settle` tells why. */
   constructor(
@@ -67,6 +68,11 @@ export class AcpLog {
     this.#execution = execution
     this.#taken = new Set(taken)
     this.#onFailed = onFailed
+  }
+
+  /** What the agent said last, without a call behind it. */
+  get said(): string {
+    return this.#said
   }
 
   add(update: AgentUpdate): void {
@@ -145,6 +151,7 @@ export class AcpLog {
     this.#block = null
     if (!block || block.text.trim() === '') return
     const { type, message_id } = block
+    if (type === 'message.assistant') this.#said += block.text
     this.#emit({ type, data: { message_id, text: storableText(block.text) } })
   }
 
@@ -167,6 +174,7 @@ export class AcpLog {
 
   #announce(theirs: string): Call {
     this.#endText()
+    this.#said = ''
     const tool_call_id = makeCallId(theirs, this.#taken, this.#execution.mask)
     const call: Call = {
       ...{ tool_call_id, name: 'tool', kind: undefined, title: '', input: {}, stored: null, shown: '' },

@@ -3,6 +3,7 @@ import type { EventData, NewEvent, RunEvent } from '../contract/event.ts'
 import { readApprovals } from '../log/approvals.ts'
 import { closesMessages } from '../log/interruption.ts'
 import { readTranscript } from '../log/transcript.ts'
+import { describeResult } from './acp-result.ts'
 import { describeDenial } from './approvals.ts'
 import { clip } from './cut-text.ts'
 import type { Execution, UserMessage } from './harness.ts'
@@ -103,7 +104,7 @@ const tell = (log: readonly NewEvent[], mask: Execution['mask']): string =>
 
 /** Messages of the user as an agent takes them, their images and files with them. */
 export async function writeBlocks(
-  { sandbox }: Pick<Execution, 'sandbox'>,
+  { sandbox, run }: Pick<Execution, 'sandbox' | 'run'>,
   messages: readonly UserMessage[],
   capabilities: PromptCapabilities | undefined,
 ): Promise<ContentBlock[]> {
@@ -114,6 +115,9 @@ export async function writeBlocks(
       blocks.push({ type: 'text', text: text.trim() ? text : 'Continue.' })
     for (const file of attachments) blocks.push(await writeFile(sandbox, file, capabilities))
   }
+  const { output_schema } = run
+  if (output_schema && messages.length > 0)
+    blocks.push({ type: 'text', text: service(describeResult(output_schema)) })
   return blocks
 }
 

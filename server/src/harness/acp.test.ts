@@ -280,3 +280,41 @@ test('an agent that says more than can be stored at once is made to wait', async
   assert.equal(turn.data('tool.call').length, 3_000)
   assert(most < 1_000, `${most} events were on their way at once`)
 })
+
+const COUNT_SCHEMA = {
+  type: 'object',
+  properties: { count: { type: 'integer', minimum: 1 } },
+  required: ['count'],
+}
+
+test('a result is asked for until it fits, and ends the run', async () => {
+  const says = [
+    'Three.',
+    'Here: {"count": 3',
+    '```json\\n{"count": 0}\\n```',
+    'So:\\n```json\\n{"count": 3}\\n```',
+  ]
+  const turn = turnOf({ prompt: says.map((line) => `= ${line}`).join('\n'), output_schema: COUNT_SCHEMA })
+  const outcome = await turn.runHarness(harnessOf('resume'))
+  assert.deepEqual(outcome, { state: 'SUCCEEDED', result: { count: 3 } })
+  const [first, ...later] = (await told()).slice(1) as string[][]
+  assert.match(first?.at(-1) ?? '', /has a given form.*JSON Schema:\s+```json\n\{"type":"object"/s)
+  assert.deepEqual(
+    later.map((texts) => /no result that can be taken\. (.*)/.exec(texts.join('\n'))?.[1]?.slice(0, 14)),
+    ['It is no JSON:', 'It is no JSON:', 'It does not fi'],
+  )
+  assert.match(later.at(-1)?.join('\n') ?? '', /\/count must be >= 1/)
+})
+
+test('an agent that never has a result ends the run, and a follow-up goes on', async () => {
+  const first = turnOf({ prompt: 'Count.', output_schema: COUNT_SCHEMA })
+  const { state: end, status_message } = await first.runHarness(harnessOf('resume'))
+  assert.deepEqual([end, /fits output_schema/.test(status_message?.message ?? '')], ['FAILED', true])
+  // It was asked once and corrected three times.
+  assert.equal((await told()).length, 5)
+  const log = [...first.log]
+  const head = { run_id: 'run-1', occurred_at: '2026-01-01T00:00:00.000Z', sequence: log.length + 1 }
+  log.push({ ...head, type: 'run.state', data: { state: 'FAILED', execution: 1, attempt: 1 } })
+  const again = turnOf({ history: log, prompt: '= {"count": 2}', output_schema: COUNT_SCHEMA })
+  assert.deepEqual(await again.runHarness(harnessOf('resume')), { state: 'SUCCEEDED', result: { count: 2 } })
+})

@@ -16,12 +16,14 @@ import { AcpLog } from './acp-log.ts'
 import { type ChosenModel, chooseModel, modelEnv, nameModel } from './acp-model.ts'
 import type { PermissionAnswer } from './acp-permissions.ts'
 import { findWork, introduce, type Work, writeBlocks } from './acp-prompt.ts'
+import { describeFault, MAX_CORRECTIONS, readResult } from './acp-result.ts'
 import { handOn } from './acp-servers.ts'
 import { requestApproval, WAITS, waitForApproval } from './approvals.ts'
 import { CallGate } from './call-gate.ts'
 import {
   type Execution,
   type Harness,
+  NO_RESULT,
   type Outcome,
   type Session,
   STOPPED_TURN,
@@ -85,6 +87,8 @@ class AcpSession implements Session {
   readonly #gate: CallGate
   /** What the log held when the turn began. */
   #before: NewEvent[] = []
+  /** What the agent said last in this turn. */
+  #said = ''
   /** The call that somebody has to allow; the turn is ending with that question. */
   #question: EventData<'approval.requested'> | null = null
 
@@ -122,6 +126,7 @@ class AcpSession implements Session {
   async turn(request: TurnRequest): Promise<Outcome> {
     const { history, signal } = request
     this.#question = null
+    this.#said = ''
     const lost = closeOpenCalls(history, WORKER_LOST)
     this.#before = [...history, ...lost]
     await this.#emitAll(lost)
@@ -135,13 +140,22 @@ class AcpSession implements Session {
 
   async #work(work: Work, request: TurnRequest): Promise<Outcome> {
     const { signal } = request
+    const { output_schema } = this.#execution.run
+    let corrections = 0
     for (;;) {
       if (signal.aborted) return STOPPED_TURN
       if (this.#failure) return this.#failure
       if (!this.steers) work.messages.push(...(await request.inbox.take()))
       work.messages.push(...this.#queued.splice(0))
       if (signal.aborted) return STOPPED_TURN
-      if (work.messages.length === 0) return { state: 'SUCCEEDED' }
+      if (work.messages.length === 0) {
+        if (!output_schema) return { state: 'SUCCEEDED' }
+        const read = await readResult(output_schema, this.#said)
+        if ('result' in read) return { state: 'SUCCEEDED', result: read.result }
+        if (corrections === MAX_CORRECTIONS) return NO_RESULT
+        corrections += 1
+        work.notes.push(describeFault(output_schema, read.wrong))
+      }
       const outcome = await this.#answer(work, request)
       if (outcome) return outcome
       const done = work.messages.at(-1)?.sequence ?? 0
@@ -202,6 +216,7 @@ class AcpSession implements Session {
       this.#prompting = false
       connection.listen(null)
       await log.end(this.#closing(signal, null))
+      this.#said = log.said
       if (signal.aborted) return STOPPED_TURN
       return this.#question ? waitForApproval(this.#question) : describeStop(this.#agent, stopReason)
     } catch (error) {

@@ -18,6 +18,15 @@ export interface Outcome {
 /** How a turn ends that its signal cut short; what the run ends with is not its to say. */
 export const STOPPED_TURN: Outcome = { state: 'ERROR', status_message: { message: 'The turn was stopped.' } }
 
+/** How a run ends whose agent never handed in what was asked for. */
+export const NO_RESULT: Outcome = {
+  state: 'FAILED',
+  status_message: {
+    message: 'The agent ended without a result that fits output_schema. A follow-up can say what is missing.',
+    retryable: false,
+  },
+}
+
 /** The parts of a run that a harness may know. */
 export interface TurnRun {
   run_id: string

@@ -15,7 +15,15 @@ import {
 import { BackgroundCommands } from './background-commands.ts'
 import { CallGate } from './call-gate.ts'
 import { Compaction } from './compaction.ts'
-import { type Execution, type Harness, type Outcome, STOPPED_TURN, type Turn, turnOf } from './harness.ts'
+import {
+  type Execution,
+  type Harness,
+  NO_RESULT,
+  type Outcome,
+  STOPPED_TURN,
+  type Turn,
+  turnOf,
+} from './harness.ts'
 import { writeInstructions } from './instructions.ts'
 import { ToolServers } from './mcp.ts'
 import { addReminders, buildMessages } from './messages.ts'
@@ -48,13 +56,6 @@ const ALLOWED = { action: 'allow' } as const
 const NOT_STARTED = `${MARK}the turn was stopped before this call was started`
 const HIDDEN = `${MARK}the worker was lost before this call was started, and parts of it are hidden by now, as ***. Call it again if it is still to be done, with the real text in their place.`
 const MAX_REMINDERS = 2
-const NO_RESULT: Outcome = {
-  state: 'FAILED',
-  status_message: {
-    message: 'The agent ended without a result that fits output_schema. A follow-up can say what is missing.',
-    retryable: false,
-  },
-}
 
 /**
  * The built-in agent: one request to the model a step, each step stored before its tools are executed, one after the

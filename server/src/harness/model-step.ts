@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import {
-  isStepCount,
+  type LanguageModelStreamPart,
   type LanguageModelUsage,
   type ModelMessage,
-  streamText,
-  type TextStreamPart,
+  experimental_streamLanguageModelCall as streamCall,
   type ToolSet,
 } from 'ai'
 import type { EventData, NewEvent } from '../contract/event.ts'
@@ -22,6 +21,8 @@ export interface StepRequest {
   tools: ToolSet
   reasoning?: Reasoning
 }
+type Part = LanguageModelStreamPart<ToolSet>
+
 export const REASONING_LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type Reasoning = (typeof REASONING_LEVELS)[number]
 
@@ -37,26 +38,22 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
   const { resolved, instructions, messages, tools, reasoning } = request
   const content = new StepContent(turn)
   let failure: { error: unknown } | undefined
-  let end: Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }> | undefined
+  let end: Extract<Part, { type: 'model-call-end' }> | undefined
   try {
-    const result = streamText({
+    // One request and its answer. `streamText` around it would take another millisecond or two a step, for what the loop does
+    // itself: further steps, new tries, running tools.
+    const { stream } = await streamCall({
       model: resolved.model,
       providerOptions: resolved.provider_options,
       instructions,
       messages,
       tools,
       ...(reasoning && { reasoning }),
-      stopWhen: isStepCount(1),
-      // The loop tries again by itself, and says so.
-      maxRetries: 0,
       abortSignal: turn.signal,
-      experimental_transform: refuseDeepInputs,
-      // Failures also come as parts of the stream; without this the SDK prints them.
-      onError() {},
     })
-    for await (const part of result.stream) {
+    for await (const part of stream) {
       if (part.type === 'error') failure ??= { error: part.error }
-      else if (part.type === 'finish-step') end = part
+      else if (part.type === 'model-call-end') end = part
       else content.add(part)
     }
   } catch (error) {
@@ -94,7 +91,7 @@ class StepContent {
     this.#turn = turn
   }
 
-  add(part: TextStreamPart<ToolSet>): void {
+  add(part: Part): void {
     switch (part.type) {
       case 'text-start':
       case 'text-delta':
@@ -154,12 +151,12 @@ class StepContent {
   }
 }
 
-function callOf(part: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): EventData<'tool.call'> {
+function callOf(part: Extract<Part, { type: 'tool-call' }>): EventData<'tool.call'> {
   const { toolCallId, toolName, providerMetadata } = part
   return {
     tool_call_id: storableText(toolCallId),
     name: storableText(toolName),
-    input: asInput(part.input),
+    input: asInput(isTooDeep(part.input) ? TOO_DEEP : part.input),
     ...metadataOf(providerMetadata),
   }
 }
@@ -167,15 +164,6 @@ function callOf(part: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): 
 // Arguments that are no JSON object are kept for the log's reader; no tool accepts them.
 const asInput = (input: unknown) =>
   isRecord(input) ? storableRecord(input) : { malformed: storableJson(input) }
-
-/** In the stream, since the SDK goes down into them too. */
-const refuseDeepInputs = () =>
-  new TransformStream<TextStreamPart<ToolSet>, TextStreamPart<ToolSet>>({
-    transform(part, controller) {
-      const deep = part.type === 'tool-call' && isTooDeep(part.input)
-      controller.enqueue(deep ? { ...part, input: TOO_DEEP } : part)
-    },
-  })
 
 function metadataOf(metadata: unknown): { provider_metadata?: Record<string, unknown> } {
   return isRecord(metadata) && !isTooDeep(metadata) ? { provider_metadata: storableRecord(metadata) } : {}

@@ -1,4 +1,4 @@
-import type { NewEvent } from '../contract/event.ts'
+import type { EventData, NewEvent } from '../contract/event.ts'
 import type { Outcome } from './harness.ts'
 import { withoutPlace } from './keep-output.ts'
 
@@ -16,30 +16,24 @@ export const IN_CIRCLES: Outcome = {
   },
 }
 
-/** How many of the last calls are alike; 0 where the user has spoken since. */
+/** How many of the last calls are alike; 0 where the user has spoken since */
 export function countRepeats(log: readonly NewEvent[]): number {
-  const calls = new Map<string, string>()
-  let last = ''
-  let count = 0
-  for (const event of log) {
-    if (event.type === 'message.user') {
-      last = ''
-      count = 0
-    } else if (event.type === 'tool.call') {
-      const { tool_call_id, name, input } = event.data
-      calls.set(tool_call_id, JSON.stringify([name, input]))
-    } else if (event.type === 'tool.result') {
-      const { tool_call_id, output = '', exit_code } = event.data
-      const made = JSON.stringify([
-        calls.get(tool_call_id),
-        withoutPlace(output.replace(TOLD, '')),
-        exit_code,
-      ])
-      count = made === last ? count + 1 : 1
-      last = made
-    }
+  const calls = new Map<string, EventData<'tool.call'>>()
+  let results: Array<EventData<'tool.result'>> = []
+  for (const { type, data } of log) {
+    if (type === 'message.user') results = []
+    else if (type === 'tool.call') calls.set(data.tool_call_id, data)
+    else if (type === 'tool.result') results.push(data)
   }
-  return count
+  // Only the last ones are put together: outputs are long, and this is asked at each step.
+  const describe = ({ tool_call_id, output = '', exit_code }: EventData<'tool.result'>): string => {
+    const call = calls.get(tool_call_id)
+    return JSON.stringify([call?.name, call?.input, withoutPlace(output.replace(TOLD, '')), exit_code])
+  }
+  const last = results.at(-1)
+  const made = last && describe(last)
+  const other = results.findLastIndex((result) => describe(result) !== made)
+  return results.length - 1 - other
 }
 
 export const goesInCircles = (log: readonly NewEvent[]): boolean => countRepeats(log) >= ENDED_AT

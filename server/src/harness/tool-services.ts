@@ -43,6 +43,8 @@ export interface AttachedFile {
   description?: string
   /** It is an image, to be shown as one. */
   screenshot: boolean
+  /** Ends it in the middle, with a refusal. */
+  signal: AbortSignal
 }
 
 /** A run to be made by an agent. What it does not say is as with the run that asks. */

@@ -18,7 +18,7 @@ function fieldsOf(request: RunAgentRequest & RunFollowupRequest): string[] {
   return [
     ...(mode === 'normal' ? [] : [`mode: ${mode}`]),
     ...(on_behalf_of === undefined ? [] : ['on_behalf_of']),
-    ...(output_schema && harness !== 'oz' ? [`output_schema with the harness ${harness}`] : []),
+    ...(output_schema && harness === 'runbook' ? [`output_schema with the harness ${harness}`] : []),
   ]
 }
 

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { v7 as uuidv7 } from 'uuid'
 import { BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import type { AttachedFile, Keeper, Refused } from '../harness/tool-services.ts'
+import { TURN_STOPPED } from '../log/interruption.ts'
 import { type Sandbox, SandboxFileError } from '../sandbox/sandbox.ts'
 import type { ArtifactRow, NewArtifact } from '../store/artifacts.ts'
 import { readContentType } from './content-type.ts'
@@ -55,7 +56,7 @@ export class RunKeeper implements Keeper {
 
   async attach(file: AttachedFile): ReturnType<Keeper['attach']> {
     const { context, store, sandbox, masked, drain } = this.#services
-    const { path } = file
+    const { path, signal } = file
     const wrong = await findFault(sandbox, path)
     if (wrong !== null) return { refusal: wrong }
     const room = await this.#room()
@@ -65,10 +66,11 @@ export class RunKeeper implements Keeper {
     const filepath = masked.text(path.startsWith(ARTIFACTS) ? path.slice(ARTIFACTS.length) : path)
     return this.#storing(async () => {
       const data = sandbox.openFile(path, { max_bytes: Math.max(0, Math.min(MAX_BYTES, room)) })
-      const put = await putArtifact(context.blobs, store.lease.run_id, data).catch((error: unknown) => {
+      const put = await this.#put(data, signal).catch((error: unknown) => {
         if (error instanceof SandboxFileError) return error
         throw error
       })
+      if (put === 'stopped') return { refusal: TURN_STOPPED }
       if (put instanceof SandboxFileError)
         return put.code !== 'EFBIG'
           ? { refusal: `${put.code}: ${path} cannot be read.` }
@@ -97,6 +99,28 @@ export class RunKeeper implements Keeper {
       await store.insertArtifact(artifact)
       return told
     })
+  }
+
+  /** A file may be large, and the storage slow: neither keeps a turn from being stopped. */
+  async #put(
+    data: Readable,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<typeof putArtifact>> | 'stopped'> {
+    const { context, store } = this.#services
+    const putting = putArtifact(context.blobs, store.lease.run_id, data)
+    const { promise: stopped, resolve } = Promise.withResolvers<'stopped'>()
+    const stop = () => resolve('stopped')
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) stop()
+    const put = await Promise.race([putting, stopped]).finally(() =>
+      signal.removeEventListener('abort', stop),
+    )
+    if (put === 'stopped') {
+      data.destroy(new Error('The turn was stopped.'))
+      // What was on its way is done with when it arrives; where the process ends before, the clean-up finds it.
+      putting.then(({ stored }) => discardBlob(context.blobs, stored.blob_key)).catch(() => {})
+    }
+    return put
   }
 
   async report(reference: Parameters<Keeper['report']>[0]): ReturnType<Keeper['report']> {

@@ -4,8 +4,8 @@ import type { RunRow } from '../store/runs.ts'
 
 /** What was not known at create, where the run leaves the choice of its harness to the worker. */
 export function findUnsupported(run: RunRow, harness: string): Outcome | null {
-  if (!run.request.output_schema || harness === 'oz') return null
-  return refuse(`The harness ${harness} has no output_schema: only "oz" does, which needs a model.`)
+  if (!run.request.output_schema || harness !== 'runbook') return null
+  return refuse('The harness runbook has no output_schema: that takes an agent, and so a model.')
 }
 
 /** A runbook's steps are its caller's own: nothing in it asks. Doing without the rules would be worse. */

@@ -23,6 +23,8 @@ let cancelled = false
 let running = null
 let prompting = false
 let queue = []
+/** What it says at the end of its next prompts: the lines after `=`. */
+const endings = []
 
 const textsOf = (prompt) =>
   prompt.map((block) => block.text ?? `[${block.type} ${block.name ?? block.mimeType}]`)
@@ -110,12 +112,14 @@ async function prompt({ sessionId, prompt: blocks }) {
     }
   update(sessionId, { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'Let me see.' } })
   update(sessionId, { sessionUpdate: 'plan', entries: [] })
+  for (const text of texts.filter((each) => !isService(each)))
+    endings.push(...[...text.matchAll(/^= (.*)$/gm)].map(([, words]) => words.replaceAll('\\n', '\n')))
   queue = [...goOn(texts), ...commandsOf(texts)]
   while (queue.length > 0 && !cancelled) {
     say('Next:')
     await run(sessionId, queue.shift())
   }
-  if (!cancelled) for (const text of ['All ', 'done.']) say(text)
+  if (!cancelled) for (const text of endings.length > 0 ? [endings.shift()] : ['All ', 'done.']) say(text)
   prompting = false
   return { stopReason: cancelled ? 'cancelled' : 'end_turn' }
 }

@@ -26,6 +26,7 @@ export const attachArtifact = defineTool({
     const kept = await turn.keeper.attach({
       path: resolvePath(turn, path),
       screenshot,
+      signal: turn.signal,
       ...(title && { title }),
       ...(description && { description }),
     })

@@ -9,6 +9,7 @@ import { readSecretKey } from './data-dir.ts'
 import { harnessNames } from './harness-names.ts'
 import { createApp } from './http/app.ts'
 import type { HttpSettings, Readiness } from './http/context.ts'
+import type { RequestMaxima } from './http/request-limits.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { fingerprintsOf, readKeyring } from './secret-keys.ts'
@@ -25,6 +26,8 @@ export interface ListenOptions {
   blobs_state: () => Promise<BlobsState>
   watch: Watch
   log: Logger
+  /** Where nothing else is set. */
+  request_maxima: RequestMaxima
   /** The worker of this process, when it has one. */
   backend?: SandboxBackend
   tls?: { cert_file: string; key_file: string }
@@ -58,6 +61,10 @@ export async function listen(
     limit_maxima: config.limit_maxima,
     min_schedule_seconds: config.min_schedule_seconds,
     max_run_files_bytes: config.max_run_files_bytes,
+    request_maxima: {
+      requests_per_minute: config.requests_per_minute ?? options.request_maxima.requests_per_minute,
+      creates_per_minute: config.creates_per_minute ?? options.request_maxima.creates_per_minute,
+    },
     ...(tls
       ? {
           tls: {

@@ -139,6 +139,8 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
     closers.unshift(startSchedules({ config, store, blobs, watch, log }))
     const { app, public_url } = await listen({
       ...{ config, store, blobs, blobs_state: state, watch, log },
+      // One person's own machine.
+      request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
       backend: worker.backend,
     })
     closers.unshift(() => app.close())
@@ -199,6 +201,7 @@ export async function startServe(
       blobs_state: state,
       watch,
       log,
+      request_maxima: { requests_per_minute: 600, creates_per_minute: 60 },
       ...(options.tls ? { tls: options.tls } : {}),
     })
     closers.unshift(() => app.close())

@@ -36,6 +36,8 @@ export interface RouteDefinition {
   is_public?: true
   /** Viewers may call it too, though it writes. */
   for_viewers?: boolean
+  /** Counts against what a key may create in a minute. */
+  creates_run?: true
   /** May carry attachments, so its body may reach 64 MiB. */
   large?: boolean
 }

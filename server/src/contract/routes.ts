@@ -50,6 +50,7 @@ const create = {
   response: RunAgentResponse,
   errors: writing,
   large: true,
+  creates_run: true,
 } as const satisfies Partial<RouteDefinition>
 
 export const ROUTES = {

@@ -12,6 +12,7 @@ import { createAuthenticator } from './auth.ts'
 import type { HttpContext, Services } from './context.ts'
 import { checkValue, parseJson } from './json-body.ts'
 import { problemBody, sendProblem } from './problem.ts'
+import { RequestLimits } from './request-limits.ts'
 import { API_PREFIX } from './route.ts'
 import { serveApiKeys } from './routes/api-keys.ts'
 import { serveApprovals } from './routes/approvals.ts'
@@ -120,6 +121,7 @@ export function createApp(context: HttpContext): FastifyInstance {
     ...context,
     audit,
     authenticate: createAuthenticator(context.store.db),
+    limits: new RequestLimits(context.store.db, settings.request_maxima),
     links: createSignedLinks(settings.secret_key, actorOf),
     sessions: createSessionLinks(settings, actorOf),
     closing: closing.signal,

@@ -7,6 +7,7 @@ import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 import type { AuditWriter } from './audit.ts'
+import type { RequestLimits, RequestMaxima } from './request-limits.ts'
 import type { SessionLinks } from './session-access.ts'
 import type { SignedLinks } from './signed-link.ts'
 
@@ -42,6 +43,8 @@ export interface HttpSettings {
   limit_maxima: LimitMaxima
   /** The least that may lie between two due times of a schedule. */
   min_schedule_seconds: number
+  /** Of each key. */
+  request_maxima: RequestMaxima
   /** What one run may keep: attachments and artifacts. */
   max_run_files_bytes: number
   tls?: { cert: Buffer; key: Buffer }
@@ -59,6 +62,7 @@ export interface Readiness {
 export interface Services extends HttpContext {
   audit: AuditWriter
   authenticate: (request: FastifyRequest) => Promise<Actor>
+  limits: RequestLimits
   links: SignedLinks
   sessions: SessionLinks
   /** Aborted when the service stops: open streams end. */

@@ -40,16 +40,18 @@ export const SENT = Symbol('sent')
 /** Serves one operation of the contract. The handler's value is the body, unless it is SENT. */
 export function serve<const R extends RouteDefinition>(
   app: FastifyInstance,
-  services: Pick<Services, 'authenticate'>,
+  services: Pick<Services, 'authenticate' | 'limits'>,
   definition: R,
   handler: (call: Call<R>) => Promise<unknown>,
 ): void {
+  const { creates_run }: RouteDefinition = definition
   app.route({
     method: definition.method,
     url: API_PREFIX + definition.path.replace(/\{(\w+)\}/g, ':$1'),
     bodyLimit: definition.large ? LARGE_BODY : SMALL_BODY,
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
       request.actor = await services.authenticate(request)
+      reply.headers(await services.limits.take(request.actor.key_id, creates_run === true))
       requireRole(definition, request.actor)
     },
     handler: async (request, reply) => {

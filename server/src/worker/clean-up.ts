@@ -5,6 +5,7 @@ import { readNamedBlobs } from '../store/blob-keys.ts'
 import type { Store } from '../store/db.ts'
 import { removeOldKeys } from '../store/idempotency.ts'
 import { readInstallation } from '../store/installation.ts'
+import { removeOldCounts } from '../store/request-counts.ts'
 import { removeOldDeliveries } from '../store/webhook-deliveries.ts'
 import { removeOldWorkers } from '../store/workers.ts'
 import { type OwnerNote, readOwners, writeNote } from './blob-owners.ts'
@@ -74,6 +75,7 @@ export class CleanUp {
     if (isApart(this.#rows_at, now, ROWS_MS)) {
       this.#rows_at = now
       await removeOldKeys(this.#store.db)
+      await removeOldCounts(this.#store.db)
       await removeOldWorkers(this.#store.db)
       await removeOldDeliveries(this.#store.db)
       await removeOldAudit(this.#store.db, this.#audit_days)

@@ -1,0 +1,37 @@
+import { CompiledQuery, sql } from 'kysely'
+import { RateLimiterPostgres } from 'rate-limiter-flexible'
+import type { Db } from './db.ts'
+
+const WINDOW_S = 60
+
+interface Query {
+  text: string
+  values: unknown[]
+}
+
+/**
+ * Counts for all processes together, one statement each: `consume(key)` resolves, or rejects with a `RateLimiterRes` where
+ * `most` a minute are used up, or with the fault of the database. Who is over it is refused without asking the database.
+ */
+export const createCounter = (db: Db, name: string, most: number): RateLimiterPostgres =>
+  new RateLimiterPostgres({
+    // Its statements on our connections: all it asks of a client is `query`.
+    storeClient: {
+      query: ({ text, values }: Query) => db.executeQuery(CompiledQuery.raw(text, values)),
+    },
+    storeType: 'client',
+    tableName: 'request_counts',
+    tableCreated: true,
+    // The clean-up of the service does it.
+    clearExpiredByTimeout: false,
+    keyPrefix: name,
+    points: most,
+    duration: WINDOW_S,
+    inMemoryBlockOnConsumed: most,
+  })
+
+export async function removeOldCounts(db: Db): Promise<void> {
+  await sql`delete from request_counts where expire < extract(epoch from clock_timestamp()) * 1000`.execute(
+    db,
+  )
+}

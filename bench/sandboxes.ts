@@ -12,7 +12,9 @@ import {
   type Sandbox,
   type SandboxBackend,
 } from '../server/src/sandbox/sandbox.ts'
+import { startCluster } from '../server/test/support/cluster.ts'
 import { removeSandboxesBeside } from '../server/test/support/docker-images.ts'
+import { findPostgres, startPostgres } from '../server/test/support/postgres-server.ts'
 import { type BackendName, openBackend, TEST_IMAGE } from '../server/test/support/sandbox-backends.ts'
 import { apiOf, shell, startService, temporaryDirectory } from '../server/test/support/service.ts'
 import { writeFigures } from './figures.ts'
@@ -73,8 +75,6 @@ async function measureBackend(name: BackendName): Promise<Row[]> {
   await sandbox.destroy()
   if (plain) execFileSync('docker', ['rm', '--force', container], { stdio: 'ignore' })
 
-  const claims = await measureClaims(name)
-  const warm_claims = await measureClaims(name, PAUSE_MS)
   const [one, other] = docker
     ? ['`docker run --rm … true`', '`docker exec … true`']
     : ['bare `bwrap … true`', 'bare `bwrap … true`']
@@ -82,12 +82,17 @@ async function measureBackend(name: BackendName): Promise<Row[]> {
     what: `${docker ? 'Docker' : 'bubblewrap'}: ${what}`,
     ...{ times: sorted(times), beside, base: sorted(base) },
   })
+  const claims: Row[] = []
+  for (const layout of findPostgres() ? (['PGlite', 'PostgreSQL'] as const) : (['PGlite'] as const)) {
+    const measure = (pause_ms?: number) => measureClaims(name, layout, pause_ms)
+    claims.push(row(`claim → first command, ${layout}`, await measure(), one, bare))
+    claims.push(row('the same where a sandbox was made in advance', await measure(PAUSE_MS), one, bare))
+  }
   return [
     row(one, bare, 'itself', bare),
     ...(docker ? [row(other, bare_again, 'itself', bare_again)] : []),
     row('sandbox made, first command ended', cold, one, bare),
-    row('claim → first command, through the service', claims, one, bare),
-    row('the same where a sandbox was made in advance', warm_claims, one, bare),
+    ...claims,
     row('warm command, in turns with the bare one', warm, other, bare_again),
     row('warm commands back to back', tight, other, bare_again),
     row(`warm commands, ${AT_ONCE} at once`, together, other, bare_again),
@@ -111,16 +116,33 @@ async function runTrue(sandbox: Sandbox): Promise<void> {
   if (exit.code !== 0) throw new Error(`The command ended with ${JSON.stringify(exit)}.`)
 }
 
+type Layout = 'PGlite' | 'PostgreSQL'
+
+/** `dev`, or `serve` and `worker` on a PostgreSQL of their own. */
+async function openService(layout: Layout, sandbox: BackendName, env: Record<string, string>) {
+  if (layout === 'PGlite') {
+    const service = await startService({ sandbox, env })
+    return { api: apiOf(service), stop: () => service.stop() }
+  }
+  const postgres = await startPostgres()
+  const cluster = await startCluster(postgres.url, env)
+  await cluster.worker('default', { sandbox })
+  const stop = async () => {
+    await cluster.stop()
+    await postgres.stop()
+  }
+  return { api: cluster.api, stop }
+}
+
 /** From the event that says CLAIMED to the first output of a command. `pause_ms`: in which a sandbox is made in advance. */
-async function measureClaims(sandbox: BackendName, pause_ms = 0): Promise<number[]> {
+async function measureClaims(sandbox: BackendName, layout: Layout, pause_ms = 0): Promise<number[]> {
   const env = { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE, RUNYARD_WARM_SANDBOXES: pause_ms > 0 ? '1' : '0' }
-  const service = await startService({ sandbox, env })
-  const api = apiOf(service)
+  const { api, stop } = await openService(layout, sandbox, env)
   const times: number[] = []
   const made: string[] = []
-  const first = pause_ms > 0 ? -1 : 0
-  for (let round = first; round < COLD_ROUNDS; round++) {
-    if (round > first) await wait(pause_ms)
+  // The first has none made in advance, and a process that has just started is slower than it will be.
+  for (let round = -1; round < COLD_ROUNDS; round++) {
+    if (round >= 0) await wait(pause_ms)
     const run_id = await api.create({ prompt: shell('echo hello') })
     made.push(run_id)
     await api.ended(run_id)
@@ -128,10 +150,9 @@ async function measureClaims(sandbox: BackendName, pause_ms = 0): Promise<number
     const claimed = events.find((event) => event.type === 'run.state' && event.data.state === 'CLAIMED')
     const output = events.find((event) => event.type === 'tool.output')
     if (!claimed || !output) throw new Error('The run has no output.')
-    // The first has none made in advance.
     if (round >= 0) times.push(Date.parse(output.occurred_at) - Date.parse(claimed.occurred_at))
   }
-  await service.stop()
+  await stop()
   if (sandbox === 'docker') removeSandboxesBeside(made[0] ?? '')
   return times
 }

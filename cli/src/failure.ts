@@ -27,6 +27,26 @@ export class CommandFailure extends Error {
 export const usageFailure = (message: string, hint?: string): CommandFailure =>
   new CommandFailure(message, { exit_code: EXIT.usage, ...(hint ? { hint } : {}) })
 
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
+/** For a server that answers, but with a certificate that this machine does not trust. */
+function certificateHint(error: unknown): string | null {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const code = 'code' in at && typeof at.code === 'string' ? at.code : ''
+    if (UNTRUSTED.has(code))
+      return 'nobody this machine trusts has signed it: name the file of your own authority, or of the certificate itself, in NODE_EXTRA_CA_CERTS'
+    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+      return 'ask for it by a name that is in its certificate: --base-url and RUNYARD_BASE_URL say where it is'
+  }
+  return null
+}
+
 /** How the commands end that run the service: a setting to correct, a database to wait for, anything else. */
 const SERVICE_EXITS: Record<string, number> = {
   invalid_request: EXIT.usage,
@@ -45,7 +65,9 @@ export function explain(error: unknown): Explanation {
     return { message: error.message, ...(error.hint ? { hint: error.hint } : {}), exit_code: error.exit_code }
   }
   if (error instanceof APIConnectionError) {
-    const hint = 'is it running? `runyard dev` starts one; --base-url and RUNYARD_BASE_URL say where it is'
+    const hint =
+      certificateHint(error) ??
+      'is it running? `runyard dev` starts one; --base-url and RUNYARD_BASE_URL say where it is'
     return { message: error.message, hint, exit_code: EXIT.unreachable }
   }
   if (error instanceof AuthenticationError) {

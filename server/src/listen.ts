@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { Server as HttpsServer } from 'node:https'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Blobs, BlobsState } from './blobs/blobs.ts'
@@ -18,6 +18,7 @@ import type { Store } from './store/db.ts'
 import { requireKnownSecret, type SecretFingerprints } from './store/installation.ts'
 import type { Watch } from './store/watch.ts'
 import { countWorkers } from './store/workers.ts'
+import type { ServedTls } from './tls-files.ts'
 
 export interface ListenOptions {
   config: Config
@@ -30,7 +31,7 @@ export interface ListenOptions {
   request_maxima: RequestMaxima
   /** The worker of this process, when it has one. */
   backend?: SandboxBackend
-  tls?: { cert_file: string; key_file: string }
+  tls?: ServedTls
 }
 
 /** Builds the HTTP face and listens; the address links are made of is known only then. */
@@ -65,14 +66,7 @@ export async function listen(
       requests_per_minute: config.requests_per_minute ?? options.request_maxima.requests_per_minute,
       creates_per_minute: config.creates_per_minute ?? options.request_maxima.creates_per_minute,
     },
-    ...(tls
-      ? {
-          tls: {
-            cert: readTlsFile('--tls-cert', tls.cert_file),
-            key: readTlsFile('--tls-key', tls.key_file),
-          },
-        }
-      : {}),
+    ...(tls ? { tls: tls.options } : {}),
   }
   if (!isLoopback(config.host) && !tls && !config.trust_proxy) {
     options.log.warn(
@@ -96,7 +90,10 @@ export async function listen(
     const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
     throw new AppError(taken ? 'conflict' : 'invalid_request', refusal, { cause: error })
   }
-  const address = app.server.address()
+  // Without a certificate it is a server of plain HTTP.
+  const { server } = app
+  if (tls && server instanceof HttpsServer) server.once('close', tls.follow(server))
+  const address = server.address()
   if (typeof address === 'object' && address) port = address.port
   return { app, public_url }
 }
@@ -111,14 +108,6 @@ function explainListen(error: unknown, { host, port }: Config): string | null {
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `This machine has no address ${host}. Choose another with --host: 127.0.0.1, or 0.0.0.0 for all of them.`
   return null
-}
-
-function readTlsFile(option: string, file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (cause) {
-    throw new AppError('invalid_request', `${option}: ${file} cannot be read.`, { cause })
-  }
 }
 
 const isLoopback = (host: string): boolean =>

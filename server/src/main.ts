@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pino, { type Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { AppError } from './contract/error.ts'
+import type { ListModelsResponse } from './contract/model.ts'
 import type { Keys } from './control.ts'
 import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
@@ -22,6 +23,7 @@ import { settleSecret } from './store/installation.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { loseAllWorkers } from './store/workers.ts'
+import { openTls, type TlsFiles } from './tls-files.ts'
 import { startWebhooks } from './webhooks.ts'
 import { work } from './work.ts'
 import { startCleanUp } from './worker/clean-up.ts'
@@ -44,7 +46,7 @@ export interface RoleOptions {
   data_dir?: string
   sandbox?: Config['sandbox']
   pool?: string
-  tls?: { cert_file: string; key_file: string }
+  tls?: TlsFiles
   /** Ends a start that waits; it then throws the signal's reason. */
   signal?: AbortSignal
   /** Hears what a worker waits for before it can start. */
@@ -61,6 +63,8 @@ export interface DevService {
   sandbox_description: string
   /** A provider of models is set up, whether it answers or not. */
   has_models: boolean
+  /** What runs may name now; `null` when it cannot be told. */
+  listModels(): Promise<ListModelsResponse | null>
   database: string
   /** Runs get their grace, then everything is closed. */
   stop(): Promise<void>
@@ -101,6 +105,8 @@ const openLog = (config: Config, role: string): Logger =>
 export async function startDev(options: RoleOptions & { known_key?: string } = {}): Promise<DevService> {
   const config = configure(options)
   const log = openLog({ ...config, log_level: config.log_level ?? 'warn' }, 'dev')
+  // Before anything is opened: what is wrong with the files is said at once.
+  const tls = options.tls && openTls(options.tls, log)
   const lock = lockDataDir(config.data_dir)
   const closers: Closer[] = [() => lock.release()]
   const stop = closeAll(closers)
@@ -142,6 +148,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       // One person's own machine.
       request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
       backend: worker.backend,
+      ...(tls ? { tls } : {}),
     })
     closers.unshift(() => app.close())
     const api_key = await keyOfDev(store.db, options.known_key)
@@ -153,6 +160,12 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       sandbox_description: worker.backend.description,
       has_models: worker.has_models,
       database: 'pglite',
+      // Not over the network: this process need not trust its own certificate.
+      listModels: async () => {
+        const url = '/api/v1/agent/models'
+        const answer = await app.inject({ url, headers: { authorization: `Bearer ${api_key}` } })
+        return answer.statusCode === 200 ? answer.json<ListModelsResponse>() : null
+      },
       stop: () => {
         worker.drain()
         return stop()
@@ -173,6 +186,7 @@ export async function startServe(
 ): Promise<{ base_url: string; missing: string | null; stop(): Promise<void> }> {
   const config = configure(options)
   const log = openLog(config, 'serve')
+  const tls = options.tls && openTls(options.tls, log)
   const store = openPostgres({ url: requireDatabase(config, 'serve'), application_name: 'runyard-serve' })
   const watch = new Watch(store)
   const closers: Closer[] = [() => watch.close(), () => store.close()].map(inTime)
@@ -202,7 +216,7 @@ export async function startServe(
       watch,
       log,
       request_maxima: { requests_per_minute: 600, creates_per_minute: 60 },
-      ...(options.tls ? { tls: options.tls } : {}),
+      ...(tls ? { tls } : {}),
     })
     closers.unshift(() => app.close())
     return { base_url: `${public_url()}/api/v1`, missing: reason === null ? null : detail, stop }

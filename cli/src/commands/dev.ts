@@ -1,11 +1,12 @@
 import { homedir } from 'node:os'
 import { basename, relative, resolve } from 'node:path'
-import { Runyard, VERSION } from '@runyard/client'
+import { VERSION } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { forgetConnection, readStoredKey, type Saved, saveConnection } from '../connection.ts'
 import { port } from '../option-values.ts'
 import { type Output, openOutput } from '../output.ts'
 import { loadService, runRole } from '../role.ts'
+import { TLS_CERT, TLS_KEY, tlsOf } from '../tls-options.ts'
 import { hang } from '../wrap.ts'
 
 type DevService = Awaited<ReturnType<Awaited<ReturnType<typeof loadService>>['startDev']>>
@@ -15,6 +16,8 @@ interface DevOptions {
   host?: string
   dataDir?: string
   sandbox?: 'docker' | 'bubblewrap' | 'host'
+  tlsCert?: string
+  tlsKey?: string
   json?: boolean
   userConfig: boolean
 }
@@ -36,9 +39,12 @@ export function addDevCommand(program: Command): void {
         'host',
       ]),
     )
+    .option(...TLS_CERT)
+    .option(...TLS_KEY)
     .option('--no-user-config', 'leave ~/.config/runyard alone: only commands in this folder find the server')
     .option('--json', 'print one line of JSON when ready, and nothing else on standard output')
     .action(async (options: DevOptions) => {
+      const tls = tlsOf(options)
       const { startDev, readConfig, isServed } = await loadService()
       const data_dir = options.dataDir === undefined ? readConfig().data_dir : resolve(options.dataDir)
       const known_key = readStoredKey(data_dir)
@@ -51,6 +57,7 @@ export function addDevCommand(program: Command): void {
             ...(options.port === undefined ? {} : { port: options.port }),
             ...(options.host === undefined ? {} : { host: options.host }),
             ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
+            ...(tls === undefined ? {} : { tls }),
             ...(known_key === undefined ? {} : { known_key }),
           })
           const stop = (): Promise<void> => {
@@ -66,7 +73,15 @@ export function addDevCommand(program: Command): void {
             { data_dir, environment: process.env, for_user: options.userConfig, isServed },
           )
           if (options.json) output.json({ base_url, api_key, web_url, sandbox, database })
-          else output.write(await describeDev(service, { data_dir, saved, output }))
+          else
+            output.write(
+              await describeDev(service, {
+                data_dir,
+                saved,
+                output,
+                ...(tls ? { tls_cert: tls.cert_file } : {}),
+              }),
+            )
         },
       )
     })
@@ -74,12 +89,16 @@ export function addDevCommand(program: Command): void {
 
 async function describeDev(
   service: DevService,
-  { data_dir, saved, output }: { data_dir: string; saved: Saved; output: Output },
+  {
+    data_dir,
+    saved,
+    output,
+    tls_cert,
+  }: { data_dir: string; saved: Saved; output: Output; tls_cert?: string },
 ): Promise<string> {
   const { colors } = output
   const { bold, cyan, dim } = colors
-  const client = new Runyard({ baseURL: service.base_url, apiKey: service.api_key })
-  const { models, default_model_id } = await client.models.list()
+  const { models = [], default_model_id } = (await service.listModels()) ?? {}
   const fields: Array<[string, string]> = [
     ['API', cyan(service.base_url)],
     ['Page', cyan(service.web_url)],
@@ -105,7 +124,7 @@ A first run, from another terminal:
 
 or with curl:
 
-  curl ${service.base_url}/agent/runs \\
+  curl ${tls_cert === undefined ? '' : `--cacert ${shown(tls_cert)} `}${service.base_url}/agent/runs \\
     -H "Authorization: Bearer $(grep -o 'ry_[A-Za-z0-9]*' ${shown(saved.file)})" \\
     -H 'Content-Type: application/json' \\
     -d '{"prompt": "${prompt}"}'

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { usageFailure } from '../failure.ts'
 import { port } from '../option-values.ts'
 import { openOutput } from '../output.ts'
 import { loadService, runRole } from '../role.ts'
+import { TLS_CERT, TLS_KEY, tlsOf } from '../tls-options.ts'
 
 interface ServeOptions {
   port?: number
@@ -24,15 +24,15 @@ export function addServiceCommands(program: Command): void {
     .description('Starts the API on the PostgreSQL of DATABASE_URL. Workers are started apart.')
     .option('-p, --port <port>', 'port to listen on, 0 for any free one (RUNYARD_PORT; default 4200)', port)
     .option('--host <address>', 'address to listen on (RUNYARD_HOST; default 127.0.0.1)')
-    .option('--tls-cert <file>', 'certificate chain in PEM; with --tls-key')
-    .option('--tls-key <file>', 'its private key in PEM')
-    .action(async ({ port, host, tlsCert, tlsKey }: ServeOptions) => {
-      if (Boolean(tlsCert) !== Boolean(tlsKey)) throw usageFailure('--tls-cert and --tls-key go together.')
+    .option(...TLS_CERT)
+    .option(...TLS_KEY)
+    .action(async ({ port, host, ...files }: ServeOptions) => {
+      const tls = tlsOf(files)
       const { startServe } = await loadService()
       const options = {
         ...(port === undefined ? {} : { port }),
         ...(host === undefined ? {} : { host }),
-        ...(tlsCert && tlsKey ? { tls: { cert_file: tlsCert, key_file: tlsKey } } : {}),
+        ...(tls === undefined ? {} : { tls }),
       }
       const output = openOutput({ format: 'text' })
       await runRole(

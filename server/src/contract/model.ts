@@ -36,3 +36,4 @@ export const ListModelsResponse = z
       .meta({ description: 'What a run is answered by that names no model.' }),
   })
   .meta({ id: 'ListModelsResponse' })
+export type ListModelsResponse = z.infer<typeof ListModelsResponse>

@@ -1,3 +1,4 @@
+import type { TlsOptions } from 'node:tls'
 import type { FastifyRequest } from 'fastify'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
@@ -47,7 +48,7 @@ export interface HttpSettings {
   request_maxima: RequestMaxima
   /** What one run may keep: attachments and artifacts. */
   max_run_files_bytes: number
-  tls?: { cert: Buffer; key: Buffer }
+  tls?: TlsOptions
 }
 
 export interface Readiness {

@@ -43,6 +43,7 @@ onEachDatabase('child runs', (open) => {
     assert.deepEqual(await create(held, 'call-1'), {
       run_id: first,
       pool: held.pool,
+      ancestor_run_ids: [held.run_id],
     })
     assert.deepEqual(await countBelow(db, held.run_id, 100), { all: 1, children: 1 })
     const other = await create(held, 'call-2')

@@ -69,6 +69,7 @@ export function describeRun(run: RunItem, output: Output): string {
     ['executions', run.execution > 1 ? String(run.execution) : undefined],
     ['parent', run.parent_run_id],
     ['replay of', run.replay_of_run_id],
+    ['trigger', run.trigger && `${run.trigger.trigger_id} (delivery ${run.trigger.delivery_id})`],
     ['schedule', run.schedule && `${run.schedule.schedule_name} (${run.schedule.schedule_id})`],
     ['metadata', pairsOf(run.metadata)],
     ['page', run.session_link],

@@ -652,6 +652,135 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List triggers
+         * @description By name: those of the team, and the caller’s own.
+         */
+        get: operations["listTriggers"];
+        put?: never;
+        /**
+         * Create a trigger
+         * @description What is posted to its `url` with a right signature starts a run. What the runs are to be is checked now, as if one were created; they are created as the caller. The answer alone has the secret.
+         */
+        post: operations["createTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/triggers/{trigger_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a trigger */
+        get: operations["getTrigger"];
+        /**
+         * Replace a trigger
+         * @description What is left out is gone, but the secret stays, and a value `***` of a tool server keeps the one it has. From now on its runs are created as the caller. `team` cannot be changed.
+         */
+        put: operations["updateTrigger"];
+        post?: never;
+        /**
+         * Delete a trigger
+         * @description With its deliveries. Its runs stay and keep saying which trigger and delivery they came from.
+         */
+        delete: operations["deleteTrigger"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/triggers/{trigger_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of a trigger
+         * @description Newest first: what came with a right signature, and what it did. They are kept for 30 days, their payloads are not shown.
+         */
+        get: operations["listTriggerDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/triggers/{trigger_id}/deliveries/{delivery_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay a delivery
+         * @description Does what the trigger does now with the payload that was kept, as a new delivery, though it came before.
+         */
+        post: operations["replayTriggerDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/triggers/{trigger_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a trigger
+         * @description Its address is not found until it is resumed. Runs that exist go on.
+         */
+        post: operations["pauseTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/triggers/{trigger_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a trigger
+         * @description What was sent while it was paused was refused, and is not made up for.
+         */
+        post: operations["resumeTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/webhooks": {
         parameters: {
             query?: never;
@@ -1539,6 +1668,37 @@ export interface components {
             /** @description In which the cron expression is read: an IANA name. Default `UTC`. */
             time_zone?: string;
         };
+        CreateTriggerRequest: {
+            /** @description How its runs are executed. */
+            agent_config?: components["schemas"]["AmbientAgentConfig"];
+            /** @description Identity that executes its runs; for triggers of the team. */
+            agent_uid?: string;
+            /** @description Of each of its runs. */
+            budget?: components["schemas"]["BudgetLimits"];
+            /** @description Default true. */
+            enabled?: boolean;
+            /** @description A CEL expression over `payload` and `headers`, such as `payload.action == "opened"`. Only where it is true something happens. */
+            filter?: string;
+            /** @description Of each of its runs. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            mode?: "normal" | "plan" | "orchestrate";
+            /** @description Trimmed; need not be unique. */
+            name: string;
+            /** @description Default `followup`. */
+            on_open_run?: components["schemas"]["TriggerOnOpenRun"];
+            /** @description At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill. */
+            prompt?: string;
+            /** @description What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own. */
+            secret?: string;
+            /** @description false: a personal trigger with personal runs, which its owner alone sees. */
+            team?: boolean;
+            /** @description Of its runs, filled in as the prompt is. Default: the first line of the prompt. */
+            title?: string;
+            verification: components["schemas"]["TriggerVerification"];
+        };
         CreateWebhookRequest: {
             description?: string | null;
             /** @description Default true. */
@@ -1551,6 +1711,9 @@ export interface components {
             url: string;
         };
         DeleteScheduleResponse: {
+            success: boolean;
+        };
+        DeleteTriggerResponse: {
             success: boolean;
         };
         EgressRefusedEvent: {
@@ -1882,6 +2045,14 @@ export interface components {
         };
         ListSkillsResponse: {
             agents: components["schemas"]["AgentSkill"][];
+        };
+        ListTriggerDeliveriesResponse: {
+            deliveries: components["schemas"]["TriggerDelivery"][];
+            page_info: components["schemas"]["PageInfo"];
+        };
+        ListTriggersResponse: {
+            page_info: components["schemas"]["PageInfo"];
+            triggers: components["schemas"]["Trigger"][];
         };
         ListWebhooksResponse: {
             page_info: components["schemas"]["PageInfo"];
@@ -2306,6 +2477,7 @@ export interface components {
              */
             task_id: string;
             title: string;
+            trigger?: components["schemas"]["RunTrigger"];
             /**
              * Format: date-time
              * @description Grows strictly with every change of a field, not with output.
@@ -2355,6 +2527,11 @@ export interface components {
             error_code?: components["schemas"]["ErrorCode"];
             message: string;
             retryable?: boolean;
+        };
+        /** @description The trigger that created the run, and the delivery that did so; they may be gone since. */
+        RunTrigger: {
+            delivery_id: string;
+            trigger_id: string;
         };
         /**
          * @description What happens after the service was down at due times: one run for all of them (`latest`), or none (`skip`).
@@ -2588,6 +2765,130 @@ export interface components {
             tool_call_id: string;
             truncated_bytes?: number;
         };
+        Trigger: {
+            /** @description As it was asked for; values are `***`. */
+            agent_config: components["schemas"]["AmbientAgentConfig"];
+            /** @description The identity that executes its runs. */
+            agent_uid?: string;
+            budget?: components["schemas"]["BudgetLimits"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            created_by: components["schemas"]["RunCreatorInfo"];
+            enabled: boolean;
+            filter?: string;
+            metadata: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            mode?: "normal" | "plan" | "orchestrate";
+            name: string;
+            on_open_run: components["schemas"]["TriggerOnOpenRun"];
+            prompt: string;
+            scope: {
+                /** @enum {string} */
+                type: "User" | "Team";
+                uid?: string;
+            };
+            /** @description Why it answers nothing though it is enabled: whoever saved it last is disabled. */
+            stopped_reason?: string;
+            title?: string;
+            /** Format: uuid */
+            trigger_id: string;
+            /**
+             * Format: date-time
+             * @description Of the last change by somebody, not of its deliveries.
+             */
+            updated_at: string;
+            /** @description Who saved it last. Its runs are created as this user or service account. */
+            updated_by: components["schemas"]["RunCreatorInfo"];
+            /** @description Where the sender posts to. */
+            url: string;
+            verification: components["schemas"]["TriggerVerification"];
+        };
+        TriggerDelivery: {
+            delivery_id: string;
+            /** @description How often it came again. */
+            duplicates: number;
+            /** @description What the sender calls it, where it says so. */
+            event: string | null;
+            outcome: components["schemas"]["TriggerOutcome"];
+            /** @description Why there is no run. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            received_at: string;
+            /** @description The delivery whose payload it has. */
+            replay_of?: string;
+            run_id?: string;
+            /** @description By which it is told from others; null for one that was replayed. */
+            sender_delivery_id: string | null;
+            trigger_id: string;
+        };
+        /**
+         * @description What happens when the payload is about a pull request that a run has opened: that run gets the prompt as a follow-up, or there is a new run.
+         * @enum {string}
+         */
+        TriggerOnOpenRun: "followup" | "new_run";
+        /**
+         * @description What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused.
+         * @enum {string}
+         */
+        TriggerOutcome: "run_started" | "followup_sent" | "filtered" | "failed";
+        /**
+         * @description How a sender proves itself: `standard_webhooks` (`webhook-signature`), `github` (`X-Hub-Signature-256`), `gitlab` (`X-Gitlab-Token`), `slack` (`X-Slack-Signature`) or `linear` (`Linear-Signature`).
+         * @enum {string}
+         */
+        TriggerVerification: "standard_webhooks" | "github" | "gitlab" | "slack" | "linear";
+        TriggerWithSecret: {
+            /** @description As it was asked for; values are `***`. */
+            agent_config: components["schemas"]["AmbientAgentConfig"];
+            /** @description The identity that executes its runs. */
+            agent_uid?: string;
+            budget?: components["schemas"]["BudgetLimits"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            created_by: components["schemas"]["RunCreatorInfo"];
+            enabled: boolean;
+            filter?: string;
+            metadata: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            mode?: "normal" | "plan" | "orchestrate";
+            name: string;
+            on_open_run: components["schemas"]["TriggerOnOpenRun"];
+            prompt: string;
+            scope: {
+                /** @enum {string} */
+                type: "User" | "Team";
+                uid?: string;
+            };
+            /** @description What the sender signs with. No other answer holds it. */
+            secret: string;
+            /** @description Why it answers nothing though it is enabled: whoever saved it last is disabled. */
+            stopped_reason?: string;
+            title?: string;
+            /** Format: uuid */
+            trigger_id: string;
+            /**
+             * Format: date-time
+             * @description Of the last change by somebody, not of its deliveries.
+             */
+            updated_at: string;
+            /** @description Who saved it last. Its runs are created as this user or service account. */
+            updated_by: components["schemas"]["RunCreatorInfo"];
+            /** @description Where the sender posts to. */
+            url: string;
+            verification: components["schemas"]["TriggerVerification"];
+        };
         /** @description What is left out or null stays; an empty text, list or object is none. */
         UpdateAgentIdentityRequest: {
             /** @description Only `CUSTOM` here. */
@@ -2666,6 +2967,34 @@ export interface components {
             prompt?: string;
             /** @description In which the cron expression is read: an IANA name. Default `UTC`. */
             time_zone?: string;
+        };
+        UpdateTriggerRequest: {
+            /** @description How its runs are executed. */
+            agent_config?: components["schemas"]["AmbientAgentConfig"];
+            /** @description Identity that executes its runs; for triggers of the team. */
+            agent_uid?: string;
+            /** @description Of each of its runs. */
+            budget?: components["schemas"]["BudgetLimits"];
+            enabled: boolean;
+            /** @description A CEL expression over `payload` and `headers`, such as `payload.action == "opened"`. Only where it is true something happens. */
+            filter?: string;
+            /** @description Of each of its runs. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            mode?: "normal" | "plan" | "orchestrate";
+            /** @description Trimmed; need not be unique. */
+            name: string;
+            /** @description Default `followup`. */
+            on_open_run?: components["schemas"]["TriggerOnOpenRun"];
+            /** @description At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill. */
+            prompt?: string;
+            /** @description What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own. */
+            secret?: string;
+            /** @description Of its runs, filled in as the prompt is. Default: the first line of the prompt. */
+            title?: string;
+            verification: components["schemas"]["TriggerVerification"];
         };
         UpdateWebhookRequest: {
             description?: string | null;
@@ -4245,6 +4574,8 @@ export interface operations {
                 source?: components["schemas"]["RunSourceType"];
                 /** @description Any of these; repeated or separated by commas. */
                 state?: components["schemas"]["RunState"][];
+                /** @description Of a deleted trigger, too. */
+                trigger_id?: string;
                 updated_after?: string;
             };
             header?: never;
@@ -6172,6 +6503,755 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionRedirect"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listTriggers: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
+                /** @description 1 to 200, default 50. Large triggers end a page sooner. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListTriggersResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createTrigger: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateTriggerRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerWithSecret"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the trigger. */
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trigger"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the trigger. */
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateTriggerRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trigger"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the trigger. */
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteTriggerResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listTriggerDeliveries: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
+                /** @description 1 to 200, default 50. */
+                limit?: number;
+                outcome?: components["schemas"]["TriggerOutcome"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the trigger. */
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListTriggerDeliveriesResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    replayTriggerDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                delivery_id: string;
+                /** @description Id of the trigger. */
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerDelivery"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    pauseTrigger: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the trigger. */
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trigger"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    resumeTrigger: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the trigger. */
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trigger"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error` */

@@ -18,6 +18,7 @@ export interface Resealed {
   secrets: number
   environments: number
   schedules: number
+  triggers: number
   runs: number
   webhooks: number
   unreadable: Array<{ kind: SealedKind; id: string }>
@@ -32,6 +33,7 @@ export async function resealAll(db: Db, keyring: Keyring): Promise<Resealed> {
     secrets: 0,
     environments: 0,
     schedules: 0,
+    triggers: 0,
     runs: 0,
     webhooks: 0,
     unreadable: [],

@@ -11,6 +11,10 @@ import { apiOf, shell, startService, type TestService } from './support/service.
 const IDLE = { config: { worker_host: 'nobody' } }
 const RUNBOOK = { config: { harness: { type: 'runbook' } } }
 const YEARLY = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x' }
+const POSTED = {
+  ...{ name: 't', verification: 'gitlab', secret: 'a-good-token', prompt: 'x' },
+  agent_config: { worker_host: 'nobody' },
+}
 const NOWHERE = '01900000-0000-7000-8000-000000000000'
 
 interface Case {
@@ -79,6 +83,15 @@ const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   resumeSchedule: { path: '/agent/schedules/{schedule}/resume', body: {} },
   listFirings: { path: '/agent/schedules/{schedule}/firings' },
   deleteSchedule: { path: '/agent/schedules/{schedule}' },
+  createTrigger: { body: POSTED },
+  listTriggers: {},
+  getTrigger: { path: '/agent/triggers/{trigger}' },
+  updateTrigger: { path: '/agent/triggers/{trigger}', body: { ...POSTED, enabled: true } },
+  pauseTrigger: { path: '/agent/triggers/{trigger}/pause' },
+  resumeTrigger: { path: '/agent/triggers/{trigger}/resume', body: {} },
+  listTriggerDeliveries: { path: '/agent/triggers/{trigger}/deliveries' },
+  replayTriggerDelivery: { path: '/agent/triggers/{trigger}/deliveries/{received}/replay', body: {} },
+  deleteTrigger: { path: '/agent/triggers/{spare_trigger}' },
   createWebhook: { body: { url: 'https://receiver.invalid/' } },
   listWebhooks: {},
   getWebhook: { path: '/agent/webhooks/{webhook}' },
@@ -158,6 +171,31 @@ const ANSWERS: Case[] = [
   { name: 'a session without access', status: 401, path: `/sessions/${NOWHERE}/run`, key: false },
   { name: 'its events', status: 401, path: `/sessions/${NOWHERE}/events`, key: false },
   { name: 'a session that is not opened', status: 403, method: 'POST', path: `/sessions/${NOWHERE}/access` },
+  {
+    name: 'a delivery',
+    status: 202,
+    method: 'POST',
+    path: '/hooks/{trigger}',
+    headers: { 'x-gitlab-token': POSTED.secret },
+    body: '[]',
+    key: false,
+  },
+  {
+    name: 'an unsigned delivery',
+    status: 401,
+    method: 'POST',
+    path: '/hooks/{trigger}',
+    body: '{}',
+    key: false,
+  },
+  {
+    name: 'a delivery to nobody',
+    status: 404,
+    method: 'POST',
+    path: `/hooks/${NOWHERE}`,
+    body: '{}',
+    key: false,
+  },
   { name: 'a missing file of the pages', status: 404, path: '/assets/no.js', key: false },
   { name: 'a path that cannot be decoded', status: 400, path: '/%zz', key: false },
   { name: 'a part of a path that is too long', status: 414, path: api(`/agent/runs/${'x'.repeat(2000)}`) },
@@ -222,6 +260,12 @@ describe('the headers of', () => {
       const target = { url: 'https://receiver.invalid/' }
       words[name] = (await made.json<{ webhook_id: string }>('POST', '/agent/webhooks', target)).webhook_id
     }
+    for (const name of ['trigger', 'spare_trigger'])
+      words[name] = (await made.json<{ trigger_id: string }>('POST', '/agent/triggers', POSTED)).trigger_id
+    const posted = await fetch(new URL(`/hooks/${words.trigger}`, service.base_url), {
+      ...{ method: 'POST', body: '{}', headers: { 'x-gitlab-token': POSTED.secret } },
+    })
+    words.received = ((await posted.json()) as { delivery_id: string }).delivery_id
     const run_id = await made.create({ prompt: shell('echo x > artifacts/x'), ...RUNBOOK })
     const { deliveries } = await made.json<{ deliveries: Array<{ delivery_id: string }> }>(
       'GET',

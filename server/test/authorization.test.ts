@@ -113,7 +113,40 @@ const ofWebhook =
     return { path: path + filled, ...(body === undefined ? {} : { body }) }
   }
 
+const TOKEN = 'a-good-token'
+const POSTED = {
+  name: 't',
+  verification: 'gitlab',
+  secret: TOKEN,
+  prompt: 'x',
+  enabled: true,
+  agent_config: IDLE.config,
+}
+/** A personal one, with a delivery. */
+const ofTrigger =
+  (rest = '', body?: unknown) =>
+  async (made: { owner: Api }) => {
+    const { trigger_id, url } = await made.owner.json<{ trigger_id: string; url: string }>(
+      'POST',
+      '/agent/triggers',
+      { ...POSTED, team: false },
+    )
+    const answer = await fetch(url, { method: 'POST', headers: { 'x-gitlab-token': TOKEN }, body: '{}' })
+    const { delivery_id } = (await answer.json()) as { delivery_id: string }
+    const path = `/agent/triggers/${trigger_id}${rest.replace('{delivery}', delivery_id)}`
+    return { path, ...(body === undefined ? {} : { body }) }
+  }
+
 const ROWS: Record<OperationId, Row> = {
+  listTriggers: { ask: () => ({}), ...same(200) },
+  createTrigger: { ask: () => ({ body: POSTED }), ...writing(201) },
+  getTrigger: { ask: ofTrigger(), ...own(200) },
+  updateTrigger: { ask: ofTrigger('', POSTED), ...ownWrite(200) },
+  pauseTrigger: { ask: ofTrigger('/pause', {}), ...ownWrite(200) },
+  resumeTrigger: { ask: ofTrigger('/resume', {}), ...ownWrite(200) },
+  deleteTrigger: { ask: ofTrigger(), ...ownWrite(200) },
+  listTriggerDeliveries: { ask: ofTrigger('/deliveries'), ...own(200) },
+  replayTriggerDelivery: { ask: ofTrigger('/deliveries/{delivery}/replay', {}), ...ownWrite(202) },
   listSchedules: { ask: () => ({}), ...same(200) },
   createSchedule: { ask: () => ({ body: YEARLY }), ...writing(201) },
   getSchedule: { ask: ofSchedule(), ...own(200) },

@@ -1,4 +1,4 @@
-/** To those who may not see a run or a schedule, it and a run that never was are the same, byte for byte. */
+/** To those who may not see a run, a schedule or a trigger, it and a run that never was are the same, byte for byte. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { RouteDefinition } from '../src/contract/route.ts'
@@ -15,12 +15,13 @@ const UNKNOWN: Record<string, string> = {
   artifact: `${NOWHERE}2`,
   conversation: `${NOWHERE}3`,
   schedule: `${NOWHERE}5`,
+  trigger: `${NOWHERE}6`,
 }
 
 interface Asked {
   name: string
   method: string
-  /** `{run}`, `{artifact}`, `{conversation}`, `{schedule}`: first what is hidden, then what never was. */
+  /** `{run}`, `{artifact}`, `{conversation}`, `{schedule}`, `{trigger}`: first what is hidden, then what never was. */
   path: string
   body?: string
   headers?: ReadonlyArray<readonly [string, string]>
@@ -32,12 +33,16 @@ const BODIES: Partial<Record<OperationId, unknown>> = {
   cancelRun: {},
   interruptRun: {},
   updateSchedule: { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x', enabled: false },
+  updateTrigger: { name: 't', verification: 'github', prompt: 'x', enabled: false },
 }
 const operations = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(([, { path }]) =>
-  /\{(run_id|artifact_uid|schedule_id)\}/.test(path),
+  /\{(run_id|artifact_uid|schedule_id|trigger_id)\}/.test(path),
 )
 const pathOf = ({ path }: RouteDefinition): string =>
-  `/api/v1${path.replace('{run_id}', '{run}').replace(/\{(artifact|schedule)_u?id\}/, '{$1}')}`
+  `/api/v1${path
+    .replace('{run_id}', '{run}')
+    .replace(/\{(artifact|schedule|trigger)_u?id\}/, '{$1}')
+    .replace('{delivery_id}', KEY)}`
 
 const ASKED: Asked[] = [
   ...operations.map(([name, route]) => ({
@@ -98,6 +103,7 @@ const ASKED: Asked[] = [
   },
   { name: 'its descendants', method: 'GET', path: '/api/v1/agent/runs?ancestor_run_id={run}' },
   { name: 'runs of it', method: 'GET', path: '/api/v1/agent/runs?schedule_id={schedule}' },
+  { name: 'runs of its trigger', method: 'GET', path: '/api/v1/agent/runs?trigger_id={trigger}' },
   { name: 'its page', method: 'GET', path: '/sessions/{run}', key: false },
   { name: 'its page with a key', method: 'GET', path: '/sessions/{run}' },
   { name: 'HEAD of its page', method: 'HEAD', path: '/sessions/{run}', key: false },
@@ -172,6 +178,8 @@ describe('a personal run of somebody else', () => {
     hidden.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
     hidden.conversation = run.conversation_id ?? ''
     const schedule = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x', team: false }
+    const trigger = { name: 't', verification: 'github', prompt: 'x', team: false }
+    hidden.trigger = (await owner.json<{ trigger_id: string }>('POST', '/agent/triggers', trigger)).trigger_id
     hidden.schedule = (await owner.json<{ id: string }>('POST', '/agent/schedules', schedule)).id
   })
   after(() => service?.stop())
@@ -180,7 +188,7 @@ describe('a personal run of somebody else', () => {
     const fill = (text: string): string =>
       text
         .replace('{origin}', new URL(service.base_url).origin)
-        .replace(/\{(run|artifact|conversation|schedule)\}/g, (_, word: string) => ids[word] ?? '')
+        .replace(/\{(run|artifact|conversation|schedule|trigger)\}/g, (_, word: string) => ids[word] ?? '')
     const answer = await exchange(
       service.base_url,
       formatRequest({

@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { openKeyring } from '../src/sealing/keyring.ts'
 import { headOf, seal, unseal } from '../src/sealing/sealing.ts'
 import { openSecret, sealSecret } from '../src/sealing/secret-value.ts'
+import { sealTriggerSecrets } from '../src/sealing/trigger-secrets.ts'
 import { sealWebhookSecrets } from '../src/sealing/webhook-secrets.ts'
 import { type Db, openPostgres, type Store } from '../src/store/db.ts'
 import { findEnvironment, insertEnvironment } from '../src/store/environments.ts'
@@ -14,6 +15,7 @@ import { randomText } from '../src/store/random-text.ts'
 import { findRun } from '../src/store/runs.ts'
 import { insertSchedule } from '../src/store/schedules.ts'
 import { putSecret, readSecrets } from '../src/store/secrets.ts'
+import { insertTrigger } from '../src/store/triggers.ts'
 import { insertWebhook } from '../src/store/webhooks.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
@@ -77,7 +79,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
       select count(*)::int as left from (
         select sealed from secrets union all select sealed from environments
         union all select sealed from schedules union all select sealed from runs
-        union all select sealed from webhooks) s
+        union all select sealed from webhooks union all select sealed from triggers) s
       where sealed is not null and substring(sealed from 1 for 5) <> ${head}::bytea`.execute(db)
     return found.rows[0]?.left ?? -1
   }
@@ -123,6 +125,13 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
         sealed: seal(old_ring, schedule_id, { KEY: CANARY }),
       },
     })
+    const trigger_id = randomUUID()
+    await insertTrigger(db, {
+      ...{ trigger_id, creator_id: owner, scope: 'Team', name: 't', verification: 'github', filter: null },
+      ...{ on_open_run: 'followup', prompt: 'x', title: null, mode: null, config: {}, metadata: {} },
+      ...{ budget: null, agent_uid: null, enabled: true },
+      sealed: sealTriggerSecrets(old_ring, trigger_id, { secret: CANARY, values: {} }),
+    })
     const webhook_id = randomUUID()
     await insertWebhook(db, {
       ...{
@@ -153,7 +162,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
 
   test('is replaced also when that is killed in the middle, and nothing is lost', async () => {
     const values = await left()
-    assert.equal(values, ENVIRONMENTS + 2 + 1 + 1 + 3)
+    assert.equal(values, ENVIRONMENTS + 2 + 1 + 1 + 1 + 3)
     const child = spawnRunyard(['secret', 'rotate-key'], env(ROTATING))
     await until('some values to be sealed again', async () => (await left()) < values - 100)
     child.kill('SIGKILL')
@@ -167,13 +176,16 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     await putSealed('SHARED', 'Team')
     const { code, stdout, stderr } = await runyard(['secret', 'rotate-key'], env(ROTATING))
     assert.equal(code, 0, stderr)
-    assert.match(stdout, /^Sealed again: 1 secret, \d+ environments, 1 schedule, 3 runs, 1 webhook\n$/)
+    assert.match(
+      stdout,
+      /^Sealed again: 1 secret, \d+ environments, 1 schedule, 1 trigger, 3 runs, 1 webhook\n$/,
+    )
     assert.match(stderr, /RUNYARD_OLD_SECRET_KEYS can go/)
     assert.equal(await left(), 0)
     await assertWhole(new_ring)
     const again = await runyard(['secret', 'rotate-key', '--json'], env({ RUNYARD_SECRET_KEY: NEW }))
     assert.deepEqual(JSON.parse(again.stdout), {
-      ...{ secrets: 0, environments: 0, schedules: 0, runs: 0, webhooks: 0 },
+      ...{ secrets: 0, environments: 0, schedules: 0, triggers: 0, runs: 0, webhooks: 0 },
       unreadable: [],
     })
     const back = await runyard(['secret', 'rotate-key'], env({ RUNYARD_SECRET_KEY: OLD }))
@@ -188,7 +200,10 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     )
     const { code, stdout, stderr } = await runyard(['secret', 'rotate-key'], env(ROTATING))
     assert.equal(code, 1)
-    assert.match(stdout, /^Sealed again: 0 secrets, 0 environments, 0 schedules, 0 runs, 0 webhooks\n$/)
+    assert.match(
+      stdout,
+      /^Sealed again: 0 secrets, 0 environments, 0 schedules, 0 triggers, 0 runs, 0 webhooks\n$/,
+    )
     assert.match(stderr, new RegExp(`None of the keys opens the values of environment ${uid}\\.`))
     assert.doesNotMatch(stderr, /can go/)
     assert.deepEqual(unseal(strange, uid, (await findEnvironment(db, uid))?.sealed ?? Buffer.alloc(0)), {
@@ -263,6 +278,6 @@ test('the key of dev is replaced while its runs go on using what was sealed befo
   await runs(ROTATING)
   const { code, stdout, stderr } = await runyard(['secret', 'rotate-key', '--data-dir', data_dir], ROTATING)
   assert.equal(code, 0, stderr)
-  assert.equal(stdout, 'Sealed again: 1 secret, 1 environment, 0 schedules, 0 runs, 0 webhooks\n')
+  assert.equal(stdout, 'Sealed again: 1 secret, 1 environment, 0 schedules, 0 triggers, 0 runs, 0 webhooks\n')
   await runs({ RUNYARD_SECRET_KEY: NEW })
 })

@@ -28,6 +28,7 @@ interface ListOptions extends ClientOptions {
   updatedAfter?: Date
   skill?: string
   schedule?: string
+  trigger?: string
   artifact?: string
   referenceUrl?: string
   sort?: string
@@ -53,6 +54,7 @@ export function addListCommand(program: Command): void {
     .option('--executor <uid>', 'executed as')
     .option('--source <source>', 'from API, CLI, WEB_APP, SCHEDULED_AGENT, …')
     .option('--schedule <id>', 'from this schedule')
+    .option('--trigger <id>', 'from this trigger')
     .option('--ancestor <run-id>', 'below this run')
     .option('--location <location>', 'LOCAL or REMOTE')
     .option('--artifact <type>', 'with such an artifact: FILE, DIFF, SCREENSHOT, PULL_REQUEST, …')
@@ -93,6 +95,7 @@ function filtersOf(q: string | undefined, options: ListOptions): ListRunsParams 
     executor: options.executor,
     source: options.source?.toUpperCase(),
     schedule_id: options.schedule,
+    trigger_id: options.trigger,
     ancestor_run_id: options.ancestor,
     execution_location: options.location?.toUpperCase(),
     artifact_type: options.artifact?.toUpperCase(),

@@ -182,11 +182,12 @@ function useOf({ git, registry, description }: Secret): string {
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
 
-const describe = ({ secrets, environments, schedules, runs, webhooks }: Resealed): string =>
+const describe = ({ secrets, environments, schedules, triggers, runs, webhooks }: Resealed): string =>
   `Sealed again: ${[
     count(secrets, 'secret'),
     count(environments, 'environment'),
     count(schedules, 'schedule'),
+    count(triggers, 'trigger'),
     count(runs, 'run'),
     count(webhooks, 'webhook'),
   ].join(', ')}`

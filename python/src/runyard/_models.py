@@ -278,6 +278,10 @@ class DeleteScheduleResponse(WireModel):
     success: bool
 
 
+class DeleteTriggerResponse(WireModel):
+    success: bool
+
+
 class EgressRefusedEventData(WireModel):
     """The network policy, or the git gateway, refused something. Told once for each target."""
 
@@ -660,6 +664,13 @@ class RunStatusMessage(WireModel):
     approval: PendingApproval | None = None
 
 
+class RunTrigger(WireModel):
+    """The trigger that created the run, and the delivery that did so; they may be gone since."""
+
+    trigger_id: str
+    delivery_id: str
+
+
 ScheduleCatchUp = TypeAliasType("ScheduleCatchUp", Literal["latest", "skip"] | str)
 """What happens after the service was down at due times: one run for all of them (`latest`), or none (`skip`)."""
 
@@ -742,6 +753,32 @@ class ToolResultEventData(WireModel):
     exit_code: int | None = None
     duration_ms: int | None = None
     truncated_bytes: int | None = None
+
+
+TriggerOnOpenRun = TypeAliasType("TriggerOnOpenRun", Literal["followup", "new_run"] | str)
+"""What happens when the payload is about a pull request that a run has opened: that run gets the prompt as a follow-up, or there is a new run."""
+
+
+TriggerOutcome = TypeAliasType(
+    "TriggerOutcome", Literal["run_started", "followup_sent", "filtered", "failed"] | str
+)
+"""What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused."""
+
+
+class TriggerScope(WireModel):
+    type: Literal["User", "Team"] | str
+    uid: str | None = None
+
+
+TriggerVerification = TypeAliasType(
+    "TriggerVerification", Literal["standard_webhooks", "github", "gitlab", "slack", "linear"] | str
+)
+"""How a sender proves itself: `standard_webhooks` (`webhook-signature`), `github` (`X-Hub-Signature-256`), `gitlab` (`X-Gitlab-Token`), `slack` (`X-Slack-Signature`) or `linear` (`Linear-Signature`)."""
+
+
+class TriggerWithSecretScope(WireModel):
+    type: Literal["User", "Team"] | str
+    uid: str | None = None
 
 
 class UnknownArtifactItem(WireModel):
@@ -1084,6 +1121,32 @@ class CreateScheduleRequest(WireModel):
     """Default true."""
     team: bool | None = None
     """false: a personal schedule with personal runs, which its owner alone sees."""
+
+
+class CreateTriggerRequest(WireModel):
+    name: str
+    """Trimmed; need not be unique."""
+    verification: TriggerVerification
+    secret: str | None = None
+    """What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own."""
+    filter: str | None = None
+    """A CEL expression over `payload` and `headers`, such as `payload.action == "opened"`. Only where it is true something happens."""
+    on_open_run: TriggerOnOpenRun | None = None
+    prompt: str | None = None
+    """At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill."""
+    title: str | None = None
+    """Of its runs, filled in as the prompt is. Default: the first line of the prompt."""
+    agent_config: AmbientAgentConfig | None = None
+    metadata: dict[str, str] | None = None
+    """Of each of its runs."""
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    budget: BudgetLimits | None = None
+    agent_uid: str | None = None
+    """Identity that executes its runs; for triggers of the team."""
+    enabled: bool | None = None
+    """Default true."""
+    team: bool | None = None
+    """false: a personal trigger with personal runs, which its owner alone sees."""
 
 
 class CreateWebhookRequest(WireModel):
@@ -1492,6 +1555,83 @@ class ToolResultEvent(WireModel):
     data: ToolResultEventData
 
 
+class Trigger(WireModel):
+    trigger_id: str
+    name: str
+    url: str
+    """Where the sender posts to."""
+    verification: TriggerVerification
+    enabled: bool
+    filter: str | None = None
+    on_open_run: TriggerOnOpenRun
+    prompt: str
+    title: str | None = None
+    agent_config: AmbientAgentConfig
+    metadata: dict[str, str]
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    budget: BudgetLimits | None = None
+    agent_uid: str | None = None
+    """The identity that executes its runs."""
+    stopped_reason: str | None = None
+    """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """Of the last change by somebody, not of its deliveries."""
+    created_by: RunCreatorInfo
+    updated_by: RunCreatorInfo
+    scope: TriggerScope
+
+
+class TriggerDelivery(WireModel):
+    delivery_id: str
+    trigger_id: str
+    received_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    event: str | None
+    """What the sender calls it, where it says so."""
+    sender_delivery_id: str | None
+    """By which it is told from others; null for one that was replayed."""
+    outcome: TriggerOutcome
+    run_id: str | None = None
+    reason: str | None = None
+    """Why there is no run."""
+    duplicates: int
+    """How often it came again."""
+    replay_of: str | None = None
+    """The delivery whose payload it has."""
+
+
+class TriggerWithSecret(WireModel):
+    trigger_id: str
+    name: str
+    url: str
+    """Where the sender posts to."""
+    verification: TriggerVerification
+    enabled: bool
+    filter: str | None = None
+    on_open_run: TriggerOnOpenRun
+    prompt: str
+    title: str | None = None
+    agent_config: AmbientAgentConfig
+    metadata: dict[str, str]
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    budget: BudgetLimits | None = None
+    agent_uid: str | None = None
+    """The identity that executes its runs."""
+    stopped_reason: str | None = None
+    """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """Of the last change by somebody, not of its deliveries."""
+    created_by: RunCreatorInfo
+    updated_by: RunCreatorInfo
+    scope: TriggerWithSecretScope
+    secret: str
+    """What the sender signs with. No other answer holds it."""
+
+
 class UpdateAgentIdentityRequestMemory(WireModel):
     attached_stores: list[Any] | None = None
     auto_memory: Annotated[
@@ -1516,6 +1656,29 @@ class UpdateScheduleRequest(WireModel):
     """In which the cron expression is read: an IANA name. Default `UTC`."""
     overlap: ScheduleOverlap | None = None
     catch_up: ScheduleCatchUp | None = None
+    enabled: bool
+
+
+class UpdateTriggerRequest(WireModel):
+    name: str
+    """Trimmed; need not be unique."""
+    verification: TriggerVerification
+    secret: str | None = None
+    """What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own."""
+    filter: str | None = None
+    """A CEL expression over `payload` and `headers`, such as `payload.action == "opened"`. Only where it is true something happens."""
+    on_open_run: TriggerOnOpenRun | None = None
+    prompt: str | None = None
+    """At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill."""
+    title: str | None = None
+    """Of its runs, filled in as the prompt is. Default: the first line of the prompt."""
+    agent_config: AmbientAgentConfig | None = None
+    metadata: dict[str, str] | None = None
+    """Of each of its runs."""
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    budget: BudgetLimits | None = None
+    agent_uid: str | None = None
+    """Identity that executes its runs; for triggers of the team."""
     enabled: bool
 
 
@@ -1783,6 +1946,16 @@ class ListSkillsResponse(WireModel):
     agents: list[AgentSkill]
 
 
+class ListTriggerDeliveriesResponse(WireModel):
+    deliveries: list[TriggerDelivery]
+    page_info: PageInfo
+
+
+class ListTriggersResponse(WireModel):
+    triggers: list[Trigger]
+    page_info: PageInfo
+
+
 class ListWebhooksResponse(WireModel):
     webhooks: list[Webhook]
     page_info: PageInfo
@@ -1839,6 +2012,7 @@ class RunItem(WireModel):
     artifacts: list[ArtifactItem]
     request_usage: RequestUsage | None = None
     schedule: RunSchedule | None = None
+    trigger: RunTrigger | None = None
     scope: RunItemScope
     execution_location: Literal["LOCAL", "REMOTE"] | str
     is_sandbox_running: bool

@@ -192,6 +192,7 @@ class ListRunsParams(RequestOptions, total=False):
     skill: str | None
     skill_spec: str | None
     schedule_id: str | None
+    trigger_id: str | None
     ancestor_run_id: str | None
     artifact_type: Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "DIFF", "EXTERNAL_REFERENCE"] | None
     reference_url: str | None

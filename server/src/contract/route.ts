@@ -12,6 +12,7 @@ export interface RouteDefinition {
   tag:
     | 'Runs'
     | 'Schedules'
+    | 'Triggers'
     | 'Environments'
     | 'Secrets'
     | 'Skills'

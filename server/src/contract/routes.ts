@@ -29,6 +29,7 @@ import {
   SecretQuery,
 } from './secret.ts'
 import { ListSkillsQuery, ListSkillsResponse } from './skill.ts'
+import { TRIGGER_ROUTES } from './trigger-routes.ts'
 import { WEBHOOK_ROUTES } from './webhook-routes.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -368,6 +369,7 @@ export const ROUTES = {
   }),
   ...CONVERSATION_ROUTES,
   ...SCHEDULE_ROUTES,
+  ...TRIGGER_ROUTES,
   ...WEBHOOK_ROUTES,
 } as const satisfies Record<string, RouteDefinition>
 

@@ -91,6 +91,12 @@ export const RunSchedule = z
   })
 export type RunSchedule = z.infer<typeof RunSchedule>
 
+export const RunTrigger = z.object({ trigger_id: z.string(), delivery_id: z.string() }).meta({
+  id: 'RunTrigger',
+  description: 'The trigger that created the run, and the delivery that did so; they may be gone since.',
+})
+export type RunTrigger = z.infer<typeof RunTrigger>
+
 export const RunItem = z
   .object({
     run_id: z.string().meta({ description: 'UUIDv7.' }),
@@ -145,6 +151,7 @@ export const RunItem = z
     artifacts: z.array(ArtifactItem),
     request_usage: RequestUsage.optional(),
     schedule: RunSchedule.optional(),
+    trigger: RunTrigger.optional(),
     scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
     execution_location: z.enum(['LOCAL', 'REMOTE']),
     is_sandbox_running: z.boolean(),
@@ -205,6 +212,7 @@ export const ListRunsQuery = z.object({
   skill: z.string().max(1024).optional(),
   skill_spec: z.string().max(1024).optional(),
   schedule_id: z.string().max(256).optional().meta({ description: 'Of a deleted schedule, too.' }),
+  trigger_id: z.string().max(256).optional().meta({ description: 'Of a deleted trigger, too.' }),
   ancestor_run_id: RunId.optional(),
   artifact_type: z
     .enum(['PLAN', 'PULL_REQUEST', 'SCREENSHOT', 'FILE', 'DIFF', 'EXTERNAL_REFERENCE'])

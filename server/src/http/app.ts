@@ -26,6 +26,7 @@ import { serveFollowups } from './routes/followups.ts'
 import { serveGrants } from './routes/grants.ts'
 import { serveHandoff } from './routes/handoff.ts'
 import { serveHealth } from './routes/health.ts'
+import { serveHooks } from './routes/hooks.ts'
 import { serveIdentities } from './routes/identities.ts'
 import { serveModels } from './routes/models.ts'
 import { serveRuns } from './routes/runs.ts'
@@ -33,6 +34,7 @@ import { serveSchedules } from './routes/schedules.ts'
 import { serveSecrets } from './routes/secrets.ts'
 import { serveSessions } from './routes/sessions.ts'
 import { serveSkills } from './routes/skills.ts'
+import { serveTriggers } from './routes/triggers.ts'
 import { serveWebhooks } from './routes/webhooks.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
@@ -133,6 +135,8 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveApprovals(app, services)
   serveEvents(app, services)
   serveSchedules(app, services)
+  serveTriggers(app, services)
+  serveHooks(app, services)
   serveEnvironments(app, services)
   serveSecrets(app, services)
   serveApiKeys(app, services)

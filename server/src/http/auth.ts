@@ -1,29 +1,19 @@
 import type { FastifyRequest } from 'fastify'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { RouteDefinition } from '../contract/route.ts'
 import { findActor, isWellFormedKey } from '../store/api-keys.ts'
 import type { Db } from '../store/db.ts'
+import { createFailureLimit } from './failure-limit.ts'
 
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
-/** Bad keys an address may send in a minute. Good keys from there go on working. */
-const FAILURES_PER_MINUTE = 120
 
 /** Finds who calls from the Authorization header, before any body is read. */
 export function createAuthenticator(db: Db): (request: FastifyRequest) => Promise<Actor> {
-  const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: 60 })
+  const countFailure = createFailureLimit('Too many requests with a bad key from this address.')
 
   const refuse = async (request: FastifyRequest, detail: string): Promise<never> => {
-    try {
-      await failures.consume(request.ip)
-    } catch (limit) {
-      if (!(limit instanceof RateLimiterRes)) throw limit
-      throw new AppError('resource_unavailable', 'Too many requests with a bad key from this address.', {
-        status: 429,
-        headers: { 'retry-after': String(Math.ceil(limit.msBeforeNext / 1000)) },
-      })
-    }
+    await countFailure(request)
     throw new AppError('authentication_required', detail, CHALLENGE)
   }
 

@@ -24,6 +24,7 @@ export function viewRun(run: ShownRun, linkTo: (run_id: string) => string): RunI
     ...(run.status_message ? { status_message: run.status_message } : {}),
     source: run.source,
     ...(run.schedule ? { schedule: run.schedule } : {}),
+    ...(run.trigger ? { trigger: run.trigger } : {}),
     creator: run.creator,
     executor: run.executor,
     session_id: run.run_id,

@@ -7,7 +7,8 @@ import type { NewRun } from '../store/runs.ts'
 import type { ScheduleContent, ScheduleRow, ScheduleTemplate } from '../store/schedules.ts'
 import { maskConfig, revealConfig } from './config-secrets.ts'
 import { checkRecurrence, nextAfter } from './cron.ts'
-import { type RunServices, resolveRun } from './new-run.ts'
+import type { RunServices } from './new-run.ts'
+import { resolveTemplate } from './template.ts'
 
 export interface ScheduleServices extends RunServices {
   /** The least that may lie between two due times. */
@@ -48,7 +49,7 @@ export async function resolveSchedule(
     agent_uid: asked.agent_uid ?? null,
   }
   checkRecurrence(template, now, services.min_schedule_seconds)
-  const run = await resolveTemplate(services, { ...template, scope }, actor)
+  const run = await resolveTemplate(services, { ...template, scope }, actor, 'SCHEDULED_AGENT')
   const { config, secrets } = maskConfig({
     ...template.config,
     // Not the one of an identity, which may get another.
@@ -87,29 +88,7 @@ export async function resolveScheduledRun(
       'not_authorized',
       'Whoever saved the schedule last may only read by now. Its runs are created again once somebody else saves it.',
     )
-  const run = await resolveTemplate(services, { ...schedule, config }, actor)
+  const run = await resolveTemplate(services, { ...schedule, config }, actor, 'SCHEDULED_AGENT')
   const { name: schedule_name, cron_schedule } = schedule
   return { ...run, schedule: { schedule_id, schedule_name, cron_schedule } }
-}
-
-async function resolveTemplate(
-  services: RunServices,
-  { prompt, mode, config, metadata, agent_uid, scope }: ScheduleTemplate & { scope: 'User' | 'Team' },
-  actor: Actor,
-): Promise<NewRun> {
-  const request = {
-    ...{ prompt, config, metadata, team: scope === 'Team' },
-    ...(mode ? { mode } : {}),
-    ...(agent_uid === null ? {} : { agent_identity_uid: agent_uid }),
-  }
-  try {
-    return await resolveRun(services, request, actor, 'SCHEDULED_AGENT')
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    // As the field is called here.
-    const detail = error.detail
-      .replace(/(?<![\w.])config\./g, 'agent_config.')
-      .replace(/^agent_identity_uid:/, 'agent_uid:')
-    throw new AppError(error.code, detail, { status: error.status, cause: error })
-  }
 }

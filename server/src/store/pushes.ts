@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
 import type { EventData } from '../contract/event.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { keepUrl } from './run-urls.ts'
+import { visibleTo } from './runs.ts'
 import { json } from './storable.ts'
 
 /** A branch that a run pushed. */
@@ -51,4 +53,29 @@ export async function readPushes(db: Db, run_id: string): Promise<Map<string, Pu
       },
     ]),
   )
+}
+
+/** A run that has opened a pull request, and what it pushed last. */
+export interface OpenedBy {
+  run_id: string
+  commit: string
+}
+
+/**
+ * The newest run that opened a pull request at one of these addresses, among those the actor may see; where `scope` is Team,
+ * among runs of the team alone.
+ */
+export async function findOpenedBy(
+  db: Db,
+  urls: readonly string[],
+  actor: Pick<Actor, 'principal_id'>,
+  scope: 'User' | 'Team',
+): Promise<OpenedBy | null> {
+  if (urls.length === 0) return null
+  const { rows } = await sql<OpenedBy>`
+    select r.run_id, p.commit from pushes p join runs r on r.run_id = p.run_id
+    where p.pull_request is not null and p.url = any(${[...urls]}::text[]) and ${visibleTo(actor)}
+      ${scope === 'Team' ? sql`and r.scope = 'Team'` : sql``}
+    order by r.run_id desc limit 1`.execute(db)
+  return rows[0] ?? null
 }

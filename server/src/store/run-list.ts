@@ -33,6 +33,7 @@ const LISTED = [
   'skill_spec',
   'source',
   'schedule',
+  'trigger',
   'resolved',
   'metadata',
   'conversation_id',
@@ -180,6 +181,10 @@ function filtersOf(
     ...given(
       query.schedule_id,
       (schedule_id) => sql`r.schedule->>'schedule_id' = ${schedule_id} and r.schedule is not null`,
+    ),
+    ...given(
+      query.trigger_id,
+      (trigger_id) => sql`r.trigger->>'trigger_id' = ${trigger_id} and r.trigger is not null`,
     ),
     ...given(
       query.ancestor_run_id,

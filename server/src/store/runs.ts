@@ -3,7 +3,7 @@ import type { Actor } from '../contract/actor.ts'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { ArtifactItem } from '../contract/artifact.ts'
 import { AppError } from '../contract/error.ts'
-import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType } from '../contract/run.ts'
+import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType, RunTrigger } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
 import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
@@ -38,6 +38,8 @@ export interface NewRun {
   source: RunSourceType
   /** That created it, as it was then. */
   schedule?: RunSchedule
+  /** Whose delivery created it. */
+  trigger?: RunTrigger
   config: AmbientAgentConfig
   /** Encrypted values that `config` shows as `***`. */
   sealed: Buffer | null
@@ -77,6 +79,7 @@ export interface RunRow {
   skill_spec: string | null
   source: RunSourceType
   schedule: RunSchedule | null
+  trigger: RunTrigger | null
   config: AmbientAgentConfig
   resolved: ResolvedRun | null
   sealed: Uint8Array | null
@@ -179,11 +182,12 @@ export async function insertRun(
     wish as (${key ? claimKey(key, 200, answer) : sql`select 1`}),
     inserted as (
       insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
-        model_id, environment_id, skill_spec, source, schedule, config, sealed, request, metadata, conversation_id, context,
+        model_id, environment_id, skill_spec, source, schedule, trigger, config, sealed, request, metadata, conversation_id, context,
         parent_run_id, root_run_id, ancestor_run_ids, replay_of_run_id)
       select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.creator_id}::uuid, ${scopeOf(run)},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
-        ${run.skill_spec}, ${run.source}, ${run.schedule ? json(run.schedule) : sql`null::jsonb`}, ${json(run.config)}, ${run.sealed}::bytea,
+        ${run.skill_spec}, ${run.source}, ${run.schedule ? json(run.schedule) : sql`null::jsonb`},
+        ${run.trigger ? json(run.trigger) : sql`null::jsonb`}, ${json(run.config)}, ${run.sealed}::bytea,
         ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
         ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[],
         ${run.replay_of_run_id ?? null}::uuid

@@ -3,7 +3,7 @@ import type { SecretScope } from '../contract/secret.ts'
 import type { Db } from './db.ts'
 
 /** Whatever holds sealed values. */
-export const SEALED_KINDS = ['secrets', 'environments', 'schedules', 'runs', 'webhooks'] as const
+export const SEALED_KINDS = ['secrets', 'environments', 'schedules', 'triggers', 'runs', 'webhooks'] as const
 export type SealedKind = (typeof SEALED_KINDS)[number]
 
 export interface SealedValue {
@@ -44,6 +44,13 @@ const PLACES: Record<SealedKind, Place> = {
   schedules: {
     table: sql`schedules`,
     id: sql`schedule_id`,
+    cast: uuid,
+    first: NO_UUID,
+    secret: sql`null::jsonb`,
+  },
+  triggers: {
+    table: sql`triggers`,
+    id: sql`trigger_id`,
     cast: uuid,
     first: NO_UUID,
     secret: sql`null::jsonb`,

@@ -6,6 +6,7 @@ import type { Store } from '../store/db.ts'
 import { removeOldKeys } from '../store/idempotency.ts'
 import { readInstallation } from '../store/installation.ts'
 import { removeOldCounts } from '../store/request-counts.ts'
+import { removeOldTriggerDeliveries } from '../store/trigger-deliveries.ts'
 import { removeOldDeliveries } from '../store/webhook-deliveries.ts'
 import { removeOldWorkers } from '../store/workers.ts'
 import { type OwnerNote, readOwners, writeNote } from './blob-owners.ts'
@@ -39,7 +40,7 @@ export interface CleanUpOptions {
 }
 
 /**
- * Removes what nobody asks for any more: old idempotency keys, rows of old workers, old entries of the audit log, and blobs that no row names, because
+ * Removes what nobody asks for any more: old idempotency keys, rows of old workers, old deliveries, old entries of the audit log, and blobs that no row names, because
  * their process was killed or lost its lease before it wrote one. Any process may run it, several may at once.
  */
 export class CleanUp {
@@ -78,6 +79,7 @@ export class CleanUp {
       await removeOldCounts(this.#store.db)
       await removeOldWorkers(this.#store.db)
       await removeOldDeliveries(this.#store.db)
+      await removeOldTriggerDeliveries(this.#store.db)
       await removeOldAudit(this.#store.db, this.#audit_days)
     }
     // From the first look on, long before files are removed: what others find here is then known not to be theirs.

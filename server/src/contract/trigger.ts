@@ -1,0 +1,191 @@
+import { z } from 'zod'
+import { AmbientAgentConfig } from './agent-config.ts'
+import { Cursor, PageInfo } from './page-info.ts'
+import { RunCreatorInfo } from './run.ts'
+import { BudgetLimits, Metadata, Mode, Prompt, TITLE_MAX_LENGTH } from './run-request.ts'
+import { Timestamp } from './timestamp.ts'
+import { wholeNumber } from './whole-number.ts'
+
+export const TriggerVerification = z.enum(['standard_webhooks', 'github', 'gitlab', 'slack', 'linear']).meta({
+  id: 'TriggerVerification',
+  description:
+    'How a sender proves itself: `standard_webhooks` (`webhook-signature`), `github` (`X-Hub-Signature-256`), ' +
+    '`gitlab` (`X-Gitlab-Token`), `slack` (`X-Slack-Signature`) or `linear` (`Linear-Signature`).',
+})
+export type TriggerVerification = z.infer<typeof TriggerVerification>
+
+export const OnOpenRun = z.enum(['followup', 'new_run']).meta({
+  id: 'TriggerOnOpenRun',
+  description:
+    'What happens when the payload is about a pull request that a run has opened: that run gets the prompt as a follow-up, or there is a new run.',
+})
+export type OnOpenRun = z.infer<typeof OnOpenRun>
+
+const asked = {
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(256)
+    .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name), 'must have no control characters')
+    .meta({ description: 'Trimmed; need not be unique.' }),
+  verification: TriggerVerification,
+  secret: z
+    .string()
+    .min(8)
+    .max(512)
+    .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces')
+    .optional()
+    .meta({
+      description:
+        'What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own.',
+    }),
+  filter: z.string().trim().min(1).max(4096).optional().meta({
+    description:
+      'A CEL expression over `payload` and `headers`, such as `payload.action == "opened"`. Only where it is true something happens.',
+  }),
+  on_open_run: OnOpenRun.optional().meta({ description: 'Default `followup`.' }),
+  prompt: Prompt.optional().meta({
+    description:
+      'At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill.',
+  }),
+  title: z
+    .string()
+    .max(TITLE_MAX_LENGTH)
+    .optional()
+    .meta({ description: 'Of its runs, filled in as the prompt is. Default: the first line of the prompt.' }),
+  agent_config: AmbientAgentConfig.optional().meta({ description: 'How its runs are executed.' }),
+  metadata: Metadata.optional().meta({ description: 'Of each of its runs.' }),
+  mode: Mode.optional(),
+  budget: BudgetLimits.optional().meta({ description: 'Of each of its runs.' }),
+  agent_uid: z.string().max(256).optional().meta({
+    description: 'Identity that executes its runs; for triggers of the team.',
+  }),
+}
+
+type Prompted = { prompt?: string | undefined; agent_config?: AmbientAgentConfig | undefined }
+
+const requirePrompt = (ctx: z.core.ParsePayload<Prompted>): void => {
+  const { prompt, agent_config } = ctx.value
+  if (prompt?.trim() || agent_config?.skill_spec || agent_config?.skills?.[0]) return
+  ctx.issues.push({
+    code: 'custom',
+    path: ['prompt'],
+    message: 'is required unless agent_config.skill_spec or agent_config.skills is given',
+    input: prompt,
+  })
+}
+
+export const CreateTriggerRequest = z
+  .object({
+    ...asked,
+    enabled: z.boolean().optional().meta({ description: 'Default true.' }),
+    team: z.boolean().optional().meta({
+      description: 'false: a personal trigger with personal runs, which its owner alone sees.',
+    }),
+  })
+  .check(requirePrompt)
+  .meta({ id: 'CreateTriggerRequest' })
+export type CreateTriggerRequest = z.infer<typeof CreateTriggerRequest>
+
+export const UpdateTriggerRequest = z
+  .object({ ...asked, enabled: z.boolean() })
+  .check(requirePrompt)
+  .meta({ id: 'UpdateTriggerRequest' })
+export type UpdateTriggerRequest = z.infer<typeof UpdateTriggerRequest>
+
+export const Trigger = z
+  .object({
+    trigger_id: z.string().meta({ format: 'uuid' }),
+    name: z.string(),
+    url: z.string().meta({ description: 'Where the sender posts to.' }),
+    verification: TriggerVerification,
+    enabled: z.boolean(),
+    filter: z.string().optional(),
+    on_open_run: OnOpenRun,
+    prompt: z.string(),
+    title: z.string().optional(),
+    agent_config: AmbientAgentConfig.meta({ description: 'As it was asked for; values are `***`.' }),
+    metadata: z.record(z.string(), z.string()),
+    mode: Mode.optional(),
+    budget: BudgetLimits.optional(),
+    agent_uid: z.string().optional().meta({ description: 'The identity that executes its runs.' }),
+    stopped_reason: z.string().optional().meta({
+      description: 'Why it answers nothing though it is enabled: whoever saved it last is disabled.',
+    }),
+    created_at: Timestamp,
+    updated_at: Timestamp.meta({ description: 'Of the last change by somebody, not of its deliveries.' }),
+    created_by: RunCreatorInfo,
+    updated_by: RunCreatorInfo.meta({
+      description: 'Who saved it last. Its runs are created as this user or service account.',
+    }),
+    scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
+  })
+  .meta({ id: 'Trigger' })
+export type Trigger = z.infer<typeof Trigger>
+
+export const TriggerWithSecret = Trigger.extend({
+  secret: z.string().meta({ description: 'What the sender signs with. No other answer holds it.' }),
+}).meta({ id: 'TriggerWithSecret' })
+
+export const DeleteTriggerResponse = z.object({ success: z.boolean() }).meta({ id: 'DeleteTriggerResponse' })
+
+export const ListTriggersQuery = z.object({
+  limit: wholeNumber(1, 200)
+    .optional()
+    .meta({ description: '1 to 200, default 50. Large triggers end a page sooner.' }),
+  cursor: Cursor.optional(),
+})
+export type ListTriggersQuery = z.infer<typeof ListTriggersQuery>
+
+export const ListTriggersResponse = z
+  .object({ triggers: z.array(Trigger), page_info: PageInfo })
+  .meta({ id: 'ListTriggersResponse' })
+export type ListTriggersResponse = z.infer<typeof ListTriggersResponse>
+
+export const TriggerOutcome = z.enum(['run_started', 'followup_sent', 'filtered', 'failed']).meta({
+  id: 'TriggerOutcome',
+  description:
+    'What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused.',
+})
+export type TriggerOutcome = z.infer<typeof TriggerOutcome>
+
+export const TriggerDelivery = z
+  .object({
+    delivery_id: z.string(),
+    trigger_id: z.string(),
+    received_at: Timestamp,
+    event: z.string().nullable().meta({ description: 'What the sender calls it, where it says so.' }),
+    sender_delivery_id: z.string().nullable().meta({
+      description: 'By which it is told from others; null for one that was replayed.',
+    }),
+    outcome: TriggerOutcome,
+    run_id: z.string().optional(),
+    reason: z.string().optional().meta({ description: 'Why there is no run.' }),
+    duplicates: z.int().meta({ description: 'How often it came again.' }),
+    replay_of: z.string().optional().meta({ description: 'The delivery whose payload it has.' }),
+  })
+  .meta({ id: 'TriggerDelivery' })
+export type TriggerDelivery = z.infer<typeof TriggerDelivery>
+
+export const ListTriggerDeliveriesQuery = z.object({
+  limit: wholeNumber(1, 200).optional().meta({ description: '1 to 200, default 50.' }),
+  cursor: Cursor.optional(),
+  outcome: TriggerOutcome.optional(),
+})
+export type ListTriggerDeliveriesQuery = z.infer<typeof ListTriggerDeliveriesQuery>
+
+export const ListTriggerDeliveriesResponse = z
+  .object({ deliveries: z.array(TriggerDelivery), page_info: PageInfo })
+  .meta({ id: 'ListTriggerDeliveriesResponse' })
+export type ListTriggerDeliveriesResponse = z.infer<typeof ListTriggerDeliveriesResponse>
+
+/** What `POST /hooks/{id}` answers its sender; not below `/api/v1`, so not in `openapi.json`. */
+export interface HookAnswer {
+  delivery_id: string
+  outcome: TriggerOutcome | 'duplicate'
+  /** Of a duplicate: what came of the delivery when it came first. */
+  first_outcome?: TriggerOutcome
+  run_id?: string
+  reason?: string
+}

@@ -1,0 +1,70 @@
+/** Whether what was posted comes from who knows the trigger's secret. */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import { isRecord } from '../contract/storable-text.ts'
+import type { TriggerVerification } from '../contract/trigger.ts'
+
+/** What was posted. */
+export interface Posted {
+  /** By their names in lower case. */
+  headers: Record<string, string>
+  body: Buffer
+}
+
+/** How far a sender's clock, or its patience, may be off. As Standard Webhooks and Slack have it. */
+const TOLERANCE_MS = 5 * 60_000
+
+/**
+ * Of each sender, as it documents its signature: https://www.standardwebhooks.com,
+ * https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries,
+ * https://docs.gitlab.com/user/project/integrations/webhooks, https://docs.slack.dev/authentication/verifying-requests-from-slack,
+ * https://linear.app/developers/webhooks. GitHub and GitLab say no time.
+ */
+const CHECKS: Record<TriggerVerification, (secret: string, posted: Posted) => boolean> = {
+  standard_webhooks(secret, { headers, body }) {
+    try {
+      new Webhook(secret).verify(body, headers, { jsonParse: false })
+      return true
+    } catch {
+      return false
+    }
+  },
+  github: (secret, { headers, body }) =>
+    isSame(headers['x-hub-signature-256'], `sha256=${hmac(secret, body)}`),
+  gitlab: (secret, { headers }) => isSame(headers['x-gitlab-token'], secret),
+  slack(secret, { headers, body }) {
+    const seconds = headers['x-slack-request-timestamp'] ?? ''
+    const signed = Buffer.concat([Buffer.from(`v0:${seconds}:`), body])
+    const is_right = isSame(headers['x-slack-signature'], `v0=${hmac(secret, signed)}`)
+    return is_right && /^\d{1,12}$/.test(seconds) && isRecent(Number(seconds) * 1000)
+  },
+  linear(secret, { headers, body }) {
+    return isSame(headers['linear-signature'], hmac(secret, body)) && isRecent(linearTime(body))
+  },
+}
+
+export const isSigned = (verification: TriggerVerification, secret: string, posted: Posted): boolean =>
+  CHECKS[verification](secret, posted)
+
+const hmac = (secret: string, bytes: Uint8Array): string =>
+  createHmac('sha256', secret).update(bytes).digest('hex')
+
+/** Takes as long whatever is given: digests are compared, which are all of one length. */
+const isSame = (given: string | undefined, right: string): boolean =>
+  timingSafeEqual(digest(given ?? ''), digest(right))
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+const isRecent = (time_ms: number): boolean => Math.abs(Date.now() - time_ms) <= TOLERANCE_MS
+
+/** Linear signs its time as part of the body. */
+function linearTime(body: Buffer): number {
+  try {
+    const payload: unknown = JSON.parse(body.toString('utf8'))
+    return isRecord(payload) && typeof payload.webhookTimestamp === 'number'
+      ? payload.webhookTimestamp
+      : Number.NaN
+  } catch {
+    return Number.NaN
+  }
+}

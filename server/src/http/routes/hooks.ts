@@ -1,0 +1,97 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/error.ts'
+import { isRecord } from '../../contract/storable-text.ts'
+import type { HookAnswer } from '../../contract/trigger.ts'
+import { type Done, deliver, findDuplicate, whyFiltered } from '../../intake/delivery.ts'
+import { openTriggerSecrets } from '../../sealing/trigger-secrets.ts'
+import { findHook, type TriggerRow } from '../../store/triggers.ts'
+import type { Services } from '../context.ts'
+import { createFailureLimit } from '../failure-limit.ts'
+import { describeSent, readPayload } from '../hook-payload.ts'
+import { isSigned, type Posted } from '../hook-signature.ts'
+import { intakeServices } from '../intake-services.ts'
+import { sendJson } from '../route.ts'
+
+const BODY_LIMIT = 2 * 1024 ** 2
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What is posted to, before the body is read. */
+    hook?: TriggerRow
+  }
+}
+
+/** `POST /hooks/{id}`: what others post to triggers. Nobody needs a key; who knows the secret may. */
+export function serveHooks(app: FastifyInstance, services: Services): void {
+  const { store, settings, watch } = services
+  const countFailure = createFailureLimit('Too many refused deliveries from this address.')
+  const notFound = async (request: FastifyRequest): Promise<never> => {
+    await countFailure(request)
+    throw noSuchHook()
+  }
+
+  app.register(async (scope) => {
+    // The bytes are what was signed, whatever they are said to be.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+    scope.route<{ Params: { trigger_id: string } }>({
+      method: 'POST',
+      url: '/hooks/:trigger_id',
+      bodyLimit: BODY_LIMIT,
+      onRequest: async (request) => {
+        const hook = await findHook(store.db, request.params.trigger_id)
+        if (!hook) return notFound(request)
+        request.hook = hook
+      },
+      handler: async (request, reply) => {
+        const { hook } = request
+        if (!hook) throw new Error('The route was reached without its trigger.')
+        const posted = postedOf(request)
+        const { secret } = openTriggerSecrets(settings.keyring, hook.trigger_id, hook.sealed)
+        if (!isSigned(hook.verification, secret, posted)) {
+          await countFailure(request)
+          throw new AppError('authentication_required', 'The signature is not right, or too old.')
+        }
+        const payload = readPayload(posted)
+        if (hook.verification === 'slack' && isRecord(payload) && payload.type === 'url_verification')
+          return sendJson(reply, 200, { challenge: payload.challenge })
+        const sent = describeSent(hook.verification, secret, posted, payload)
+        const done =
+          (await findDuplicate(store.db, hook.trigger_id, sent)) ??
+          (await deliver(intakeServices(services), hook, sent, await whyFiltered(hook, sent)))
+        if (!done) return notFound(request)
+        wake(watch, done)
+        return sendJson(reply, done.is_duplicate ? 200 : 202, viewAnswer(done))
+      },
+    })
+  })
+}
+
+/** A trigger that is paused and one that never was are the same to those who post. */
+const noSuchHook = (): AppError => new AppError('resource_not_found', 'There is nothing at this path.')
+
+/** After the commit. */
+export function wake(watch: Services['watch'], { run_id, pool }: Done): void {
+  if (run_id !== null) watch.touchRun(run_id)
+  if (pool !== null) watch.touchPool(pool)
+}
+
+function postedOf(request: FastifyRequest): Posted {
+  const headers = Object.entries(request.headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+  )
+  return {
+    headers: Object.fromEntries(headers),
+    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+  }
+}
+
+const viewAnswer = ({
+  is_duplicate,
+  delivery: { delivery_id, outcome, run_id, reason },
+}: Done): HookAnswer => ({
+  delivery_id,
+  ...(is_duplicate ? { outcome: 'duplicate', first_outcome: outcome } : { outcome }),
+  ...(run_id === null ? {} : { run_id }),
+  ...(reason === null ? {} : { reason }),
+})

@@ -1,0 +1,174 @@
+import type { FastifyInstance } from 'fastify'
+import { v7 as uuidv7 } from 'uuid'
+import { AppError } from '../../contract/error.ts'
+import { pageInfo } from '../../contract/page-info.ts'
+import { ROUTES } from '../../contract/routes.ts'
+import type { Trigger, TriggerDelivery } from '../../contract/trigger.ts'
+import { type Done, deliver, whyFiltered } from '../../intake/delivery.ts'
+import { requireFilter, resolveTrigger } from '../../intake/trigger.ts'
+import { openTriggerSecrets } from '../../sealing/trigger-secrets.ts'
+import { once } from '../../store/idempotency.ts'
+import {
+  listTriggerDeliveries,
+  readDelivery,
+  type TriggerDeliveryRow,
+} from '../../store/trigger-deliveries.ts'
+import {
+  deleteTrigger,
+  findTrigger,
+  insertTrigger,
+  listTriggers,
+  replaceTrigger,
+  type TriggerRow,
+  turnTrigger,
+} from '../../store/triggers.ts'
+import type { Services } from '../context.ts'
+import { intakeServices } from '../intake-services.ts'
+import { readEarlier, SENT, sendJson, sendOnce, serve } from '../route.ts'
+import { wake } from './hooks.ts'
+
+export function serveTriggers(app: FastifyInstance, services: Services): void {
+  const { store, settings, watch } = services
+  const view = (row: TriggerRow): Trigger => viewTrigger(row, settings.public_url)
+  const viewFound = (row: TriggerRow | null): Trigger => view(required(row))
+
+  serve(app, services, ROUTES.listTriggers, async ({ query, actor }) => {
+    const { triggers, next_cursor } = await listTriggers(store.db, query, actor)
+    return { triggers: triggers.map(view), page_info: pageInfo(next_cursor) }
+  })
+
+  serve(app, services, ROUTES.createTrigger, async (call) => {
+    const { body, actor } = call
+    await requireFilter(body.filter)
+    const answer = await once(store.db, call.idempotency, async (db) => {
+      const place = {
+        trigger_id: uuidv7(),
+        scope: body.team === false ? ('User' as const) : ('Team' as const),
+      }
+      const content = await resolveTrigger(intakeServices(services, db), body, {
+        ...{ ...place, actor, before: null },
+      })
+      const row = await insertTrigger(db, { ...content, ...place, creator_id: actor.principal_id })
+      return { status: 201, body: view(row) }
+    })
+    if (answer.replayed) call.reply.header('idempotent-replayed', 'true')
+    // The secret is put in as the answer is sent: what is stored to be sent again does not have it.
+    const made = answer.body as Trigger
+    const row = await findTrigger(store.db, made.trigger_id, actor)
+    if (!row) throw new AppError('conflict', 'The trigger was deleted meanwhile.', { retryable: false })
+    const { secret } = openTriggerSecrets(settings.keyring, row.trigger_id, row.sealed)
+    sendJson(call.reply, answer.status, { ...made, secret })
+    return SENT
+  })
+
+  serve(app, services, ROUTES.getTrigger, async ({ params: { trigger_id }, actor }) =>
+    viewFound(await findTrigger(store.db, trigger_id, actor)),
+  )
+
+  serve(app, services, ROUTES.updateTrigger, async ({ params: { trigger_id }, body, actor }) => {
+    required(await findTrigger(store.db, trigger_id, actor))
+    await requireFilter(body.filter)
+    return viewFound(
+      await replaceTrigger(store.db, trigger_id, actor, (trx, before) =>
+        resolveTrigger(intakeServices(services, trx), body, {
+          ...{ trigger_id: before.trigger_id, scope: before.scope, actor, before },
+        }),
+      ),
+    )
+  })
+
+  serve(app, services, ROUTES.deleteTrigger, async ({ params: { trigger_id }, actor }) => {
+    if (!(await deleteTrigger(store.db, trigger_id, actor))) throw noSuchTrigger()
+    return { success: true }
+  })
+
+  for (const [route, enabled] of [
+    [ROUTES.pauseTrigger, false],
+    [ROUTES.resumeTrigger, true],
+  ] as const) {
+    serve(app, services, route, (call) =>
+      sendOnce(store.db, call, async (db) => ({
+        status: 200,
+        body: viewFound(await turnTrigger(db, call.params.trigger_id, call.actor, enabled)),
+      })),
+    )
+  }
+
+  serve(app, services, ROUTES.listTriggerDeliveries, async ({ params, query, actor }) => {
+    const { trigger_id } = required(await findTrigger(store.db, params.trigger_id, actor))
+    const { deliveries, next_cursor } = await listTriggerDeliveries(store.db, trigger_id, query)
+    return { deliveries: deliveries.map(viewDelivery), page_info: pageInfo(next_cursor) }
+  })
+
+  serve(app, services, ROUTES.replayTriggerDelivery, async (call) => {
+    const trigger = required(await findTrigger(store.db, call.params.trigger_id, call.actor))
+    const earlier = await readEarlier(store.db, call)
+    if (earlier) return earlier.body
+    const stopped = trigger.enabled ? stoppedReason(trigger) : 'The trigger is paused: resume it first.'
+    if (stopped !== null) throw new AppError('conflict', stopped, { retryable: false })
+    const kept = await readDelivery(store.db, trigger.trigger_id, call.params.delivery_id)
+    if (!kept) throw new AppError('resource_not_found', 'There is no delivery with this id.')
+    const { event, headers, payload, delivery_id: replay_of } = kept
+    const sent = { event, headers, payload, replay_of, sender_delivery_id: null }
+    const filtered = await whyFiltered(trigger, sent)
+    let done: Done | null = null
+    const answer = await sendOnce(store.db, call, async (db) => {
+      done = await deliver(intakeServices(services, db), trigger, sent, filtered)
+      if (!done) throw new AppError('conflict', 'The trigger was paused or deleted meanwhile.')
+      return { status: 202, body: viewDelivery(done.delivery) }
+    })
+    if (done) wake(watch, done)
+    return answer
+  })
+}
+
+const noSuchTrigger = (): AppError => new AppError('resource_not_found', 'There is no trigger with this id.')
+
+function required(row: TriggerRow | null): TriggerRow {
+  if (!row) throw noSuchTrigger()
+  return row
+}
+
+const stoppedReason = ({ editor_disabled, editor }: TriggerRow): string | null =>
+  editor_disabled
+    ? `${editor.display_name}, who saved the trigger last, is disabled. It works again once somebody else saves it.`
+    : null
+
+function viewTrigger(row: TriggerRow, public_url: string): Trigger {
+  const stopped = stoppedReason(row)
+  return {
+    trigger_id: row.trigger_id,
+    name: row.name,
+    url: `${public_url}/hooks/${row.trigger_id}`,
+    verification: row.verification,
+    enabled: row.enabled,
+    ...(row.filter === null ? {} : { filter: row.filter }),
+    on_open_run: row.on_open_run,
+    prompt: row.prompt,
+    ...(row.title === null ? {} : { title: row.title }),
+    agent_config: row.config,
+    metadata: row.metadata,
+    ...(row.mode ? { mode: row.mode } : {}),
+    ...(row.budget ? { budget: row.budget } : {}),
+    ...(row.agent_uid === null ? {} : { agent_uid: row.agent_uid }),
+    ...(stopped === null ? {} : { stopped_reason: stopped }),
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    created_by: row.creator,
+    updated_by: row.editor,
+    scope: row.scope === 'Team' ? { type: 'Team' } : { type: 'User', uid: row.creator.uid },
+  }
+}
+
+const viewDelivery = (row: TriggerDeliveryRow): TriggerDelivery => ({
+  delivery_id: row.delivery_id,
+  trigger_id: row.trigger_id,
+  received_at: row.received_at.toISOString(),
+  event: row.event,
+  sender_delivery_id: row.sender_delivery_id,
+  outcome: row.outcome,
+  ...(row.run_id === null ? {} : { run_id: row.run_id }),
+  ...(row.reason === null ? {} : { reason: row.reason }),
+  duplicates: row.duplicates,
+  ...(row.replay_of === null ? {} : { replay_of: row.replay_of }),
+})

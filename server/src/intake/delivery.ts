@@ -1,0 +1,159 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { Actor } from '../contract/actor.ts'
+import { AppError } from '../contract/error.ts'
+import { isUuid } from '../contract/run-id.ts'
+import type { TriggerOutcome } from '../contract/trigger.ts'
+import { passesFilter } from '../schema/check-filter.ts'
+import { readStanding } from '../store/api-keys.ts'
+import { type Db, transact } from '../store/db.ts'
+import { acceptFollowup } from '../store/followups.ts'
+import { findOpenedBy, type OpenedBy } from '../store/pushes.ts'
+import { findRun, insertRun, type NewRun } from '../store/runs.ts'
+import {
+  countDuplicate,
+  failDelivery,
+  insertDelivery,
+  type KeptPayload,
+  type TriggerDeliveryRow,
+} from '../store/trigger-deliveries.ts'
+import { holdHook, type TriggerRow } from '../store/triggers.ts'
+import type { RunServices } from './new-run.ts'
+import { type PullRequestNews, pullRequestOf } from './pull-request-of.ts'
+import { fillPrompt, resolveTriggeredRun } from './trigger.ts'
+
+/** What came to a trigger with a right signature. */
+export interface Sent extends KeptPayload {
+  event: string | null
+  /** By which it is told from others; `null`: it is replayed, though it came before. */
+  sender_delivery_id: string | null
+  replay_of: string | null
+}
+
+/** What became of it, and who is to be woken after the commit. */
+export interface Done {
+  delivery: TriggerDeliveryRow
+  is_duplicate: boolean
+  pool: string | null
+  run_id: string | null
+}
+
+/** Why nothing is to happen, or `null`. Takes a thread: to be asked outside of transactions. */
+export async function whyFiltered(
+  { verification, filter }: TriggerRow,
+  { event, payload, headers }: Sent,
+): Promise<string | null> {
+  if (verification === 'github' && event === 'ping') return 'GitHub asked whether anybody is here.'
+  if (filter === null) return null
+  const { passes, wrong } = await passesFilter(filter, { payload, headers })
+  if (passes) return null
+  return wrong === null ? 'The filter is not true of it.' : `The filter could not be asked. ${wrong}`
+}
+
+/** It has come before. Saves the filter's thread; `deliver` decides. */
+export async function findDuplicate(
+  db: Db,
+  trigger_id: string,
+  { sender_delivery_id }: Sent,
+): Promise<Done | null> {
+  const earlier =
+    sender_delivery_id === null ? null : await countDuplicate(db, trigger_id, sender_delivery_id)
+  return earlier && { delivery: earlier, is_duplicate: true, pool: null, run_id: null }
+}
+
+type Plan =
+  | { outcome: 'run_started'; run: NewRun; run_id: string }
+  | { outcome: 'followup_sent'; actor: Actor; message: string; run_id: string }
+  | { outcome: 'filtered' | 'failed'; reason: string; run_id: null }
+
+/**
+ * Does what the trigger is to do with what was sent, once: the delivery and its run, or its follow-up, in one transaction.
+ * `null`: the trigger is gone or paused. Whatever a run is refused with is kept for people.
+ */
+export async function deliver(
+  services: RunServices,
+  trigger: TriggerRow,
+  sent: Sent,
+  filtered: string | null,
+): Promise<Done | null> {
+  const { trigger_id } = trigger
+  const delivery_id = uuidv7()
+  return transact(services.db, async (trx) => {
+    if (!(await holdHook(trx, trigger_id))) return null
+    const plan = await makePlan({ ...services, db: trx }, trigger, sent, { delivery_id, filtered })
+    const delivery = await insertDelivery(trx, {
+      ...{ delivery_id, trigger_id, ...sent, outcome: plan.outcome satisfies TriggerOutcome },
+      ...{ run_id: plan.run_id, reason: 'reason' in plan ? plan.reason : null },
+    })
+    if (!delivery) {
+      const earlier = await findDuplicate(trx, trigger_id, sent)
+      if (!earlier) throw new AppError('conflict', 'The same delivery is being handled.')
+      return earlier
+    }
+    const done = { delivery, is_duplicate: false, pool: null, run_id: plan.run_id }
+    if (plan.outcome === 'run_started') {
+      await insertRun(trx, plan.run, null)
+      return { ...done, pool: plan.run.pool }
+    }
+    if (plan.outcome !== 'followup_sent') return done
+    try {
+      const { claimable_in } = await acceptFollowup(trx, {
+        ...{ run_id: plan.run_id, author: plan.actor, message: plan.message, mode: 'normal' },
+        ...{ on_busy: 'enqueue', attachments: [] },
+      })
+      return { ...done, pool: claimable_in }
+    } catch (error) {
+      // It refuses before it writes anything.
+      const failed = error instanceof AppError && (await failDelivery(trx, delivery_id, error.detail))
+      if (!failed) throw error
+      return { ...done, delivery: failed, run_id: null }
+    }
+  })
+}
+
+/** Only reads. */
+async function makePlan(
+  services: RunServices,
+  trigger: TriggerRow,
+  sent: Sent,
+  { delivery_id, filtered }: { delivery_id: string; filtered: string | null },
+): Promise<Plan> {
+  if (filtered !== null) return { outcome: 'filtered', reason: filtered, run_id: null }
+  const actor = await readStanding(services.db, trigger.editor.uid)
+  if (actor.role === 'viewer') {
+    const reason =
+      'Whoever saved the trigger last may only read by now. It works again once somebody else saves it.'
+    return { outcome: 'failed', reason, run_id: null }
+  }
+  const news = pullRequestOf(trigger.verification, sent.payload)
+  const opened = await findOpenedBy(services.db, news.urls, actor, trigger.scope)
+  const pusher = await findPusher(services.db, news, opened, actor)
+  if (pusher !== null) {
+    const reason = `It tells of a push of our own, by run ${pusher}.`
+    return { outcome: 'filtered', reason, run_id: null }
+  }
+  const prompt = fillPrompt(trigger, sent)
+  if (opened && trigger.on_open_run === 'followup' && prompt.trim())
+    return { outcome: 'followup_sent', actor, message: prompt, run_id: opened.run_id }
+  try {
+    const run = await resolveTriggeredRun(services, trigger, actor, { delivery_id, prompt, sent })
+    return { outcome: 'run_started', run, run_id: run.run_id }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { outcome: 'failed', reason: error.detail, run_id: null }
+  }
+}
+
+/** The run whose own push this is: else each push of a run would be what its next turn is about, or another run. */
+async function findPusher(
+  db: Db,
+  { push }: PullRequestNews,
+  opened: OpenedBy | null,
+  actor: Actor,
+): Promise<string | null> {
+  if (!push) return null
+  if (opened) return push.by_author || push.commit === opened.commit ? opened.run_id : null
+  // It may come before the run has noted its pull request; its branch is called after it by then.
+  const [, run_id] = /^runyard\/([0-9a-f-]{36})$/.exec(push.branch ?? '') ?? []
+  if (run_id === undefined || !isUuid(run_id)) return null
+  return (await findRun(db, run_id, actor))?.run_id ?? null
+}

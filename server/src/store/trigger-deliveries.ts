@@ -1,0 +1,122 @@
+/**
+ * What came to triggers. A delivery and what it starts are committed together, and the sender's id of it is unique for each
+ * trigger: however often it comes and to whichever processes, it does its work once.
+ */
+import { sql } from 'kysely'
+import { isUuid } from '../contract/run-id.ts'
+import type { ListTriggerDeliveriesQuery, TriggerOutcome } from '../contract/trigger.ts'
+import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
+import type { Db } from './db.ts'
+import { json } from './storable.ts'
+
+const KEPT = sql`interval '30 days'`
+const REMOVED_AT_ONCE = 1_000
+
+/** What the sender sent, as far as it is kept. */
+export interface KeptPayload {
+  headers: Record<string, string>
+  payload: unknown
+}
+
+export interface TriggerDeliveryRow {
+  delivery_id: string
+  trigger_id: string
+  sender_delivery_id: string | null
+  received_at: Date
+  event: string | null
+  outcome: TriggerOutcome
+  run_id: string | null
+  reason: string | null
+  duplicates: number
+  replay_of: string | null
+}
+
+export type NewTriggerDelivery = Omit<TriggerDeliveryRow, 'received_at' | 'duplicates'> & KeptPayload
+
+const COLUMNS = sql`delivery_id, trigger_id, sender_delivery_id, received_at, event, outcome, run_id, reason, duplicates, replay_of`
+
+/** The delivery that came first with this id of the sender's, which has come once more; `null`: it is new. */
+export async function countDuplicate(
+  db: Db,
+  trigger_id: string,
+  sender_delivery_id: string,
+): Promise<TriggerDeliveryRow | null> {
+  const { rows } = await sql<TriggerDeliveryRow>`
+    update trigger_deliveries set duplicates = duplicates + 1
+    where trigger_id = ${trigger_id}::uuid and sender_delivery_id = ${sender_delivery_id} returning ${COLUMNS}`.execute(
+    db,
+  )
+  return rows[0] ?? null
+}
+
+/** `null` when it has come before. Of two at the same moment the second waits for the first one's transaction. */
+export async function insertDelivery(
+  trx: Db,
+  delivery: NewTriggerDelivery,
+): Promise<TriggerDeliveryRow | null> {
+  const { rows } = await sql<TriggerDeliveryRow>`
+    insert into trigger_deliveries (delivery_id, trigger_id, sender_delivery_id, event, outcome, run_id, reason, replay_of, headers, payload)
+    values (${delivery.delivery_id}::uuid, ${delivery.trigger_id}::uuid, ${delivery.sender_delivery_id}, ${delivery.event},
+      ${delivery.outcome}, ${delivery.run_id}::uuid, ${delivery.reason}, ${delivery.replay_of}::uuid,
+      ${json(delivery.headers)}, ${json(delivery.payload)})
+    on conflict (trigger_id, sender_delivery_id) do nothing returning ${COLUMNS}`.execute(trx)
+  return rows[0] ?? null
+}
+
+/** What it was to do was refused at the last moment. */
+export async function failDelivery(
+  trx: Db,
+  delivery_id: string,
+  reason: string,
+): Promise<TriggerDeliveryRow | null> {
+  const { rows } = await sql<TriggerDeliveryRow>`
+    update trigger_deliveries set outcome = 'failed', run_id = null, reason = ${reason}
+    where delivery_id = ${delivery_id}::uuid returning ${COLUMNS}`.execute(trx)
+  return rows[0] ?? null
+}
+
+/** With what was sent. Whoever asks has found the trigger. */
+export async function readDelivery(
+  db: Db,
+  trigger_id: string,
+  delivery_id: string,
+): Promise<(TriggerDeliveryRow & KeptPayload) | null> {
+  if (!isUuid(delivery_id)) return null
+  const { rows } = await sql<TriggerDeliveryRow & KeptPayload>`
+    select ${COLUMNS}, headers, payload from trigger_deliveries
+    where delivery_id = ${delivery_id}::uuid and trigger_id = ${trigger_id}::uuid`.execute(db)
+  return rows[0] ?? null
+}
+
+/** One page, the newest first. Whoever asks has found the trigger. */
+export async function listTriggerDeliveries(
+  db: Db,
+  trigger_id: string,
+  { limit = 50, cursor, outcome }: ListTriggerDeliveriesQuery,
+): Promise<{ deliveries: TriggerDeliveryRow[]; next_cursor: string | null }> {
+  const before = cursor === undefined ? null : readPosition(cursor)
+  const { rows } = await sql<TriggerDeliveryRow>`
+    select ${COLUMNS} from trigger_deliveries where trigger_id = ${trigger_id}::uuid
+      ${outcome ? sql`and outcome = ${outcome}` : sql``} ${before === null ? sql`` : sql`and delivery_id < ${before}::uuid`}
+    order by delivery_id desc limit ${limit + 1}::int`.execute(db)
+  const deliveries = rows.slice(0, limit)
+  const last = deliveries.at(-1)
+  return { deliveries, next_cursor: rows.length > limit && last ? encodeCursor([last.delivery_id]) : null }
+}
+
+function readPosition(cursor: string): string {
+  const [delivery_id] = decodeCursor(cursor, 1)
+  if (typeof delivery_id !== 'string' || !isUuid(delivery_id)) throw brokenCursor()
+  return delivery_id
+}
+
+/** Those of more than a month ago, with their payloads. In parts: each may have 2 MiB. */
+export async function removeOldTriggerDeliveries(db: Db): Promise<void> {
+  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
+    const gone = await sql`
+      delete from trigger_deliveries where ctid = any(array(
+        select ctid from trigger_deliveries where received_at < clock_timestamp() - ${KEPT}
+        limit ${REMOVED_AT_ONCE}::int))`.execute(db)
+    removed = Number(gone.numAffectedRows ?? 0)
+  }
+}

@@ -1,5 +1,6 @@
 import { VERSION } from '@runyard/client'
 import { Command, CommanderError } from 'commander'
+import { addAgentCommands } from './commands/agents.ts'
 import { addArtifactCommands } from './commands/artifacts.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addChangeCommands } from './commands/changes.ts'
@@ -81,6 +82,7 @@ export function createProgram(): Command {
   addDevCommand(program)
   addServiceCommands(program)
   addDoctorCommand(program)
+  addAgentCommands(program)
   addKeyCommands(program)
   return program
 }

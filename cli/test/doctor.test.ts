@@ -54,6 +54,10 @@ test('on a fresh machine it names what is there, and makes nothing', LIMIT, asyn
   assert.match(of('bubblewrap')[0]?.says ?? '', /A trial command ran/)
   assert.match(of('Sandbox')[0]?.says ?? '', /Runs get bubblewrap/)
   assert.equal(of('Models')[0]?.state, 'weak')
+  assert.match(
+    of('Agents')[0]?.says ?? '',
+    /^None is installed .*`runyard agents install` can add claude, codex, /,
+  )
   assert.deepEqual(readdirSync(home.directory), [])
 })
 

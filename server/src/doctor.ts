@@ -10,6 +10,7 @@ import { isServed } from './control.ts'
 import { checkDataDir } from './data-dir.ts'
 import { MODEL_VARIABLES } from './harness/model-variables.ts'
 import { openModels } from './harness/models.ts'
+import { listInstalled } from './installed-agents.ts'
 import { openBlobs } from './open-blobs.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import { examineBubblewrap, examineDocker, type Finding, type Prospect } from './sandbox/prospects.ts'
@@ -42,6 +43,7 @@ export async function* diagnose(configure: () => Config): AsyncGenerator<Diagnos
   yield* under('Files', await examineFiles(config))
   yield* examineSandboxes(config)
   yield* under('Models', await examineModels(config))
+  yield* under('Agents', examineAgents(config))
   yield* under('Address', await examineAddress(config))
 }
 
@@ -220,6 +222,22 @@ async function examineModels({ models: settings }: Config): Promise<Finding[]> {
   })
   // Where nobody answers that is said, and is all there is to say.
   return checks.every(({ failure }) => failure !== undefined) ? answers : [...answers, choice]
+}
+
+/** Images may have others. */
+function examineAgents(config: Config): Finding[] {
+  const agents = listInstalled(config)
+  const name = ({ name, installed, version }: (typeof agents)[number]) =>
+    installed === version
+      ? `${name} ${version}`
+      : `${name} ${installed} (this version of Runyard has ${version})`
+  const there = agents.filter(({ installed }) => installed !== null).map(name)
+  const missing = agents.filter(({ installed }) => installed === null).map((agent) => agent.name)
+  const says = [
+    there.length > 0 ? `For all sandboxes: ${there.join(', ')}.` : 'None is installed for all sandboxes.',
+    ...(missing.length > 0 ? [`\`runyard agents install\` can add ${missing.join(', ')}.`] : []),
+  ]
+  return [{ state: 'good', says: says.join(' ') }]
 }
 
 async function examineAddress({ host, port, public_url, data_dir, trust_proxy }: Config): Promise<Finding[]> {

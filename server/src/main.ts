@@ -9,6 +9,13 @@ import type { Keys } from './control.ts'
 import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { type Diagnosis, diagnose } from './doctor.ts'
+import {
+  agentsFolder,
+  findAgentsFolder,
+  type InstallableAgent,
+  installAgent,
+  listInstalled,
+} from './installed-agents.ts'
 import { keyOfDev, keysOf, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
 import { openBlobs } from './open-blobs.ts'
@@ -283,6 +290,18 @@ export const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T
 
 /** What this machine and its settings offer, as it is found out. */
 export const examine = (options: RoleOptions): AsyncGenerator<Diagnosis> => diagnose(() => configure(options))
+
+/** The programs of agents on this machine. `restart`: services that run here do not have the folder yet. */
+export function openAgents(options: RoleOptions) {
+  const config = configure(options)
+  return {
+    list: () => listInstalled(config),
+    async install(name: InstallableAgent) {
+      const restart = findAgentsFolder(config) === undefined
+      return { ...(await installAgent(config, name)), folder: agentsFolder(config), restart }
+    },
+  }
+}
 
 /** Seals with the current secret key whatever is sealed with another. */
 export const rotateSecretKey = (options: RoleOptions): Promise<Resealed> =>

@@ -17,6 +17,7 @@ import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
 import { TOOLS } from './harness/tools/toolset.ts'
 import { harnessNames } from './harness-names.ts'
+import { findAgentsFolder } from './installed-agents.ts'
 import { createChild } from './intake/child-run.ts'
 import { chooseBackend, openFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
@@ -82,12 +83,13 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
   const installation_id = await persist(() => readInstallation(store.quick))
   const { data_dir } = config
   await requireTools(config.tools_dir)
+  const tools_dir = findAgentsFolder(config)
   const { backend, reason } = await chooseBackend({
     data_dir,
     installation_id,
     ...(config.sandbox ? { requested: config.sandbox } : {}),
     ...(config.default_image ? { default_image: config.default_image } : {}),
-    ...(config.tools_dir ? { tools_dir: config.tools_dir } : {}),
+    ...(tools_dir === undefined ? {} : { tools_dir }),
     ...(config.docker_runtime ? { docker_runtime: config.docker_runtime } : {}),
     logger: log,
   })

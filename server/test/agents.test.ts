@@ -1,3 +1,3 @@
-import { OPENCODE, testAgent } from './support/agent-journeys.ts'
+import { INSTALLED, testAgent } from './support/agent-journeys.ts'
 
-testAgent(OPENCODE, 'bubblewrap')
+testAgent(INSTALLED, 'bubblewrap')

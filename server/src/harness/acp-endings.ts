@@ -32,7 +32,9 @@ export const refuseServers = ({ name }: AcpAgent, refused: string[]): Outcome =>
 export function describeGone(agent: AcpAgent, { end }: AgentGone, mask: MaskText): Outcome {
   const [program = ''] = agent.command
   if (end?.missing) {
-    const how = agent.install ? `Install it with "${agent.install}"` : 'Install it'
+    const how = agent.install
+      ? `"runyard agents install ${agent.name}" on the worker's machine installs it for all sandboxes. Else install it with "${agent.install}"`
+      : 'Install it'
     return failed(
       `The sandbox has no program "${program}", which the harness ${agent.name} runs. ${how} in the environment's image, or in the folder of RUNYARD_TOOLS_DIR on the worker; docs/agents.md shows both.`,
       'feature_not_available',

@@ -1,6 +1,9 @@
 /** Agents as they are published, in a sandbox, with a scripted model behind the service's gateway. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { RunItem } from '../../src/contract/run.ts'
@@ -10,7 +13,7 @@ import { whyNoDocker } from './machine.ts'
 import { openMessageServer } from './message-server.ts'
 import { type ChatMessage, type ChatRequest, openModelServer, type Reply } from './model-server.ts'
 import { type BackendName, TEST_IMAGE } from './sandbox-backends.ts'
-import { apiOf, startService, type TestService, temporaryDirectory } from './service.ts'
+import { apiOf, spawnRunyard, startService, type TestService, temporaryDirectory } from './service.ts'
 import { findProcesses, ofType, printed } from './traces.ts'
 
 const TOOLS = fileURLToPath(new URL('../../../test/tools', import.meta.url))
@@ -22,14 +25,18 @@ export interface TestedAgent {
   /** Its program, to see whether it is installed. */
   program: string
   provider: 'openai' | 'anthropic'
+  /** It is installed by the command, not in `test/tools`. */
+  by_command?: true
 }
 
 export const OPENCODE: TestedAgent = { harness: 'opencode', program: 'opencode', provider: 'openai' }
+export const INSTALLED: TestedAgent = { ...OPENCODE, by_command: true }
 export const QWEN: TestedAgent = { harness: 'qwen', program: 'qwen', provider: 'openai' }
 export const CLAUDE: TestedAgent = { harness: 'claude', program: 'claude-agent-acp', provider: 'anthropic' }
 
-function whyNot({ program }: TestedAgent, sandbox: BackendName): string | false {
-  if (!existsSync(`${TOOLS}/node_modules/.bin/${program}`)) return `${program} is not installed in test/tools`
+function whyNot({ program, by_command }: TestedAgent, sandbox: BackendName): string | false {
+  if (!by_command && !existsSync(`${TOOLS}/node_modules/.bin/${program}`))
+    return `${program} is not installed in test/tools`
   if (process.getuid?.() !== 0) return 'without root there is no way to the gateway on every machine'
   return sandbox === 'docker' && whyNoDocker()
 }
@@ -79,7 +86,28 @@ interface Opened {
   close(): Promise<void>
 }
 
-async function open({ harness, provider }: TestedAgent, sandbox: BackendName): Promise<Opened> {
+/** What npm may need to reach its registry. */
+const NETWORK = /^(npm_config_registry$|https?_proxy$|no_proxy$|ssl_cert_|node_extra_ca_certs$)/i
+
+async function install(harness: string, data_dir: string): Promise<void> {
+  const { npm_config_cache = join(homedir(), '.npm') } = process.env
+  const env = Object.entries(process.env).flatMap(([name, value]) =>
+    value && NETWORK.test(name) ? [[name, value]] : [],
+  )
+  const child = spawnRunyard(['agents', 'install', harness, '--data-dir', data_dir], {
+    ...Object.fromEntries(env),
+    npm_config_cache,
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (data) => {
+      said += data
+    })
+  const [code] = await once(child, 'close')
+  assert.equal(code, 0, said)
+}
+
+async function open({ harness, provider, by_command }: TestedAgent, sandbox: BackendName): Promise<Opened> {
   const fail = (text: string): Reply | null =>
     text.includes('PROVIDER-FAILS')
       ? {
@@ -93,12 +121,13 @@ async function open({ harness, provider }: TestedAgent, sandbox: BackendName): P
   const openai = provider === 'openai' ? await openModelServer(script, { api_key: KEY }) : null
   const anthropic = provider === 'anthropic' ? await openMessageServer(script) : null
   const data_dir = temporaryDirectory('data')
+  if (by_command) await install(harness, data_dir)
   const start = () =>
     startService({
       sandbox,
       data_dir,
       env: {
-        RUNYARD_TOOLS_DIR: TOOLS,
+        ...(by_command ? {} : { RUNYARD_TOOLS_DIR: TOOLS }),
         ...(openai ? { OPENAI_BASE_URL: openai.url, OPENAI_API_KEY: KEY } : {}),
         ...(anthropic ? { ANTHROPIC_BASE_URL: anthropic.url, ANTHROPIC_API_KEY: KEY } : {}),
         ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),

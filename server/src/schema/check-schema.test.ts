@@ -33,3 +33,9 @@ test('what takes for ever is given up, and takes nothing else with it', async ()
   for (let level = 0; level < 5_000; level += 1) deep = { type: 'object', properties: { a: deep } }
   assert.equal(typeof (await checkSchema(deep)), 'string')
 })
+
+test('many at once on a busy machine refuse nothing that fits', async () => {
+  const schema = { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] }
+  const told = await Promise.all(Array.from({ length: 16 }, () => checkValue(schema, { count: 3 })))
+  assert.deepEqual(new Set(told), new Set([null]))
+})

@@ -40,6 +40,8 @@ export function describeClient(): string {
     'SecretList',
     'ScheduleList',
     'FiringList',
+    'TriggerList',
+    'TriggerDeliveryList',
     'ApiKeyList',
     'AuditList',
     'WebhookList',

@@ -32,6 +32,8 @@ def main(package: Path, sync: Path) -> None:
         "SecretPage",
         "SchedulePage",
         "FiringPage",
+        "TriggerPage",
+        "TriggerDeliveryPage",
         "WebhookPage",
         "WebhookDeliveryPage",
         "ApiKeyPage",

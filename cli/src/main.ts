@@ -18,6 +18,7 @@ import { addScheduleCommands } from './commands/schedules.ts'
 import { addSecretCommands } from './commands/secrets.ts'
 import { addServiceCommands } from './commands/service.ts'
 import { addSkillCommands } from './commands/skills.ts'
+import { addTriggerCommands } from './commands/triggers.ts'
 import { addWebhookCommands } from './commands/webhooks.ts'
 import { EXIT, explain } from './failure.ts'
 import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
@@ -67,6 +68,7 @@ export function createProgram(): Command {
   addRunsCommands(program)
   addChangeCommands(program)
   addScheduleCommands(program)
+  addTriggerCommands(program)
   program.commandsGroup('What runs use and make:')
   addEnvironmentCommands(program)
   addSecretCommands(program)

@@ -17,6 +17,7 @@ import { Schedules } from './schedules.ts'
 import { Secrets } from './secrets.ts'
 import { Skills } from './skills.ts'
 import type { Fetch, FetchOptions, RequestOptions, Transport } from './transport.ts'
+import { Triggers } from './triggers.ts'
 import { Webhooks } from './webhooks.ts'
 
 const API_PATH = '/api/v1'
@@ -66,6 +67,7 @@ export class Runyard {
   readonly baseURL: string
   readonly runs: Runs
   readonly schedules: Schedules
+  readonly triggers: Triggers
   readonly environments: Environments
   readonly secrets: Secrets
   readonly skills: Skills
@@ -86,6 +88,7 @@ export class Runyard {
     this.baseURL = transport.baseURL
     this.runs = new Runs(transport)
     this.schedules = new Schedules(transport)
+    this.triggers = new Triggers(transport)
     this.environments = new Environments(transport)
     this.secrets = new Secrets(transport)
     this.skills = new Skills(transport)

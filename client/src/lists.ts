@@ -13,11 +13,15 @@ import type {
   ListRunsResponse,
   ListSchedulesResponse,
   ListSecretsResponse,
+  ListTriggerDeliveriesResponse,
+  ListTriggersResponse,
   ListWebhooksResponse,
   RunItem,
   ScheduledAgentItem,
   ScheduleFiring,
   Secret,
+  Trigger,
+  TriggerDelivery,
   Webhook,
   WebhookDelivery,
 } from './schemas.ts'
@@ -107,6 +111,20 @@ export class WebhookList extends PageList<ListWebhooksResponse, Webhook> {
 /** What was sent to a webhook. */
 export class WebhookDeliveryList extends PageList<ListDeliveriesResponse, WebhookDelivery> {
   async *[Symbol.asyncIterator](): AsyncGenerator<WebhookDelivery, void, undefined> {
+    for await (const page of this.pages()) yield* page.deliveries
+  }
+}
+
+/** Triggers. */
+export class TriggerList extends PageList<ListTriggersResponse, Trigger> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Trigger, void, undefined> {
+    for await (const page of this.pages()) yield* page.triggers
+  }
+}
+
+/** What came to a trigger. */
+export class TriggerDeliveryList extends PageList<ListTriggerDeliveriesResponse, TriggerDelivery> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<TriggerDelivery, void, undefined> {
     for await (const page of this.pages()) yield* page.deliveries
   }
 }

@@ -83,6 +83,17 @@ export type ScheduleFiring = Schemas['ScheduleFiring']
 export type ListSchedulesResponse = Schemas['ListSchedulesResponse']
 export type ListFiringsResponse = Schemas['ListFiringsResponse']
 export type RunSchedule = Schemas['RunSchedule']
+export type CreateTriggerRequest = Sendable<Schemas['CreateTriggerRequest']>
+export type UpdateTriggerRequest = Sendable<Schemas['UpdateTriggerRequest']>
+export type DeleteTriggerResponse = Schemas['DeleteTriggerResponse']
+export type Trigger = Schemas['Trigger']
+export type TriggerWithSecret = Schemas['TriggerWithSecret']
+export type TriggerVerification = Schemas['TriggerVerification']
+export type TriggerOutcome = Schemas['TriggerOutcome']
+export type TriggerDelivery = Schemas['TriggerDelivery']
+export type ListTriggersResponse = Schemas['ListTriggersResponse']
+export type ListTriggerDeliveriesResponse = Schemas['ListTriggerDeliveriesResponse']
+export type RunTrigger = Schemas['RunTrigger']
 export type Secret = Schemas['Secret']
 export type SecretConfig = Sendable<Schemas['SecretConfig']>
 export type UpdateAgentIdentityRequest = Sendable<Schemas['UpdateAgentIdentityRequest']>
@@ -113,6 +124,10 @@ export type ListEnvironmentsParams = Sendable<
 >
 
 export type ListSchedulesParams = Sendable<NonNullable<operations['listSchedules']['parameters']['query']>>
+export type ListTriggersParams = Sendable<NonNullable<operations['listTriggers']['parameters']['query']>>
+export type ListTriggerDeliveriesParams = Sendable<
+  NonNullable<operations['listTriggerDeliveries']['parameters']['query']>
+>
 export type ListFiringsParams = Sendable<NonNullable<operations['listFirings']['parameters']['query']>>
 export type ListApiKeysParams = Sendable<NonNullable<operations['listApiKeys']['parameters']['query']>>
 /** Which pool, environment or identity. */

@@ -141,6 +141,8 @@ PAGES = (
     *(runyard.SchedulePage, runyard.FiringPage, runyard.AsyncSchedulePage, runyard.AsyncFiringPage),
     *(runyard.ApiKeyPage, runyard.AuditPage, runyard.AsyncApiKeyPage, runyard.AsyncAuditPage),
     *(runyard.WebhookPage, runyard.WebhookDeliveryPage),
+    *(runyard.TriggerPage, runyard.TriggerDeliveryPage),
+    *(runyard.AsyncTriggerPage, runyard.AsyncTriggerDeliveryPage),
     *(
         runyard.AsyncRunPage,
         runyard.AsyncEnvironmentPage,

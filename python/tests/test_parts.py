@@ -64,6 +64,8 @@ NOT_OFFERED = {
         ("PutGrantsParams", "PutGrantsRequest", set()),
         ("CreateIdentityParams", "CreateAgentIdentityRequest", NOT_OFFERED),
         ("UpdateIdentityParams", "UpdateAgentIdentityRequest", NOT_OFFERED),
+        ("CreateTriggerParams", "CreateTriggerRequest", set()),
+        ("UpdateTriggerParams", "UpdateTriggerRequest", set()),
         ("CreateWebhookParams", "CreateWebhookRequest", set()),
         ("UpdateWebhookParams", "UpdateWebhookRequest", set()),
     ],

@@ -14,6 +14,8 @@ from ._async._page import (
     AsyncRunPage,
     AsyncSchedulePage,
     AsyncSecretPage,
+    AsyncTriggerDeliveryPage,
+    AsyncTriggerPage,
     AsyncWebhookDeliveryPage,
     AsyncWebhookPage,
 )
@@ -26,6 +28,8 @@ from ._sync._page import (
     RunPage,
     SchedulePage,
     SecretPage,
+    TriggerDeliveryPage,
+    TriggerPage,
     WebhookDeliveryPage,
     WebhookPage,
 )
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
         ScheduledAgentItem,
         ScheduleFiring,
         Secret,
+        Trigger,
+        TriggerDelivery,
         Webhook,
         WebhookDelivery,
     )
@@ -341,5 +347,65 @@ class WebhookDeliveryList(WebhookDeliveryPage):
     """The first page of a list of deliveries. Iterated, every delivery of every page."""
 
     def __init__(self, first: Callable[[], WebhookDeliveryPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class AsyncTriggerList:
+    """A list of triggers that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every trigger of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncTriggerPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncTriggerPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Trigger]:
+        async for trigger in await self._first():
+            yield trigger
+
+    async def iter_pages(self) -> AsyncIterator[AsyncTriggerPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class AsyncTriggerDeliveryList:
+    """A list of deliveries that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every delivery of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncTriggerDeliveryPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncTriggerDeliveryPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[TriggerDelivery]:
+        async for delivery in await self._first():
+            yield delivery
+
+    async def iter_pages(self) -> AsyncIterator[AsyncTriggerDeliveryPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class TriggerList(TriggerPage):
+    """The first page of a list of triggers. Iterated, every trigger of every page."""
+
+    def __init__(self, first: Callable[[], TriggerPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class TriggerDeliveryList(TriggerDeliveryPage):
+    """The first page of a list of deliveries. Iterated, every delivery of every page."""
+
+    def __init__(self, first: Callable[[], TriggerDeliveryPage]) -> None:
         page = first()
         super().__init__(page.response, page._cursor, page._fetch)

@@ -375,6 +375,74 @@ class ListFiringsParams(RequestOptions, total=False):
     """`next_cursor` of the page before."""
 
 
+class CreateTriggerParams(RequestOptions, total=False):
+    """What starts runs when others post it, and which runs."""
+
+    name: Required[str]
+    verification: Required[Literal["standard_webhooks", "github", "gitlab", "slack", "linear"]]
+    """How a sender proves itself."""
+    secret: str
+    """What the sender signs with; left out, one is made."""
+    filter: str
+    """A CEL expression over `payload` and `headers`; only where it is true something happens."""
+    on_open_run: Literal["followup", "new_run"]
+    """What happens when the payload is about a pull request that a run has opened; default `followup`."""
+    prompt: str
+    """With `{{payload.path.to.field}}` and `{{headers.x-name}}`. Required unless `agent_config` names a skill."""
+    title: str
+    agent_config: AmbientAgentConfigParam | AmbientAgentConfig
+    metadata: Mapping[str, str]
+    mode: Literal["normal", "plan", "orchestrate"]
+    budget: BudgetParam
+    agent_uid: str
+    enabled: bool
+    """Default true."""
+    team: bool
+    """False: a personal trigger with personal runs, which its owner alone sees."""
+
+
+class UpdateTriggerParams(RequestOptions, total=False):
+    """What starts runs when others post it, and which runs. What is left out is gone, but for the secret."""
+
+    name: Required[str]
+    verification: Required[Literal["standard_webhooks", "github", "gitlab", "slack", "linear"]]
+    """How a sender proves itself."""
+    secret: str
+    """What the sender signs with; left out, it stays as it is."""
+    filter: str
+    """A CEL expression over `payload` and `headers`; only where it is true something happens."""
+    on_open_run: Literal["followup", "new_run"]
+    """What happens when the payload is about a pull request that a run has opened; default `followup`."""
+    prompt: str
+    """With `{{payload.path.to.field}}` and `{{headers.x-name}}`. Required unless `agent_config` names a skill."""
+    title: str
+    agent_config: AmbientAgentConfigParam | AmbientAgentConfig
+    metadata: Mapping[str, str]
+    mode: Literal["normal", "plan", "orchestrate"]
+    budget: BudgetParam
+    agent_uid: str
+    enabled: Required[bool]
+
+
+class ListTriggersParams(RequestOptions, total=False):
+    """Page size of a list of triggers."""
+
+    limit: int | None
+    """Of each page: 1 to 200, default 50."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+
+
+class ListTriggerDeliveriesParams(RequestOptions, total=False):
+    """Which deliveries of a trigger, and page size."""
+
+    limit: int | None
+    """Of each page: 1 to 200, default 50."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+    outcome: Literal["run_started", "followup_sent", "filtered", "failed"] | None
+
+
 class GitAppParam(TypedDict):
     """A GitHub App: the value of its secret is its private key in PEM."""
 

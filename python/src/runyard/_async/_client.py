@@ -30,6 +30,7 @@ from ._schedules import AsyncSchedules
 from ._secrets import AsyncSecrets
 from ._skills import AsyncSkills
 from ._transport import AsyncTransport
+from ._triggers import AsyncTriggers
 from ._webhooks import AsyncWebhooks
 
 
@@ -54,6 +55,7 @@ class AsyncRunyard(AsyncEndpoints):
 
     runs: AsyncRuns
     schedules: AsyncSchedules
+    triggers: AsyncTriggers
     environments: AsyncEnvironments
     secrets: AsyncSecrets
     skills: AsyncSkills
@@ -85,6 +87,7 @@ class AsyncRunyard(AsyncEndpoints):
         self._transport = transport
         self.runs = AsyncRuns(transport)
         self.schedules = AsyncSchedules(transport)
+        self.triggers = AsyncTriggers(transport)
         self.environments = AsyncEnvironments(transport)
         self.secrets = AsyncSecrets(transport)
         self.skills = AsyncSkills(transport)

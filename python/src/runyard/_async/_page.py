@@ -22,12 +22,16 @@ from .._models import (
     ListRunsResponse,
     ListSchedulesResponse,
     ListSecretsResponse,
+    ListTriggerDeliveriesResponse,
+    ListTriggersResponse,
     ListWebhooksResponse,
     PageInfo,
     RunItem,
     ScheduledAgentItem,
     ScheduleFiring,
     Secret,
+    Trigger,
+    TriggerDelivery,
     Webhook,
     WebhookDelivery,
 )
@@ -44,6 +48,8 @@ _R = TypeVar(
     ListAuditLogResponse,
     ListWebhooksResponse,
     ListDeliveriesResponse,
+    ListTriggersResponse,
+    ListTriggerDeliveriesResponse,
 )
 _P = TypeVar("_P")
 
@@ -328,6 +334,54 @@ class AsyncWebhookDeliveryPage(AsyncPage[ListDeliveriesResponse, "AsyncWebhookDe
             page = await page.next_page()
 
     async def __aiter__(self) -> AsyncIterator[WebhookDelivery]:
+        async for page in self.iter_pages():
+            for delivery in page.deliveries:
+                yield delivery
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.deliveries)} deliveries, has_next_page={self.has_next_page})"
+
+
+class AsyncTriggerPage(AsyncPage[ListTriggersResponse, "AsyncTriggerPage"]):
+    """A page of triggers, and the way to the next one."""
+
+    @property
+    def triggers(self) -> list[Trigger]:
+        """Those of this page."""
+        return self.response.triggers
+
+    async def iter_pages(self) -> AsyncIterator[AsyncTriggerPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncTriggerPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[Trigger]:
+        async for page in self.iter_pages():
+            for trigger in page.triggers:
+                yield trigger
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.triggers)} triggers, has_next_page={self.has_next_page})"
+
+
+class AsyncTriggerDeliveryPage(AsyncPage[ListTriggerDeliveriesResponse, "AsyncTriggerDeliveryPage"]):
+    """A page of what came to a trigger, and the way to the next one."""
+
+    @property
+    def deliveries(self) -> list[TriggerDelivery]:
+        """Those of this page."""
+        return self.response.deliveries
+
+    async def iter_pages(self) -> AsyncIterator[AsyncTriggerDeliveryPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncTriggerDeliveryPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[TriggerDelivery]:
         async for page in self.iter_pages():
             for delivery in page.deliveries:
                 yield delivery

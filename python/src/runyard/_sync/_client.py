@@ -31,6 +31,7 @@ from ._schedules import Schedules
 from ._secrets import Secrets
 from ._skills import Skills
 from ._transport import Transport
+from ._triggers import Triggers
 from ._webhooks import Webhooks
 
 
@@ -55,6 +56,7 @@ class Runyard(Endpoints):
 
     runs: Runs
     schedules: Schedules
+    triggers: Triggers
     environments: Environments
     secrets: Secrets
     skills: Skills
@@ -86,6 +88,7 @@ class Runyard(Endpoints):
         self._transport = transport
         self.runs = Runs(transport)
         self.schedules = Schedules(transport)
+        self.triggers = Triggers(transport)
         self.environments = Environments(transport)
         self.secrets = Secrets(transport)
         self.skills = Skills(transport)

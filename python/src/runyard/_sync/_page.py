@@ -23,12 +23,16 @@ from .._models import (
     ListRunsResponse,
     ListSchedulesResponse,
     ListSecretsResponse,
+    ListTriggerDeliveriesResponse,
+    ListTriggersResponse,
     ListWebhooksResponse,
     PageInfo,
     RunItem,
     ScheduledAgentItem,
     ScheduleFiring,
     Secret,
+    Trigger,
+    TriggerDelivery,
     Webhook,
     WebhookDelivery,
 )
@@ -45,6 +49,8 @@ _R = TypeVar(
     ListAuditLogResponse,
     ListWebhooksResponse,
     ListDeliveriesResponse,
+    ListTriggersResponse,
+    ListTriggerDeliveriesResponse,
 )
 _P = TypeVar("_P")
 
@@ -329,6 +335,54 @@ class WebhookDeliveryPage(Page[ListDeliveriesResponse, "WebhookDeliveryPage"]):
             page = page.next_page()
 
     def __iter__(self) -> Iterator[WebhookDelivery]:
+        for page in self.iter_pages():
+            for delivery in page.deliveries:
+                yield delivery
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.deliveries)} deliveries, has_next_page={self.has_next_page})"
+
+
+class TriggerPage(Page[ListTriggersResponse, "TriggerPage"]):
+    """A page of triggers, and the way to the next one."""
+
+    @property
+    def triggers(self) -> list[Trigger]:
+        """Those of this page."""
+        return self.response.triggers
+
+    def iter_pages(self) -> Iterator[TriggerPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: TriggerPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[Trigger]:
+        for page in self.iter_pages():
+            for trigger in page.triggers:
+                yield trigger
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.triggers)} triggers, has_next_page={self.has_next_page})"
+
+
+class TriggerDeliveryPage(Page[ListTriggerDeliveriesResponse, "TriggerDeliveryPage"]):
+    """A page of what came to a trigger, and the way to the next one."""
+
+    @property
+    def deliveries(self) -> list[TriggerDelivery]:
+        """Those of this page."""
+        return self.response.deliveries
+
+    def iter_pages(self) -> Iterator[TriggerDeliveryPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: TriggerDeliveryPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[TriggerDelivery]:
         for page in self.iter_pages():
             for delivery in page.deliveries:
                 yield delivery

@@ -1,0 +1,348 @@
+import type {
+  Runyard,
+  Trigger,
+  TriggerDelivery,
+  TriggerVerification,
+  TriggerWithSecret,
+  UpdateTriggerRequest,
+} from '@runyard/client'
+import { type Command, Option } from 'commander'
+import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
+import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
+import { CommandFailure, usageFailure } from '../failure.ts'
+import { oneLine } from '../one-line.ts'
+import { pair, wholeNumber } from '../option-values.ts'
+import type { Output } from '../output.ts'
+import { readMessage, readText } from '../read-input.ts'
+import { formatFields } from '../run-text.ts'
+import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
+import { formatTable } from '../table.ts'
+import { formatAge } from '../time-text.ts'
+
+interface TriggerOptions extends ClientOptions, AgentOptions, BudgetOptions {
+  file?: string
+  title?: string
+  filter?: string
+  onOpenRun?: 'followup' | 'new_run'
+  secretFrom?: string
+  skill?: string
+  identity?: string
+  metadata?: Record<string, string>
+}
+
+interface CreateOptions extends TriggerOptions {
+  verification: TriggerVerification
+  personal?: boolean
+  paused?: boolean
+}
+
+interface UpdateOptions extends TriggerOptions {
+  verification?: TriggerVerification
+  name?: string
+}
+
+interface DeliveriesOptions extends ClientOptions {
+  limit: number
+  outcome?: TriggerDelivery['outcome']
+}
+
+const VERIFICATIONS = ['standard_webhooks', 'github', 'gitlab', 'slack', 'linear']
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+export function addTriggerCommands(program: Command): void {
+  const group = program
+    .command('trigger')
+    .summary('start runs by what others post')
+    .description('Triggers: addresses where GitHub, GitLab, Slack, Linear and others start runs.')
+
+  addTriggerOptions(
+    group
+      .command('create <name> [prompt...]')
+      .description(
+        'Creates a trigger, and prints its address and its secret, which nothing shows again. The prompt is the words given, a file, or -.',
+      )
+      .addOption(
+        new Option('--verification <how>', 'how the sender signs')
+          .choices(VERIFICATIONS)
+          .makeOptionMandatory(),
+      )
+      .option('--personal', 'yours alone, and so are its runs')
+      .option('--paused', 'it begins when it is resumed'),
+  ).action(async (name: string, words: string[], options: CreateOptions) => {
+    const prompt = await readMessage(words, options.file)
+    const { client, output } = openSession(options)
+    const trigger = await client.triggers.create({
+      ...{ name, verification: options.verification },
+      ...(prompt === undefined ? {} : { prompt }),
+      ...(await fieldsOf(options, {})),
+      ...(options.personal ? { team: false } : {}),
+      ...(options.paused ? { enabled: false } : {}),
+    })
+    if (output.format !== 'text') return output.json(trigger)
+    printSecret(output, trigger)
+  })
+
+  addTriggerOptions(
+    group
+      .command('update <trigger> [prompt...]')
+      .description(
+        'Changes what the options say of a trigger, by name or id, and keeps the rest. Its runs are created as you from now on.',
+      )
+      .addOption(new Option('--verification <how>', 'how the sender signs').choices(VERIFICATIONS))
+      .option('-n, --name <name>', 'another name'),
+  ).action(async (reference: string, words: string[], options: UpdateOptions) => {
+    const prompt = await readMessage(words, options.file)
+    const { client, output } = openSession(options)
+    const before = await findTrigger(client, reference)
+    const changes: Partial<UpdateTriggerRequest> = {
+      ...(prompt === undefined ? {} : { prompt }),
+      ...(options.name ? { name: options.name } : {}),
+      ...(options.verification ? { verification: options.verification } : {}),
+      ...(await fieldsOf(options, before)),
+    }
+    if (Object.keys(changes).length === 0 && options.filter !== '')
+      throw usageFailure('Nothing is to be changed.', "runyard trigger update NAME --filter 'payload.ok'")
+    const { filter, ...kept } = writtenOf(before)
+    const trigger = await client.triggers.update(before.trigger_id, {
+      ...kept,
+      ...(filter === undefined || options.filter === '' ? {} : { filter }),
+      ...changes,
+    })
+    if (output.format !== 'text') return output.json(trigger)
+    output.line(oneLine(trigger.trigger_id))
+    output.note(`Updated. It is ${wordFor(trigger)}.`)
+  })
+
+  addClientOptions(group.command('list').alias('ls').description('Lists triggers.')).action(listTriggers)
+
+  addClientOptions(
+    group.command('get <trigger>').alias('show').description('Shows one trigger, by name or id.'),
+  ).action(async (reference: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const trigger = await findTrigger(client, reference)
+    if (output.format !== 'text') return output.json(trigger)
+    output.line(formatFields(fieldsShown(trigger), output))
+    if (trigger.prompt) output.line(`\n${trigger.prompt}`)
+  })
+
+  for (const [verb, description] of [
+    ['pause', 'Nothing is taken by a trigger, by name or id, until it is resumed.'],
+    ['resume', 'Lets a trigger, by name or id, go on.'],
+  ] as const)
+    addClientOptions(group.command(`${verb} <trigger>`).description(description)).action(
+      async (reference: string, options: ClientOptions) => {
+        const { client, output } = openSession(options)
+        const { trigger_id } = await findTrigger(client, reference)
+        const trigger = await client.triggers[verb](trigger_id)
+        if (output.format !== 'text') return output.json(trigger)
+        output.line(oneLine(trigger.trigger_id))
+        output.note(`It is ${wordFor(trigger)}.`)
+      },
+    )
+
+  addClientOptions(
+    group
+      .command('delete <trigger>')
+      .alias('rm')
+      .description('Deletes a trigger and its deliveries, by name or id. Its runs stay.'),
+  ).action(async (reference: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const { trigger_id, name } = await findTrigger(client, reference)
+    const deleted = await client.triggers.delete(trigger_id)
+    if (output.format !== 'text') return output.json(deleted)
+    output.line(oneLine(trigger_id))
+    output.note(`Deleted ${oneLine(name)}.`)
+  })
+
+  addClientOptions(
+    group
+      .command('deliveries <trigger>')
+      .description('Shows what came to a trigger, by name or id, and what that did, newest first.')
+      .option('-l, --limit <count>', 'how many', wholeNumber(1, 200), 50)
+      .addOption(
+        new Option('--outcome <what>', 'only those').choices([
+          'run_started',
+          'followup_sent',
+          'filtered',
+          'failed',
+        ]),
+      ),
+  ).action(showDeliveries)
+
+  addClientOptions(
+    group
+      .command('replay <trigger> <delivery>')
+      .description('Does what a trigger does now with the body of a delivery, as a new delivery.'),
+  ).action(async (reference: string, delivery_id: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const { trigger_id } = await findTrigger(client, reference)
+    const delivery = await client.triggers.replay(trigger_id, delivery_id)
+    if (output.format !== 'text') return output.json(delivery)
+    output.line(oneLine(delivery.run_id ?? delivery.delivery_id))
+    output.note(oneLine([delivery.outcome, delivery.reason].filter(Boolean).join(': ')))
+  })
+}
+
+const addTriggerOptions = (command: Command): Command =>
+  addClientOptions(
+    addBudgetOptions(
+      addAgentOptions(
+        command
+          .option('--filter <expression>', 'a CEL condition over payload and headers; empty: none')
+          .option('-f, --file <file>', 'read the prompt from a file, - for standard input')
+          .option('--title <text>', 'title of its runs, filled in as the prompt is'),
+      ),
+    )
+      .addOption(
+        new Option(
+          '--on-open-run <what>',
+          'for news of a pull request that a run has opened: default followup',
+        ).choices(['followup', 'new_run']),
+      )
+      .option('--secret-from <file>', 'what the sender signs with, where that is given: - for standard input')
+      .option('--skill <spec>', 'skill to run, such as owner/repo:name')
+      .option('--identity <id>', 'service account that executes its runs')
+      .option('--metadata <key=value>', 'label of its runs; repeat for more', pair),
+  )
+
+/** What the options say, beside what there is. */
+async function fieldsOf(
+  options: TriggerOptions,
+  before: Partial<Trigger>,
+): Promise<Partial<UpdateTriggerRequest>> {
+  const changed = {
+    ...(await agentConfigOf(options)),
+    ...(options.skill ? { skill_spec: options.skill } : {}),
+  }
+  const { budget } = budgetOf(options)
+  const secret = options.secretFrom === undefined ? undefined : await readText(options.secretFrom)
+  return {
+    ...(options.filter ? { filter: options.filter } : {}),
+    ...(options.title === undefined ? {} : { title: options.title }),
+    ...(options.onOpenRun ? { on_open_run: options.onOpenRun } : {}),
+    ...(secret === undefined ? {} : { secret: secret.replace(/\r?\n$/, '') }),
+    ...(options.identity ? { agent_uid: options.identity } : {}),
+    ...(options.metadata ? { metadata: { ...before.metadata, ...options.metadata } } : {}),
+    ...(budget ? { budget: { ...before.budget, ...budget } } : {}),
+    ...(Object.keys(changed).length > 0 ? { agent_config: { ...before.agent_config, ...changed } } : {}),
+  }
+}
+
+/** A trigger as it was read, to be written again. */
+const writtenOf = (trigger: Trigger): UpdateTriggerRequest => ({
+  name: trigger.name,
+  verification: trigger.verification,
+  enabled: trigger.enabled,
+  on_open_run: trigger.on_open_run,
+  prompt: trigger.prompt,
+  agent_config: trigger.agent_config,
+  metadata: trigger.metadata,
+  ...(trigger.filter === undefined ? {} : { filter: trigger.filter }),
+  ...(trigger.title === undefined ? {} : { title: trigger.title }),
+  ...(trigger.mode ? { mode: trigger.mode } : {}),
+  ...(trigger.budget ? { budget: trigger.budget } : {}),
+  ...(trigger.agent_uid === undefined ? {} : { agent_uid: trigger.agent_uid }),
+})
+
+/** Names need not be unique: then the id is asked for. */
+async function findTrigger(client: Runyard, reference: string): Promise<Trigger> {
+  if (UUID.test(reference)) return client.triggers.retrieve(reference)
+  const found: Trigger[] = []
+  for await (const trigger of client.triggers.list({ limit: 200 }))
+    if (trigger.name === reference) found.push(trigger)
+  const [trigger, ...more] = found
+  if (!trigger)
+    throw new CommandFailure(`There is no trigger called ${JSON.stringify(reference)}.`, {
+      hint: '`runyard trigger list` shows all',
+    })
+  if (more.length > 0)
+    throw usageFailure(
+      `${found.length} triggers are called ${JSON.stringify(reference)}: give the id of one.`,
+      oneLine(found.map(({ trigger_id }) => trigger_id).join(', ')),
+    )
+  return trigger
+}
+
+/** Both go to whoever is to send. */
+function printSecret(output: Output, { trigger_id, url, secret }: TriggerWithSecret): void {
+  output.line(oneLine(url))
+  output.line(oneLine(secret))
+  output.note(`Trigger ${trigger_id}. The lines above are its address and its secret.`)
+  output.note('Keep the secret now: it is shown this once.')
+}
+
+const wordFor = ({ enabled, stopped_reason }: Trigger): string => {
+  if (!enabled) return 'paused'
+  return stopped_reason === undefined ? 'enabled' : `stopped: ${stopped_reason}`
+}
+
+async function listTriggers(options: ClientOptions): Promise<void> {
+  const { client, output } = openSession(options)
+  const triggers = await Array.fromAsync(client.triggers.list({ limit: 200 }))
+  if (output.format === 'json') return output.json({ triggers })
+  if (output.format === 'ndjson') return triggers.forEach(output.json)
+  if (triggers.length === 0)
+    return output.note(
+      "No triggers. Make one: runyard trigger create NAME 'Look at {{payload.title}}.' --verification github",
+    )
+  const columns = [
+    { heading: 'TRIGGER' },
+    { heading: 'NAME', flexible: true },
+    { heading: 'FROM' },
+    { heading: 'STATE' },
+    { heading: 'OF' },
+  ]
+  const rows = triggers.map((trigger) => [
+    ...[trigger.trigger_id, trigger.name, trigger.verification],
+    trigger.stopped_reason && trigger.enabled ? 'stopped' : wordFor(trigger),
+    trigger.scope.type === 'User' ? 'you' : 'team',
+  ])
+  output.line(formatTable(columns, rows, output.columns()))
+}
+
+async function showDeliveries(
+  reference: string,
+  { limit, outcome, ...options }: DeliveriesOptions,
+): Promise<void> {
+  const { client, output } = openSession(options)
+  const { trigger_id } = await findTrigger(client, reference)
+  const { deliveries } = await client.triggers.deliveries(trigger_id, {
+    limit,
+    ...(outcome ? { outcome } : {}),
+  })
+  if (output.format === 'json') return output.json({ deliveries })
+  if (output.format === 'ndjson') return deliveries.forEach(output.json)
+  if (deliveries.length === 0) return output.note('No deliveries.')
+  for (const delivery of deliveries) for (const line of linesOf(delivery)) output.line(line)
+}
+
+/** Two ids do not fit beside each other on a narrow terminal. */
+function linesOf(delivery: TriggerDelivery): string[] {
+  const { delivery_id, outcome, received_at, event, run_id, reason, duplicates } = delivery
+  const again = duplicates > 0 ? `, came ${duplicates + 1} times` : ''
+  return [
+    `${oneLine(delivery_id)}  ${oneLine(`${outcome}${again}`)}`,
+    `  ${oneLine(`${event ?? 'no event'} ${formatAge(received_at)}`)}`,
+    ...(run_id === undefined ? [] : [`  ${oneLine(`run ${run_id}`)}`]),
+    ...(reason === undefined ? [] : [`  ${oneLine(reason)}`]),
+  ]
+}
+
+/** What is known of it, besides the prompt. */
+function fieldsShown(trigger: Trigger): Array<[string, string | null | undefined]> {
+  const { scope, agent_config } = trigger
+  return [
+    ['trigger', trigger.trigger_id],
+    ['name', trigger.name],
+    ['address', trigger.url],
+    ['from', trigger.verification],
+    ['state', wordFor(trigger)],
+    ['filter', trigger.filter],
+    ['open run', trigger.on_open_run],
+    ['title', trigger.title],
+    ['environment', agent_config.environment_id],
+    ['model', agent_config.model_id],
+    ['runs as', trigger.updated_by.display_name ?? trigger.updated_by.uid],
+    ['of', scope.type === 'User' ? 'you' : 'the team'],
+  ]
+}

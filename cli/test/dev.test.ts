@@ -158,6 +158,7 @@ test(
     })
     const banner = await printedBy(dev, /Models/)
     assert.match(banner, /file\/\.config\/runyard\/client\.json cannot be written/)
+    assert.doesNotMatch(banner, /Internal error/)
     dev.kill('SIGTERM')
     assert.equal((await dev.ended).code, 0)
   },

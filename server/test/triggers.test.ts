@@ -232,6 +232,13 @@ describe('triggers', { skip }, () => {
       ['filtered', 'The filter could not be asked. Checking it took longer than 1 s.'],
     )
     assert.equal((await runsOf(endless)).length, 0)
+    // A text of 256 MiB, and an array of its letters: more than V8 allocates at once, with which it ends its process.
+    const large = `["aaaaaaaaaaaaaaaa"]${'.map(x, x + x)'.repeat(24)}[0].split("").size() > 0`
+    const refused = await post(await create({ filter: large }), {})
+    assert.deepEqual(
+      [refused.outcome, refused.reason],
+      ['filtered', 'The filter could not be asked. It takes more memory than there is for it.'],
+    )
     const ask = (text: string) =>
       refusal(
         owner.call('POST', '/agent/triggers', {

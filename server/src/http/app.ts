@@ -89,7 +89,8 @@ export function createApp(context: HttpContext): FastifyInstance {
       })
     }
     for (const name of UNREPEATABLE) {
-      if ((request.raw.headersDistinct[name]?.length ?? 0) > 1) {
+      // Requests of our own, by `inject`, have none.
+      if ((request.raw.headersDistinct?.[name]?.length ?? 0) > 1) {
         throw new AppError('invalid_request', `${name}: is given more than once.`)
       }
     }

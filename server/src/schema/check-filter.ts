@@ -1,4 +1,6 @@
-import { askThread, NoAnswer } from './ask-thread.ts'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 
 /** What a filter is asked about. */
 export interface Filtered {
@@ -19,7 +21,12 @@ export interface FilterAnswer {
   wrong: string | null
 }
 
-const THREAD = new URL('./filter-thread.ts', import.meta.url)
+const PROGRAM = fileURLToPath(new URL('./filter-process.ts', import.meta.url))
+/** Each takes a process and its memory, and anybody who may send may send many. Others wait. */
+const MOST_ASKED = 4
+/** What it may write to, in KiB (RLIMIT_DATA): Node's limits do not hold for bytes. */
+const LIMITED = 'ulimit -d 2097152; exec "$0" "$@"'
+const TOO_LARGE = 'It takes more memory than there is for it.'
 
 /** Why this is no filter, with line and column; `null` when it is one: a CEL expression over `payload` and `headers` that says true or false. */
 export const checkFilter = async (filter: string): Promise<string | null> => (await ask({ filter })).wrong
@@ -27,8 +34,47 @@ export const checkFilter = async (filter: string): Promise<string | null> => (aw
 /** Whether the filter is true. Where it cannot be told, `wrong` says why. */
 export const passesFilter = (filter: string, about: Filtered): Promise<FilterAnswer> => ask({ filter, about })
 
-const ask = (question: FilterQuestion): Promise<FilterAnswer> =>
-  askThread<FilterAnswer>(THREAD, question).catch((error: unknown) => {
-    if (error instanceof NoAnswer) return { passes: false, wrong: error.message }
-    throw error
+let being_asked = 0
+const waiting: Array<() => void> = []
+
+async function ask(question: FilterQuestion): Promise<FilterAnswer> {
+  if (being_asked < MOST_ASKED) being_asked += 1
+  else await new Promise<void>((resolve) => waiting.push(resolve))
+  try {
+    return await askProcess(question)
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else being_asked -= 1
+  }
+}
+
+async function askProcess(question: FilterQuestion): Promise<FilterAnswer> {
+  const { NODE_COMPILE_CACHE } = process.env
+  const ended = new AbortController()
+  const child = fork(PROGRAM, {
+    // It is given what a stranger wrote, and needs nothing of this process.
+    ...{ execPath: '/bin/sh', execArgv: ['-c', LIMITED, process.execPath] },
+    ...{ cwd: '/', env: NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {} },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
+  child.once('exit', () => ended.abort())
+  let failure: Error | null = null
+  child.on('error', (error) => {
+    failure = error
+    ended.abort()
+  })
+  try {
+    await once(child, 'message', { signal: ended.signal })
+    const heard = once(child, 'message', { signal: ended.signal })
+    child.send(question, () => {})
+    const [answer] = (await heard) as [FilterAnswer]
+    return answer
+  } catch {
+    // It could not be started: no filter is to blame.
+    if (failure) throw failure
+    return { passes: false, wrong: TOO_LARGE }
+  } finally {
+    child.kill('SIGKILL')
+  }
+}

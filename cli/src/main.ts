@@ -7,6 +7,7 @@ import { addChangeCommands } from './commands/changes.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEnvironmentCommands } from './commands/environments.ts'
+import { addForkCommand } from './commands/fork.ts'
 import { addGrantCommands } from './commands/grants.ts'
 import { addIdentityCommands } from './commands/identities.ts'
 import { addKeyCommands } from './commands/keys.ts'
@@ -64,6 +65,7 @@ export function createProgram(): Command {
     .exitOverride()
   program.commandsGroup('Runs:')
   addRunCommand(program)
+  addForkCommand(program)
   addListCommand(program)
   addRunsCommands(program)
   addChangeCommands(program)

@@ -70,6 +70,7 @@ export function describeRun(run: RunItem, output: Output): string {
     ['parent', run.parent_run_id],
     ['replay of', run.replay_of_run_id],
     ['trigger', run.trigger && `${run.trigger.trigger_id} (delivery ${run.trigger.delivery_id})`],
+    ['fork of', run.fork_of && `${run.fork_of.run_id}, turn ${run.fork_of.turn}`],
     ['schedule', run.schedule && `${run.schedule.schedule_name} (${run.schedule.schedule_id})`],
     ['metadata', pairsOf(run.metadata)],
     ['page', run.session_link],

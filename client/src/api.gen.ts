@@ -1917,6 +1917,22 @@ export interface components {
         };
         /** @enum {string} */
         FollowupOutcome: "queued_prompt" | "live_session" | "handoff_execution" | "queue_pending";
+        /** @description The end of the turn of an earlier run that this one began with. */
+        ForkedFrom: {
+            run_id: string;
+            /** @description The last event of its log that this run begins with. */
+            sequence: number;
+            /** @description Messages that its agent had been given by then. */
+            turn: number;
+        };
+        ForkOf: {
+            /** Format: uuid */
+            run_id: string;
+            /** @description Of any event of its log: the end of a turn at it or before it counts. Default: its last turn. */
+            sequence?: number;
+            /** @description Instead of `sequence`: as it was when the agent had been given so many messages. */
+            turn?: number;
+        };
         /** @description Makes a secret a token of git over https. */
         GitAccess: {
             /** @description A GitHub App: the value is its private key in PEM. */
@@ -2326,6 +2342,8 @@ export interface components {
             config?: components["schemas"]["AmbientAgentConfig"];
             /** Format: uuid */
             conversation_id?: string;
+            /** @description Goes on from the end of a turn of an earlier run, with the conversation up to there and the workspace as it was. What is left out here is taken over from it, but for the prompt and the skill. */
+            fork_of?: components["schemas"]["ForkOf"];
             interactive?: boolean;
             metadata?: {
                 [key: string]: string;
@@ -2438,6 +2456,7 @@ export interface components {
             execution_location: "LOCAL" | "REMOTE";
             executor: components["schemas"]["RunCreatorInfo"];
             finished_at?: string | null;
+            fork_of?: components["schemas"]["ForkedFrom"];
             is_run_type_cancellable: boolean;
             is_sandbox_running: boolean;
             metadata: {

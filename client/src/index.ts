@@ -36,7 +36,7 @@ export type { Logger, LogLevel } from './log.ts'
 export type { FinishedRun, JsonSchema, OutputSchema } from './output-schema.ts'
 export type { PageList } from './page-list.ts'
 export type { QueryParams, QueryValue } from './query.ts'
-export type { CreateRunParams, ReplayRunParams, WaitOptions } from './runs.ts'
+export type { CreateRunParams, ForkRunParams, ReplayRunParams, WaitOptions } from './runs.ts'
 export {
   type AgentIdentity,
   type AgentSkill,

@@ -43,7 +43,13 @@ export type CreateRunParams<S extends JsonSchema | OutputSchema = JsonSchema | O
 > & { output_schema?: S | undefined }
 
 /** What a replay does otherwise than the run that it does again. */
-export type ReplayRunParams = Omit<CreateRunParams, 'replay_of_run_id'>
+export type ReplayRunParams = Omit<CreateRunParams, 'replay_of_run_id' | 'fork_of'>
+
+/** What a fork is asked for with, and from which turn: any event's `sequence`, or the number of its messages. */
+export type ForkRunParams = Omit<CreateRunParams, 'replay_of_run_id' | 'fork_of' | 'conversation_id'> & {
+  sequence?: number | undefined
+  turn?: number | undefined
+}
 
 /** `timeout` and `maxRetries` are those of each request; the wait itself ends with the run or with `signal`. */
 export interface WaitOptions extends Omit<RequestOptions, 'idempotencyKey'> {
@@ -81,6 +87,20 @@ export class Runs {
     options?: RequestOptions,
   ): APIPromise<RunAgentResponse> {
     return this.create({ ...overrides, replay_of_run_id: run_id }, options)
+  }
+
+  /**
+   * Goes on from the end of a turn of an earlier run, its last one by default, with the conversation up to there and the
+   * workspace as it was. What `params` leave out is taken over, but for the prompt and the skill. The earlier run stays as it is.
+   * A turn whose workspace is not kept any more: `ConflictError`, which names those that are.
+   */
+  fork(
+    run_id: string,
+    { sequence, turn, ...run }: ForkRunParams,
+    options?: RequestOptions,
+  ): APIPromise<RunAgentResponse> {
+    const place = { ...(sequence === undefined ? {} : { sequence }), ...(turn === undefined ? {} : { turn }) }
+    return this.create({ ...run, fork_of: { run_id, ...place } }, options)
   }
 
   /**

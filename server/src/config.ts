@@ -108,6 +108,7 @@ const Variables = z.object({
   RUNYARD_MAX_RUN_FILES_MB: whole(1, 1_048_576).optional(),
   RUNYARD_MAX_SNAPSHOT_MB: whole(0, 1_048_576).optional(),
   RUNYARD_SNAPSHOT_SECONDS: whole(1, 86_400).optional(),
+  RUNYARD_SNAPSHOT_TURNS: whole(1, 1_000).optional(),
   RUNYARD_MAX_FILES_MB: whole(1, 1_073_741_824).optional(),
   RUNYARD_MAX_MEMORY_MB: whole(64, 1_048_576).optional(),
   RUNYARD_MAX_PIDS: whole(16, 32_768).optional(),
@@ -205,6 +206,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
 const readSnapshots = (env: z.infer<typeof Variables>) => ({
   max_bytes: (env.RUNYARD_MAX_SNAPSHOT_MB ?? 1_024) * MiB,
   every_ms: (env.RUNYARD_SNAPSHOT_SECONDS ?? 60) * 1_000,
+  turns: env.RUNYARD_SNAPSHOT_TURNS ?? 10,
 })
 
 const Agents = z.record(

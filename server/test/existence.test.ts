@@ -96,6 +96,12 @@ const ASKED: Asked[] = [
     body: '{"replay_of_run_id":"{run}"}',
   },
   {
+    name: 'a fork of it',
+    method: 'POST',
+    path: '/api/v1/agent/runs',
+    body: '{"prompt":"x","fork_of":{"run_id":"{run}"}}',
+  },
+  {
     name: 'its conversation',
     method: 'POST',
     path: '/api/v1/agent/runs',

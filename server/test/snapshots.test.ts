@@ -57,6 +57,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         env: {
           RUNYARD_LOCAL_REPOS: place,
           RUNYARD_GRACE_SECONDS: '0',
+          RUNYARD_SNAPSHOT_TURNS: '1',
           ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
           ...env,
         },

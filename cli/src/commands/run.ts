@@ -1,4 +1,4 @@
-import type { RunAgentRequest } from '@runyard/client'
+import type { RunAgentRequest, RunAgentResponse } from '@runyard/client'
 import type { Command } from 'commander'
 import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
 import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
@@ -52,16 +52,25 @@ export function addRunCommand(program: Command): void {
       if (options.wait && options.detach) throw usageFailure('Give --wait or --detach, not both.')
       const request = await buildRequest(words, options)
       const session = openSession(options)
-      const { run_id, at_capacity, ...created } = await session.client.runs.create(request)
-      if (options.detach) return printCreated(session, { run_id, at_capacity, ...created })
-      const { output } = session
-      if (output.format === 'text') {
-        output.line(`${output.colors.bold('Run')} ${oneLine(run_id)}`)
-        output.line(`${output.colors.dim(await readLink(session, run_id))}\n`)
-        if (at_capacity) output.note('No free worker is known, so it may take a while to begin.')
-      }
-      process.exitCode = await watchRun(session, run_id, { full: options.full, is_known: true })
+      await showCreated(session, await session.client.runs.create(request), options)
     })
+}
+
+/** Watches a run that was just created, or prints its id and leaves. */
+export async function showCreated(
+  session: Session,
+  created: RunAgentResponse,
+  options: { detach?: boolean | undefined; full?: boolean | undefined },
+): Promise<void> {
+  const { run_id, at_capacity } = created
+  if (options.detach) return printCreated(session, created)
+  const { output } = session
+  if (output.format === 'text') {
+    output.line(`${output.colors.bold('Run')} ${oneLine(run_id)}`)
+    output.line(`${output.colors.dim(await readLink(session, run_id))}\n`)
+    if (at_capacity) output.note('No free worker is known, so it may take a while to begin.')
+  }
+  process.exitCode = await watchRun(session, run_id, { full: options.full, is_known: true })
 }
 
 /** The page of a run that is there; without it the run is watched all the same. */

@@ -379,6 +379,24 @@ FollowupOutcome = TypeAliasType(
 )
 
 
+class ForkOf(WireModel):
+    run_id: str
+    sequence: int | None = None
+    """Of any event of its log: the end of a turn at it or before it counts. Default: its last turn."""
+    turn: int | None = None
+    """Instead of `sequence`: as it was when the agent had been given so many messages."""
+
+
+class ForkedFrom(WireModel):
+    """The end of the turn of an earlier run that this one began with."""
+
+    run_id: str
+    sequence: int
+    """The last event of its log that this run begins with."""
+    turn: int
+    """Messages that its agent had been given by then."""
+
+
 class GitAccessApp(WireModel):
     """A GitHub App: the value is its private key in PEM."""
 
@@ -1410,6 +1428,7 @@ class RunAgentRequest(WireModel):
     parent_run_id: str | None = None
     replay_of_run_id: str | None = None
     """A run to do again: what is left out here is taken over from it, `config` field by field. Values of its tool servers are taken over for whoever started it."""
+    fork_of: ForkOf | None = None
     metadata: dict[str, str] | None = None
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
     agent_identity_uid: str | None = None
@@ -2008,6 +2027,7 @@ class RunItem(WireModel):
     root_run_id: str
     replay_of_run_id: str | None = None
     """The run whose prompt and configuration this one took over."""
+    fork_of: ForkedFrom | None = None
     metadata: dict[str, str]
     artifacts: list[ArtifactItem]
     request_usage: RequestUsage | None = None

@@ -132,11 +132,27 @@ class RunFields(TypedDict, total=False):
     budget: BudgetParam
 
 
+class ForkOfParam(TypedDict, total=False):
+    """The end of a turn of an earlier run."""
+
+    run_id: Required[str]
+    sequence: int
+    """Of any event of its log: the end of a turn at it or before it counts. Default: its last turn."""
+    turn: int
+    """Instead of `sequence`: as it was when the agent had been given so many messages."""
+
+
 class RunParams(RunFields, total=False):
     """What a run is asked for with, besides its `output_schema`."""
 
     replay_of_run_id: str
     """A run to do again: what is left out here is taken over from it."""
+    fork_of: ForkOfParam
+    """Goes on from there: all but prompt and skill is taken over, with the conversation and the workspace."""
+
+
+class ForkRunParams(RunFields, RequestOptions, total=False):
+    """What a fork is asked for with."""
 
 
 class ReplayRunParams(RunFields, RequestOptions, total=False):

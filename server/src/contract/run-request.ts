@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
+import { ForkOf } from './fork.ts'
 import { MetadataKey, MetadataValue } from './run.ts'
 import { RunId, uuid } from './run-id.ts'
 import { RunState } from './state.ts'
@@ -91,6 +92,10 @@ export const RunAgentRequest = z
       description:
         'A run to do again: what is left out here is taken over from it, `config` field by field. Values of its tool servers are taken over for whoever started it.',
     }),
+    fork_of: ForkOf.optional().meta({
+      description:
+        'Goes on from the end of a turn of an earlier run, with the conversation up to there and the workspace as it was. What is left out here is taken over from it, but for the prompt and the skill.',
+    }),
     metadata: Metadata.optional(),
     mode: Mode.optional(),
     agent_identity_uid: z.string().max(256).optional().meta({
@@ -116,6 +121,13 @@ export const RunAgentRequest = z
   })
   .check((ctx) => {
     const { prompt, skill, config, replay_of_run_id } = ctx.value
+    const fork = ctx.value.fork_of
+    const both = replay_of_run_id ? 'replay_of_run_id' : ctx.value.conversation_id ? 'conversation_id' : null
+    if (fork && both)
+      ctx.issues.push({
+        ...{ code: 'custom', path: ['fork_of'], input: fork },
+        message: `does not go with ${both}: a fork begins a conversation of its own`,
+      })
     const skilled = skill ?? config?.skill_spec ?? config?.skills?.[0]
     if (!prompt?.trim() && !skilled && !replay_of_run_id) {
       ctx.issues.push({

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
 import { ArtifactItem } from './artifact.ts'
 import { EnvironmentReference, NO_ENVIRONMENT } from './environment-name.ts'
+import { ForkedFrom } from './fork.ts'
 import { Cursor, PageInfo } from './page-info.ts'
 import { ReferenceUrl } from './reference-url.ts'
 import { RunId } from './run-id.ts'
@@ -147,6 +148,7 @@ export const RunItem = z
     replay_of_run_id: z.string().optional().meta({
       description: 'The run whose prompt and configuration this one took over.',
     }),
+    fork_of: ForkedFrom.optional(),
     metadata: z.record(z.string(), z.string()),
     artifacts: z.array(ArtifactItem),
     request_usage: RequestUsage.optional(),

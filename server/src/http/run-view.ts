@@ -37,6 +37,7 @@ export function viewRun(run: ShownRun, linkTo: (run_id: string) => string): RunI
     ...(run.parent_run_id ? { parent_run_id: run.parent_run_id } : {}),
     root_run_id: run.root_run_id,
     ...(run.replay_of_run_id ? { replay_of_run_id: run.replay_of_run_id } : {}),
+    ...(run.fork_of ? { fork_of: viewFork(run.fork_of) } : {}),
     metadata: run.metadata,
     artifacts: run.artifacts,
     ...(total_tokens > 0
@@ -58,6 +59,12 @@ export function viewRun(run: ShownRun, linkTo: (run_id: string) => string): RunI
     ...(run.result === null ? {} : { result: run.result }),
   }
 }
+
+const viewFork = ({ run_id, sequence, turn }: NonNullable<ShownRun['fork_of']>): RunItem['fork_of'] => ({
+  run_id,
+  sequence,
+  turn,
+})
 
 export const viewRuns = (
   runs: ListedRun[],

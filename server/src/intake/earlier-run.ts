@@ -9,7 +9,7 @@ import type { Db } from '../store/db.ts'
 import { findRun, type RunRow } from '../store/runs.ts'
 import { findMasked, revealConfig } from './config-secrets.ts'
 
-interface EarlierServices {
+export interface EarlierServices {
   db: Db
   seal_key: Keyring
 }
@@ -42,7 +42,7 @@ export async function replayRun(
 }
 
 /** All but the prompt, its title and its files. `as`: what the new run is, for people. */
-function takeOver(
+export function takeOver(
   services: EarlierServices,
   source: RunRow,
   asked: RunAgentRequest,

@@ -16,6 +16,7 @@ import { copyAttachments, storeAttachments } from './attachments.ts'
 import { maskConfig } from './config-secrets.ts'
 import { replayRun } from './earlier-run.ts'
 import { findExecution, requireGrants } from './executor.ts'
+import { forkRun } from './fork.ts'
 import { requireAvailable } from './unavailable.ts'
 
 const TITLE_LENGTH = 80
@@ -40,14 +41,15 @@ export async function resolveRun(
 ): Promise<NewRun> {
   requireAvailable(asked)
   const earlier = await replayRun(services, asked, actor)
-  const wanted = earlier?.request ?? asked
+  const fork = await forkRun(services, asked, actor)
+  const wanted = fork?.request ?? earlier?.request ?? asked
   const { request, principal_id, is_identity } = await findExecution(services.db, wanted, actor)
   requireAvailable(request)
   requireHarness(services, request)
   await requireSchema(request.output_schema)
   const run_id = uuidv7()
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...rest } = request
-  const { replay_of_run_id, ...recorded } = rest
+  const { replay_of_run_id, fork_of: __, ...recorded } = rest
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
   const { parent, scope, environment_id } = await lookUp(services.db, request, actor)
   if (is_identity && scope === 'User') {
@@ -93,6 +95,7 @@ export async function resolveRun(
     conversation_id: request.conversation_id ?? run_id,
     ...placeBelow(parent, run_id),
     replay_of_run_id: replay_of_run_id ?? null,
+    fork: fork?.from ?? null,
     attachments: earlier?.files.length
       ? await copyAttachments(services, run_id, earlier.files)
       : await storeAttachments(services, run_id, attachments),

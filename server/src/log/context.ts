@@ -6,11 +6,19 @@ export const OTHER_RUN = `${MARK}the call belongs to another run of this convers
 
 /**
  * What a run is told of the conversation before it, closed: calls of other runs without a result get one that says so, right
- * behind the run's events. Nothing of it is left to do. Files that came with its messages lie in another workspace.
+ * behind the run's events. Nothing of it is left to do. Files that came with its messages lie in
+ * another workspace, but for those of a run whose workspace this one goes on in.
  */
-export function closeContext(events: readonly NewEvent[]): NewEvent[] {
+export function closeContext(
+  events: ReadonlyArray<NewEvent & { run_id?: string }>,
+  continued_run_id?: string,
+): NewEvent[] {
   return [
-    ...events.filter((event) => event.type !== 'setup').map(withoutFiles),
+    ...events
+      .filter((event) => event.type !== 'setup')
+      .map((event) =>
+        continued_run_id !== undefined && event.run_id === continued_run_id ? event : withoutFiles(event),
+      ),
     ...closeOpenCalls(events, OTHER_RUN),
   ]
 }

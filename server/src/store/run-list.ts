@@ -40,6 +40,7 @@ const LISTED = [
   'parent_run_id',
   'root_run_id',
   'replay_of_run_id',
+  'fork_of',
   'status_message',
   'result',
   'inference_cost_usd',

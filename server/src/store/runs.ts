@@ -3,12 +3,14 @@ import type { Actor } from '../contract/actor.ts'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { ArtifactItem } from '../contract/artifact.ts'
 import { AppError } from '../contract/error.ts'
+import type { ForkedFrom } from '../contract/fork.ts'
 import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType, RunTrigger } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
 import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
 import type { Db } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
+import { copySnapshot } from './snapshot-copy.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
 import { outboxOfCreated } from './webhook-outbox.ts'
@@ -52,6 +54,8 @@ export interface NewRun {
   ancestor_run_ids: string[]
   /** Whose prompt and configuration it took over. */
   replay_of_run_id?: string | null
+  /** Where it begins: with this log of others, and with this workspace. */
+  fork?: (ForkedFrom & { snapshot_id: string | null; context: LogPart[] }) | null
   attachments: StoredAttachment[]
 }
 
@@ -92,6 +96,7 @@ export interface RunRow {
   root_run_id: string
   ancestor_run_ids: string[]
   replay_of_run_id: string | null
+  fork_of: (ForkedFrom & { with_workspace: boolean }) | null
   status_message: RunStatusMessage | null
   result: unknown
   input_tokens: number
@@ -183,20 +188,21 @@ export async function insertRun(
     inserted as (
       insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
         model_id, environment_id, skill_spec, source, schedule, trigger, config, sealed, request, metadata, conversation_id, context,
-        parent_run_id, root_run_id, ancestor_run_ids, replay_of_run_id)
+        parent_run_id, root_run_id, ancestor_run_ids, replay_of_run_id, fork_of)
       select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.creator_id}::uuid, ${scopeOf(run)},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
         ${run.skill_spec}, ${run.source}, ${run.schedule ? json(run.schedule) : sql`null::jsonb`},
         ${run.trigger ? json(run.trigger) : sql`null::jsonb`}, ${json(run.config)}, ${run.sealed}::bytea,
         ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
         ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[],
-        ${run.replay_of_run_id ?? null}::uuid
+        ${run.replay_of_run_id ?? null}::uuid, ${run.fork ? json(forkOf(run.fork)) : sql`null::jsonb`}
       from wish returning *),
     files as (
       insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key, path)
       select f.attachment_id, i.run_id, f.file_name, f.mime_type, f.size_bytes, f.blob_key, 'attachments/' || f.file_name
       from inserted i, jsonb_to_recordset(${files})
         f (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text)),
+    workspace as (${run.fork?.snapshot_id ? copySnapshot(run.fork.snapshot_id) : sql`select 1`}),
     logged as (
       insert into events (run_id, sequence, type, data)
       select run_id, 1, 'run.state', jsonb_build_object('state', 'QUEUED', 'execution', 1, 'attempt', 0) from inserted
@@ -214,6 +220,11 @@ export async function insertRun(
   return { response: earlier.body as RunAgentResponse, replayed: true }
 }
 
+const forkOf = ({ run_id, sequence, turn, snapshot_id }: NonNullable<NewRun['fork']>) => ({
+  ...{ run_id, sequence, turn },
+  with_workspace: snapshot_id !== null,
+})
+
 /** Asked again with the context, since a personal run may have come into the conversation after the request was looked at. */
 const scopeOf = (run: NewRun): RawBuilder<unknown> =>
   run.scope === 'User' || run.conversation_id === run.run_id
@@ -224,7 +235,7 @@ const scopeOf = (run: NewRun): RawBuilder<unknown> =>
 /** What the conversation holds now, of what the principal may see. A run that begins one has none. */
 const contextOf = (run: NewRun): RawBuilder<unknown> =>
   run.conversation_id === run.run_id
-    ? sql`'[]'::jsonb`
+    ? json(run.fork?.context ?? [])
     : sql`coalesce((
         select jsonb_agg(jsonb_build_object('run_id', r.run_id, 'sequence', r.last_sequence) order by r.run_id)
         from runs r where r.conversation_id = ${run.conversation_id} and ${visibleTo(run)}), '[]')`

@@ -1,12 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import { RESTING_STATES } from '../contract/state.ts'
+import { readNamedBlobs } from './blob-keys.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
 import type { Commits } from './sandboxes.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
+import { snapshotsOfTurns } from './turn-ends.ts'
 
 /** Where a run stood when its workspace was packed. */
 export interface SnapshotMoment {
@@ -51,10 +53,15 @@ export async function readMoment(db: Db, lease: Lease): Promise<SnapshotMoment |
 }
 
 /**
- * Stores a snapshot in place of the run's others, once however often it is said. The newest of an execution before stays:
- * it is what that one left. Returns the blobs that no row names any more; `null`: the lease is lost.
+ * Stores a snapshot in place of the run's others, once however often it is said. Those of so many turns stay, and the newest of
+ * an execution before: it is what that one left. Returns the blobs that no row names any more; `null`: the lease is lost.
  */
-export async function insertSnapshot(db: Db, lease: Lease, snapshot: NewSnapshot): Promise<string[] | null> {
+export async function insertSnapshot(
+  db: Db,
+  lease: Lease,
+  snapshot: NewSnapshot,
+  turns = 0,
+): Promise<string[] | null> {
   const { snapshot_id, execution, turn, sequence, folders, attachments_written, backend, sandbox_id, image } =
     snapshot
   const stored = await sql<{ removed: string[] }>`
@@ -73,9 +80,18 @@ export async function insertSnapshot(db: Db, lease: Lease, snapshot: NewSnapshot
     removed as (
       delete from snapshots s using owned o
       where s.run_id = o.run_id and s.snapshot_id <> ${snapshot_id}::uuid
-        and s.snapshot_id not in (select snapshot_id from left_before) returning s.blob_key)
+        and s.snapshot_id not in (select snapshot_id from left_before)
+        and s.snapshot_id not in (${snapshotsOfTurns(lease.run_id, turns)}) returning s.blob_key)
     select coalesce((select array_agg(blob_key) from removed), '{}') as removed from owned`.execute(db)
-  return stored.rows[0]?.removed ?? null
+  const removed = stored.rows[0]?.removed
+  return removed ? withoutNamed(db, removed) : null
+}
+
+/** What a fork begins with is named by that one, too. */
+async function withoutNamed(db: Db, removed: readonly string[]): Promise<string[]> {
+  if (removed.length === 0) return []
+  const named = await readNamedBlobs(db, removed)
+  return removed.filter((blob_key) => !named.has(blob_key))
 }
 
 /** Says that the workspace still holds what it held; called at the end of a turn. */
@@ -86,14 +102,18 @@ export async function confirmSnapshot(db: Db, lease: Lease, snapshot_id: string)
     where s.run_id = r.held_run and s.snapshot_id = ${snapshot_id}::uuid`.execute(db)
 }
 
-/** Removes all but the newest snapshot of a run whose execution has ended; returns their blobs. */
-export async function removeOlderSnapshots(db: Db, lease: Lease): Promise<string[]> {
+/** Removes all but the newest snapshot of a run whose execution has ended and those of so many turns; returns their blobs. */
+export async function removeOlderSnapshots(db: Db, lease: Lease, turns = 0): Promise<string[]> {
   const removed = await sql<{ blob_key: string }>`
     delete from snapshots o using (
       select s.snapshot_id, row_number() over (order by ${NEWEST_FIRST}) as rank
       from snapshots s join (select run_id from runs where ${held(lease)}) r using (run_id)) ranked
-    where o.snapshot_id = ranked.snapshot_id and ranked.rank > 1 returning o.blob_key`.execute(db)
-  return removed.rows.map((row) => row.blob_key)
+    where o.snapshot_id = ranked.snapshot_id and ranked.rank > 1
+      and o.snapshot_id not in (${snapshotsOfTurns(lease.run_id, turns)}) returning o.blob_key`.execute(db)
+  return withoutNamed(
+    db,
+    removed.rows.map((row) => row.blob_key),
+  )
 }
 
 /** The newest snapshot of a run. */

@@ -114,7 +114,7 @@ export interface WorkerSettings {
   /** What one run may keep: attachments and artifacts. */
   max_run_files_bytes: number
   /** What the snapshot of one workspace may take up, compressed (0: none are taken), and the time between two in a turn. */
-  snapshots: { max_bytes: number; every_ms: number }
+  snapshots: { max_bytes: number; every_ms: number; turns: number }
   /** What setups left, of all environments together; 0: nothing. */
   prepared: { max_bytes: number }
   /** The service's own files; no repository is read from there. */

@@ -308,7 +308,10 @@ export class Execution {
 
   /** Keeps the workspace as the turn leaves it. One that holds too much is going to be removed. */
   async #keepSnapshot(): Promise<void> {
-    if (!this.#stopping.is('overfull')) await this.#snapshots?.keep(this.#worked)
+    if (!this.#stopping.is('overfull')) {
+      await this.#snapshots?.keep(this.#worked)
+      await this.#snapshots?.recordTurn()
+    }
     this.#worked = false
   }
 
@@ -447,6 +450,7 @@ export class Execution {
   async #keepLast(): Promise<void> {
     try {
       await this.#snapshots?.keep(true)
+      await this.#snapshots?.recordTurn()
     } catch (error) {
       this.#warn(error, 'The workspace was not kept.')
     }

@@ -56,6 +56,7 @@ import {
   type SnapshotRow,
 } from '../store/snapshots.ts'
 import { type Ending, finishRun, requeueRun, startRun } from '../store/transitions.ts'
+import { recordTurnEnd, type WorkspaceEnd } from '../store/turn-ends.ts'
 import { hasOtherWorker } from '../store/workers.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
 
@@ -228,8 +229,8 @@ export class FencedStore {
   }
 
   /** Returns the blobs that no row names any more. */
-  async insertSnapshot(snapshot: NewSnapshot): Promise<string[]> {
-    const removed = await this.#write(() => insertSnapshot(this.#db, this.lease, snapshot))
+  async insertSnapshot(snapshot: NewSnapshot, turns: number): Promise<string[]> {
+    const removed = await this.#write(() => insertSnapshot(this.#db, this.lease, snapshot, turns))
     if (!removed) throw new LeaseLost()
     return removed
   }
@@ -239,8 +240,12 @@ export class FencedStore {
   }
 
   /** Returns the blobs that no row names any more. */
-  removeOlderSnapshots(): Promise<string[]> {
-    return this.#write(() => removeOlderSnapshots(this.#db, this.lease))
+  removeOlderSnapshots(turns: number): Promise<string[]> {
+    return this.#write(() => removeOlderSnapshots(this.#db, this.lease, turns))
+  }
+
+  recordTurnEnd(workspace: WorkspaceEnd): Promise<void> {
+    return this.#write(() => recordTurnEnd(this.#db, this.lease, workspace))
   }
 
   release(): Promise<{ released: boolean; claimable_in: string | null }> {

@@ -50,7 +50,10 @@ export async function openSession(
   }
   return harness.open({
     run: turnRunOf(run, store.lease.attempt, cwd),
-    context: closeContext(await store.readContext(run)),
+    context: closeContext(
+      await store.readContext(run),
+      run.fork_of?.with_workspace ? run.fork_of.run_id : undefined,
+    ),
     sandbox,
     tools: new Map([...context.tools].filter(([, { needs }]) => !needs || services[needs])),
     tool_servers: way_out.reachServers(workspace.tool_servers, workspace.tool_hosts),

@@ -184,7 +184,7 @@ async function findKept(
   hooks: PrepareHooks,
   steps: SetupSteps,
 ): Promise<Kept | { failure: string } | null> {
-  if (store.lease.attempt === 1) return null
+  if (store.lease.attempt === 1 && !run.fork_of) return null
   const snapshot = await store.findSnapshot()
   const earlier = await store.readSandbox()
   const attach = async (): Promise<Sandbox | null> => {
@@ -213,7 +213,7 @@ async function findKept(
   await half?.destroy()
   if (snapshot) return restore(context, store, { snapshot, plan }, hooks, steps)
   // Started once, so there was a workspace: here, on another machine, or removed after its idle time.
-  if (run.started_at) await steps.tell('restore', await tellFresh(store, null))
+  if (run.started_at || run.fork_of?.with_workspace) await steps.tell('restore', await tellFresh(store, null))
   return null
 }
 

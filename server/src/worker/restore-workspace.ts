@@ -40,6 +40,16 @@ export async function restoreWorkspace(
   const { turn, sequence } = snapshot
   const taken_at = snapshot.created_at.toISOString()
   const lost = findLostCalls(await store.readHistory(), sequence)
+  // Of before the first execution: another run left it.
+  if (snapshot.execution === 0) {
+    const note = [
+      `You are in a workspace of your own: the files are as an earlier run left them at the end of its turn ${turn}.`,
+      'Processes that ran there are not here, nor files outside of the workspace and the home directory.',
+      ...(lost.length > 0 ? [nameCalls(lost)] : []),
+    ].join(' ')
+    const name = `the workspace of turn ${turn} of the run that this one is a fork of`
+    return { told: { name, workspace: { kept_at: taken_at, turn, calls_after: lost.length, note } } }
+  }
   const name = `the workspace of turn ${turn} as it was kept at ${taken_at}; ${countCalls(lost.length)} came after that`
   const note = [
     `You are on another machine: the workspace is as it was kept at ${taken_at}.`,

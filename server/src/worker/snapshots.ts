@@ -41,6 +41,8 @@ export class Snapshots {
   /** What is kept and still is what the workspace held at `#stamp`. */
   #latest: Pick<SnapshotRow, 'snapshot_id' | 'sequence'> | null
   #stamp: string | null
+  /** Whether there is a snapshot of what the workspace holds, or it is as it was prepared. */
+  #standing: 'kept' | 'pristine' | 'unkept'
   #tail: Promise<unknown> = Promise.resolve()
   #turn: AbortController | null = null
   #took_ms = 0
@@ -51,6 +53,8 @@ export class Snapshots {
     this.#sandbox = options.sandbox
     this.#latest = options.workspace.known.snapshot
     this.#stamp = options.workspace.known.stamp
+    const is_new = this.#latest === null && options.store.lease.attempt === 1
+    this.#standing = this.#latest ? 'kept' : is_new ? 'pristine' : 'unkept'
   }
 
   /** Looks from time to time from here on, until `endTurn`. */
@@ -80,21 +84,31 @@ export class Snapshots {
    * cannot be kept fails nothing: an `error` event says so, once while it stays so.
    */
   keep(worked: boolean): Promise<void> {
-    if (this.#settings.max_bytes === 0) return Promise.resolve()
+    if (this.#settings.max_bytes === 0) {
+      if (worked) this.#standing = 'unkept'
+      return Promise.resolve()
+    }
     return this.#inTurn(() => (worked ? this.#keep(true) : this.#confirm()))
+  }
+
+  /** Says that a turn ends with what was kept last; called behind `keep`. */
+  async recordTurn(): Promise<void> {
+    const kept = this.#standing === 'kept' && this.#latest
+    const workspace = kept ? { snapshot_id: kept.snapshot_id } : this.#standing
+    await this.#options.store.recordTurnEnd(workspace === 'kept' ? 'unkept' : workspace)
   }
 
   /** What the execution before left is not asked for any more, once this one has ended. */
   async removeOlder(): Promise<void> {
     if (!this.#latest) return
     // What is not removed now is when the next one is stored.
-    await this.#options.store.removeOlderSnapshots().then(
+    await this.#options.store.removeOlderSnapshots(this.#settings.turns).then(
       (removed) => this.#discard(removed),
       () => {},
     )
   }
 
-  get #settings(): { max_bytes: number; every_ms: number } {
+  get #settings(): { max_bytes: number; every_ms: number; turns: number } {
     return this.#options.context.settings.snapshots
   }
 
@@ -109,10 +123,7 @@ export class Snapshots {
     if (signal.aborted) return
     const began = performance.now()
     try {
-      if (await this.#sandbox.isUntouched?.()) return
-      const { changed, stamp } = await lookForChanges(this.#sandbox, { since: this.#stamp, signal })
-      if (changed) await this.#take(stamp)
-      else if (is_end) await this.#confirm()
+      await this.#keepChanges(is_end)
     } catch (error) {
       if (error instanceof LeaseLost || signal.aborted) return
       if (error instanceof ArchiveTooLarge) {
@@ -128,6 +139,24 @@ export class Snapshots {
       }
     } finally {
       this.#took_ms = performance.now() - began
+    }
+  }
+
+  async #keepChanges(is_end: boolean): Promise<void> {
+    if (await this.#sandbox.isUntouched?.()) {
+      if (!this.#latest) this.#standing = 'pristine'
+      return
+    }
+    const before = this.#standing
+    this.#standing = 'unkept'
+    const { changed, stamp } = await lookForChanges(this.#sandbox, {
+      since: this.#stamp,
+      signal: this.#options.signal,
+    })
+    if (changed) await this.#take(stamp)
+    else {
+      this.#standing = before
+      if (is_end) await this.#confirm()
     }
   }
 
@@ -154,11 +183,12 @@ export class Snapshots {
         ...{ backend: context.backend.name, sandbox_id: this.#sandbox.ref.id, image: image ?? null },
       }
       // Says nothing about what was stored and not heard of; the clean-up knows.
-      const removed = await store.insertSnapshot(row).catch(async (error) => {
+      const removed = await store.insertSnapshot(row, this.#settings.turns).catch(async (error) => {
         if (error instanceof LeaseLost) await discardBlob(context.blobs, blob_key)
         throw error
       })
       this.#latest = row
+      this.#standing = 'kept'
       this.#stamp = stamp
       this.#backoff = 1
       await this.#discard(removed)

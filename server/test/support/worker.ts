@@ -90,7 +90,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
         images: { patterns: [], local: false },
         limit_maxima: readConfig({}).limit_maxima,
         max_run_files_bytes: GiB,
-        snapshots: { max_bytes: GiB, every_ms: 60_000 },
+        snapshots: { max_bytes: GiB, every_ms: 60_000, turns: 10 },
         prepared: { max_bytes: GiB },
         data_dir,
       },

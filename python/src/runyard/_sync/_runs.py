@@ -39,6 +39,8 @@ from .._params import (
     CreateRunParams,
     DiffParams,
     FollowupParams,
+    ForkOfParam,
+    ForkRunParams,
     ListEventsParams,
     ListRunsParams,
     ReplayRunParams,
@@ -98,6 +100,28 @@ class Runs:
         It is a run of its own, as `create` makes it.
         """
         return self.create(output_schema=output_schema, replay_of_run_id=run_id, **params)
+
+    def fork(
+        self,
+        run_id: str,
+        *,
+        sequence: int | None = None,
+        turn: int | None = None,
+        output_schema: JsonSchema | type[BaseModel] | None = None,
+        **params: Unpack[ForkRunParams],
+    ) -> RunAgentResponse:
+        """Goes on from the end of a turn of an earlier run, its last one by default.
+
+        With the conversation up to there and the workspace as it was; what is left out is taken over, but for the
+        prompt and the skill. `sequence` is that of any event, `turn` the number of messages. The earlier run stays as
+        it is. A turn whose workspace is not kept any more: `ConflictError`, which names those that are.
+        """
+        fork_of: ForkOfParam = {"run_id": run_id}
+        if sequence is not None:
+            fork_of["sequence"] = sequence
+        if turn is not None:
+            fork_of["turn"] = turn
+        return self.create(output_schema=output_schema, fork_of=fork_of, **params)
 
     @overload
     def create_and_wait(
@@ -341,6 +365,7 @@ class RunsWithRawResponse:
         runs = Runs(RawTransport(transport.settings, transport.http))
         self.create = raw_method(runs.create)
         self.replay = raw_method(runs.replay)
+        self.fork = raw_method(runs.fork)
         self.retrieve = raw_method(runs.retrieve)
         self.list = raw_method(runs.list_page)
         self.cancel = raw_method(runs.cancel)
@@ -361,6 +386,7 @@ class RunsWithStreamingResponse:
         runs = Runs(StreamingTransport(transport.settings, transport.http))
         self.create = streaming_method(runs.create)
         self.replay = streaming_method(runs.replay)
+        self.fork = streaming_method(runs.fork)
         self.retrieve = streaming_method(runs.retrieve)
         self.list = streaming_method(runs.list_page)
         self.cancel = streaming_method(runs.cancel)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ERRORS, type ErrorBody } from '../src/contract/error.ts'
+import { ERRORS, ErrorBody } from '../src/contract/error.ts'
 import { ROUTES } from '../src/contract/routes.ts'
+import { RunStatusMessage } from '../src/contract/state.ts'
 import { findChromium, openBrowser, watchPage } from './support/browser.ts'
 import { apiOf, startService, type TestService } from './support/service.ts'
 
@@ -48,7 +49,32 @@ describe('the documentation', () => {
       const page = await read(`/docs/errors/${code}`)
       assert.equal(page.status, 200, code)
       for (const part of [code, String(status), title]) assert(page.text.includes(part), `${code}: ${part}`)
+      const [, cause = '', fix = ''] =
+        /<h2>What happened<\/h2>\s*<p>([^<]*)<\/p>\s*<h2>What helps<\/h2>\s*<p>([^<]*)<\/p>/.exec(
+          page.text,
+        ) ?? []
+      assert(cause.length > 40 && fix.length > 40 && cause !== fix, code)
+      const [, shown = ''] = /<pre[^>]*><code>([^<]*)<\/code>/.exec(page.text) ?? []
+      const example: unknown = JSON.parse(
+        shown.replace(/&#(\d+);/g, (_, n: string) => String.fromCharCode(Number(n))),
+      )
+      if (typeof example === 'object' && example !== null && 'status_message' in example) {
+        const { error_code, message } = RunStatusMessage.parse(example.status_message)
+        assert.equal(error_code, code)
+        assert(message.length > 10, code)
+        continue
+      }
+      const problem = ErrorBody.parse(example)
+      assert.equal(problem.error_code, code)
+      assert.equal(problem.type, `${origin}/docs/errors/${code}`)
+      assert.equal(problem.error, `${title} (${problem.detail})`)
+      assert(String(problem.instance).startsWith('/api/v1/'), code)
     }
+    // A real answer is what its page shows.
+    const answer = await apiOf(service).call('POST', '/agent/runs', {})
+    const real = (await answer.json()) as ErrorBody
+    const { text: page } = await read('/docs/errors/invalid_request')
+    for (const part of [real.detail, real.instance, real.title]) assert(page.includes(String(part)), part)
     const unknown = await read('/docs/errors/%3Cscript%3Ealert(1)%3C%2Fscript%3E')
     assert.equal(unknown.status, 404)
     assert(!unknown.text.includes('alert(1)'))

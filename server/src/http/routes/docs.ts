@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError, ERRORS, type ErrorCode } from '../../contract/error.ts'
 import type { HttpSettings, Services } from '../context.ts'
+import { type AnswerExample, ERROR_PAGES, type RunExample } from '../error-pages.ts'
 import { type Html, html, type Page, sendPage } from '../page.ts'
 import { problemBody } from '../problem.ts'
 import { API_PREFIX } from '../route.ts'
@@ -68,36 +69,41 @@ const RETRY = {
 }
 
 const errorPage = (code: ErrorCode, public_url: string): Page => {
-  const { status, title, retryable, help } = ERRORS[code]
-  const is_of_runs = code === 'environment_setup_failed'
+  const { status, title, retryable } = ERRORS[code]
+  const { cause, fix, example, is_unused } = ERROR_PAGES[code]
+  const is_of_runs = 'state' in example
   return {
     title,
     main: html`<p class="trail"><a href="/docs/errors">Errors</a></p>
 <h1>${title}</h1>
-<p class="lead">${help}</p>
 <dl class="facts">
 <dt>Code</dt><dd><code>${code}</code></dd>
-<dt>Status</dt><dd>${status}${is_of_runs ? ' (in runs only)' : ''}</dd>
+<dt>Status</dt><dd>${status}</dd>
 <dt>Worth repeating?</dt><dd>${retryable ? RETRY.yes : RETRY.no} The <code>retryable</code> of an answer decides.</dd>
 </dl>
-<h2>${is_of_runs ? 'In a run' : 'As an answer'}</h2>
-<pre tabindex="0"><code>${JSON.stringify(is_of_runs ? runExample(code) : answerExample(code, public_url), null, 2)}</code></pre>`,
+${is_unused ? [html`<p>This code is part of the wire format. This version does not give it.</p>`] : []}
+<h2>What happened</h2>
+<p>${cause}</p>
+<h2>What helps</h2>
+<p>${fix}</p>
+<h2>${is_of_runs ? 'In a run' : `To ${example.request}`}</h2>
+<pre tabindex="0"><code>${JSON.stringify(is_of_runs ? runExample(code, example) : answerExample(code, example, public_url), null, 2)}</code></pre>`,
   }
 }
 
-const EXAMPLE_DETAIL = 'What happened this time.'
-
-const answerExample = (code: ErrorCode, public_url: string): unknown =>
+const answerExample = (code: ErrorCode, example: AnswerExample, public_url: string): unknown =>
   problemBody(
-    new AppError(code, EXAMPLE_DETAIL),
+    new AppError(code, example.detail, {
+      ...(example.retryable === undefined ? {} : { retryable: example.retryable }),
+    }),
     '6f1c1c52-7c0e-4a86-9a2e-0f6a3f0f8a11',
-    '/api/v1/agent/runs',
+    example.request.slice(example.request.indexOf(' ') + 1),
     public_url,
   )
 
-const runExample = (code: ErrorCode): unknown => ({
-  state: 'FAILED',
-  status_message: { message: EXAMPLE_DETAIL, error_code: code, retryable: ERRORS[code].retryable },
+const runExample = (code: ErrorCode, { state, message }: RunExample): unknown => ({
+  state,
+  status_message: { message, error_code: code, retryable: ERRORS[code].retryable },
 })
 
 const unknownErrorPage = (): Page => ({

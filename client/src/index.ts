@@ -68,6 +68,8 @@ export {
   type EnvironmentRepository,
   type ErrorCode,
   type FollowupOutcome,
+  type ForkedFrom,
+  type ForkOf,
   type GitAccess,
   type Grant,
   type GrantedKind,

@@ -153,6 +153,8 @@ const ANSWERS: Case[] = [
   },
   { name: 'HEAD of a list', status: 200, method: 'HEAD', path: api('/agent/runs') },
   { name: 'OPTIONS', status: 405, method: 'OPTIONS', path: api('/agent/runs') },
+  { name: 'a method that takes a body', status: 405, method: 'QUERY', path: api('/agent/runs') },
+  { name: 'a method of others', status: 405, method: 'PROPFIND', path: api('/agent/runs') },
   { name: 'the description', status: 200, path: api('/openapi.json'), key: false },
   { name: 'liveness', status: 200, path: '/healthz', key: false },
   { name: 'readiness', status: 200, path: '/readyz', key: false },

@@ -35,6 +35,7 @@ export const ACCESS_ROUTES = {
     role: 'admin',
     body: CreateApiKeyRequest,
     status: 201,
+    makes: { param: 'key_id', field: 'key_id' },
     response: NewApiKey,
     errors: writing,
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ERRORS, type ErrorCode } from './error.ts'
+import { ERRORS } from './error.ts'
 import type { RouteDefinition } from './route.ts'
 import { ROUTES } from './routes.ts'
 
@@ -63,7 +63,10 @@ function parametersOf(shape: z.ZodObject | undefined, place: 'path' | 'query', c
 }
 
 function answersOf(route: RouteDefinition, components: Json): Json {
-  const success: Json = { description: route.status === 302 ? 'Redirect to a signed link.' : 'Success.' }
+  const success: Json = {
+    description: route.status === 302 ? 'Redirect to a signed link.' : 'Success.',
+    ...linksOf(route),
+  }
   if (route.status === 302) success.headers = { Location: { schema: { type: 'string' } } }
   if (route.response || route.streams) {
     success.content = {
@@ -73,21 +76,48 @@ function answersOf(route: RouteDefinition, components: Json): Json {
       ...(route.streams ? { 'text/event-stream': { schema: { type: 'string' } } } : {}),
     }
   }
-  const byStatus = new Map<number, ErrorCode[]>()
-  for (const code of [...route.errors, 'internal_error' as const]) {
-    const { status } = ERRORS[code]
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
-  }
-  const failures = [...byStatus]
-    .sort(([a], [b]) => a - b)
-    .map(([status, codes]) => [
-      status,
-      {
-        description: codes.map((code) => `\`${code}\``).join(', '),
-        content: { 'application/problem+json': { schema: { $ref: `${REF}Error` } } },
-      },
-    ])
+  const failures = failuresOf(route).map(({ status, description }) => [
+    status,
+    { description, content: { 'application/problem+json': { schema: { $ref: `${REF}Error` } } } },
+  ])
   return { [route.status]: success, ...Object.fromEntries(failures) }
+}
+
+/** What any operation of this kind may answer besides what its route names. */
+function failuresOf(route: RouteDefinition): Array<{ status: number; description: string }> {
+  const byStatus = new Map<number, string[]>()
+  const add = (status: number, what: string) => {
+    const before = byStatus.get(status) ?? []
+    if (!before.includes(what)) byStatus.set(status, [...before, what])
+  }
+  for (const code of ['invalid_request', ...route.errors, 'internal_error'] as const)
+    add(ERRORS[code].status, `\`${code}\``)
+  if (route.body) {
+    add(413, 'The body is too large.')
+    add(415, 'The body is not `application/json`.')
+  }
+  if (route.params) add(414, 'A part of the path is too long.')
+  if (route.method === 'POST') add(422, 'This `Idempotency-Key` was used with another body.')
+  if (!route.is_public) add(429, 'Too many requests with a bad key, or too many open streams.')
+  add(431, 'The address or the headers are too large.')
+  return [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, whats]) => ({ status, description: whats.join(', ') }))
+}
+
+/** What can be done with what this route has made, by the id in its answer. */
+function linksOf({ path, makes }: RouteDefinition): Json {
+  if (!makes) return {}
+  const { param, field } = makes
+  const own = `${path}/{${param}}`
+  const links = Object.entries(ROUTES as Record<string, RouteDefinition>)
+    .filter(([, route]) => route.path === own || route.path.startsWith(`${own}/`))
+    .filter(([, route]) => Object.keys(route.params?.shape ?? {}).length === 1)
+    .map(([operationId]) => [
+      operationId,
+      { operationId, parameters: { [param]: `$response.body#/${field}` } },
+    ])
+  return { links: Object.fromEntries(links) }
 }
 
 function operationOf(operationId: string, route: RouteDefinition, components: Json): Json {

@@ -55,7 +55,7 @@ const create = {
 } as const satisfies Partial<RouteDefinition>
 
 export const ROUTES = {
-  createRun: define({ ...create, path: '/agent/runs' }),
+  createRun: define({ ...create, path: '/agent/runs', makes: { param: 'run_id', field: 'run_id' } }),
   runAgent: define({
     ...create,
     path: '/agent/run',
@@ -279,6 +279,7 @@ export const ROUTES = {
     tag: 'Environments',
     body: EnvironmentConfig,
     status: 201,
+    makes: { param: 'environment_id', field: 'uid' },
     response: Environment,
     errors: writing,
   }),

@@ -37,13 +37,17 @@ const Base64 = z
     params: { status: 413 },
   })
 
+/** Control characters by their numbers: other languages than JavaScript do not know `\p{Cc}`. */
+const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f'
+const PLAIN_NAME = new RegExp(`^[^/\\\\${CONTROL}]+$`, 'u')
+
 export const Attachment = z
   .object({
     file_name: z
       .string()
       .min(1)
       .max(255)
-      .regex(/^[^/\\\p{Cc}]+$/u, 'must be a plain file name')
+      .regex(PLAIN_NAME, 'must be a plain file name')
       .refine((name) => name !== '.' && name !== '..', 'must be a plain file name')
       .refine((name) => Buffer.byteLength(name) <= FILE_NAME_MAX_BYTES, 'is over 255 bytes')
       .meta({ description: 'A plain file name, at most 255 bytes of UTF-8.' }),

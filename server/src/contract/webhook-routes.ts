@@ -25,6 +25,7 @@ export const WEBHOOK_ROUTES = {
     tag: 'Webhooks',
     body: CreateWebhookRequest,
     status: 201,
+    makes: { param: 'webhook_id', field: 'webhook_id' },
     response: WebhookWithSecret,
     errors: writing,
   }),

@@ -39,7 +39,6 @@ import { serveWebhooks } from './routes/webhooks.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const
 /** A proxy in front could read one value and this service the other. */
 const UNREPEATABLE = ['host', 'authorization']
 /** How long a request may take to arrive, its body included. */
@@ -101,6 +100,7 @@ export function createApp(context: HttpContext): FastifyInstance {
       )
     }
   })
+  refuseOtherMethods(app)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     request.raw_body = bytes as Buffer
@@ -151,34 +151,33 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveSessions(app, services)
   serveWebhooks(app, services)
   serveDocs(app, services)
-  refuseOtherMethods(app)
   return app
 }
 
-/** A known path with a method it does not have: 405 and what it does have. */
+/** A known path with a method it does not have, whatever the method: 405 and what it does have, before the body is read. */
 function refuseOtherMethods(app: FastifyInstance): void {
-  const allowed = new Map<string, Set<string>>()
-  for (const { method, path } of Object.values(ROUTES) as RouteDefinition[]) {
-    const url = API_PREFIX + path.replace(/\{(\w+)\}/g, ':$1')
-    allowed.set(url, (allowed.get(url) ?? new Set()).add(method))
-  }
-  for (const [url, methods] of allowed) {
-    if (methods.has('GET')) methods.add('HEAD')
-    const allow = [...methods].join(', ')
-    app.route({
-      method: METHODS.filter((method) => !methods.has(method)),
-      url,
-      // Before the body is read.
-      onRequest: async (request) => {
-        throw new AppError('invalid_request', `This path has no ${request.method}: it has ${allow}.`, {
-          status: 405,
-          headers: { allow },
-        })
-      },
-      handler: async () => {},
+  const methods = new Map<string, Set<string>>()
+  for (const { method, path } of Object.values(ROUTES) as RouteDefinition[])
+    methods.set(path, (methods.get(path) ?? new Set()).add(method))
+  const known = [...methods].map(([path, having]) => {
+    if (having.has('GET')) having.add('HEAD')
+    return { pattern: patternOf(API_PREFIX + path), allow: [...having].join(', ') }
+  })
+  app.addHook('onRequest', async (request) => {
+    if (!request.is404) return
+    const [path = ''] = request.url.split('?')
+    const allow = known.find(({ pattern }) => pattern.test(path))?.allow
+    if (allow === undefined || allow.split(', ').includes(request.method)) return
+    throw new AppError('invalid_request', `This path has no ${request.method}: it has ${allow}.`, {
+      status: 405,
+      headers: { allow },
     })
-  }
+  })
 }
+
+/** Of a path whose parameters are in braces; nothing else in it means anything to an expression but dots. */
+const patternOf = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
 
 /** `a=1&a=2` gives an array, `metadata[key]=value` a map; everything else stays a string. */
 function parseQueryString(text: string): Record<string, unknown> {

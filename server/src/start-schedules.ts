@@ -27,6 +27,7 @@ export const startSchedules = ({
     intake: {
       ...{ db: store.db, blobs, max_run_files_bytes: config.max_run_files_bytes },
       ...{ seal_key: readKeyring(config), default_pool: config.pool, harnesses: harnessNames(config) },
+      open_runs: config.open_runs,
     },
     watch,
     log,

@@ -134,6 +134,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     const services = {
       ...{ db: store.db, blobs, max_run_files_bytes: config.max_run_files_bytes },
       ...{ seal_key: readKeyring(config), default_pool: config.pool, harnesses: harnessNames(config) },
+      open_runs: config.open_runs,
     }
     const created = await createChild(services, lease, request, key)
     if ('refusal' in created) return created

@@ -1,6 +1,7 @@
 /** What each key may ask in a minute, over two processes on one database. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { RequestLimits } from '../src/http/request-limits.ts'
 import { migrateDatabase, readConfig, startServe } from '../src/main.ts'
 import { openPostgres, type Store, toAppError } from '../src/store/db.ts'
@@ -20,7 +21,7 @@ describe('limits of requests', {
 }, () => {
   const stops: Array<() => Promise<unknown>> = []
   let store: Store
-  let apis: Record<'busy' | 'creator' | 'other', Api[]>
+  let apis: Record<'busy' | 'creator' | 'other' | 'eager', Api[]>
   before(async () => {
     const database = await createDatabase()
     stops.unshift(stopTestServer, database.drop)
@@ -41,6 +42,7 @@ describe('limits of requests', {
     store = openPostgres({ url: database.url, max: 2 })
     stops.unshift(() => store.close())
     const keys = await makeKeys(store.db, {
+      eager: { role: 'member' },
       busy: { role: 'member' },
       creator: { role: 'member' },
       other: { role: 'member' },
@@ -49,9 +51,20 @@ describe('limits of requests', {
       await startServe({ config: settings(limits) }),
       await startServe({ config: settings(limits) }),
     ]
-    stops.unshift(...services.map((service) => service.stop))
+    const quota = {
+      RUNYARD_REQUESTS_PER_MINUTE: '0',
+      RUNYARD_CREATES_PER_MINUTE: '0',
+      RUNYARD_MAX_OPEN_RUNS: '12',
+      RUNYARD_MIN_SCHEDULE_SECONDS: '1',
+    }
+    const limited = [
+      await startServe({ config: settings(quota) }),
+      await startServe({ config: settings(quota) }),
+    ]
+    stops.unshift(...[...services, ...limited].map((service) => service.stop))
+    const eager = limited.map(({ base_url }) => apiOf({ base_url, api_key: keys.eager }))
     const of = (api_key: string) => services.map(({ base_url }) => apiOf({ base_url, api_key }))
-    apis = { busy: of(keys.busy), creator: of(keys.creator), other: of(keys.other) }
+    apis = { busy: of(keys.busy), creator: of(keys.creator), other: of(keys.other), eager }
   })
   after(async () => {
     for (const stop of stops) await stop()
@@ -88,8 +101,8 @@ describe('limits of requests', {
     )
     const refused = responses.find((response) => response.status === 429)
     assert(refused)
-    const wait = Number(refused.headers.get('retry-after'))
-    assert(wait >= 1 && wait <= 60)
+    const seconds = Number(refused.headers.get('retry-after'))
+    assert(seconds >= 1 && seconds <= 60)
     assert.equal(refused.headers.get('x-should-retry'), 'true')
     assert.match(refused.headers.get('content-type') ?? '', /^application\/problem\+json/)
     const problem = (await refused.json()) as Record<string, unknown>
@@ -123,6 +136,38 @@ describe('limits of requests', {
     await api.json('POST', `/agent/runs/${run_id}/cancel`, {})
     await stream.text()
     assert.equal(before_it - (await left()), 3)
+  })
+
+  test('of 50 creates over two processes as many are taken as may be open', async () => {
+    const [api] = apis.eager
+    assert(api)
+    const responses = await onBoth('eager', 50, (each) => each.call('POST', '/agent/runs', RUN))
+    assert.deepEqual(statusesOf(responses), [12, 38])
+    const refused = responses.find((response) => response.status === 429)
+    assert(refused)
+    assert.deepEqual(
+      [refused.headers.get('retry-after'), refused.headers.get('x-should-retry')],
+      ['30', 'true'],
+    )
+    assert.equal(refused.headers.get('ratelimit'), null)
+    // A schedule is refused as well, and its history says why.
+    const { id } = await api.json<{ id: string }>('POST', '/agent/schedules', {
+      ...{ name: 's', cron_schedule: '* * * * * *', enabled: true },
+      ...{ prompt: 'x', agent_config: RUN.config },
+    })
+    interface Page {
+      firings: Array<{ outcome: string; reason: string | null }>
+    }
+    const firings = async () => (await api.json<Page>('GET', `/agent/schedules/${id}/firings`)).firings
+    let [first] = await firings()
+    const give_up = Date.now() + 60_000
+    while (!first && Date.now() < give_up) {
+      await wait(100)
+      ;[first] = await firings()
+    }
+    assert.equal(first?.outcome, 'failed')
+    assert.match(first.reason ?? '', /12 runs of the same person .*RUNYARD_MAX_OPEN_RUNS/)
+    await api.call('DELETE', `/agent/schedules/${id}`)
   })
 
   test('a database that is away is 503, and counts that are over are removed', async () => {

@@ -6,6 +6,7 @@ import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
+import type { OpenRunMaxima } from '../store/quotas.ts'
 import type { Watch } from '../store/watch.ts'
 import type { AuditWriter } from './audit.ts'
 import type { RequestLimits, RequestMaxima } from './request-limits.ts'
@@ -44,6 +45,8 @@ export interface HttpSettings {
   limit_maxima: LimitMaxima
   /** The least that may lie between two due times of a schedule. */
   min_schedule_seconds: number
+  /** Runs that may be open at once. */
+  open_runs: OpenRunMaxima
   /** Of each key. */
   request_maxima: RequestMaxima
   /** What one run may keep: attachments and artifacts. */

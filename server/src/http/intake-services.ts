@@ -13,4 +13,5 @@ export const intakeServices = (
   seal_key: settings.keyring,
   default_pool: settings.default_pool,
   harnesses: settings.harnesses,
+  open_runs: settings.open_runs,
 })

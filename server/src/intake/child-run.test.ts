@@ -7,11 +7,11 @@ import { temporaryDirectory } from '../../test/support/service.ts'
 import { holdRun } from '../../test/support/stored.ts'
 import { openDiskBlobs } from '../blobs/disk.ts'
 import { openKeyring } from '../sealing/keyring.ts'
-import { countBelow } from '../store/child-runs.ts'
 import type { Db } from '../store/db.ts'
 import { removeGrants, replaceGrants } from '../store/grants.ts'
+import { countBelow } from '../store/quotas.ts'
 import { readRuns } from '../store/runs.ts'
-import { createChild, MAX_TREE } from './child-run.ts'
+import { createChild, MAX_CHILDREN, MAX_TREE } from './child-run.ts'
 
 onEachDatabase('child runs', (open) => {
   let db: Db
@@ -24,6 +24,7 @@ onEachDatabase('child runs', (open) => {
     db = (await open()).db
     const services = {
       ...{ db, blobs: openDiskBlobs(temporaryDirectory('blobs')), max_run_files_bytes: 1 },
+      open_runs: { principal: 0, total: 0 },
       ...{ seal_key: openKeyring('a secret key of tests'), default_pool: 'default', harnesses: ['oz'] },
     }
     create = (lease, key, prompt = 'Do a part.') => createChild(services, lease, { prompt }, key)
@@ -106,6 +107,23 @@ onEachDatabase('child runs', (open) => {
     )
     const refused = await create(held, 'call-1')
     assert.match('refusal' in refused ? refused.refusal : '', /100 runs below the first one of this tree/)
+  })
+
+  test('of calls at once no more are granted than there is room for', async () => {
+    const held = await holdRun(db)
+    const made = await Promise.all(
+      Array.from({ length: MAX_CHILDREN + 10 }, (_, at) => create(held, `call-${at}`)),
+    )
+    const refused = made.filter((child) => 'refusal' in child)
+    assert.deepEqual(
+      new Set(refused.map(({ refusal }) => refusal)),
+      new Set(['A run creates at most 20 others.']),
+    )
+    assert.equal(refused.length, 10)
+    assert.deepEqual(await countBelow(db, held.run_id, MAX_TREE), {
+      all: MAX_CHILDREN,
+      children: MAX_CHILDREN,
+    })
   })
 
   test('none is created below a run that is lost or over', async () => {

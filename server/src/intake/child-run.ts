@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { AppError } from '../contract/error.ts'
 import { type BudgetLimits, RunAgentRequest } from '../contract/run-request.ts'
 import { isWorking } from '../contract/state.ts'
-import { countBelow } from '../store/child-runs.ts'
 import { hashBody, type IdempotencyKey, readAnswer } from '../store/idempotency.ts'
 import { isPrincipalActive } from '../store/identities.ts'
 import type { Lease } from '../store/leases.ts'
+import { findFullTree, type TreeMaxima } from '../store/quotas.ts'
 import { insertRun, type RunRow, readRuns } from '../store/runs.ts'
 import { type RunServices, resolveRun } from './new-run.ts'
 
@@ -13,6 +13,7 @@ import { type RunServices, resolveRun } from './new-run.ts'
 export const MAX_CHILDREN = 20
 /** Runs of one tree that agents may make it grow to: children have children. */
 export const MAX_TREE = 100
+const TREE_MAXIMA: TreeMaxima = { children: MAX_CHILDREN, below: MAX_TREE }
 
 /** What an agent says of the run it wants. */
 export interface ChildWish {
@@ -65,7 +66,10 @@ export async function createChild(
   try {
     const actor = { principal_id: parent.principal_id, role: 'member', key_id: '' } as const
     const run = await resolveRun(services, request.data, actor, 'ORCHESTRATION')
-    const { response } = await insertRun(db, run, once)
+    const { response } = await insertRun(db, run, once, {
+      open: services.open_runs,
+      tree: TREE_MAXIMA,
+    })
     return { run_id: response.run_id, pool: run.pool, ancestor_run_ids }
   } catch (error) {
     if (!(error instanceof AppError) || error.status >= 500) throw error
@@ -74,11 +78,13 @@ export async function createChild(
 }
 
 async function findLimit({ db }: RunServices, parent: RunRow): Promise<string | null> {
-  const { children } = await countBelow(db, parent.run_id, MAX_TREE)
-  if (children >= MAX_CHILDREN) return `A run creates at most ${MAX_CHILDREN} others.`
-  const { all } = await countBelow(db, parent.root_run_id, MAX_TREE)
-  if (all >= MAX_TREE)
-    return `There are ${MAX_TREE} runs below the first one of this tree, which is the most.`
+  // Counted again where it is stored: this one only spares the work.
+  const full = await findFullTree(
+    db,
+    { parent_run_id: parent.run_id, root_run_id: parent.root_run_id },
+    TREE_MAXIMA,
+  )
+  if (full !== null) return full
   const left = budgetLeft(parent)
   return Object.values(left).some((limit) => limit !== undefined && limit <= 0)
     ? 'The budget of this run is spent.'

@@ -11,6 +11,7 @@ import type { Keyring } from '../sealing/keyring.ts'
 import { seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironmentId } from '../store/environments.ts'
+import type { OpenRunMaxima } from '../store/quotas.ts'
 import { findConversation, findRun, type NewRun, type RunRow } from '../store/runs.ts'
 import { copyAttachments, storeAttachments } from './attachments.ts'
 import { maskConfig } from './config-secrets.ts'
@@ -30,6 +31,8 @@ export interface RunServices {
   default_pool: string
   /** What a run may name as its harness. */
   harnesses: readonly string[]
+  /** Runs that may be open at once. */
+  open_runs: OpenRunMaxima
 }
 
 /** Resolves a request into a run: defaults filled in, what it names looked up, secret values sealed. */

@@ -39,6 +39,7 @@ onEachDatabase('schedules', (open) => {
     db = store.db
     intake = {
       ...{ db, blobs: openDiskBlobs(temporaryDirectory('blobs')), max_run_files_bytes: 1 },
+      open_runs: { principal: 0, total: 0 },
       ...{
         seal_key: openKeyring('a secret key of tests'),
         default_pool: 'default',

@@ -75,7 +75,7 @@ export async function fireSchedule(
     if (!(await recordFiring(trx, schedule_id, firing)))
       return refuse(turn, 'skipped', 'This due time had passed before: a clock was set back.')
     const cancelled = schedule.overlap === 'cancel' ? await cancelScheduled(trx, schedule_id) : []
-    await insertRun(trx, run, null)
+    await insertRun(trx, run, null, { open: services.open_runs })
     return { firing, pool: run.pool, cancelled }
   }
 }

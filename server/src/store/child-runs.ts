@@ -3,22 +3,6 @@ import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { visibleTo } from './runs.ts'
 
-/** How many runs are below one, and how many of them directly; `most` is as far as is counted. */
-export async function countBelow(
-  db: Db,
-  run_id: string,
-  most: number,
-): Promise<{ all: number; children: number }> {
-  // The second condition lets the partial index serve the first.
-  const found = await sql<{ all: number; children: number }>`
-    select count(*)::int as all, (count(*) filter (where parent_run_id = ${run_id}::uuid))::int as children
-    from (select parent_run_id from runs
-      where ancestor_run_ids @> array[${run_id}]::uuid[] and parent_run_id is not null limit ${most}::int) below`.execute(
-    db,
-  )
-  return found.rows[0] ?? { all: 0, children: 0 }
-}
-
 export interface ChildRow {
   run_id: string
   title: string

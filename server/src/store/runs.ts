@@ -8,9 +8,10 @@ import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType, RunTrigge
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
 import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
-import type { Db } from './db.ts'
+import { type Db, transact } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
 import { copySnapshot } from './snapshot-copy.ts'
+import { isLimited, lockRoom, type RunMaxima, requireRoom } from './quotas.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
 import { outboxOfCreated } from './webhook-outbox.ts'
@@ -164,13 +165,32 @@ const selectRuns = selectOfRuns(sql`r.*`)
 /**
  * Stores a run, its first two events (QUEUED, the prompt), its attachments and, when given, the idempotency key: one
  * statement. `replayed` holds the first answer when the key was used before. Two concurrent uses of a key meet at its
- * unique index: the second waits for the first and replays.
+ * unique index: the second waits for the first and replays. With `maxima` that say anything, a transaction that lets one creator
+ * at a time through; throws where there is no room, and then nothing was stored.
  */
 export async function insertRun(
   db: Db,
   run: NewRun,
   key: IdempotencyKey | null,
-): Promise<{ response: RunAgentResponse; replayed: boolean }> {
+  maxima?: RunMaxima,
+): Promise<Inserted> {
+  if (!maxima || !isLimited(maxima)) return insertUnlimited(db, run, key)
+  return transact(db, async (trx) => {
+    await lockRoom(trx, run, maxima)
+    // The same request may have come first, and taken the last room.
+    const earlier = key ? await readAnswer(trx, key) : null
+    if (earlier) return { response: earlier.body as RunAgentResponse, replayed: true }
+    await requireRoom(trx, run, maxima)
+    return insertUnlimited(trx, run, key)
+  })
+}
+
+interface Inserted {
+  response: RunAgentResponse
+  replayed: boolean
+}
+
+async function insertUnlimited(db: Db, run: NewRun, key: IdempotencyKey | null): Promise<Inserted> {
   const answer = sql`json_build_object('run_id', ${run.run_id}::text, 'task_id', ${run.run_id}::text,
     'state', 'QUEUED', 'at_capacity', (select full_up from room))`
   const files = json(run.attachments)

@@ -34,6 +34,7 @@ test('a key is given again to who repeats the request, and is nowhere in clear i
         harnesses: ['runbook'],
         limit_maxima: readConfig({}).limit_maxima,
         min_schedule_seconds: 10,
+        open_runs: { principal: 0, total: 0 },
         request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
         max_run_files_bytes: 0,
       },

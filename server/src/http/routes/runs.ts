@@ -30,7 +30,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
       sourceOf(call.request.headers['x-runyard-source']),
     )
     const { response, replayed } = await withAttachments(blobs, run.attachments, async () => {
-      const result = await insertRun(store.db, run, call.idempotency)
+      const result = await insertRun(store.db, run, call.idempotency, { open: settings.open_runs })
       return { used: !result.replayed, result }
     })
     if (replayed) call.reply.header('idempotent-replayed', 'true')

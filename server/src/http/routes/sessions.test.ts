@@ -26,6 +26,7 @@ test('the cookie is secure, and says so by its name, where the service is reache
     harnesses: ['oz', 'runbook'],
     limit_maxima: readConfig({}).limit_maxima,
     min_schedule_seconds: 10,
+    open_runs: { principal: 0, total: 0 },
     request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
     max_run_files_bytes: 0,
   }

@@ -10,6 +10,7 @@ import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { makeKeys } from './support/seed-keys.ts'
 import { apiOf, temporaryDirectory } from './support/service.ts'
+import { SIGN } from './support/sign-hook.ts'
 
 const REQUESTS = 30
 const CREATES = 5
@@ -167,6 +168,29 @@ describe('limits of requests', {
     }
     assert.equal(first?.outcome, 'failed')
     assert.match(first.reason ?? '', /12 runs of the same person .*RUNYARD_MAX_OPEN_RUNS/)
+    // And so is a trigger.
+    const trigger = await api.json<{ url: string; trigger_id: string; secret: string }>(
+      'POST',
+      '/agent/triggers',
+      {
+        ...{ name: 'T', verification: 'github', prompt: 'Look.', agent_config: RUN.config },
+      },
+    )
+    const sent = await fetch(trigger.url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...SIGN.github({ secret: trigger.secret, body: '{}', id: 'one' }),
+      },
+      body: '{}',
+    })
+    assert.equal(sent.status, 202)
+    const { deliveries } = await api.json<{ deliveries: Array<{ outcome: string; reason: string }> }>(
+      'GET',
+      `/agent/triggers/${trigger.trigger_id}/deliveries`,
+    )
+    assert.equal(deliveries[0]?.outcome, 'failed')
+    assert.match(deliveries[0].reason, /12 runs of the same person .*RUNYARD_MAX_OPEN_RUNS/)
     await api.call('DELETE', `/agent/schedules/${id}`)
   })
 

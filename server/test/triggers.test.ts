@@ -40,6 +40,7 @@ describe('triggers', { skip }, () => {
     const config = readConfig({
       ...{ DATABASE_URL: database.url, RUNYARD_DATA_DIR: temporaryDirectory('triggers') },
       ...{ RUNYARD_PORT: '0', RUNYARD_LOG_LEVEL: 'silent', RUNYARD_TRUST_PROXY: '1' },
+      ...{ RUNYARD_REQUESTS_PER_MINUTE: '0', RUNYARD_CREATES_PER_MINUTE: '0' },
     })
     await migrateDatabase({ config })
     store = openPostgres({ url: database.url, max: 1 })

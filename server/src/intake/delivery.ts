@@ -90,19 +90,19 @@ export async function deliver(
       return earlier
     }
     const done = { delivery, is_duplicate: false, pool: null, run_id: plan.run_id }
-    if (plan.outcome === 'run_started') {
-      await insertRun(trx, plan.run, null)
-      return { ...done, pool: plan.run.pool }
-    }
-    if (plan.outcome !== 'followup_sent') return done
+    if (plan.outcome !== 'run_started' && plan.outcome !== 'followup_sent') return done
     try {
+      if (plan.outcome === 'run_started') {
+        await insertRun(trx, plan.run, null, { open: services.open_runs })
+        return { ...done, pool: plan.run.pool }
+      }
       const { claimable_in } = await acceptFollowup(trx, {
         ...{ run_id: plan.run_id, author: plan.actor, message: plan.message, mode: 'normal' },
         ...{ on_busy: 'enqueue', attachments: [] },
       })
       return { ...done, pool: claimable_in }
     } catch (error) {
-      // It refuses before it writes anything.
+      // Both refuse before they write anything.
       const failed = error instanceof AppError && (await failDelivery(trx, delivery_id, error.detail))
       if (!failed) throw error
       return { ...done, delivery: failed, run_id: null }

@@ -75,6 +75,9 @@ onEachService('streams of many runs', (service) => {
     const { end } = whole
     assert(end)
     assert.deepEqual(await readAll(`${query}&since=${end.cursor}`), { messages: [], events: [], end })
+    // What a cursor says of runs that are not followed is not said again.
+    const alone = `run_ids=${other}`
+    assert.deepEqual((await readAll(`${alone}&since=${end.cursor}`)).end, (await readAll(alone)).end)
     // Below the root only, and from a moment on.
     const below = await readAll(`ancestor_run_id=${root}`)
     assert.deepEqual(below.events, logs[2])

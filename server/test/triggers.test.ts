@@ -188,6 +188,10 @@ describe('triggers', { skip }, () => {
     for (let sent = 0; sent < 125; sent += 1) statuses.add((await send(trigger, '{}', from)).status)
     assert.deepEqual([...statuses], [401, 429])
     assert.equal((await post(trigger, { a: 'x' }, from)).outcome, 'run_started')
+    const large = JSON.stringify({ a: 'x'.repeat(100_000) })
+    const signed = { ...SIGN.github({ secret, body: large, id: '3' }), ...from }
+    assert.equal((await send(trigger, large, signed)).status, 429)
+    assert.equal((await send(trigger, large, SIGN.github({ secret, body: large, id: '3' }))).status, 202)
   })
 
   test('fields of the payload and headers are filled in, own ones alone, once', async () => {
@@ -486,6 +490,9 @@ describe('triggers', { skip }, () => {
     await owner.json('PUT', path, { ...body, enabled: true })
     assert.equal((await post(made, {})).outcome, 'run_started')
     await owner.json('PUT', path, { ...body, enabled: true, secret: 'chosen-by-me' })
+    const repeated = await (await ask()).text()
+    assert.match(repeated, /its secret is not told again/)
+    assert.doesNotMatch(repeated, /chosen-by-me/)
     assert.equal((await post({ ...made, secret: 'chosen-by-me' }, {})).outcome, 'run_started')
     const stored = await sql<{ text: string }>`
       select string_agg(row_to_json(t)::text, '') || (select string_agg(row_to_json(d)::text, '') from trigger_deliveries d)

@@ -12,6 +12,8 @@ import { isTooDeep, makeCallId, TOO_DEEP } from './tool-call.ts'
 const MAX_OUTPUT = 100_000
 /** Of one message; what is longer goes on in another. */
 const MAX_TEXT = 500_000
+/** Of what was said last, in which a result is looked for. */
+const MAX_SAID = 1_000_000
 /** Events on their way to the log at which the agent is made to wait. */
 const MAX_PENDING = 256
 const MAX_INPUT = 1_000_000
@@ -151,7 +153,7 @@ export class AcpLog {
     this.#block = null
     if (!block || block.text.trim() === '') return
     const { type, message_id } = block
-    if (type === 'message.assistant') this.#said += block.text
+    if (type === 'message.assistant') this.#said = (this.#said + block.text).slice(-MAX_SAID)
     this.#emit({ type, data: { message_id, text: storableText(block.text) } })
   }
 

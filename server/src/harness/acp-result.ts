@@ -33,11 +33,11 @@ export async function readResult(
   return wrong === null ? { result } : { wrong: `It does not fit its schema:\n${wrong}` }
 }
 
-/** The last block; else the whole message, from agents that leave the fence away. */
+/** The last block, of those that are said to be JSON where there are any; else the whole message, from agents that leave the fence away. */
 function findJson(said: string): string | null {
   const found = findFencedBlocks(said, LANGUAGES)
   if ('refused' in found) return null
-  const block = found.blocks.at(-1)
+  const block = found.blocks.findLast(({ language }) => language === 'json') ?? found.blocks.at(-1)
   if (block) return block.content
   const text = said.trim()
   return text === '' ? null : text

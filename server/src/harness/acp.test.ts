@@ -292,7 +292,7 @@ test('a result is asked for until it fits, and ends the run', async () => {
     'Three.',
     'Here: {"count": 3',
     '```json\\n{"count": 0}\\n```',
-    'So:\\n```json\\n{"count": 3}\\n```',
+    'So:\\n```json\\n{"count": 3}\\n```\\nAs in:\\n```\\ncount\\n```',
   ]
   const turn = turnOf({ prompt: says.map((line) => `= ${line}`).join('\n'), output_schema: COUNT_SCHEMA })
   const outcome = await turn.runHarness(harnessOf('resume'))

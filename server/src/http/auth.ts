@@ -10,10 +10,10 @@ const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 
 /** Finds who calls from the Authorization header, before any body is read. */
 export function createAuthenticator(db: Db): (request: FastifyRequest) => Promise<Actor> {
-  const countFailure = createFailureLimit('Too many requests with a bad key from this address.')
+  const failures = createFailureLimit('Too many requests with a bad key from this address.')
 
   const refuse = async (request: FastifyRequest, detail: string): Promise<never> => {
-    await countFailure(request)
+    await failures.count(request)
     throw new AppError('authentication_required', detail, CHALLENGE)
   }
 

@@ -5,18 +5,32 @@ import { AppError } from '../contract/error.ts'
 /** Failures of an address in a minute. What is right goes on working from there. */
 const FAILURES_PER_MINUTE = 120
 
-/** Counts a failure of the address that asks; throws 429 where there were too many of what `detail` says. */
-export function createFailureLimit(detail: string): (request: FastifyRequest) => Promise<void> {
+export interface FailureLimit {
+  /** Counts a failure of the address that asks; throws 429 where there were too many. */
+  count(request: FastifyRequest): Promise<void>
+  /** Throws 429 where the address has had too many, whatever it asks now. */
+  refuse(request: FastifyRequest): Promise<void>
+}
+
+/** `detail`: what there were too many of. */
+export function createFailureLimit(detail: string): FailureLimit {
   const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: 60 })
-  return async (request) => {
-    try {
-      await failures.consume(request.ip)
-    } catch (limit) {
-      if (!(limit instanceof RateLimiterRes)) throw limit
-      throw new AppError('resource_unavailable', detail, {
-        status: 429,
-        headers: { 'retry-after': String(Math.ceil(limit.msBeforeNext / 1000)) },
-      })
-    }
+  const tooMany = ({ msBeforeNext }: RateLimiterRes): AppError =>
+    new AppError('resource_unavailable', detail, {
+      status: 429,
+      headers: { 'retry-after': String(Math.ceil(msBeforeNext / 1000)) },
+    })
+  return {
+    async count({ ip }) {
+      try {
+        await failures.consume(ip)
+      } catch (limit) {
+        throw limit instanceof RateLimiterRes ? tooMany(limit) : limit
+      }
+    },
+    async refuse({ ip }) {
+      const found = await failures.get(ip)
+      if (found && found.consumedPoints > FAILURES_PER_MINUTE) throw tooMany(found)
+    },
   }
 }

@@ -61,6 +61,7 @@ export async function* followRuns(
       wake.clear()
       const { logs, events } = await readLogs(db, options, places, since, PAGE)
       if (logs.filter((log) => log.shown).length > MOST_FOLLOWED) return
+      forgetOthers(places, logs)
       for (const { run_id, after } of logs) {
         places.set(tailOf(run_id), after)
         watched.add(run_id)
@@ -82,6 +83,12 @@ export async function* followRuns(
     watched.close()
     wake.close()
   }
+}
+
+/** A cursor may name runs that this stream does not follow, or that never were. */
+function forgetOthers(places: Places, logs: readonly LogState[]): void {
+  const tails = new Set(logs.map(({ run_id }) => tailOf(run_id)))
+  for (const tail of places.keys()) if (!tails.has(tail)) places.delete(tail)
 }
 
 const isRead = ({ run_id, shown, last_sequence }: LogState, places: Places): boolean =>

@@ -39,12 +39,12 @@ export interface Done {
 
 /** Why nothing is to happen, or `null`. Takes a thread: to be asked outside of transactions. */
 export async function whyFiltered(
-  { verification, filter }: TriggerRow,
+  { trigger_id, verification, filter }: TriggerRow,
   { event, payload, headers }: Sent,
 ): Promise<string | null> {
   if (verification === 'github' && event === 'ping') return 'GitHub asked whether anybody is here.'
   if (filter === null) return null
-  const { passes, wrong } = await passesFilter(filter, { payload, headers })
+  const { passes, wrong } = await passesFilter(filter, { payload, headers }, trigger_id)
   if (passes) return null
   return wrong === null ? 'The filter is not true of it.' : `The filter could not be asked. ${wrong}`
 }
@@ -138,7 +138,8 @@ async function makePlan(
     const run = await resolveTriggeredRun(services, trigger, actor, { delivery_id, prompt, sent })
     return { outcome: 'run_started', run, run_id: run.run_id }
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
+    // What is not the trigger's fault may go well when the sender tries again.
+    if (!(error instanceof AppError) || error.status >= 500) throw error
     return { outcome: 'failed', reason: error.detail, run_id: null }
   }
 }

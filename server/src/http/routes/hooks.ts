@@ -13,6 +13,8 @@ import { intakeServices } from '../intake-services.ts'
 import { sendJson } from '../route.ts'
 
 const BODY_LIMIT = 2 * 1024 ** 2
+/** What goes on being read of an address with many failures: others may send from there, too. */
+const SMALL_BODY = 64 * 1024
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,9 +26,9 @@ declare module 'fastify' {
 /** `POST /hooks/{id}`: what others post to triggers. Nobody needs a key; who knows the secret may. */
 export function serveHooks(app: FastifyInstance, services: Services): void {
   const { store, settings, watch } = services
-  const countFailure = createFailureLimit('Too many refused deliveries from this address.')
+  const failures = createFailureLimit('Too many refused deliveries from this address.')
   const notFound = async (request: FastifyRequest): Promise<never> => {
-    await countFailure(request)
+    await failures.count(request)
     throw noSuchHook()
   }
 
@@ -39,6 +41,8 @@ export function serveHooks(app: FastifyInstance, services: Services): void {
       url: '/hooks/:trigger_id',
       bodyLimit: BODY_LIMIT,
       onRequest: async (request) => {
+        // Reading a large body and hashing it costs more than all else, and takes no secret.
+        if (!(Number(request.headers['content-length']) <= SMALL_BODY)) await failures.refuse(request)
         const hook = await findHook(store.db, request.params.trigger_id)
         if (!hook) return notFound(request)
         request.hook = hook
@@ -49,7 +53,7 @@ export function serveHooks(app: FastifyInstance, services: Services): void {
         const posted = postedOf(request)
         const { secret } = openTriggerSecrets(settings.keyring, hook.trigger_id, hook.sealed)
         if (!isSigned(hook.verification, secret, posted)) {
-          await countFailure(request)
+          await failures.count(request)
           throw new AppError('authentication_required', 'The signature is not right, or too old.')
         }
         const payload = readPayload(posted)

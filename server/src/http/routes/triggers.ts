@@ -56,6 +56,11 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
     const made = answer.body as Trigger
     const row = await findTrigger(store.db, made.trigger_id, actor)
     if (!row) throw new AppError('conflict', 'The trigger was deleted meanwhile.', { retryable: false })
+    // Somebody else may have given it another one.
+    if (row.updated_at.toISOString() !== made.updated_at)
+      throw new AppError('conflict', 'The trigger was changed since, so its secret is not told again.', {
+        retryable: false,
+      })
     const { secret } = openTriggerSecrets(settings.keyring, row.trigger_id, row.sealed)
     sendJson(call.reply, answer.status, { ...made, secret })
     return SENT

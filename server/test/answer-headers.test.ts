@@ -4,17 +4,9 @@ import { after, before, describe, test } from 'node:test'
 import { ERRORS } from '../src/contract/error.ts'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
-import { type ModelServer, openModelServer } from './support/model-server.ts'
+import { GOOD, openScene, POSTED, type Scene } from './support/good-requests.ts'
 import { exchange, formatRequest, type RawAnswer } from './support/raw-http.ts'
-import { apiOf, shell, startService, type TestService } from './support/service.ts'
 
-const IDLE = { config: { worker_host: 'nobody' } }
-const RUNBOOK = { config: { harness: { type: 'runbook' } } }
-const YEARLY = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x' }
-const POSTED = {
-  ...{ name: 't', verification: 'gitlab', secret: 'a-good-token', prompt: 'x' },
-  agent_config: { worker_host: 'nobody' },
-}
 const NOWHERE = '01900000-0000-7000-8000-000000000000'
 
 interface Case {
@@ -29,78 +21,6 @@ interface Case {
 }
 
 const operation = (id: OperationId): RouteDefinition => ROUTES[id]
-/** Of each operation a good request; a new operation without one fails the first test. */
-const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
-  createRun: { body: { prompt: 'x', ...IDLE } },
-  runAgent: { body: { prompt: 'x', ...IDLE } },
-  listRuns: {},
-  getRun: { path: '/agent/runs/{run}' },
-  submitFollowup: { path: '/agent/runs/{busy}/followups', body: { message: 'x' } },
-  cancelRun: { path: '/agent/runs/{cancelled}/cancel', body: {} },
-  answerApproval: {
-    path: '/agent/runs/{waiting}/approvals/{approval}',
-    body: { decision: 'deny' },
-  },
-  interruptRun: { path: '/agent/runs/{busy}/interrupt', body: {} },
-  listEvents: { path: '/agent/runs/{run}/events' },
-  streamEvents: { path: '/agent/events/stream?run_ids={cancelled}' },
-  getRunConversation: { path: '/agent/runs/{run}/conversation' },
-  getRunDiff: { path: '/agent/runs/{run}/diff' },
-  getConversation: { path: '/agent/conversations/{run}' },
-  checkConversationRedirect: { path: '/agent/conversations/{run}/redirect' },
-  checkSessionRedirect: { path: '/agent/sessions/{run}/redirect' },
-  listHandoffAttachments: { path: '/agent/runs/{run}/handoff/attachments' },
-  getTranscript: { path: '/agent/runs/{run}/transcript' },
-  getArtifact: { path: '/agent/artifacts/{artifact}' },
-  listSkills: {},
-  listModels: {},
-  createApiKey: { body: { name: 'k' } },
-  listApiKeys: {},
-  rotateApiKey: { path: '/api-keys/{key}/rotate', body: {} },
-  revokeApiKey: { path: '/api-keys/{spare_key}' },
-  createAgentIdentity: { body: { name: 'i' } },
-  listAgentIdentities: {},
-  getAgentIdentity: { path: '/agent/identities/{identity}' },
-  updateAgentIdentity: { path: '/agent/identities/{identity}', body: { description: 'changed' } },
-  deleteAgentIdentity: { path: '/agent/identities/{spare_identity}' },
-  getGrants: { path: '/agent/grants?resource_type=pool&resource_id=p' },
-  putGrants: { body: { resource_type: 'pool', resource_id: 'p', principal_ids: [] } },
-  listAuditLog: {},
-  listEnvironments: {},
-  createEnvironment: { body: { name: 'e' } },
-  getEnvironment: { path: '/agent/environments/{environment}' },
-  listSecrets: {},
-  putSecret: { path: '/agent/secrets/GOOD', body: { value: 'a good value' } },
-  getSecret: { path: '/agent/secrets/GOOD' },
-  deleteSecret: { path: '/agent/secrets/GOOD' },
-  updateEnvironment: { path: '/agent/environments/{environment}', body: { name: 'changed' } },
-  deleteEnvironment: { path: '/agent/environments/{spare}' },
-  listSchedules: {},
-  createSchedule: { body: YEARLY },
-  getSchedule: { path: '/agent/schedules/{schedule}' },
-  updateSchedule: { path: '/agent/schedules/{schedule}', body: { ...YEARLY, enabled: true } },
-  pauseSchedule: { path: '/agent/schedules/{schedule}/pause' },
-  resumeSchedule: { path: '/agent/schedules/{schedule}/resume', body: {} },
-  listFirings: { path: '/agent/schedules/{schedule}/firings' },
-  deleteSchedule: { path: '/agent/schedules/{schedule}' },
-  createTrigger: { body: POSTED },
-  listTriggers: {},
-  getTrigger: { path: '/agent/triggers/{trigger}' },
-  updateTrigger: { path: '/agent/triggers/{trigger}', body: { ...POSTED, enabled: true } },
-  pauseTrigger: { path: '/agent/triggers/{trigger}/pause' },
-  resumeTrigger: { path: '/agent/triggers/{trigger}/resume', body: {} },
-  listTriggerDeliveries: { path: '/agent/triggers/{trigger}/deliveries' },
-  replayTriggerDelivery: { path: '/agent/triggers/{trigger}/deliveries/{received}/replay', body: {} },
-  deleteTrigger: { path: '/agent/triggers/{spare_trigger}' },
-  createWebhook: { body: { url: 'https://receiver.invalid/' } },
-  listWebhooks: {},
-  getWebhook: { path: '/agent/webhooks/{webhook}' },
-  updateWebhook: { path: '/agent/webhooks/{webhook}', body: { url: 'https://receiver.invalid/' } },
-  deleteWebhook: { path: '/agent/webhooks/{spare_webhook}' },
-  rotateWebhookSecret: { path: '/agent/webhooks/{webhook}/rotate-secret', body: {} },
-  listWebhookDeliveries: { path: '/agent/webhooks/{webhook}/deliveries' },
-  redeliverWebhook: { path: '/agent/webhooks/{webhook}/deliveries/{delivery}/redeliver', body: {} },
-}
 const ids = Object.keys(ROUTES) as OperationId[]
 const api = (path: string): string => `/api/v1${path}`
 const nowhere = (path: string): string => api(path.replace(/\{\w+\}/g, NOWHERE))
@@ -250,62 +170,20 @@ const UNPARSABLE: Array<[string, number, string]> = [
 ]
 
 describe('the headers of', () => {
-  let service: TestService
-  let model: ModelServer
-  const words: Record<string, string> = {}
-
+  let scene: Scene
   before(async () => {
-    model = await openModelServer([{ calls: [{ name: 'bash', arguments: { command: 'true' } }] }])
-    service = await startService({ env: { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' } })
-    const made = apiOf(service)
-    for (const name of ['webhook', 'spare_webhook']) {
-      const target = { url: 'https://receiver.invalid/' }
-      words[name] = (await made.json<{ webhook_id: string }>('POST', '/agent/webhooks', target)).webhook_id
-    }
-    for (const name of ['trigger', 'spare_trigger'])
-      words[name] = (await made.json<{ trigger_id: string }>('POST', '/agent/triggers', POSTED)).trigger_id
-    const posted = await fetch(new URL(`/hooks/${words.trigger}`, service.base_url), {
-      ...{ method: 'POST', body: '{}', headers: { 'x-gitlab-token': POSTED.secret } },
-    })
-    words.received = ((await posted.json()) as { delivery_id: string }).delivery_id
-    const run_id = await made.create({ prompt: shell('echo x > artifacts/x'), ...RUNBOOK })
-    const { deliveries } = await made.json<{ deliveries: Array<{ delivery_id: string }> }>(
-      'GET',
-      `/agent/webhooks/${words.webhook}/deliveries`,
-    )
-    words.delivery = String(deliveries[0]?.delivery_id)
-    words.run = run_id
-    const busy = await made.create({ prompt: shell('sleep 600'), ...RUNBOOK })
-    const permissions = [{ tool: 'bash', action: 'ask' }]
-    words.waiting = await made.create({ prompt: 'Begin.', config: { permissions } })
-    words.busy = busy
-    words.cancelled = await made.create({ prompt: 'x', ...IDLE })
-    for (const name of ['environment', 'spare'])
-      words[name] = (await made.json<{ uid: string }>('POST', '/agent/environments', { name })).uid
-    words.schedule = (await made.json<{ id: string }>('POST', '/agent/schedules', YEARLY)).id
-    for (const name of ['identity', 'spare_identity'])
-      words[name] = (await made.json<{ uid: string }>('POST', '/agent/identities', { name })).uid
-    for (const name of ['key', 'spare_key'])
-      words[name] = (await made.json<{ key_id: string }>('POST', '/api-keys', { name })).key_id
-    const [artifact] = (await made.ended(run_id)).artifacts
-    words.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
-    await made.until(busy, (run) => run.state === 'INPROGRESS')
-    const { status_message } = await made.until(words.waiting, (run) => run.state === 'BLOCKED')
-    words.approval = String(status_message?.approval?.approval_id)
+    scene = await openScene()
   })
-  after(async () => {
-    await service?.stop()
-    await model?.close()
-  })
+  after(() => scene?.stop())
 
   const ask = async ({ method = 'GET', path, headers = {}, body, key }: Case): Promise<RawAnswer> => {
     const answer = await exchange(
-      service.base_url,
+      scene.service.base_url,
       formatRequest({
         method,
-        path: path.replace(/\{(\w+)\}/g, (whole, word: string) => words[word] ?? whole),
+        path: scene.fill(path),
         headers: [
-          ...(key === false ? [] : [['Authorization', `Bearer ${service.api_key}`] as const]),
+          ...(key === false ? [] : [['Authorization', `Bearer ${scene.service.api_key}`] as const]),
           ...Object.entries(headers),
         ],
         ...(body === undefined ? {} : { body }),
@@ -337,7 +215,7 @@ describe('the headers of', () => {
   describe('what is no request', () => {
     for (const [name, status, bytes] of UNPARSABLE) {
       test(name, async () => {
-        const answer = await exchange(service.base_url, Buffer.from(bytes, 'latin1'))
+        const answer = await exchange(scene.service.base_url, Buffer.from(bytes, 'latin1'))
         assert(answer)
         assert.equal(answer.status, status)
         assertPrivate(answer)

@@ -1,0 +1,66 @@
+/** Every operation that takes a POST, sent more than once with one Idempotency-Key. What ends with a day is tested beside the store. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import type { RouteDefinition } from '../src/contract/route.ts'
+import { type OperationId, ROUTES } from '../src/contract/routes.ts'
+import { GOOD, openScene, type Scene } from './support/good-requests.ts'
+import { apiOf } from './support/service.ts'
+
+const REPLAYED = 'idempotent-replayed'
+const posts = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(
+  ([, { method }]) => method === 'POST',
+)
+
+describe('once with one Idempotency-Key', () => {
+  let scene: Scene
+  let other_key: string
+  before(async () => {
+    scene = await openScene()
+    const user = { name: 'other', role: 'admin', new_user: true }
+    const made = await apiOf(scene.service).json<{ api_key: string }>('POST', '/api-keys', user)
+    other_key = made.api_key
+  })
+  after(() => scene?.stop())
+
+  for (const [id, { path, status }] of posts) {
+    test(id, async () => {
+      const { path: filled = path, body } = GOOD[id]
+      const text = body === undefined ? undefined : JSON.stringify(body)
+      const key = randomUUID()
+      const send = (api_key: string, sent: string | undefined) =>
+        fetch(scene.service.base_url + scene.fill(filled), {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${api_key}`,
+            'idempotency-key': key,
+            ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          ...(sent === undefined ? {} : { body: sent }),
+        })
+      const own = scene.service.api_key
+      // The second may come while the first is at work.
+      const pair = await Promise.all([send(own, text), send(own, text)])
+      const again = await send(own, text)
+      const all = await Promise.all(
+        [...pair, again].map(async (answer) => ({
+          status: answer.status,
+          replayed: answer.headers.get(REPLAYED),
+          body: await answer.text(),
+        })),
+      )
+      const [first] = all
+      for (const answer of all) assert.deepEqual([answer.status, answer.body], [status, first?.body])
+      assert.deepEqual(all.map(({ replayed }) => replayed).toSorted(), [null, 'true', 'true'])
+      assert.equal(all[2]?.replayed, 'true')
+
+      const changed = await send(own, text === undefined ? '{}' : `${text} `)
+      assert.deepEqual([changed.status, changed.headers.get(REPLAYED)], [422, null])
+      assert.match(await changed.text(), /used with another body/)
+      // Another person's key of the same name is another key, whatever the answer is.
+      const others = await send(other_key, text)
+      assert.notEqual(others.status, 422)
+      assert.equal(others.headers.get(REPLAYED), null)
+    })
+  }
+})

@@ -4,13 +4,13 @@ import { test } from 'node:test'
 import type { ApiKey, NewApiKey } from '../src/contract/api-key.ts'
 import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { PageInfo } from '../src/contract/page-info.ts'
-import { onEachService } from './support/each-service.ts'
+import { onEitherService } from './support/each-service.ts'
 import { apiOf } from './support/service.ts'
 
 type Body = Record<string, unknown>
 type Api = ReturnType<typeof apiOf>
 
-onEachService('API keys', (service) => {
+onEitherService('API keys', (service) => {
   const as = (api_key: string): Api => apiOf({ base_url: service().base_url, api_key })
   const create = (body: Body): Promise<NewApiKey> => service().admin.json('POST', '/api-keys', body)
   const list = async (api: Api, query = ''): Promise<ApiKey[]> =>

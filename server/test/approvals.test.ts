@@ -7,6 +7,7 @@ import type { PermissionRule } from '../src/contract/permission.ts'
 import type { RunItem } from '../src/contract/run.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { obey } from './support/obedient-model.ts'
+import { onlyLong } from './support/once.ts'
 import { scriptedAgent } from './support/scripted-agent.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
 import { assertWhole, ofType, printed } from './support/traces.ts'
@@ -137,25 +138,29 @@ for (const harness of ['oz', 'mine'])
       assert.doesNotMatch(printed(await api.events(run_id)), /^one$/m)
     })
 
-    test('the service is killed between the question and the answer, and while the call is made', async () => {
-      const run_id = await begin(['touch one; echo begun; sleep 3; echo made'])
-      const { approval, attempt } = await waiting(run_id)
-      const killAndStart = async () => {
-        await service.kill('SIGKILL')
-        service = await startService({ env, data_dir: service.data_dir })
-        api = apiOf(service)
-      }
-      await killAndStart()
-      await answer(run_id, approval, { decision: 'allow_once' })
-      for (let said = ''; !said.includes('begun'); ) said = printed(await api.events(run_id))
-      await killAndStart()
-      // The agent was told, and makes the call again that somebody allowed.
-      const { state, status_message } = await rested(run_id, attempt + 1)
-      assert.equal(state, 'SUCCEEDED', status_message?.message)
-      const events = await api.events(run_id)
-      assert.match(printed(events), /begun\nmade\n/)
-      assert.equal(ofType(events, 'approval.requested').length, 1)
-    })
+    const kills = harness === 'oz' ? test : onlyLong
+    kills(
+      'the service is killed between the question and the answer, and while the call is made',
+      async () => {
+        const run_id = await begin(['touch one; echo begun; sleep 3; echo made'])
+        const { approval, attempt } = await waiting(run_id)
+        const killAndStart = async () => {
+          await service.kill('SIGKILL')
+          service = await startService({ env, data_dir: service.data_dir })
+          api = apiOf(service)
+        }
+        await killAndStart()
+        await answer(run_id, approval, { decision: 'allow_once' })
+        for (let said = ''; !said.includes('begun'); ) said = printed(await api.events(run_id))
+        await killAndStart()
+        // The agent was told, and makes the call again that somebody allowed.
+        const { state, status_message } = await rested(run_id, attempt + 1)
+        assert.equal(state, 'SUCCEEDED', status_message?.message)
+        const events = await api.events(run_id)
+        assert.match(printed(events), /begun\nmade\n/)
+        assert.equal(ofType(events, 'approval.requested').length, 1)
+      },
+    )
 
     if (harness !== 'oz') return
 

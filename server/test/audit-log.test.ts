@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditEntry } from '../src/contract/audit-log.ts'
-import { NOBODY, onEachService } from './support/each-service.ts'
+import { NOBODY, onEitherService } from './support/each-service.ts'
 import { apiOf, shell } from './support/service.ts'
 
 const IDLE = { config: { worker_host: NOBODY } }
 
-onEachService('the audit log', (service) => {
+onEitherService('the audit log', (service) => {
   const read = async (query = ''): Promise<AuditEntry[]> =>
     (await service().admin.json<{ entries: AuditEntry[] }>('GET', `/audit-log?limit=500&${query}`)).entries
   /** What is noted of requests with this id, oldest first. */

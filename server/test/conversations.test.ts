@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from './support/cluster.ts'
-import { NOBODY, onEachService } from './support/each-service.ts'
+import { NOBODY, onEitherService } from './support/each-service.ts'
 import { shell } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
-onEachService('a conversation', (service) => {
+onEitherService('a conversation', (service) => {
   const follow = (run_id: string, message: string) =>
     service().admin.json('POST', `/agent/runs/${run_id}/followups`, { message })
   const working = (run_id: string) =>

@@ -8,14 +8,14 @@ import {
 } from '../src/contract/environment.ts'
 import type { ErrorBody } from '../src/contract/error.ts'
 import type { ListRunsResponse } from '../src/contract/run.ts'
-import { NOBODY, onEachService } from './support/each-service.ts'
+import { NOBODY, onEitherService } from './support/each-service.ts'
 import { shell } from './support/service.ts'
 import { printed } from './support/traces.ts'
 
 const PATH = '/agent/environments'
 const place = (reference: string): string => `${PATH}/${encodeURIComponent(reference)}`
 
-onEachService('environments', (service) => {
+onEitherService('environments', (service) => {
   const make = (config: EnvironmentConfig) => service().admin.json<Environment>('POST', PATH, config)
   const read = (reference: string) => service().admin.json<Environment>('GET', place(reference))
   const put = (reference: string, config: object) =>

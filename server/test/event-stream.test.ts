@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunEvent } from '../src/contract/event.ts'
-import { NOBODY, onEachService } from './support/each-service.ts'
+import { NOBODY, onEitherService } from './support/each-service.ts'
 import { readMessages, type StreamMessage } from './support/event-stream.ts'
 import { shell } from './support/service.ts'
 
@@ -16,7 +16,7 @@ function eventOf({ event, data = '' }: StreamMessage): RunEvent {
 }
 const placeOf = ({ run_id, sequence }: RunEvent): string => `${run_id} ${sequence}`
 
-onEachService('streams of many runs', (service) => {
+onEitherService('streams of many runs', (service) => {
   const stream = (query: string, headers: Record<string, string> = {}) =>
     service().admin.call('GET', `/agent/events/stream?${query}`, undefined, headers)
   const readAll = async (query: string, headers: Record<string, string> = {}) => {

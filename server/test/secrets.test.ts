@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GitAccess, ListSecretsResponse, Secret } from '../src/contract/secret.ts'
-import { onEachService } from './support/each-service.ts'
+import { onEitherService } from './support/each-service.ts'
 
 const CANARY = 'canary-7Hq2vXw9'
 const GIT: GitAccess = { host: 'git.example' }
@@ -13,7 +13,7 @@ interface Problem {
   retryable: boolean
 }
 
-onEachService('secrets', (service) => {
+onEitherService('secrets', (service) => {
   type Person = 'admin' | 'other' | 'viewer'
   const put = (name: string, body: object, query = '', who: Person = 'admin') =>
     service()[who].json<Secret>('PUT', `/agent/secrets/${name}${query}`, body)

@@ -3,6 +3,7 @@ import { after, before, describe } from 'node:test'
 import { migrateDatabase, readConfig, startServe, startWorkerRole } from '../../src/main.ts'
 import { openPostgres } from '../../src/store/db.ts'
 import { createDatabase, stopTestServer } from './databases.ts'
+import { LONG } from './once.ts'
 import { findPostgres } from './postgres-server.ts'
 import { type KeySpec, makeKeys, seedKeys } from './seed-keys.ts'
 import { apiOf, startService, temporaryDirectory } from './service.ts'
@@ -21,6 +22,8 @@ export interface JourneyService {
   keys: Record<Person, string>
   stop(): Promise<void>
 }
+
+type Journeys = (service: () => JourneyService) => void
 
 type Person = 'admin' | 'other' | 'viewer'
 const PEOPLE: Record<Person, KeySpec> = {
@@ -41,22 +44,33 @@ const SETTINGS = {
  * Registers the journeys twice: against `runyard dev`, a process on its embedded database, and against an API and a worker
  * in this process on PostgreSQL.
  */
-export function onEachService(name: string, body: (service: () => JourneyService) => void): void {
-  const register = (kind: string, start: () => Promise<JourneyService>, skip: string | false) =>
-    describe(`${name}, ${kind}`, { skip }, () => {
-      let service: JourneyService | undefined
-      before(async () => {
-        service = await start()
-      })
-      after(() => service?.stop())
-      body(() => {
-        if (!service) throw new Error('The service is not up.')
-        return service
-      })
+export function onEachService(name: string, body: Journeys): void {
+  registerOn('dev', name, body)
+  registerOn('PostgreSQL', name, body)
+}
+
+/** On PostgreSQL, and with `--long` on `dev` as well: where tests of the store show on both databases what differs between them. */
+export function onEitherService(name: string, body: Journeys): void {
+  if (LONG) registerOn('dev', name, body)
+  registerOn('PostgreSQL', name, body)
+}
+
+function registerOn(kind: 'dev' | 'PostgreSQL', name: string, body: Journeys): void {
+  const missing =
+    kind === 'dev' || findPostgres() || process.env.RUNYARD_TEST_POSTGRES
+      ? false
+      : 'PostgreSQL is not installed'
+  describe(`${name}, ${kind}`, { skip: missing }, () => {
+    let service: JourneyService | undefined
+    before(async () => {
+      service = await (kind === 'dev' ? startDev() : startOnPostgres())
     })
-  register('dev', startDev, false)
-  const missing = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
-  register('PostgreSQL', startOnPostgres, missing)
+    after(() => service?.stop())
+    body(() => {
+      if (!service) throw new Error('The service is not up.')
+      return service
+    })
+  })
 }
 
 async function startDev(): Promise<JourneyService> {

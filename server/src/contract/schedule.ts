@@ -3,6 +3,7 @@ import { AmbientAgentConfig } from './agent-config.ts'
 import { Cursor, PageInfo } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Metadata, Mode, Prompt } from './run-request.ts'
+import { requirePrompt, TemplateName } from './run-template.ts'
 import { Timestamp } from './timestamp.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -22,13 +23,7 @@ export const CatchUp = z.enum(['latest', 'skip']).meta({
 export type CatchUp = z.infer<typeof CatchUp>
 
 const asked = {
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(256)
-    .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name), 'must have no control characters')
-    .meta({ description: 'Trimmed; need not be unique.' }),
+  name: TemplateName,
   cron_schedule: z.string().trim().min(1).max(256).meta({
     description:
       'Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`.',
@@ -49,19 +44,6 @@ const asked = {
     .meta({ description: 'In which the cron expression is read: an IANA name. Default `UTC`.' }),
   overlap: Overlap.optional(),
   catch_up: CatchUp.optional(),
-}
-
-type Prompted = { prompt?: string | undefined; agent_config?: AmbientAgentConfig | undefined }
-
-const requirePrompt = (ctx: z.core.ParsePayload<Prompted>): void => {
-  const { prompt, agent_config } = ctx.value
-  if (prompt?.trim() || agent_config?.skill_spec || agent_config?.skills?.[0]) return
-  ctx.issues.push({
-    code: 'custom',
-    path: ['prompt'],
-    message: 'is required unless agent_config.skill_spec or agent_config.skills is given',
-    input: prompt,
-  })
 }
 
 export const CreateScheduleRequest = z

@@ -3,6 +3,7 @@ import { AmbientAgentConfig } from './agent-config.ts'
 import { Cursor, PageInfo } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { BudgetLimits, Metadata, Mode, Prompt, TITLE_MAX_LENGTH } from './run-request.ts'
+import { requirePrompt, TemplateName } from './run-template.ts'
 import { Timestamp } from './timestamp.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -22,13 +23,7 @@ export const OnOpenRun = z.enum(['followup', 'new_run']).meta({
 export type OnOpenRun = z.infer<typeof OnOpenRun>
 
 const asked = {
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(256)
-    .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name), 'must have no control characters')
-    .meta({ description: 'Trimmed; need not be unique.' }),
+  name: TemplateName,
   verification: TriggerVerification,
   secret: z
     .string()
@@ -61,19 +56,6 @@ const asked = {
   agent_uid: z.string().max(256).optional().meta({
     description: 'Identity that executes its runs; for triggers of the team.',
   }),
-}
-
-type Prompted = { prompt?: string | undefined; agent_config?: AmbientAgentConfig | undefined }
-
-const requirePrompt = (ctx: z.core.ParsePayload<Prompted>): void => {
-  const { prompt, agent_config } = ctx.value
-  if (prompt?.trim() || agent_config?.skill_spec || agent_config?.skills?.[0]) return
-  ctx.issues.push({
-    code: 'custom',
-    path: ['prompt'],
-    message: 'is required unless agent_config.skill_spec or agent_config.skills is given',
-    input: prompt,
-  })
 }
 
 export const CreateTriggerRequest = z

@@ -13,6 +13,7 @@ import { addIdentityCommands } from './commands/identities.ts'
 import { addKeyCommands } from './commands/keys.ts'
 import { addListCommand } from './commands/list.ts'
 import { addModelCommands } from './commands/models.ts'
+import { addOpenCommand } from './commands/open.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addRunsCommands } from './commands/runs.ts'
 import { addScheduleCommands } from './commands/schedules.ts'
@@ -69,6 +70,7 @@ export function createProgram(): Command {
   addListCommand(program)
   addRunsCommands(program)
   addChangeCommands(program)
+  addOpenCommand(program)
   addScheduleCommands(program)
   addTriggerCommands(program)
   program.commandsGroup('What runs use and make:')

@@ -11,6 +11,17 @@ interface NewKey {
   principal_id: string
 }
 let other: Home
+
+/** What the page does with a link. */
+const signIn = (link: string): Promise<Response> => {
+  const { origin, hash } = new URL(link)
+  const token = new URLSearchParams(hash.slice(1)).get('token')
+  return fetch(`${origin}/web/session`, {
+    method: 'POST',
+    headers: { origin, 'x-runyard-page': '1', 'content-type': 'application/json' },
+    body: JSON.stringify({ token }),
+  })
+}
 beforeEach(() => {
   other = new Home()
 })
@@ -20,7 +31,14 @@ test('one line of JSON, a private file, one per data directory, and a clean end'
   const first = other.spawn(['dev', '--port', '0', '--data-dir', 'data', '--json'])
   const line = await printedBy(first, /\n/)
   const ready = JSON.parse(line) as Record<string, string>
-  assert.deepEqual(Object.keys(ready), ['base_url', 'api_key', 'web_url', 'sandbox', 'database'])
+  assert.deepEqual(Object.keys(ready), [
+    'base_url',
+    'api_key',
+    'web_url',
+    'sign_in_url',
+    'sandbox',
+    'database',
+  ])
   assert.match(ready.base_url ?? '', /^http:\/\/127\.0\.0\.1:\d+\/api\/v1$/)
   const file = join(other.directory, 'data/client.json')
   assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), {
@@ -30,6 +48,13 @@ test('one line of JSON, a private file, one per data directory, and a clean end'
   assert.equal(statSync(file).mode & 0o777, 0o600)
   assert.ok(existsSync(join(other.directory, '.config/runyard/client.json')))
   assert.equal((await other.run(['list'])).code, 0)
+  assert.equal((await signIn(ready.sign_in_url ?? '')).status, 200)
+  assert.equal((await signIn(ready.sign_in_url ?? '')).status, 401, 'it works once')
+  const opened = await other.run(['open'])
+  assert.equal((await signIn(opened.stdout.trim())).status, 200)
+  const unknown = await other.run(['open', '01980000-0000-7000-8000-000000000001'])
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /no run with this id/)
 
   const second = await other.run(['dev', '--port', '0', '--data-dir', 'data', '--json'])
   assert.equal(second.code, 1)

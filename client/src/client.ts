@@ -15,6 +15,7 @@ import { Runs } from './runs.ts'
 import { isBrowser, readEnvironment } from './runtime.ts'
 import { Schedules } from './schedules.ts'
 import { Secrets } from './secrets.ts'
+import { SignInLinks } from './sign-in-links.ts'
 import { Skills } from './skills.ts'
 import type { Fetch, FetchOptions, RequestOptions, Transport } from './transport.ts'
 import { Triggers } from './triggers.ts'
@@ -76,6 +77,7 @@ export class Runyard {
   readonly apiKeys: ApiKeys
   readonly identities: Identities
   readonly grants: Grants
+  readonly signInLinks: SignInLinks
   readonly auditLog: AuditLog
   readonly webhooks: Webhooks
   readonly #options: RunyardOptions
@@ -97,6 +99,7 @@ export class Runyard {
     this.apiKeys = new ApiKeys(transport)
     this.identities = new Identities(transport)
     this.grants = new Grants(transport)
+    this.signInLinks = new SignInLinks(transport)
     this.auditLog = new AuditLog(transport)
     this.webhooks = new Webhooks(transport, resolved.webhookSecret)
   }

@@ -38,6 +38,7 @@ export type ForkOf = Schemas['ForkOf']
 export type GitAccess = Schemas['GitAccess']
 export type Grant = Schemas['Grant']
 export type GrantedKind = Schemas['GrantedKind']
+export type SignInLink = Schemas['SignInLink']
 export type ResourceGrants = Schemas['ResourceGrants']
 export type RegistryAccess = Schemas['RegistryAccess']
 export type HarnessConfig = Schemas['HarnessConfig']
@@ -59,6 +60,7 @@ export type NewApiKey = Schemas['NewApiKey']
 export type PageInfo = Schemas['PageInfo']
 /** The body of every error answer (RFC 9457); `Error` on the wire, renamed here to leave JavaScript's own in place. */
 export type ProblemDetails = Schemas['Error']
+export type CreateSignInLinkRequest = Sendable<NonNullable<Schemas['CreateSignInLinkRequest']>>
 export type PutGrantsRequest = Sendable<Schemas['PutGrantsRequest']>
 export type RequestUsage = Schemas['RequestUsage']
 export type ResolvedRun = Schemas['ResolvedRun']

@@ -62,6 +62,7 @@ NOT_OFFERED = {
         ("CreateApiKeyParams", "CreateApiKeyRequest", set()),
         ("RotateApiKeyParams", "RotateApiKeyRequest", set()),
         ("PutGrantsParams", "PutGrantsRequest", set()),
+        ("CreateSignInLinkParams", "CreateSignInLinkRequest", set()),
         ("CreateIdentityParams", "CreateAgentIdentityRequest", NOT_OFFERED),
         ("UpdateIdentityParams", "UpdateAgentIdentityRequest", NOT_OFFERED),
         ("CreateTriggerParams", "CreateTriggerRequest", set()),

@@ -13,6 +13,7 @@ import {
 } from './store/api-keys.ts'
 import { appendAudit } from './store/audit-log.ts'
 import type { Db, Store } from './store/db.ts'
+import { createSignInLink } from './store/sign-in-links.ts'
 
 /** A process that holds the data directory may be starting, or be a command that ends soon. */
 const HELD_MS = 30_000
@@ -41,7 +42,7 @@ export const keysOf = (db: Db): Keys => ({
 
 const noteKey = (
   db: Db,
-  action: 'createApiKey' | 'rotateApiKey' | 'revokeApiKey',
+  action: 'createApiKey' | 'rotateApiKey' | 'revokeApiKey' | 'createSignInLink',
   target: string,
   detail: string | null = null,
 ): Promise<void> => appendAudit(db, [{ action, target, via: 'command_line', detail }])
@@ -50,14 +51,25 @@ const noteKey = (
  * The key of the user of `dev`: the known one while it is good, else one more of the same principal, whose personal runs
  * would be out of sight otherwise. That is the first principal of this name.
  */
-export async function keyOfDev(db: Db, known_key: string | undefined): Promise<string> {
-  if (known_key && (await findActor(db, known_key))) return known_key
+export async function keyOfDev(
+  db: Db,
+  known_key: string | undefined,
+): Promise<{ api_key: string; key_id: string }> {
+  const known = known_key === undefined ? null : await findActor(db, known_key)
+  if (known_key !== undefined && known) return { api_key: known_key, key_id: known.key_id }
   const options = { name: 'dev', role: 'admin' } as const
   const principal_id = await findPrincipalNamed(db, options.name)
   const added = principal_id && (await addKey(db, principal_id, options))
   const key = added || (await createPrincipalWithKey(db, options))
   await noteKey(db, 'createApiKey', key.key_id, options.role)
-  return key.api_key
+  return key
+}
+
+/** The token of a link that signs in with this key. */
+export async function linkOfDev(db: Db, key_id: string): Promise<string> {
+  const { token } = await createSignInLink(db, key_id)
+  await noteKey(db, 'createSignInLink', key_id)
+  return token
 }
 
 /** Without its socket, which some file systems do not have, the service is as good; `keys` says then who is in the way. */

@@ -9,6 +9,7 @@ import type { Keys } from './control.ts'
 import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { type Diagnosis, diagnose } from './doctor.ts'
+import { signInUrl } from './http/routes/sign-in-links.ts'
 import {
   agentsFolder,
   findAgentsFolder,
@@ -16,7 +17,7 @@ import {
   installAgent,
   listInstalled,
 } from './installed-agents.ts'
-import { keyOfDev, keysOf, offerKeys, useKeys } from './keys.ts'
+import { keyOfDev, keysOf, linkOfDev, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
 import { openBlobs } from './open-blobs.ts'
 import { type Resealed, resealAll } from './reseal.ts'
@@ -65,6 +66,8 @@ export interface DevService {
   base_url: string
   api_key: string
   web_url: string
+  /** Signs a browser in with `api_key`: once, and within 60 s of this start. */
+  sign_in_url: string
   sandbox: string
   /** What isolates runs, and what is weak about it, in one sentence. */
   sandbox_description: string
@@ -158,11 +161,12 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       ...(tls ? { tls } : {}),
     })
     closers.unshift(() => app.close())
-    const api_key = await keyOfDev(store.db, options.known_key)
+    const { api_key, key_id } = await keyOfDev(store.db, options.known_key)
     return {
       base_url: `${public_url()}/api/v1`,
       api_key,
       web_url: `${public_url()}/`,
+      sign_in_url: signInUrl(public_url(), await linkOfDev(store.db, key_id)),
       sandbox: worker.backend.name,
       sandbox_description: worker.backend.description,
       has_models: worker.has_models,

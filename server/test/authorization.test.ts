@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { crc32 } from 'node:zlib'
+import type { ApiKey } from '../src/contract/api-key.ts'
 import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
@@ -232,6 +233,7 @@ const ROWS: Record<OperationId, Row> = {
     admin: 201,
   },
   revokeApiKey: { ask: async (made) => ({ path: `/api-keys/${await key(made)}` }), ...own(200), admin: 200 },
+  createSignInLink: { ask: () => ({ body: {} }), ...same(201) },
   createAgentIdentity: { ask: () => ({ body: { name: name() } }), ...writing(201) },
   listAgentIdentities: { ask: () => ({}), ...same(200) },
   getAgentIdentity: {
@@ -261,7 +263,10 @@ const ROWS: Record<OperationId, Row> = {
 
 describe('who may do what', () => {
   let service: TestService
-  let keys: Record<Who | 'revoked' | 'expired', string>
+  let keys: Record<Who | 'revoked' | 'expired' | 'leaver', string>
+  /** What the page sends with each request. */
+  let page: Record<string, string>
+  const cookies = { admin: '', leaver: '' }
   before(async () => {
     const data_dir = temporaryDirectory('authorization')
     keys = await seedKeys(data_dir, {
@@ -271,8 +276,20 @@ describe('who may do what', () => {
       viewer: { role: 'viewer' },
       revoked: { role: 'admin', revoked: true },
       expired: { role: 'admin', expires_at: new Date(Date.now() - 1) },
+      leaver: { role: 'admin' },
     })
     service = await startService({ data_dir, env: { RUNYARD_TRUST_PROXY: '1' } })
+    const origin = new URL(service.base_url).origin
+    page = { 'x-runyard-page': '1', origin }
+    for (const who of ['admin', 'leaver'] as const) {
+      const headers = { ...page, authorization: `Bearer ${keys[who]}` }
+      const answer = await fetch(`${origin}/web/session`, { method: 'POST', headers })
+      assert.equal(answer.status, 200)
+      cookies[who] = answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    }
+    const { api_keys } = await as('admin').json<{ api_keys: ApiKey[] }>('GET', '/api-keys')
+    const leaving = api_keys.find(({ name }) => name === 'leaver')
+    await as('admin').json('DELETE', `/api-keys/${leaving?.key_id}`)
   })
   after(() => service?.stop())
   const as = (who: keyof typeof keys): Api => apiOf({ base_url: service.base_url, api_key: keys[who] })
@@ -305,7 +322,7 @@ describe('who may do what', () => {
     )
   })
 
-  const BAD: Array<[string, () => Record<string, string>]> = [
+  const BAD: Array<[string, () => Record<string, string>, number?]> = [
     ['no key', () => ({})],
     ['a malformed key', () => ({ authorization: 'Bearer ry_short' })],
     ['a key with a wrong letter', () => ({ authorization: `Bearer ${keys.admin.slice(0, -1)}_` })],
@@ -313,8 +330,18 @@ describe('who may do what', () => {
     ['another scheme', () => ({ authorization: `Basic ${keys.admin}` })],
     ['a revoked key', () => ({ authorization: `Bearer ${keys.revoked}` })],
     ['an expired key', () => ({ authorization: `Bearer ${keys.expired}` })],
+    ['a cookie without the header of the page', () => ({ origin: page.origin ?? '', cookie: cookies.admin })],
+    ['a made-up cookie', () => ({ ...page, cookie: `runyard_session=${'A'.repeat(43)}` })],
+    ['the page, signed in by a key that was revoked since', () => ({ ...page, cookie: cookies.leaver })],
+    ['another site', () => ({ ...page, origin: 'https://elsewhere.example', cookie: cookies.admin }), 403],
+    ['a frame of no site', () => ({ ...page, origin: 'null', cookie: cookies.admin }), 403],
+    [
+      'another site that is of the same machine',
+      () => ({ ...page, 'sec-fetch-site': 'same-site', cookie: cookies.admin }),
+      403,
+    ],
   ]
-  for (const [index, [kind, headers]] of BAD.entries())
+  for (const [index, [kind, headers, status = 401]] of BAD.entries())
     test(`nothing is answered to ${kind}`, async () => {
       for (const [id, route] of Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>) {
         if (route.is_public) continue
@@ -325,8 +352,8 @@ describe('who may do what', () => {
           // Failures are limited for each address.
           headers: { ...headers(), 'x-forwarded-for': `192.0.2.${index + 1}` },
         })
-        assert.equal(answer.status, 401, `${id} (${index})`)
-        assert.equal(answer.headers.get('www-authenticate'), 'Bearer')
+        assert.equal(answer.status, status, `${id} (${index})`)
+        if (status === 401) assert.equal(answer.headers.get('www-authenticate'), 'Bearer')
         await answer.body?.cancel()
       }
     })

@@ -67,12 +67,12 @@ export function addDevCommand(program: Command): void {
           return { ...service, stop }
         },
         async (service) => {
-          const { base_url, api_key, web_url, sandbox, database } = service
+          const { base_url, api_key, web_url, sign_in_url, sandbox, database } = service
           const saved = await saveConnection(
             { base_url, api_key },
             { data_dir, environment: process.env, for_user: options.userConfig, isServed },
           )
-          if (options.json) output.json({ base_url, api_key, web_url, sandbox, database })
+          if (options.json) output.json({ base_url, api_key, web_url, sign_in_url, sandbox, database })
           else
             output.write(
               await describeDev(service, {
@@ -99,9 +99,12 @@ async function describeDev(
   const { colors } = output
   const { bold, cyan, dim } = colors
   const { models = [], default_model_id } = (await service.listModels()) ?? {}
+  // Started by npm, the command is not on the PATH of the other terminal.
+  const command = process.env.npm_execpath ? 'npx runyard' : 'runyard'
   const fields: Array<[string, string]> = [
     ['API', cyan(service.base_url)],
     ['Page', cyan(service.web_url)],
+    ['Sign in', `${cyan(service.sign_in_url)} works once, within a minute; another: ${command} open`],
     ['Key', describeKey(saved, data_dir)],
     ['Sandbox', service.sandbox_description],
     [
@@ -110,8 +113,6 @@ async function describeDev(
     ],
     ['Models', describeModels(service, models.length, default_model_id)],
   ]
-  // Started by npm, the command is not on the PATH of the other terminal.
-  const command = process.env.npm_execpath ? 'npx runyard' : 'runyard'
   const prompt = 'Say hello:\\n```sh\\necho Hello from the sandbox\\n```'
   return `
 ${bold(`Runyard ${VERSION}`)} is running. ${dim('Ctrl-C stops it.')}

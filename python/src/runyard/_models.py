@@ -274,6 +274,11 @@ class CreateApiKeyRequest(WireModel):
     """true: it is the first key of a new user."""
 
 
+class CreateSignInLinkRequest(WireModel):
+    path: str | None = None
+    """What the page shows then; default: the runs."""
+
+
 class DeleteScheduleResponse(WireModel):
     success: bool
 
@@ -742,6 +747,13 @@ class SetupEventDataWorkspace(WireModel):
     """Tool calls whose changes of files are lost, or not there as a whole."""
     note: str
     """What the agent is told."""
+
+
+class SignInLink(WireModel):
+    url: str
+    """Opens the page, signed in. It works once."""
+    expires_at: datetime
+    """In 60 seconds."""
 
 
 class ToolCallEventData(WireModel):

@@ -587,6 +587,13 @@ class UpdateIdentityParams(IdentityFields, RequestOptions, total=False):
     name: str | None
 
 
+class CreateSignInLinkParams(RequestOptions, total=False):
+    """Where a link leads that signs in."""
+
+    path: str | None
+    """What the page shows then, such as `/sessions/…`; default: the runs."""
+
+
 class GrantsParams(RequestOptions, total=False):
     """Which pool, environment or identity."""
 

@@ -17,6 +17,7 @@ import {
   UpdateAgentIdentityRequest,
 } from './identity.ts'
 import { define } from './route.ts'
+import { CreateSignInLinkRequest, SignInLink } from './sign-in-link.ts'
 
 const KeyParams = z.object({ key_id: z.string().meta({ description: 'Id of the key.' }) })
 const IdentityParams = z.object({ uid: z.string().meta({ description: 'Id of the identity.' }) })
@@ -77,6 +78,19 @@ export const ACCESS_ROUTES = {
     status: 200,
     response: ApiKey,
     errors: [...writing, 'resource_not_found'],
+  }),
+  createSignInLink: define({
+    method: 'POST',
+    path: '/agent/sign-in-links',
+    summary: 'Create a link that signs in to the page',
+    description:
+      'Opens the page in a browser, signed in with the key that asks: once, and within 60 seconds. Its token stands in the fragment, which browsers send to nobody.',
+    tag: 'Access',
+    for_viewers: true,
+    body: CreateSignInLinkRequest,
+    status: 201,
+    response: SignInLink,
+    errors: writing,
   }),
   createAgentIdentity: define({
     method: 'POST',

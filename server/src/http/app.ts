@@ -33,8 +33,10 @@ import { serveRuns } from './routes/runs.ts'
 import { serveSchedules } from './routes/schedules.ts'
 import { serveSecrets } from './routes/secrets.ts'
 import { serveSessions } from './routes/sessions.ts'
+import { serveSignInLinks } from './routes/sign-in-links.ts'
 import { serveSkills } from './routes/skills.ts'
 import { serveTriggers } from './routes/triggers.ts'
+import { serveWebSession } from './routes/web-session.ts'
 import { serveWebhooks } from './routes/webhooks.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
@@ -123,7 +125,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   const services: Services = {
     ...context,
     audit,
-    authenticate: createAuthenticator(context.store.db),
+    access: createAuthenticator(context.store.db, settings),
     limits: new RequestLimits(context.store.db, settings.request_maxima),
     links: createSignedLinks(settings.secret_key, actorOf),
     sessions: createSessionLinks(settings, actorOf),
@@ -149,6 +151,8 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveArtifacts(app, services)
   serveHandoff(app, services)
   serveSessions(app, services)
+  serveWebSession(app, services)
+  serveSignInLinks(app, services)
   serveWebhooks(app, services)
   serveDocs(app, services)
   return app

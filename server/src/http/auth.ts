@@ -4,31 +4,75 @@ import { AppError } from '../contract/error.ts'
 import type { RouteDefinition } from '../contract/route.ts'
 import { findActor, isWellFormedKey } from '../store/api-keys.ts'
 import type { Db } from '../store/db.ts'
+import { findWebSession } from '../store/web-sessions.ts'
 import { createFailureLimit } from './failure-limit.ts'
+import { requireOwnPage } from './own-page.ts'
+import { createPageCookie } from './page-cookie.ts'
 
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
+export const SESSION_COOKIE = 'runyard_session'
 
-/** Finds who calls from the Authorization header, before any body is read. */
-export function createAuthenticator(db: Db): (request: FastifyRequest) => Promise<Actor> {
+/** Who asks, from what a request is sent with, before any body is read. */
+export interface Authenticator {
+  /**
+   * The Authorization header, else the cookie of the page with its header `X-Runyard-Page`, without which a cookie says nothing:
+   * no other site can send that header. Throws `authentication_required`, and `not_authorized` where another site asks.
+   */
+  authenticate(request: FastifyRequest): Promise<Actor>
+  /** Whether what a request was sent with is still good: streams ask again and again. */
+  isStillAllowed(request: FastifyRequest): Promise<boolean>
+  /** Counts a failure of the address, and throws `authentication_required`. */
+  refuse(request: FastifyRequest, detail: string): Promise<never>
+}
+
+/** Why nobody is known. */
+interface Refusal {
+  refusal: string
+}
+
+export function createAuthenticator(db: Db, settings: { readonly public_url: string }): Authenticator {
   const failures = createFailureLimit('Too many requests with a bad key from this address.')
+  const session_cookie = createPageCookie(settings, SESSION_COOKIE)
 
   const refuse = async (request: FastifyRequest, detail: string): Promise<never> => {
     await failures.count(request)
-    throw new AppError('authentication_required', detail, CHALLENGE)
+    throw unauthenticated(detail)
   }
 
-  return async (request) => {
-    const header = request.headers.authorization
-    if (!header) return refuse(request, 'Send an API key: "Authorization: Bearer ry_…".')
+  const findByKey = async (header: string): Promise<Actor | Refusal> => {
     const [scheme = '', key = '', ...rest] = header.trim().split(/\s+/)
-    if (scheme.toLowerCase() !== 'bearer' || !key || rest.length > 0) {
-      return refuse(request, 'The Authorization header must be "Bearer" and a key.')
-    }
-    if (!isWellFormedKey(key))
-      return refuse(request, 'The key is not complete: a character is missing or wrong.')
-    return (await findActor(db, key)) ?? refuse(request, 'The key is unknown, expired or revoked.')
+    if (scheme.toLowerCase() !== 'bearer' || !key || rest.length > 0)
+      return { refusal: 'The Authorization header must be "Bearer" and a key.' }
+    if (!isWellFormedKey(key)) return { refusal: 'The key is not complete: a character is missing or wrong.' }
+    return (await findActor(db, key)) ?? { refusal: 'The key is unknown, expired or revoked.' }
+  }
+
+  const findByCookie = async (request: FastifyRequest): Promise<Actor | Refusal> => {
+    requireOwnPage(request, settings.public_url)
+    const token = session_cookie.read(request)
+    const session = token === undefined ? null : await findWebSession(db, token)
+    return session?.actor ?? { refusal: 'Nobody is signed in here, or no longer.' }
+  }
+
+  const find = async (request: FastifyRequest): Promise<Actor | Refusal> => {
+    const { authorization } = request.headers
+    if (authorization) return findByKey(authorization)
+    if (request.headers['x-runyard-page'] === '1') return findByCookie(request)
+    return { refusal: 'Send an API key: "Authorization: Bearer ry_…".' }
+  }
+
+  return {
+    refuse,
+    authenticate: async (request) => {
+      const found = await find(request)
+      return 'refusal' in found ? refuse(request, found.refusal) : found
+    },
+    isStillAllowed: async (request) => !('refusal' in (await find(request))),
   }
 }
+
+export const unauthenticated = (detail: string): AppError =>
+  new AppError('authentication_required', detail, CHALLENGE)
 
 /** Throws `not_authorized` where the role of the key is not enough for an operation. */
 export function requireRole(

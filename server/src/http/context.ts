@@ -1,7 +1,5 @@
 import type { TlsOptions } from 'node:tls'
-import type { FastifyRequest } from 'fastify'
 import type { Blobs } from '../blobs/blobs.ts'
-import type { Actor } from '../contract/actor.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
 import type { Keyring } from '../sealing/keyring.ts'
@@ -9,6 +7,7 @@ import type { Store } from '../store/db.ts'
 import type { OpenRunMaxima } from '../store/quotas.ts'
 import type { Watch } from '../store/watch.ts'
 import type { AuditWriter } from './audit.ts'
+import type { Authenticator } from './auth.ts'
 import type { RequestLimits, RequestMaxima } from './request-limits.ts'
 import type { SessionLinks } from './session-access.ts'
 import type { SignedLinks } from './signed-link.ts'
@@ -65,7 +64,7 @@ export interface Readiness {
 /** What every route file is handed. */
 export interface Services extends HttpContext {
   audit: AuditWriter
-  authenticate: (request: FastifyRequest) => Promise<Actor>
+  access: Authenticator
   limits: RequestLimits
   links: SignedLinks
   sessions: SessionLinks

@@ -40,7 +40,7 @@ export const SENT = Symbol('sent')
 /** Serves one operation of the contract. The handler's value is the body, unless it is SENT. */
 export function serve<const R extends RouteDefinition>(
   app: FastifyInstance,
-  services: Pick<Services, 'authenticate' | 'limits'>,
+  services: Pick<Services, 'access' | 'limits'>,
   definition: R,
   handler: (call: Call<R>) => Promise<unknown>,
 ): void {
@@ -50,7 +50,7 @@ export function serve<const R extends RouteDefinition>(
     url: API_PREFIX + definition.path.replace(/\{(\w+)\}/g, ':$1'),
     bodyLimit: definition.large ? LARGE_BODY : SMALL_BODY,
     onRequest: async (request, reply) => {
-      request.actor = await services.authenticate(request)
+      request.actor = await services.access.authenticate(request)
       reply.headers(await services.limits.take(request.actor.key_id, creates_run === true))
       requireRole(definition, request.actor)
     },

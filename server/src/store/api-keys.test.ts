@@ -7,7 +7,6 @@ import {
   createPrincipalWithKey,
   findActor,
   findPrincipalNamed,
-  isKeyActive,
   isWellFormedKey,
   listKeys,
   readActor,
@@ -17,6 +16,8 @@ import {
 } from './api-keys.ts'
 import type { Db } from './db.ts'
 import { deleteIdentity, insertIdentity } from './identities.ts'
+
+const isKeyActive = async (db: Db, key_id: string): Promise<boolean> => (await readActor(db, key_id)) !== null
 
 onEachDatabase('api keys', (open) => {
   let db: Db

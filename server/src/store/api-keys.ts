@@ -102,7 +102,7 @@ export async function rotateKey(
   const rotated = await sql<{ principal_id: string }>`
     with old as (
       update api_keys k set ${end} from principals p
-      where k.key_id = ${old_key_id} and p.principal_id = k.principal_id and ${active}
+      where k.key_id = ${old_key_id} and p.principal_id = k.principal_id and ${activeKey}
         ${once ? sql`and k.grace_until is null` : sql``}
       returning k.principal_id, k.name, k.role, k.expires_at)
     insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at)
@@ -112,13 +112,13 @@ export async function rotateKey(
   return row ? { api_key, key_id, principal_id: row.principal_id } : null
 }
 
-/** Of a key `k` of a principal `p`. */
-const active = sql<boolean>`k.revoked_at is null and not p.disabled
+/** Of a key `k` of a principal `p`: it works. */
+export const activeKey = sql<boolean>`k.revoked_at is null and not p.disabled
   and coalesce(least(k.expires_at, k.grace_until) > clock_timestamp(), true)`
 
-type FoundActor = Omit<Actor, 'is_identity'> & { is_identity: boolean }
+export type FoundActor = Omit<Actor, 'is_identity'> & { is_identity: boolean }
 
-const toActor = ({ is_identity, ...actor }: FoundActor): Actor => ({
+export const toActor = ({ is_identity, ...actor }: FoundActor): Actor => ({
   ...actor,
   ...(is_identity ? { is_identity: true } : {}),
 })
@@ -132,7 +132,7 @@ export async function findActor(db: Db, api_key: string): Promise<Actor | null> 
     select k.principal_id, k.key_id, k.role, p.type = 'service_account' as is_identity,
       coalesce(k.last_used_at < clock_timestamp() - interval '1 minute', true) as stale
     from api_keys k join principals p using (principal_id)
-    where k.key_hash = ${hashOf(api_key)} and ${active}`.execute(db)
+    where k.key_hash = ${hashOf(api_key)} and ${activeKey}`.execute(db)
   const row = found.rows[0]
   if (!row) return null
   const { stale, ...found_actor } = row
@@ -147,7 +147,7 @@ export async function findActor(db: Db, api_key: string): Promise<Actor | null> 
 export async function readActor(db: Db, key_id: string): Promise<Actor | null> {
   const found = await sql<FoundActor>`
     select k.principal_id, k.key_id, k.role, p.type = 'service_account' as is_identity from api_keys k join principals p using (principal_id)
-    where k.key_id = ${key_id} and ${active}`.execute(db)
+    where k.key_id = ${key_id} and ${activeKey}`.execute(db)
   return found.rows[0] ? toActor(found.rows[0]) : null
 }
 
@@ -158,7 +158,7 @@ export async function readActor(db: Db, key_id: string): Promise<Actor | null> {
 export async function readStanding(db: Db, principal_id: string): Promise<Actor> {
   const found = await sql<{ role: Role | null; is_identity: boolean }>`
     select p.type = 'service_account' as is_identity, (
-      select k.role from api_keys k where k.principal_id = p.principal_id and ${active}
+      select k.role from api_keys k where k.principal_id = p.principal_id and ${activeKey}
       order by array_position(array['admin', 'member', 'viewer'], k.role) limit 1) as role
     from principals p where p.principal_id = ${principal_id}::uuid`.execute(db)
   const [row] = found.rows
@@ -167,10 +167,6 @@ export async function readStanding(db: Db, principal_id: string): Promise<Actor>
     ...(row?.is_identity ? { is_identity: true } : {}),
   }
 }
-
-/** Whether a key that was good when a stream began still is. */
-export const isKeyActive = async (db: Db, key_id: string): Promise<boolean> =>
-  (await readActor(db, key_id)) !== null
 
 export interface KeyListing {
   key_id: string
@@ -191,7 +187,7 @@ export interface KeyListing {
 }
 
 const LISTED = sql`k.key_id, k.principal_id, p.display_name as principal_name, p.type as principal_type, k.name, k.role,
-  k.masked, k.created_at, k.expires_at, k.grace_until, k.last_used_at, k.revoked_at, ${active} as active`
+  k.masked, k.created_at, k.expires_at, k.grace_until, k.last_used_at, k.revoked_at, ${activeKey} as active`
 const FROM = sql`from api_keys k join principals p using (principal_id)`
 
 export async function listKeys(db: Db): Promise<KeyListing[]> {
@@ -234,7 +230,7 @@ export async function lockAdminKeys(
   trx: Db,
 ): Promise<Array<{ key_id: string; principal_id: string; replaced: boolean }>> {
   const found = await sql<{ key_id: string; principal_id: string; replaced: boolean }>`
-    select k.key_id, k.principal_id, k.grace_until is not null as replaced ${FROM} where k.role = 'admin' and ${active}
+    select k.key_id, k.principal_id, k.grace_until is not null as replaced ${FROM} where k.role = 'admin' and ${activeKey}
     order by k.key_id for update of k`.execute(trx)
   return found.rows
 }

@@ -6,7 +6,9 @@ import type { Store } from '../store/db.ts'
 import { removeOldKeys } from '../store/idempotency.ts'
 import { readInstallation } from '../store/installation.ts'
 import { removeOldCounts } from '../store/request-counts.ts'
+import { removeOldSignInLinks } from '../store/sign-in-links.ts'
 import { removeOldTriggerDeliveries } from '../store/trigger-deliveries.ts'
+import { removeOldWebSessions } from '../store/web-sessions.ts'
 import { removeOldDeliveries } from '../store/webhook-deliveries.ts'
 import { removeOldWorkers } from '../store/workers.ts'
 import { type OwnerNote, readOwners, writeNote } from './blob-owners.ts'
@@ -40,8 +42,8 @@ export interface CleanUpOptions {
 }
 
 /**
- * Removes what nobody asks for any more: old idempotency keys, rows of old workers, old deliveries, old entries of the audit log, and blobs that no row names, because
- * their process was killed or lost its lease before it wrote one. Any process may run it, several may at once.
+ * Removes what nobody asks for any more: old idempotency keys, rows of old workers, links and sessions of the page that are over,
+ * old deliveries, old entries of the audit log, and blobs that no row names, because their process was killed or lost its lease before it wrote one. Any process may run it, several may at once.
  */
 export class CleanUp {
   readonly #store: Store
@@ -78,6 +80,8 @@ export class CleanUp {
       await removeOldKeys(this.#store.db)
       await removeOldCounts(this.#store.db)
       await removeOldWorkers(this.#store.db)
+      await removeOldSignInLinks(this.#store.db)
+      await removeOldWebSessions(this.#store.db)
       await removeOldDeliveries(this.#store.db)
       await removeOldTriggerDeliveries(this.#store.db)
       await removeOldAudit(this.#store.db, this.#audit_days)

@@ -40,6 +40,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   listApiKeys: {},
   rotateApiKey: { path: '/api-keys/{key}/rotate', body: {} },
   revokeApiKey: { path: '/api-keys/{spare_key}' },
+  createSignInLink: { body: { path: '/runs' } },
   createAgentIdentity: { body: { name: 'i' } },
   listAgentIdentities: {},
   getAgentIdentity: { path: '/agent/identities/{identity}' },

@@ -1,48 +1,17 @@
 import assert from 'node:assert/strict'
-import { tmpdir } from 'node:os'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import { openApp, SECRET, settingsOf } from '../../../test/support/app.ts'
 import { openEmbedded } from '../../../test/support/databases.ts'
-import { openDiskBlobs } from '../../blobs/disk.ts'
-import { readConfig } from '../../config.ts'
 import type { NewApiKey } from '../../contract/api-key.ts'
-import { openKeyring } from '../../sealing/keyring.ts'
 import { createPrincipalWithKey } from '../../store/api-keys.ts'
-import { Watch } from '../../store/watch.ts'
-import { createApp } from '../app.ts'
-
-const SECRET = 'a secret key of more than thirty-two characters'
 
 test('a key is given again to who repeats the request, and is nowhere in clear in the database', async (context) => {
   const store = await openEmbedded()
   context.after(() => store.close())
   const admin = await createPrincipalWithKey(store.db, { name: 'Ada', role: 'admin' })
   const open = async (secret: string) => {
-    const app = createApp({
-      store,
-      watch: new Watch(store),
-      blobs: openDiskBlobs(tmpdir()),
-      settings: {
-        public_url: 'http://127.0.0.1',
-        allowed_hosts: [],
-        secret_key: secret,
-        keyring: openKeyring(secret),
-        trust_proxy: false,
-        version: '0',
-        log_level: 'silent',
-        default_pool: 'default',
-        harnesses: ['runbook'],
-        limit_maxima: readConfig({}).limit_maxima,
-        min_schedule_seconds: 10,
-        open_runs: { principal: 0, total: 0 },
-        request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
-        max_run_files_bytes: 0,
-      },
-      readiness: async () => ({
-        ready: true,
-        database: { kind: 'pglite', reachable: true, migrated: true },
-      }),
-    })
+    const app = openApp(store, settingsOf(secret))
     context.after(() => app.close())
     const address = await app.listen({ port: 0, host: '127.0.0.1' })
     return async (url: string, body: object) => {

@@ -5,7 +5,6 @@ import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import type { RouteDefinition } from '../../contract/route.ts'
 import { ROUTES } from '../../contract/routes.ts'
-import { seal, unseal } from '../../sealing/sealing.ts'
 import {
   addKey,
   createPrincipalWithKey,
@@ -17,10 +16,10 @@ import {
   rotateKey,
 } from '../../store/api-keys.ts'
 import type { Db } from '../../store/db.ts'
-import { once } from '../../store/idempotency.ts'
 import { findIdentity } from '../../store/identities.ts'
 import type { Services } from '../context.ts'
-import { type Call, SENT, sendJson, serve } from '../route.ts'
+import { type Call, type SENT, serve } from '../route.ts'
+import { sendSecret } from '../sealed-answer.ts'
 
 const GRACE_MINUTES = 5
 const LAST_KEY =
@@ -122,40 +121,19 @@ async function requireCurrent(db: Db, { key_id }: Actor): Promise<void> {
   )
 }
 
-/**
- * Sends a new key. What is stored of the answer for its Idempotency-Key holds the key sealed, never in clear: a copy of the
- * database gives nobody a key, and who has lost the answer can still have it.
- */
-async function sendKey(
-  { store, settings }: Services,
+/** Sends a new key, whose text is shown this once. */
+const sendKey = (
+  services: Services,
   call: Pick<Call<RouteDefinition>, 'idempotency' | 'reply'>,
   make: (db: Db) => Promise<NewKey>,
-): Promise<typeof SENT> {
-  const placeOf = (key_id: string): string => `api key ${key_id}`
-  const answer = await once(store.db, call.idempotency, async (db) => {
+): Promise<typeof SENT> => {
+  const place = ({ key_id }: Record<string, unknown>): string => `api key ${key_id}`
+  return sendSecret(services, call, { place, what: 'The key' }, async (db) => {
     const { key_id, api_key } = await make(db)
     const key = await findKey(db, key_id)
     if (!key) throw new Error('The key just made is gone.')
-    const sealed = seal(settings.keyring, placeOf(key_id), { api_key }).toString('base64')
-    return { status: 201, body: { ...viewKey(key), sealed } }
+    return { shown: viewKey(key), secret: { api_key } }
   })
-  if (answer.replayed) call.reply.header('idempotent-replayed', 'true')
-  const { sealed, ...key } = answer.body as ApiKey & { sealed: string }
-  sendJson(call.reply, answer.status, { ...key, ...openKey(settings, placeOf(key.key_id), sealed) })
-  return SENT
-}
-
-function openKey({ keyring }: Services['settings'], place: string, sealed: string): { api_key: string } {
-  try {
-    const { api_key = '' } = unseal(keyring, place, Buffer.from(sealed, 'base64'))
-    return { api_key }
-  } catch (cause) {
-    throw new AppError(
-      'conflict',
-      'The key was made, but cannot be shown again: RUNYARD_SECRET_KEY was replaced since. Revoke it and make another.',
-      { retryable: false, cause },
-    )
-  }
 }
 
 const viewKey = (key: KeyListing): ApiKey => ({

@@ -4,7 +4,6 @@ import { AppError } from '../../contract/error.ts'
 import { MOST_FOLLOWED } from '../../contract/event-stream.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { TimestampInput } from '../../contract/timestamp.ts'
-import { isKeyActive } from '../../store/api-keys.ts'
 import type { Db } from '../../store/db.ts'
 import { readLog } from '../../store/events.ts'
 import { type Followed, listFollowed } from '../../store/many-logs.ts'
@@ -41,7 +40,7 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
         run_id,
         after,
         follow: call.query.follow ?? false,
-        isAllowed: () => isKeyActive(db, actor.key_id),
+        isAllowed: () => services.access.isStillAllowed(request),
       }),
     )
     reply.headers(STREAM_HEADERS).send(body)
@@ -67,7 +66,7 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
             ...start,
             follow: query.follow ?? false,
             signal,
-            isAllowed: () => isKeyActive(db, actor.key_id),
+            isAllowed: () => services.access.isStillAllowed(request),
           }),
         )
       reply.send(streams.open(actor.key_id, () => sendStream(services, request, open)))

@@ -1,46 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { test } from 'node:test'
+import { openApp, settingsOf } from '../../../test/support/app.ts'
 import { openEmbedded } from '../../../test/support/databases.ts'
 import { addRun } from '../../../test/support/stored.ts'
-import { openDiskBlobs } from '../../blobs/disk.ts'
-import { readConfig } from '../../config.ts'
-import { openKeyring } from '../../sealing/keyring.ts'
 import { createPrincipalWithKey, readActor } from '../../store/api-keys.ts'
-import { Watch } from '../../store/watch.ts'
-import { createApp } from '../app.ts'
 import { createSessionLinks } from '../session-access.ts'
 
 test('the cookie is secure, and says so by its name, where the service is reached by https', async (context) => {
-  const settings = {
-    public_url: 'https://runs.example',
-    allowed_hosts: [],
-    secret_key: 'a secret key of more than thirty-two characters',
-    keyring: openKeyring('a secret key of more than thirty-two characters'),
-    trust_proxy: false,
-    version: '0',
-    log_level: 'silent',
-    default_pool: 'default',
-    harnesses: ['oz', 'runbook'],
-    limit_maxima: readConfig({}).limit_maxima,
-    min_schedule_seconds: 10,
-    open_runs: { principal: 0, total: 0 },
-    request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
-    max_run_files_bytes: 0,
-  }
+  const settings = { ...settingsOf(), public_url: 'https://runs.example' }
   const store = await openEmbedded()
-  const app = createApp({
-    store,
-    watch: new Watch(store),
-    blobs: openDiskBlobs(tmpdir()),
-    settings,
-    readiness: async () => ({
-      ready: true,
-      database: { kind: 'pglite', reachable: true, migrated: true },
-    }),
-  })
+  const app = openApp(store, settings)
   context.after(async () => {
     await app.close()
     await store.close()

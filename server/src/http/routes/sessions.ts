@@ -7,7 +7,9 @@ import { AppError } from '../../contract/error.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { wholeNumber } from '../../contract/whole-number.ts'
 import { findRun, type RunRow } from '../../store/runs.ts'
+import { unauthenticated } from '../auth.ts'
 import type { Services } from '../context.ts'
+import { requireOwnPage } from '../own-page.ts'
 import { html, PAGE_HEADERS, sendPage } from '../page.ts'
 import { invalid } from '../problem.ts'
 import { sendJson } from '../route.ts'
@@ -64,8 +66,8 @@ export function serveSessions(app: FastifyInstance, services: Services): void {
     {
       bodyLimit: 4096,
       onRequest: async (request) => {
-        requireOwnPage(request, new URL(settings.public_url).origin)
-        if (request.headers.authorization) request.actor = await services.authenticate(request)
+        requireOwnPage(request, settings.public_url)
+        if (request.headers.authorization) request.actor = await services.access.authenticate(request)
       },
     },
     async (request, reply) => {
@@ -128,19 +130,4 @@ const NO_SUCH_SESSION = {
   status: 404,
   main: html`<h1>There is no run here</h1>
 <p>The address of a run’s page ends in the id of the run; this one does not.</p>`,
-}
-
-const unauthenticated = (detail: string): AppError =>
-  new AppError('authentication_required', detail, { headers: { 'www-authenticate': 'Bearer' } })
-
-/**
- * Another site must not be able to put its own session on a visitor. The page's own address counts beside the public
- * URL's, so that a service behind one can still be opened on its loopback address; `Host` has been checked before.
- */
-function requireOwnPage(request: FastifyRequest, public_origin: string): void {
-  const { origin } = request.headers
-  const site = request.headers['sec-fetch-site']
-  const is_own = origin === public_origin || origin === `${request.protocol}://${request.host}`
-  if (is_own && (site === undefined || site === 'same-origin')) return
-  throw new AppError('not_authorized', 'Sessions are opened by their own page only.')
 }

@@ -1,0 +1,27 @@
+import { parseCookie, stringifySetCookie } from 'cookie'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** Twelve hours, as long as what they stand for at most. */
+const COOKIE_SECONDS = 12 * 3600
+
+/** A cookie that the page's scripts cannot read, of this host alone. */
+export interface PageCookie {
+  read(request: FastifyRequest): string | undefined
+  set(reply: FastifyReply, value: string): void
+  clear(reply: FastifyReply): void
+}
+
+/** The public URL is read at each use: in `dev` the port is known only when listening. */
+export function createPageCookie(settings: { readonly public_url: string }, plain_name: string): PageCookie {
+  const isSecure = () => settings.public_url.startsWith('https:')
+  const nameOf = () => `${isSecure() ? '__Host-' : ''}${plain_name}`
+  const write = (reply: FastifyReply, value: string, maxAge: number): void => {
+    const cookie = { name: nameOf(), value, maxAge, path: '/', httpOnly: true, sameSite: 'strict' } as const
+    reply.header('set-cookie', stringifySetCookie({ ...cookie, secure: isSecure() }))
+  }
+  return {
+    read: ({ headers }) => parseCookie(headers.cookie ?? '')[nameOf()],
+    set: (reply, value) => write(reply, value, COOKIE_SECONDS),
+    clear: (reply) => write(reply, '', 0),
+  }
+}

@@ -44,6 +44,9 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/contract',
     'server/src/sealing',
     'server/src/gateway/checked-fetch.ts',
+    'server/src/gateway/gateway.ts',
+    'server/src/gateway/git-host-api.ts',
+    'server/src/gateway/github-comments.ts',
   ],
   'server/src/http': [
     'server/src/store',

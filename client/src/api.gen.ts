@@ -1424,8 +1424,11 @@ export interface components {
             status?: number;
             /** @description Id or name of what it was about. */
             target?: string;
-            /** @enum {string} */
-            via: "http" | "command_line" | "worker";
+            /**
+             * @description `service`: it answered on GitHub for a trigger.
+             * @enum {string}
+             */
+            via: "http" | "command_line" | "worker" | "service";
         };
         /** @description What a run may spend over all its executions; then it is BLOCKED with `budget_exceeded`, and a follow-up with a larger budget goes on. */
         BudgetLimits: {
@@ -1715,6 +1718,7 @@ export interface components {
             on_open_run?: components["schemas"]["TriggerOnOpenRun"];
             /** @description At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill. */
             prompt?: string;
+            reply?: components["schemas"]["TriggerReply"];
             /** @description What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own. */
             secret?: string;
             /** @description false: a personal trigger with personal runs, which its owner alone sees. */
@@ -2839,6 +2843,7 @@ export interface components {
             name: string;
             on_open_run: components["schemas"]["TriggerOnOpenRun"];
             prompt: string;
+            reply?: components["schemas"]["TriggerReply"];
             scope: {
                 /** @enum {string} */
                 type: "User" | "Team";
@@ -2876,6 +2881,18 @@ export interface components {
             received_at: string;
             /** @description The delivery whose payload it has. */
             replay_of?: string;
+            /** @description Of a trigger that answers: what became of that. */
+            reply?: {
+                /** @description What went wrong last. */
+                error?: string;
+                /**
+                 * @description `pending`: the run goes on, or GitHub is tried again. `posted`: the answer stands there. `failed`: it was given up.
+                 * @enum {string}
+                 */
+                status: "pending" | "posted" | "failed";
+                /** @description Of the comment, for people. */
+                url?: string;
+            };
             run_id?: string;
             /** @description By which it is told from others; null for one that was replayed. */
             sender_delivery_id: string | null;
@@ -2891,6 +2908,16 @@ export interface components {
          * @enum {string}
          */
         TriggerOutcome: "run_started" | "followup_sent" | "filtered" | "failed";
+        /** @description The run answers in the issue, pull request or thread of a review that it came from. For `github` alone. */
+        TriggerReply: {
+            /** @description A secret with `git` for a host that speaks GitHub’s API, and not read-only. It never enters a sandbox. */
+            secret: string;
+            /**
+             * @description Default `start_and_end`: a comment when the run starts, which becomes the answer when it ends. `end`: the answer alone.
+             * @enum {string}
+             */
+            when?: "start_and_end" | "end";
+        };
         /**
          * @description How a sender proves itself: `standard_webhooks` (`webhook-signature`), `github` (`X-Hub-Signature-256`), `gitlab` (`X-Gitlab-Token`), `slack` (`X-Slack-Signature`) or `linear` (`Linear-Signature`).
          * @enum {string}
@@ -2918,6 +2945,7 @@ export interface components {
             name: string;
             on_open_run: components["schemas"]["TriggerOnOpenRun"];
             prompt: string;
+            reply?: components["schemas"]["TriggerReply"];
             scope: {
                 /** @enum {string} */
                 type: "User" | "Team";
@@ -3042,6 +3070,7 @@ export interface components {
             on_open_run?: components["schemas"]["TriggerOnOpenRun"];
             /** @description At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill. */
             prompt?: string;
+            reply?: components["schemas"]["TriggerReply"];
             /** @description What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own. */
             secret?: string;
             /** @description Of its runs, filled in as the prompt is. Default: the first line of the prompt. */

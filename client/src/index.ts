@@ -149,6 +149,7 @@ export {
   type Trigger,
   type TriggerDelivery,
   type TriggerOutcome,
+  type TriggerReply,
   type TriggerVerification,
   type TriggerWithSecret,
   type UpdateAgentIdentityRequest,

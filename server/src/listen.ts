@@ -6,6 +6,7 @@ import { readDiskSpace } from './blobs/disk-space.ts'
 import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
+import { kindOf } from './gateway/git-host.ts'
 import { harnessNames } from './harness-names.ts'
 import { createApp } from './http/app.ts'
 import type { HttpSettings, Readiness } from './http/context.ts'
@@ -56,6 +57,7 @@ export async function listen(
     log_level: config.log_level ?? 'warn',
     default_pool: config.pool,
     harnesses: harnessNames(config),
+    isGitHub: (host) => kindOf(host, config.git_hosts) === 'github',
     ...(config.images
       ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }
       : {}),

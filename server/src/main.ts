@@ -32,7 +32,7 @@ import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { loseAllWorkers } from './store/workers.ts'
 import { openTls, type TlsFiles } from './tls-files.ts'
-import { startWebhooks } from './webhooks.ts'
+import { startGitHubReplies, startWebhooks } from './webhooks.ts'
 import { work } from './work.ts'
 import { startCleanUp } from './worker/clean-up.ts'
 import { isBelow } from './worker/local-repository.ts'
@@ -160,7 +160,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       backend: worker.backend,
       ...(tls ? { tls } : {}),
     })
-    closers.unshift(() => app.close())
+    closers.unshift(() => app.close(), startGitHubReplies(config, { store, log, public_url }))
     const { api_key, key_id } = await keyOfDev(store.db, options.known_key)
     return {
       base_url: `${public_url()}/api/v1`,
@@ -229,7 +229,7 @@ export async function startServe(
       request_maxima: { requests_per_minute: 600, creates_per_minute: 60 },
       ...(tls ? { tls } : {}),
     })
-    closers.unshift(() => app.close())
+    closers.unshift(() => app.close(), inTime(startGitHubReplies(config, { store, log, public_url })))
     return { base_url: `${public_url()}/api/v1`, missing: reason === null ? null : detail, stop }
   } catch (error) {
     await stop()

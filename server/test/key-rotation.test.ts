@@ -129,7 +129,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     await insertTrigger(db, {
       ...{ trigger_id, creator_id: owner, scope: 'Team', name: 't', verification: 'github', filter: null },
       ...{ on_open_run: 'followup', prompt: 'x', title: null, mode: null, config: {}, metadata: {} },
-      ...{ budget: null, agent_uid: null, enabled: true },
+      ...{ budget: null, agent_uid: null, reply: null, enabled: true },
       sealed: sealTriggerSecrets(old_ring, trigger_id, { secret: CANARY, values: {} }),
     })
     const webhook_id = randomUUID()

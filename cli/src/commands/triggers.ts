@@ -28,6 +28,8 @@ interface TriggerOptions extends ClientOptions, AgentOptions, BudgetOptions {
   skill?: string
   identity?: string
   metadata?: Record<string, string>
+  replyWith?: string
+  replyAtEnd?: boolean
 }
 
 interface CreateOptions extends TriggerOptions {
@@ -100,12 +102,14 @@ export function addTriggerCommands(program: Command): void {
       ...(options.verification ? { verification: options.verification } : {}),
       ...(await fieldsOf(options, before)),
     }
-    if (Object.keys(changes).length === 0 && options.filter !== '')
+    const { filter: noFilter, replyWith: noReply } = options
+    if (Object.keys(changes).length === 0 && noFilter !== '' && noReply !== '')
       throw usageFailure('Nothing is to be changed.', "runyard trigger update NAME --filter 'payload.ok'")
-    const { filter, ...kept } = writtenOf(before)
+    const { filter, reply, ...kept } = writtenOf(before)
     const trigger = await client.triggers.update(before.trigger_id, {
       ...kept,
-      ...(filter === undefined || options.filter === '' ? {} : { filter }),
+      ...(filter === undefined || noFilter === '' ? {} : { filter }),
+      ...(reply === undefined || noReply === '' ? {} : { reply }),
       ...changes,
     })
     if (output.format !== 'text') return output.json(trigger)
@@ -200,6 +204,11 @@ const addTriggerOptions = (command: Command): Command =>
         ).choices(['followup', 'new_run']),
       )
       .option('--secret-from <file>', 'what the sender signs with, where that is given: - for standard input')
+      .option(
+        '--reply-with <secret>',
+        'answer in the thread on GitHub with this token, a secret with --git-host; empty: do not',
+      )
+      .option('--reply-at-end', 'with --reply-with: no comment when the run starts')
       .option('--skill <spec>', 'skill to run, such as owner/repo:name')
       .option('--identity <id>', 'service account that executes its runs')
       .option('--metadata <key=value>', 'label of its runs; repeat for more', pair),
@@ -215,12 +224,19 @@ async function fieldsOf(
     ...(options.skill ? { skill_spec: options.skill } : {}),
   }
   const { budget } = budgetOf(options)
+  const { replyWith, replyAtEnd } = options
+  if (replyAtEnd && !replyWith)
+    throw usageFailure(
+      '--reply-at-end needs --reply-with.',
+      'runyard trigger update NAME --reply-with GITHUB',
+    )
   const secret = options.secretFrom === undefined ? undefined : await readText(options.secretFrom)
   return {
     ...(options.filter ? { filter: options.filter } : {}),
     ...(options.title === undefined ? {} : { title: options.title }),
     ...(options.onOpenRun ? { on_open_run: options.onOpenRun } : {}),
     ...(secret === undefined ? {} : { secret: secret.replace(/\r?\n$/, '') }),
+    ...(replyWith ? { reply: { secret: replyWith, ...(replyAtEnd ? { when: 'end' as const } : {}) } } : {}),
     ...(options.identity ? { agent_uid: options.identity } : {}),
     ...(options.metadata ? { metadata: { ...before.metadata, ...options.metadata } } : {}),
     ...(budget ? { budget: { ...before.budget, ...budget } } : {}),
@@ -242,6 +258,7 @@ const writtenOf = (trigger: Trigger): UpdateTriggerRequest => ({
   ...(trigger.mode ? { mode: trigger.mode } : {}),
   ...(trigger.budget ? { budget: trigger.budget } : {}),
   ...(trigger.agent_uid === undefined ? {} : { agent_uid: trigger.agent_uid }),
+  ...(trigger.reply ? { reply: trigger.reply } : {}),
 })
 
 /** Names need not be unique: then the id is asked for. */
@@ -318,13 +335,16 @@ async function showDeliveries(
 
 /** Two ids do not fit beside each other on a narrow terminal. */
 function linesOf(delivery: TriggerDelivery): string[] {
-  const { delivery_id, outcome, received_at, event, run_id, reason, duplicates } = delivery
+  const { delivery_id, outcome, received_at, event, run_id, reason, duplicates, reply } = delivery
   const again = duplicates > 0 ? `, came ${duplicates + 1} times` : ''
   return [
     `${oneLine(delivery_id)}  ${oneLine(`${outcome}${again}`)}`,
     `  ${oneLine(`${event ?? 'no event'} ${formatAge(received_at)}`)}`,
     ...(run_id === undefined ? [] : [`  ${oneLine(`run ${run_id}`)}`]),
     ...(reason === undefined ? [] : [`  ${oneLine(reason)}`]),
+    ...(reply
+      ? [`  ${oneLine(['answer', reply.status, reply.url, reply.error].filter(Boolean).join(' '))}`]
+      : []),
   ]
 }
 
@@ -339,6 +359,7 @@ function fieldsShown(trigger: Trigger): Array<[string, string | null | undefined
     ['state', wordFor(trigger)],
     ['filter', trigger.filter],
     ['open run', trigger.on_open_run],
+    ['answers with', trigger.reply?.secret],
     ['title', trigger.title],
     ['environment', agent_config.environment_id],
     ['model', agent_config.model_id],

@@ -140,7 +140,8 @@ class AuditEntry(WireModel):
     """The operation, as its operationId in openapi.json; else method and path. `useSecrets`: a run was given secrets."""
     target: str | None = None
     """Id or name of what it was about."""
-    via: Literal["http", "command_line", "worker"] | str
+    via: Literal["http", "command_line", "worker", "service"] | str
+    """`service`: it answered on GitHub for a trigger."""
     principal_id: str | None = None
     """Absent where nobody could be told."""
     principal_name: str | None = None
@@ -785,6 +786,17 @@ class ToolResultEventData(WireModel):
     truncated_bytes: int | None = None
 
 
+class TriggerDeliveryReply(WireModel):
+    """Of a trigger that answers: what became of that."""
+
+    status: Literal["pending", "posted", "failed"] | str
+    """`pending`: the run goes on, or GitHub is tried again. `posted`: the answer stands there. `failed`: it was given up."""
+    url: str | None = None
+    """Of the comment, for people."""
+    error: str | None = None
+    """What went wrong last."""
+
+
 TriggerOnOpenRun = TypeAliasType("TriggerOnOpenRun", Literal["followup", "new_run"] | str)
 """What happens when the payload is about a pull request that a run has opened: that run gets the prompt as a follow-up, or there is a new run."""
 
@@ -793,6 +805,15 @@ TriggerOutcome = TypeAliasType(
     "TriggerOutcome", Literal["run_started", "followup_sent", "filtered", "failed"] | str
 )
 """What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused."""
+
+
+class TriggerReply(WireModel):
+    """The run answers in the issue, pull request or thread of a review that it came from. For `github` alone."""
+
+    secret: str
+    """A secret with `git` for a host that speaks GitHub’s API, and not read-only. It never enters a sandbox."""
+    when: Literal["start_and_end", "end"] | str | None = None
+    """Default `start_and_end`: a comment when the run starts, which becomes the answer when it ends. `end`: the answer alone."""
 
 
 class TriggerScope(WireModel):
@@ -1173,6 +1194,7 @@ class CreateTriggerRequest(WireModel):
     budget: BudgetLimits | None = None
     agent_uid: str | None = None
     """Identity that executes its runs; for triggers of the team."""
+    reply: TriggerReply | None = None
     enabled: bool | None = None
     """Default true."""
     team: bool | None = None
@@ -1603,6 +1625,7 @@ class Trigger(WireModel):
     budget: BudgetLimits | None = None
     agent_uid: str | None = None
     """The identity that executes its runs."""
+    reply: TriggerReply | None = None
     stopped_reason: str | None = None
     """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
     created_at: datetime
@@ -1631,6 +1654,7 @@ class TriggerDelivery(WireModel):
     """How often it came again."""
     replay_of: str | None = None
     """The delivery whose payload it has."""
+    reply: TriggerDeliveryReply | None = None
 
 
 class TriggerWithSecret(WireModel):
@@ -1650,6 +1674,7 @@ class TriggerWithSecret(WireModel):
     budget: BudgetLimits | None = None
     agent_uid: str | None = None
     """The identity that executes its runs."""
+    reply: TriggerReply | None = None
     stopped_reason: str | None = None
     """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
     created_at: datetime
@@ -1710,6 +1735,7 @@ class UpdateTriggerRequest(WireModel):
     budget: BudgetLimits | None = None
     agent_uid: str | None = None
     """Identity that executes its runs; for triggers of the team."""
+    reply: TriggerReply | None = None
     enabled: bool
 
 

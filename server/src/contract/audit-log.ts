@@ -14,7 +14,9 @@ export const AuditEntry = z
         'The operation, as its operationId in openapi.json; else method and path. `useSecrets`: a run was given secrets.',
     }),
     target: z.string().optional().meta({ description: 'Id or name of what it was about.' }),
-    via: z.enum(['http', 'command_line', 'worker']),
+    via: z.enum(['http', 'command_line', 'worker', 'service']).meta({
+      description: '`service`: it answered on GitHub for a trigger.',
+    }),
     principal_id: z.string().optional().meta({ description: 'Absent where nobody could be told.' }),
     principal_name: z.string().optional(),
     key_id: z.string().optional(),

@@ -4,6 +4,7 @@ import { Cursor, PageInfo } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { BudgetLimits, Metadata, Mode, Prompt, TITLE_MAX_LENGTH } from './run-request.ts'
 import { requirePrompt, TemplateName } from './run-template.ts'
+import { SecretName } from './secret.ts'
 import { Timestamp } from './timestamp.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -21,6 +22,25 @@ export const OnOpenRun = z.enum(['followup', 'new_run']).meta({
     'What happens when the payload is about a pull request that a run has opened: that run gets the prompt as a follow-up, or there is a new run.',
 })
 export type OnOpenRun = z.infer<typeof OnOpenRun>
+
+/** Strict: what is posted in public is not to depend on a misspelt field. */
+export const TriggerReply = z
+  .strictObject({
+    secret: SecretName.meta({
+      description:
+        'A secret with `git` for a host that speaks GitHub’s API, and not read-only. It never enters a sandbox.',
+    }),
+    when: z.enum(['start_and_end', 'end']).optional().meta({
+      description:
+        'Default `start_and_end`: a comment when the run starts, which becomes the answer when it ends. `end`: the answer alone.',
+    }),
+  })
+  .meta({
+    id: 'TriggerReply',
+    description:
+      'The run answers in the issue, pull request or thread of a review that it came from. For `github` alone.',
+  })
+export type TriggerReply = z.infer<typeof TriggerReply>
 
 const asked = {
   name: TemplateName,
@@ -56,6 +76,21 @@ const asked = {
   agent_uid: z.string().max(256).optional().meta({
     description: 'Identity that executes its runs; for triggers of the team.',
   }),
+  reply: TriggerReply.optional(),
+}
+
+type Answering = { verification: TriggerVerification; reply?: TriggerReply | undefined }
+
+/** Only GitHub's threads are known. */
+const requireGitHub = (ctx: z.core.ParsePayload<Answering>): void => {
+  const { verification, reply } = ctx.value
+  if (!reply || verification === 'github') return
+  ctx.issues.push({
+    code: 'custom',
+    path: ['reply'],
+    message: 'needs verification: github, where it is answered',
+    input: reply,
+  })
 }
 
 export const CreateTriggerRequest = z
@@ -66,13 +101,13 @@ export const CreateTriggerRequest = z
       description: 'false: a personal trigger with personal runs, which its owner alone sees.',
     }),
   })
-  .check(requirePrompt)
+  .check(requirePrompt, requireGitHub)
   .meta({ id: 'CreateTriggerRequest' })
 export type CreateTriggerRequest = z.infer<typeof CreateTriggerRequest>
 
 export const UpdateTriggerRequest = z
   .object({ ...asked, enabled: z.boolean() })
-  .check(requirePrompt)
+  .check(requirePrompt, requireGitHub)
   .meta({ id: 'UpdateTriggerRequest' })
 export type UpdateTriggerRequest = z.infer<typeof UpdateTriggerRequest>
 
@@ -92,6 +127,7 @@ export const Trigger = z
     mode: Mode.optional(),
     budget: BudgetLimits.optional(),
     agent_uid: z.string().optional().meta({ description: 'The identity that executes its runs.' }),
+    reply: TriggerReply.optional(),
     stopped_reason: z.string().optional().meta({
       description: 'Why it answers nothing though it is enabled: whoever saved it last is disabled.',
     }),
@@ -132,6 +168,9 @@ export const TriggerOutcome = z.enum(['run_started', 'followup_sent', 'filtered'
 })
 export type TriggerOutcome = z.infer<typeof TriggerOutcome>
 
+export const TriggerReplyStatus = z.enum(['pending', 'posted', 'failed'])
+export type TriggerReplyStatus = z.infer<typeof TriggerReplyStatus>
+
 export const TriggerDelivery = z
   .object({
     delivery_id: z.string(),
@@ -146,6 +185,17 @@ export const TriggerDelivery = z
     reason: z.string().optional().meta({ description: 'Why there is no run.' }),
     duplicates: z.int().meta({ description: 'How often it came again.' }),
     replay_of: z.string().optional().meta({ description: 'The delivery whose payload it has.' }),
+    reply: z
+      .object({
+        status: TriggerReplyStatus.meta({
+          description:
+            '`pending`: the run goes on, or GitHub is tried again. `posted`: the answer stands there. `failed`: it was given up.',
+        }),
+        url: z.string().optional().meta({ description: 'Of the comment, for people.' }),
+        error: z.string().optional().meta({ description: 'What went wrong last.' }),
+      })
+      .optional()
+      .meta({ description: 'Of a trigger that answers: what became of that.' }),
   })
   .meta({ id: 'TriggerDelivery' })
 export type TriggerDelivery = z.infer<typeof TriggerDelivery>

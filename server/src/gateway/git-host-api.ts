@@ -35,7 +35,11 @@ export interface ApiRequest {
 }
 
 /** Asks the API for a path, such as `/repos/acme/site`. */
-export type GitHostApi = (method: 'GET' | 'POST', path: string, request?: ApiRequest) => Promise<ApiAnswer>
+export type GitHostApi = (
+  method: 'GET' | 'POST' | 'PATCH',
+  path: string,
+  request?: ApiRequest,
+) => Promise<ApiAnswer>
 
 export interface ApiOptions {
   fetch: CheckedFetch

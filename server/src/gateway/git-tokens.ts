@@ -23,13 +23,20 @@ export interface TokenOptions {
   now?: () => number
   /** The first pause before a request is tried again. */
   pause_ms?: number
+  /** After so long nothing is tried again. */
+  limit_ms?: number
+  /** What tokens are asked for, until an App has as much. Default: what pushes and pull requests need. */
+  wanted?: readonly Record<string, string>[]
 }
 
 /**
  * Makes installation tokens of GitHub Apps, each for one repository, and keeps them while they are good: with the very
  * credential they come from, so that nobody else's reaches them.
  */
-export function openTokens(fetch: CheckedFetch, { now = Date.now, pause_ms }: TokenOptions = {}): GitTokens {
+export function openTokens(
+  fetch: CheckedFetch,
+  { now = Date.now, pause_ms, limit_ms, wanted }: TokenOptions = {},
+): GitTokens {
   const kept = new WeakMap<GitCredential, Map<string, Promise<InstallationToken>>>()
 
   const ask = async (credential: GitCredential, path: string): Promise<InstallationToken> => {
@@ -41,11 +48,12 @@ export function openTokens(fetch: CheckedFetch, { now = Date.now, pause_ms }: To
       const api = openGitHostApi({
         ...{ fetch, kind: 'github', host, token },
         ...(pause_ms === undefined ? {} : { pause_ms }),
+        ...(limit_ms === undefined ? {} : { limit_ms }),
       })
       const url = `/app/installations/${encodeURIComponent(app?.installation_id ?? '')}/access_tokens`
       return api('POST', url, { body: { repositories: [repository], permissions } })
     }
-    for (const permissions of permissionsOf(credential)) {
+    for (const permissions of wanted ?? permissionsOf(credential)) {
       let answer = await post(permissions)
       const there = Date.parse(answer.headers.get('date') ?? '')
       if (answer.status === 401 && Math.abs(there - now()) > SKEW_MS) {
@@ -60,9 +68,11 @@ export function openTokens(fetch: CheckedFetch, { now = Date.now, pause_ms }: To
         throw new GitHostFailure('other', `${host} answered with something else than a token.`)
       return { token, expires_at: ends - skew_ms }
     }
+    const lacking = wanted ? 'comments' : 'contents'
+    const permission = wanted ? 'Issues” and “Pull requests' : 'Contents'
     throw new GitHostFailure(
       'refused',
-      `The GitHub App of ${name} has no access to contents: give it the permission “Contents” on ${host}.`,
+      `The GitHub App of ${name} has no access to ${lacking}: give it the permission “${permission}” on ${host}.`,
     )
   }
 

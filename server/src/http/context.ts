@@ -38,6 +38,8 @@ export interface HttpSettings {
   default_pool: string
   /** What runs may name as their harness. */
   harnesses: readonly string[]
+  /** Whether a git host speaks GitHub's API. */
+  isGitHub: (host: string) => boolean
   /** Images that environments may name, where this process was told; the worker has the last word. */
   images?: ImagePolicy
   /** The most that environments may ask for. */

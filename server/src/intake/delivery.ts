@@ -16,9 +16,11 @@ import {
   type KeptPayload,
   type TriggerDeliveryRow,
 } from '../store/trigger-deliveries.ts'
+import { insertReply } from '../store/trigger-replies.ts'
 import { holdHook, type TriggerRow } from '../store/triggers.ts'
 import type { RunServices } from './new-run.ts'
 import { type PullRequestNews, pullRequestOf } from './pull-request-of.ts'
+import { isOwnComment, threadOf } from './thread-of.ts'
 import { fillPrompt, resolveTriggeredRun } from './trigger.ts'
 
 /** What came to a trigger with a right signature. */
@@ -43,6 +45,7 @@ export async function whyFiltered(
   { event, payload, headers }: Sent,
 ): Promise<string | null> {
   if (verification === 'github' && event === 'ping') return 'GitHub asked whether anybody is here.'
+  if (verification === 'github' && isOwnComment(payload)) return 'It tells of a comment of our own.'
   if (filter === null) return null
   const { passes, wrong } = await passesFilter(filter, { payload, headers }, trigger_id)
   if (passes) return null
@@ -91,23 +94,39 @@ export async function deliver(
     }
     const done = { delivery, is_duplicate: false, pool: null, run_id: plan.run_id }
     if (plan.outcome !== 'run_started' && plan.outcome !== 'followup_sent') return done
+    let pool: string | null
     try {
-      if (plan.outcome === 'run_started') {
-        await insertRun(trx, plan.run, null, { open: services.open_runs })
-        return { ...done, pool: plan.run.pool }
-      }
-      const { claimable_in } = await acceptFollowup(trx, {
-        ...{ run_id: plan.run_id, author: plan.actor, message: plan.message, mode: 'normal' },
-        ...{ on_busy: 'enqueue', attachments: [] },
-      })
-      return { ...done, pool: claimable_in }
+      pool = await carryOut(trx, services, plan)
     } catch (error) {
       // Both refuse before they write anything.
       const failed = error instanceof AppError && (await failDelivery(trx, delivery_id, error.detail))
       if (!failed) throw error
       return { ...done, delivery: failed, run_id: null }
     }
+    const thread = trigger.reply && threadOf(sent)
+    if (thread) {
+      const at_once = trigger.reply?.when !== 'end'
+      await insertReply(trx, { delivery_id, run_id: plan.run_id, thread, at_once })
+    }
+    return { ...done, pool }
   })
+}
+
+/** The pool that is to be woken, if any. */
+async function carryOut(
+  trx: Db,
+  services: RunServices,
+  plan: Extract<Plan, { outcome: 'run_started' | 'followup_sent' }>,
+): Promise<string | null> {
+  if (plan.outcome === 'run_started') {
+    await insertRun(trx, plan.run, null, { open: services.open_runs })
+    return plan.run.pool
+  }
+  const { claimable_in } = await acceptFollowup(trx, {
+    ...{ run_id: plan.run_id, author: plan.actor, message: plan.message, mode: 'normal' },
+    ...{ on_busy: 'enqueue', attachments: [] },
+  })
+  return claimable_in
 }
 
 /** Only reads. */

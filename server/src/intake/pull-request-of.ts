@@ -64,7 +64,8 @@ function ofGitLab(payload: Record<string, unknown>): PullRequestNews {
   return { urls: addresses(urls), push: is_push ? push : null }
 }
 
-function at(value: unknown, ...names: string[]): unknown {
+/** A field of what others sent, by its path; own ones alone. */
+export function at(value: unknown, ...names: string[]): unknown {
   return names.reduce<unknown>(
     (inner, name) => (isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined),
     value,

@@ -2,11 +2,17 @@ import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import { PROMPT_MAX_BYTES, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
-import type { CreateTriggerRequest, TriggerVerification, UpdateTriggerRequest } from '../contract/trigger.ts'
+import type {
+  CreateTriggerRequest,
+  TriggerReply,
+  TriggerVerification,
+  UpdateTriggerRequest,
+} from '../contract/trigger.ts'
 import { checkFilter } from '../schema/check-filter.ts'
 import { openTriggerSecrets, sealTriggerSecrets } from '../sealing/trigger-secrets.ts'
 import { makeWebhookSecret } from '../sealing/webhook-secrets.ts'
 import type { NewRun } from '../store/runs.ts'
+import { readSecrets } from '../store/secrets.ts'
 import type { KeptPayload } from '../store/trigger-deliveries.ts'
 import type { TriggerContent, TriggerRow, TriggerTemplate } from '../store/triggers.ts'
 import { maskConfig, revealConfig } from './config-secrets.ts'
@@ -20,6 +26,8 @@ export interface TriggerEdit {
   actor: Actor
   scope: 'User' | 'Team'
   before: TriggerRow | null
+  /** Whether a git host speaks GitHub's API. */
+  isGitHub: (host: string) => boolean
 }
 
 const SOURCES: Record<TriggerVerification, RunSourceType> = {
@@ -40,7 +48,7 @@ export async function requireFilter(filter: string | undefined): Promise<void> {
 export async function resolveTrigger(
   services: RunServices,
   asked: CreateTriggerRequest | UpdateTriggerRequest,
-  { trigger_id, actor, scope, before }: TriggerEdit,
+  { trigger_id, actor, scope, before, isGitHub }: TriggerEdit,
 ): Promise<TriggerContent> {
   const { seal_key } = services
   const kept = before ? openTriggerSecrets(seal_key, trigger_id, before.sealed) : null
@@ -62,7 +70,9 @@ export async function resolveTrigger(
     metadata: asked.metadata ?? {},
     budget: asked.budget ?? null,
     agent_uid: asked.agent_uid ?? null,
+    reply: asked.reply ?? null,
   }
+  if (asked.reply) await requireReplySecret(services, asked.reply, { actor, scope, isGitHub })
   const run = await resolveTemplate(services, { ...template, scope }, actor, SOURCES[template.verification])
   const { config, secrets } = maskConfig({
     ...template.config,
@@ -75,6 +85,25 @@ export async function resolveTrigger(
     sealed: sealTriggerSecrets(seal_key, trigger_id, { secret, values: secrets }),
     enabled: asked.enabled ?? true,
   }
+}
+
+/** The service posts with it: it must be a token for GitHub that the trigger's runs could have, too. */
+async function requireReplySecret(
+  { db }: RunServices,
+  { secret: name }: TriggerReply,
+  { actor, scope, isGitHub }: Pick<TriggerEdit, 'actor' | 'scope' | 'isGitHub'>,
+): Promise<void> {
+  const [secret] = await readSecrets(db, [name], { ...actor, personal: scope === 'User' })
+  const wrong = !secret
+    ? `there is no secret ${name}.`
+    : !secret.git
+      ? `${name} is no token of git: set it with its host.`
+      : secret.git.read_only
+        ? `${name} is read-only.`
+        : isGitHub(secret.git.host)
+          ? null
+          : `${secret.git.host} is not known to be a GitHub host; the operator names it in RUNYARD_GIT_HOSTS.`
+  if (wrong !== null) throw new AppError('invalid_request', `reply.secret: ${wrong}`)
 }
 
 /** Standard Webhooks sign with bytes, which the secret has in Base64. (https://www.standardwebhooks.com) */

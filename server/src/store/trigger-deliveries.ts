@@ -8,6 +8,7 @@ import type { ListTriggerDeliveriesQuery, TriggerOutcome } from '../contract/tri
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
 import { json } from './storable.ts'
+import type { ReplyRow } from './trigger-replies.ts'
 
 const KEPT = sql`interval '30 days'`
 const REMOVED_AT_ONCE = 1_000
@@ -29,6 +30,11 @@ export interface TriggerDeliveryRow {
   reason: string | null
   duplicates: number
   replay_of: string | null
+}
+
+/** With what was said of it on GitHub. */
+export interface ListedTriggerDelivery extends TriggerDeliveryRow {
+  reply: ReplyRow | null
 }
 
 export type NewTriggerDelivery = Omit<TriggerDeliveryRow, 'received_at' | 'duplicates'> & KeptPayload
@@ -93,10 +99,11 @@ export async function listTriggerDeliveries(
   db: Db,
   trigger_id: string,
   { limit = 50, cursor, outcome }: ListTriggerDeliveriesQuery,
-): Promise<{ deliveries: TriggerDeliveryRow[]; next_cursor: string | null }> {
+): Promise<{ deliveries: ListedTriggerDelivery[]; next_cursor: string | null }> {
   const before = cursor === undefined ? null : readPosition(cursor)
-  const { rows } = await sql<TriggerDeliveryRow>`
-    select ${COLUMNS} from trigger_deliveries where trigger_id = ${trigger_id}::uuid
+  const { rows } = await sql<ListedTriggerDelivery>`
+    select ${COLUMNS}, (select jsonb_build_object('status', p.status, 'comment_url', p.comment_url, 'error', p.error)
+      from trigger_replies p where p.delivery_id = trigger_deliveries.delivery_id) as reply from trigger_deliveries where trigger_id = ${trigger_id}::uuid
       ${outcome ? sql`and outcome = ${outcome}` : sql``} ${before === null ? sql`` : sql`and delivery_id < ${before}::uuid`}
     order by delivery_id desc limit ${limit + 1}::int`.execute(db)
   const deliveries = rows.slice(0, limit)

@@ -4,7 +4,7 @@ import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import type { BudgetLimits, RunAgentRequest } from '../contract/run-request.ts'
-import type { ListTriggersQuery, OnOpenRun, TriggerVerification } from '../contract/trigger.ts'
+import type { ListTriggersQuery, OnOpenRun, TriggerReply, TriggerVerification } from '../contract/trigger.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isPlainText } from './cursor.ts'
 import { type Db, transact } from './db.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
@@ -24,6 +24,8 @@ export interface TriggerTemplate {
   budget: BudgetLimits | null
   /** The identity that executes its runs. */
   agent_uid: string | null
+  /** How it answers on GitHub. */
+  reply: TriggerReply | null
 }
 
 /** What a caller writes of a trigger. */
@@ -47,7 +49,7 @@ export interface TriggerRow extends TriggerContent {
 
 const WRITTEN = [
   ...['name', 'verification', 'filter', 'on_open_run', 'prompt', 'title', 'mode', 'config', 'metadata'],
-  ...['budget', 'agent_uid', 'sealed', 'enabled'],
+  ...['budget', 'agent_uid', 'reply', 'sealed', 'enabled'],
 ]
 const COLUMNS = ['trigger_id', 'scope', 'created_at', 'updated_at', ...WRITTEN]
 const person = (alias: string): RawBuilder<unknown> =>
@@ -76,6 +78,7 @@ const written = (content: TriggerContent): Record<string, RawBuilder<unknown>> =
   metadata: json(content.metadata),
   budget: content.budget ? json(content.budget) : sql`null::jsonb`,
   agent_uid: sql`${content.agent_uid}::uuid`,
+  reply: content.reply ? json(content.reply) : sql`null::jsonb`,
   sealed: sql`${content.sealed}::bytea`,
   enabled: sql`${content.enabled}::boolean`,
 })

@@ -1,10 +1,9 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { WebhookEvent } from '../contract/webhook.ts'
 import type { CheckedFetch, CheckedRequest } from '../gateway/checked-fetch.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
-import { isUnavailable, type Store } from '../store/db.ts'
+import type { Store } from '../store/db.ts'
 import {
   type DueDelivery,
   type FailedAttempt,
@@ -13,17 +12,15 @@ import {
   markFailed,
   takeDeliveries,
 } from '../store/webhook-deliveries.ts'
+import { startDraining } from './drain.ts'
 import { signRequest } from './sign-request.ts'
 
-const LOOK_MS = 500
 /** Requests at once, of this process. */
 export const MAX_AT_ONCE = 32
 const MAX_EACH = 4
 /** Between two tries, in seconds; the last one again and again. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400]
 const MAX_ERROR = 500
-/** Of a process that stops, for what it is sending. */
-const GRACE_MS = 1_000
 
 export interface PumpOptions {
   store: Store
@@ -39,59 +36,21 @@ export interface PumpOptions {
  */
 export function startPump(options: PumpOptions): () => Promise<void> {
   const { store, log } = options
-  const stopping = new AbortController()
-  const cutting = new AbortController()
   const busy = new Map<string, number>()
-  const at_work = new Set<Promise<void>>()
-  let ended = Promise.withResolvers<void>()
-
-  const send = async (due: DueDelivery): Promise<void> => {
-    busy.set(due.webhook_id, (busy.get(due.webhook_id) ?? 0) + 1)
-    try {
-      await deliver(options, due, cutting.signal)
-    } catch (error) {
-      log.warn({ err: error, delivery_id: due.delivery_id }, 'A webhook could not be sent; trying again.')
-    } finally {
-      const left = (busy.get(due.webhook_id) ?? 1) - 1
-      if (left > 0) busy.set(due.webhook_id, left)
-      else busy.delete(due.webhook_id)
-      ended.resolve()
-    }
-  }
-  /** Takes what is due and there is room for; whether there was any. */
-  const look = async (): Promise<boolean> => {
-    const limit = MAX_AT_ONCE - at_work.size
-    if (limit === 0) return false
-    const taken = await takeDeliveries(store.db, { limit, limit_each: MAX_EACH, busy })
-    for (const due of taken) {
-      const sending = send(due).finally(() => at_work.delete(sending))
-      at_work.add(sending)
-    }
-    return taken.length > 0
-  }
-  const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      ended = Promise.withResolvers()
-      const found = await look().catch((error: unknown) => {
-        if (!isUnavailable(error))
-          log.warn({ err: error }, 'Looking for webhooks to be sent failed; trying again.')
-        return false
-      })
-      const pause = wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-      // What was sent may have been before something else that waits.
-      await (found || at_work.size > 0 ? Promise.race([ended.promise, pause]) : pause)
-    }
-  }
-  const allSent = () => Promise.race([Promise.allSettled(at_work), wait(GRACE_MS, undefined, { ref: false })])
-  const looping = loop()
-  return async () => {
-    stopping.abort()
-    await looping
-    // A receiver may take long to answer; whoever stops the service does not wait for it.
-    await allSent()
-    cutting.abort()
-    await allSent()
-  }
+  return startDraining<DueDelivery>({
+    ...{ at_once: MAX_AT_ONCE, what: 'a webhook', log },
+    take: (limit) => takeDeliveries(store.db, { limit, limit_each: MAX_EACH, busy }),
+    async send(due, cut) {
+      busy.set(due.webhook_id, (busy.get(due.webhook_id) ?? 0) + 1)
+      try {
+        await deliver(options, due, cut)
+      } finally {
+        const left = (busy.get(due.webhook_id) ?? 1) - 1
+        if (left > 0) busy.set(due.webhook_id, left)
+        else busy.delete(due.webhook_id)
+      }
+    },
+  })
 }
 
 async function deliver(

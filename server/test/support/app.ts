@@ -20,6 +20,7 @@ export const settingsOf = (secret_key = SECRET): HttpSettings => ({
   log_level: 'silent',
   default_pool: 'default',
   harnesses: ['oz', 'runbook'],
+  isGitHub: () => false,
   limit_maxima: readConfig({}).limit_maxima,
   min_schedule_seconds: 10,
   open_runs: { principal: 0, total: 0 },

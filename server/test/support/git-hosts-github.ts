@@ -1,6 +1,7 @@
 /** What of GitHub's API Runyard uses. Statuses, messages and shapes as documented for version 2022-11-28. */
 import { randomBytes, verify } from 'node:crypto'
 import { git } from './git.ts'
+import { answerComments } from './git-hosts-comments.ts'
 import {
   type Answer,
   bearerOf,
@@ -37,6 +38,8 @@ export function answerGithub(state: GitHostState, url: URL, request: GitHostRequ
       ? { status: 200, body: { name, commit: { sha } } }
       : { status: 404, body: { message: 'Branch not found' } }
   }
+  const comments = answerComments(state, { path, rest, url, request })
+  if (comments) return comments
   if (rest !== '/pulls') return NOT_FOUND
   if (grant.pull_requests === 'none')
     return { status: 403, body: { message: 'Resource not accessible by integration', status: '403' } }

@@ -16,6 +16,7 @@ import {
   type GitHostRequest,
   type GitHostState,
   type Grant,
+  type HostedComment,
   type HostedPull,
   mayReach,
 } from './hosted-repositories.ts'
@@ -29,6 +30,7 @@ export interface GitHost {
   ca_file: string
   requests: GitHostRequest[]
   pulls: HostedPull[]
+  comments: HostedComment[]
   lfs: LfsHost | null
   close(): void
 }
@@ -42,7 +44,7 @@ export async function serveGitHost(options: GitHostOptions): Promise<GitHost> {
   if (options.token) grants.set(options.token, { contents: 'write', pull_requests: 'write' })
   const requests: GitHostRequest[] = []
   const now = options.now ?? Date.now
-  const state: GitHostState = { options, url: '', grants, pulls: [], now, lfs }
+  const state: GitHostState = { options, url: '', grants, pulls: [], comments: [], now, lfs }
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', state.url)
     const is_api = url.pathname.startsWith('/api/')
@@ -72,6 +74,7 @@ export async function serveGitHost(options: GitHostOptions): Promise<GitHost> {
   state.url = `https://${host}`
   return {
     ...{ url: state.url, host, ca_file: cert_file, requests, pulls: state.pulls, lfs },
+    comments: state.comments,
     close() {
       lfs?.close()
       server.close()

@@ -26,6 +26,18 @@ export interface HostedPull {
   open: boolean
 }
 
+/** A comment on an issue or pull request, or on its code. */
+export interface HostedComment {
+  id: number
+  repository: string
+  number: number
+  kind: 'issues' | 'pulls'
+  /** The comment on code that it replies to. */
+  in_reply_to_id?: number
+  body: string
+  created_at: string
+}
+
 export interface GitHostRequest {
   method: string
   /** With the query. */
@@ -78,6 +90,7 @@ export interface GitHostState {
   url: string
   grants: Map<string, Grant>
   pulls: HostedPull[]
+  comments: HostedComment[]
   now: () => number
   lfs: LfsHost | null
 }

@@ -9,10 +9,12 @@ import { requireFilter, resolveTrigger } from '../../intake/trigger.ts'
 import { openTriggerSecrets } from '../../sealing/trigger-secrets.ts'
 import { once } from '../../store/idempotency.ts'
 import {
+  type ListedTriggerDelivery,
   listTriggerDeliveries,
   readDelivery,
   type TriggerDeliveryRow,
 } from '../../store/trigger-deliveries.ts'
+import type { ReplyRow } from '../../store/trigger-replies.ts'
 import {
   deleteTrigger,
   findTrigger,
@@ -46,7 +48,7 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
         scope: body.team === false ? ('User' as const) : ('Team' as const),
       }
       const content = await resolveTrigger(intakeServices(services, db), body, {
-        ...{ ...place, actor, before: null },
+        ...{ ...place, actor, before: null, isGitHub: settings.isGitHub },
       })
       const row = await insertTrigger(db, { ...content, ...place, creator_id: actor.principal_id })
       return { status: 201, body: view(row) }
@@ -77,6 +79,7 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
       await replaceTrigger(store.db, trigger_id, actor, (trx, before) =>
         resolveTrigger(intakeServices(services, trx), body, {
           ...{ trigger_id: before.trigger_id, scope: before.scope, actor, before },
+          isGitHub: settings.isGitHub,
         }),
       ),
     )
@@ -156,6 +159,7 @@ function viewTrigger(row: TriggerRow, public_url: string): Trigger {
     ...(row.mode ? { mode: row.mode } : {}),
     ...(row.budget ? { budget: row.budget } : {}),
     ...(row.agent_uid === null ? {} : { agent_uid: row.agent_uid }),
+    ...(row.reply ? { reply: row.reply } : {}),
     ...(stopped === null ? {} : { stopped_reason: stopped }),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
@@ -165,7 +169,13 @@ function viewTrigger(row: TriggerRow, public_url: string): Trigger {
   }
 }
 
-const viewDelivery = (row: TriggerDeliveryRow): TriggerDelivery => ({
+const viewReply = ({ status, comment_url, error }: ReplyRow): TriggerDelivery['reply'] => ({
+  status,
+  ...(comment_url === null ? {} : { url: comment_url }),
+  ...(error === null ? {} : { error }),
+})
+
+const viewDelivery = (row: TriggerDeliveryRow & Partial<ListedTriggerDelivery>): TriggerDelivery => ({
   delivery_id: row.delivery_id,
   trigger_id: row.trigger_id,
   received_at: row.received_at.toISOString(),
@@ -176,4 +186,5 @@ const viewDelivery = (row: TriggerDeliveryRow): TriggerDelivery => ({
   ...(row.reason === null ? {} : { reason: row.reason }),
   duplicates: row.duplicates,
   ...(row.replay_of === null ? {} : { replay_of: row.replay_of }),
+  ...(row.reply ? { reply: viewReply(row.reply) } : {}),
 })

@@ -1,0 +1,69 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { isUnavailable } from '../store/db.ts'
+
+const LOOK_MS = 500
+/** Of a process that stops, for what it is sending. */
+const GRACE_MS = 1_000
+
+export interface DrainOptions<T> {
+  /** Takes at most so many of those that are due. */
+  take: (limit: number) => Promise<T[]>
+  /** What it throws is logged, and tried again when the item is due again. `cut`: the process stops. */
+  send: (item: T, cut: AbortSignal) => Promise<void>
+  at_once: number
+  /** As in "a webhook". */
+  what: string
+  log: Logger
+}
+
+/** Sends what is due until the function it returns is called. The rows are what is to be done, so nothing is lost with a process. */
+export function startDraining<T>({ take, send, at_once, what, log }: DrainOptions<T>): () => Promise<void> {
+  const stopping = new AbortController()
+  const cutting = new AbortController()
+  const at_work = new Set<Promise<void>>()
+  let ended = Promise.withResolvers<void>()
+
+  const sendOne = async (item: T): Promise<void> => {
+    try {
+      await send(item, cutting.signal)
+    } catch (error) {
+      log.warn({ err: error }, `Sending ${what} failed; trying again.`)
+    } finally {
+      ended.resolve()
+    }
+  }
+  /** Takes what is due and there is room for; whether there was any. */
+  const look = async (): Promise<boolean> => {
+    const limit = at_once - at_work.size
+    if (limit === 0) return false
+    const taken = await take(limit)
+    for (const item of taken) {
+      const sending = sendOne(item).finally(() => at_work.delete(sending))
+      at_work.add(sending)
+    }
+    return taken.length > 0
+  }
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      ended = Promise.withResolvers()
+      const found = await look().catch((error: unknown) => {
+        if (!isUnavailable(error)) log.warn({ err: error }, `Looking for ${what} failed; trying again.`)
+        return false
+      })
+      const pause = wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+      // What was sent may have been before something else that waits.
+      await (found || at_work.size > 0 ? Promise.race([ended.promise, pause]) : pause)
+    }
+  }
+  const allSent = () => Promise.race([Promise.allSettled(at_work), wait(GRACE_MS, undefined, { ref: false })])
+  const looping = loop()
+  return async () => {
+    stopping.abort()
+    await looping
+    // A receiver may take long to answer; whoever stops the service does not wait for it.
+    await allSent()
+    cutting.abort()
+    await allSent()
+  }
+}

@@ -11,6 +11,7 @@ export interface AgentOptions {
   harness?: string
   host?: string
   mcp?: string
+  public?: boolean
 }
 
 export const addAgentOptions = (command: Command): Command =>
@@ -21,6 +22,7 @@ export const addAgentOptions = (command: Command): Command =>
     .option('--harness <name>', 'what executes it: oz, runbook, or an agent such as claude or opencode')
     .option('--host <pool>', 'pool of workers')
     .option('--mcp <file>', 'JSON file with tool servers by name')
+    .option('--public', 'let who has the link of the run see it without a key')
 
 export async function agentConfigOf(options: AgentOptions): Promise<AmbientAgentConfig> {
   const mcp = options.mcp ? await readJsonObject(options.mcp) : undefined
@@ -30,6 +32,7 @@ export async function agentConfigOf(options: AgentOptions): Promise<AmbientAgent
     ...(options.host ? { worker_host: options.host } : {}),
     ...(options.permission ? { permissions: options.permission } : {}),
     ...(options.harness ? { harness: { type: options.harness } } : {}),
+    ...(options.public ? { session_sharing: { public_access: 'VIEWER' as const } } : {}),
     // The service checks each of them and names what is wrong.
     ...(mcp
       ? { mcp_servers: (mcp.mcpServers ?? mcp) as NonNullable<AmbientAgentConfig['mcp_servers']> }

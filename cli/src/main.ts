@@ -19,6 +19,7 @@ import { addRunsCommands } from './commands/runs.ts'
 import { addScheduleCommands } from './commands/schedules.ts'
 import { addSecretCommands } from './commands/secrets.ts'
 import { addServiceCommands } from './commands/service.ts'
+import { addShareCommand } from './commands/share.ts'
 import { addSkillCommands } from './commands/skills.ts'
 import { addTriggerCommands } from './commands/triggers.ts'
 import { addWebhookCommands } from './commands/webhooks.ts'
@@ -71,6 +72,7 @@ export function createProgram(): Command {
   addRunsCommands(program)
   addChangeCommands(program)
   addOpenCommand(program)
+  addShareCommand(program)
   addScheduleCommands(program)
   addTriggerCommands(program)
   program.commandsGroup('What runs use and make:')

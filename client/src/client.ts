@@ -15,6 +15,7 @@ import { Runs } from './runs.ts'
 import { isBrowser, readEnvironment } from './runtime.ts'
 import { Schedules } from './schedules.ts'
 import { Secrets } from './secrets.ts'
+import { ShareLinks } from './share-links.ts'
 import { SignInLinks } from './sign-in-links.ts'
 import { Skills } from './skills.ts'
 import type { Fetch, FetchOptions, RequestOptions, Transport } from './transport.ts'
@@ -77,6 +78,7 @@ export class Runyard {
   readonly apiKeys: ApiKeys
   readonly identities: Identities
   readonly grants: Grants
+  readonly shareLinks: ShareLinks
   readonly signInLinks: SignInLinks
   readonly auditLog: AuditLog
   readonly webhooks: Webhooks
@@ -99,6 +101,7 @@ export class Runyard {
     this.apiKeys = new ApiKeys(transport)
     this.identities = new Identities(transport)
     this.grants = new Grants(transport)
+    this.shareLinks = new ShareLinks(transport)
     this.signInLinks = new SignInLinks(transport)
     this.auditLog = new AuditLog(transport)
     this.webhooks = new Webhooks(transport, resolved.webhookSecret)

@@ -62,6 +62,8 @@ NOT_OFFERED = {
         ("CreateApiKeyParams", "CreateApiKeyRequest", set()),
         ("RotateApiKeyParams", "RotateApiKeyRequest", set()),
         ("PutGrantsParams", "PutGrantsRequest", set()),
+        ("CreateShareLinkParams", "CreateShareLinkRequest", set()),
+        ("SessionSharingParam", "SessionSharing", set()),
         ("CreateSignInLinkParams", "CreateSignInLinkRequest", set()),
         ("CreateIdentityParams", "CreateAgentIdentityRequest", NOT_OFFERED),
         ("UpdateIdentityParams", "UpdateAgentIdentityRequest", NOT_OFFERED),

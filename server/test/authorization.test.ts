@@ -233,6 +233,16 @@ const ROWS: Record<OperationId, Row> = {
     admin: 201,
   },
   revokeApiKey: { ask: async (made) => ({ path: `/api-keys/${await key(made)}` }), ...own(200), admin: 200 },
+  createShareLink: { ask: ofRun('/share-links', {}), ...ownWrite(201) },
+  listShareLinks: { ask: ofRun('/share-links'), ...own(200) },
+  revokeShareLink: {
+    ask: async (made) => {
+      const path = `/agent/runs/${await run(made)}/share-links`
+      const { share_link_id } = await made.owner.json<{ share_link_id: string }>('POST', path, {})
+      return { path: `${path}/${share_link_id}` }
+    },
+    ...ownWrite(200),
+  },
   createSignInLink: { ask: () => ({ body: {} }), ...same(201) },
   createAgentIdentity: { ask: () => ({ body: { name: name() } }), ...writing(201) },
   listAgentIdentities: { ask: () => ({}), ...same(200) },

@@ -90,7 +90,10 @@ describe('a principal and its keys', () => {
       await Promise.all(Object.entries(made).map(async ([name, ask]) => [name, await ask()] as const)),
     )
   const personal = async (key: NewKey): Promise<string> => {
-    const run_id = await as(key).create({ prompt: shell('echo x > artifacts/x'), team: false })
+    const run_id = await as(key).create({
+      ...{ prompt: shell('echo x > artifacts/x'), team: false },
+      config: { session_sharing: { public_access: 'VIEWER' } },
+    })
     await as(key).ended(run_id)
     return run_id
   }

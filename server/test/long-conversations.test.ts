@@ -39,7 +39,10 @@ describe('a long conversation', () => {
 
   test('goes on from a summary, also with another worker, and everything is counted', async () => {
     script = strict(printing(14, 1_000))
-    run_id = await api.create({ prompt: 'Print the numbers.' })
+    run_id = await api.create({
+      prompt: 'Print the numbers.',
+      config: { session_sharing: { public_access: 'VIEWER' } },
+    })
     await until('the summary', async () => ofType(await api.events(run_id), 'context.compacted').length > 0)
     await service.kill('SIGKILL')
     await start()

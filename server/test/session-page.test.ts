@@ -12,6 +12,7 @@ import { apiOf, shell, startService, type TestService } from './support/service.
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const MINUTE = 60_000
+const session_sharing = { public_access: 'VIEWER' }
 const HOSTILE_TITLE = '<img src=x onerror="window.pwned=1">'
 const HOSTILE = String.raw`printf '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>\n'
 printf '\033]0;stolen title\007\033[31mred\033[0m \033[2Jtext\n10%%\r99%%\n'
@@ -63,7 +64,11 @@ describe('the session page', { skip }, () => {
 
   test('shows a run as it goes on, and all of its output as text', () =>
     inContext(async (context) => {
-      const run_id = await api.create({ title: HOSTILE_TITLE, prompt: `Look.\n${shell(HOSTILE)}` })
+      const run_id = await api.create({
+        title: HOSTILE_TITLE,
+        prompt: `Look.\n${shell(HOSTILE)}`,
+        config: { session_sharing },
+      })
       const { page, complaints } = await open(context, (await api.get(run_id)).session_link)
       await page.locator('#state', { hasText: 'Succeeded' }).waitFor()
 
@@ -104,7 +109,7 @@ describe('the session page', { skip }, () => {
 
   test('shows output while the command still runs', () =>
     inContext(async (context) => {
-      const run_id = await api.create({ prompt: shell('echo first; sleep 600') })
+      const run_id = await api.create({ prompt: shell('echo first; sleep 600'), config: { session_sharing } })
       const { page } = await open(context, (await api.get(run_id)).session_link)
       await page.locator('.output', { hasText: 'first' }).waitFor()
       assert.equal(await page.locator('#state').textContent(), 'Running')
@@ -135,7 +140,7 @@ describe('the session page', { skip }, () => {
         await with_model.until(before, ({ state }) => state === 'INPROGRESS')
         const run_id = await with_model.create({
           prompt: 'Speak.',
-          config: { model_id: 'openai/scripted' },
+          config: { model_id: 'openai/scripted', session_sharing },
         })
         const page = await context.newPage()
         await page.goto((await with_model.get(run_id)).session_link)
@@ -173,7 +178,7 @@ describe('the session page', { skip }, () => {
             ['report_reference', { url: 'https://example.com/1', title: 'One' }],
             ['report_reference', { url: 'https://example.com/1', title: HOSTILE_TITLE, type: 'ticket' }],
           ]),
-          config: { model_id: 'openai/scripted' },
+          config: { model_id: 'openai/scripted', session_sharing },
         })
         await with_model.ended(run_id, 60)
         const page = await context.newPage()
@@ -200,7 +205,10 @@ describe('the session page', { skip }, () => {
 
   test('gives a cookie that opens its own session and nothing else', () =>
     inContext(async (context) => {
-      const [mine, other] = [await api.create({ prompt: 'a' }), await api.create({ prompt: 'b' })]
+      const [mine, other] = [
+        await api.create({ prompt: 'a', config: { session_sharing } }),
+        await api.create({ prompt: 'b', config: { session_sharing } }),
+      ]
       const { page } = await open(context, (await api.get(mine)).session_link)
       await page.locator('#session').waitFor()
       const [cookie, ...more] = await context.cookies()
@@ -230,7 +238,10 @@ describe('the session page', { skip }, () => {
 
   test('refuses links that are old, forged or of another session, kindly, and takes a key instead', () =>
     inContext(async (context) => {
-      const [run_id, other] = [await api.create({ prompt: 'a' }), await api.create({ prompt: 'b' })]
+      const [run_id, other] = [
+        await api.create({ prompt: 'a', config: { session_sharing } }),
+        await api.create({ prompt: 'b', config: { session_sharing } }),
+      ]
       assert.equal((await access(run_id, { token: tokenOf(linkOf(run_id, 10)) })).status, 204)
       assert.equal((await access(run_id, { token: tokenOf(linkOf(run_id, 20)) })).status, 401)
       assert.equal((await access(run_id, { token: tokenOf(linkOf(other, 0)) })).status, 401)
@@ -254,7 +265,7 @@ describe('the session page', { skip }, () => {
     }))
 
   test('is opened by its own page only', async () => {
-    const run_id = await api.create({ prompt: 'a' })
+    const run_id = await api.create({ prompt: 'a', config: { session_sharing } })
     const body = { token: tokenOf(linkOf(run_id, 0)) }
     assert.equal((await access(run_id, body, { origin: 'https://elsewhere.example' })).status, 403)
     assert.equal((await access(run_id, body, { origin: 'null' })).status, 403)
@@ -270,7 +281,7 @@ describe('the session page', { skip }, () => {
   })
 
   test('is served with headers that leave nothing to chance', async () => {
-    const run_id = await api.create({ prompt: 'a' })
+    const run_id = await api.create({ prompt: 'a', config: { session_sharing } })
     const page = await fetch(`${origin}/sessions/${run_id}`)
     assert.equal(page.status, 200)
     const policy = page.headers.get('content-security-policy') ?? ''
@@ -315,7 +326,7 @@ describe('the session page', { skip }, () => {
 
   test('says so while the service is away', () =>
     inContext(async (context) => {
-      const run_id = await api.create({ prompt: 'a' })
+      const run_id = await api.create({ prompt: 'a', config: { session_sharing } })
       const { page } = await open(context, (await api.get(run_id)).session_link)
       await page.locator('.end').waitFor()
       assert.equal(await page.locator('#connection').isHidden(), true)

@@ -275,6 +275,13 @@ class CreateApiKeyRequest(WireModel):
     """true: it is the first key of a new user."""
 
 
+class CreateShareLinkRequest(WireModel):
+    name: str | None = None
+    """Whom it is for, say."""
+    expires_at: datetime | None = None
+    """When it ends by itself; default: when it is revoked."""
+
+
 class CreateSignInLinkRequest(WireModel):
     path: str | None = None
     """What the page shows then; default: the runs."""
@@ -737,6 +744,11 @@ class SessionRedirect(WireModel):
     """To be read instead: the session is over. Absent while it lasts, and where there is none."""
 
 
+class SessionSharing(WireModel):
+    public_access: Literal["NONE", "VIEWER"] | str | None = None
+    """`VIEWER`: who has the `session_link` of the run sees it without a key, for as long as the link holds. Default `NONE`."""
+
+
 class SetupEventDataWorkspace(WireModel):
     """Of a `restore` that does not go on in the workspace as it was left."""
 
@@ -748,6 +760,21 @@ class SetupEventDataWorkspace(WireModel):
     """Tool calls whose changes of files are lost, or not there as a whole."""
     note: str
     """What the agent is told."""
+
+
+class ShareLink(WireModel):
+    """A link to a run for people without a key, without its address."""
+
+    share_link_id: str
+    run_id: str
+    name: str | None = None
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    created_by: RunCreatorInfo
+    expires_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    last_used_at: datetime | None = None
+    """When somebody last opened the run with it."""
 
 
 class SignInLink(WireModel):
@@ -961,6 +988,7 @@ class AmbientAgentConfig(WireModel):
     harness: HarnessConfig | None = None
     permissions: list[PermissionRule] | None = None
     """What the agent may do without asking: the first rule that fits decides, and without one a call is allowed. Where the environment has rules too, the stricter of both decides."""
+    session_sharing: SessionSharing | None = None
     harness_auth_secrets: AmbientAgentConfigHarnessAuthSecrets | None = None
 
 
@@ -1342,6 +1370,10 @@ class ListFiringsResponse(WireModel):
     page_info: PageInfo
 
 
+class ListShareLinksResponse(WireModel):
+    share_links: list[ShareLink]
+
+
 class MessageAssistantEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1393,6 +1425,23 @@ class NewApiKey(WireModel):
     """RFC 3339, UTC, milliseconds."""
     api_key: str
     """The key itself. It is not shown again."""
+
+
+class NewShareLink(WireModel):
+    """A link that was just made."""
+
+    share_link_id: str
+    run_id: str
+    name: str | None = None
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    created_by: RunCreatorInfo
+    expires_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    last_used_at: datetime | None = None
+    """When somebody last opened the run with it."""
+    url: str
+    """Opens the run. It is not shown again."""
 
 
 class ReasoningEvent(WireModel):
@@ -2054,7 +2103,7 @@ class RunItem(WireModel):
     executor: RunCreatorInfo
     session_id: str
     session_link: str
-    """The live page. Opens without signing in for 15 minutes from this answer."""
+    """The live page of the run, for who signs in there. With `session_sharing` VIEWER it opens without that, for 15 minutes from this answer."""
     agent_config: AmbientAgentConfig
     base_prompt_truncated: bool | None = None
     """In a list: the same of `agent_config.base_prompt`."""

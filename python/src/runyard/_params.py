@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         MCPServerConfig,
         PermissionRule,
         RegistryAccess,
+        SessionSharing,
         WebhookEventType,
     )
 
@@ -79,6 +80,15 @@ class AmbientAgentConfigParam(TypedDict, total=False):
     harness_auth_secrets: HarnessAuthSecretsParam
     permissions: Sequence[PermissionRuleParam | PermissionRule]
     """Of this and the environment's rules, the stricter decides."""
+    session_sharing: SessionSharingParam | SessionSharing
+    """Who may open the `session_link` of the run."""
+
+
+class SessionSharingParam(TypedDict, total=False):
+    """Who may open the `session_link` of a run."""
+
+    public_access: Literal["NONE", "VIEWER"]
+    """`VIEWER`: who has it sees the run without a key. Default `NONE`."""
 
 
 class PermissionRuleParam(TypedDict, total=False):
@@ -585,6 +595,15 @@ class UpdateIdentityParams(IdentityFields, RequestOptions, total=False):
     """What changes of an identity."""
 
     name: str | None
+
+
+class CreateShareLinkParams(RequestOptions, total=False):
+    """A link to a run for people without a key."""
+
+    name: str | None
+    """Whom it is for, say."""
+    expires_at: datetime | str | None
+    """When it ends by itself; default: when it is revoked."""
 
 
 class CreateSignInLinkParams(RequestOptions, total=False):

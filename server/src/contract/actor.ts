@@ -11,6 +11,8 @@ export interface Actor {
   key_id: string
   /** The principal is a service account, whose defaults are those of its runs. */
   is_identity?: true
+  /** A visitor, who has no key: sees this run and nothing else. `key_id` is that of the visit then. */
+  only_run_id?: string
 }
 
 const RANK: Record<Role, number> = { viewer: 0, member: 1, admin: 2 }

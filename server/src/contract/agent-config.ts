@@ -62,6 +62,24 @@ export const HarnessConfig = z
 
 export const NAME_MAX_LENGTH = 256
 
+/** Of the wire format, but for NONE, which says the default. */
+const SessionSharing = z
+  .object({
+    public_access: z
+      .enum(['NONE', 'VIEWER'], {
+        error: ({ input }) =>
+          input === 'EDITOR'
+            ? 'EDITOR is not available here: who has no key may look, and not write. Use VIEWER'
+            : undefined,
+      })
+      .optional()
+      .meta({
+        description:
+          '`VIEWER`: who has the `session_link` of the run sees it without a key, for as long as the link holds. Default `NONE`.',
+      }),
+  })
+  .meta({ id: 'SessionSharing' })
+
 export const AmbientAgentConfig = z
   .object({
     name: text(NAME_MAX_LENGTH).optional().meta({ description: 'Label for grouping and filtering.' }),
@@ -90,6 +108,9 @@ export const AmbientAgentConfig = z
     permissions: Permissions.optional().meta({
       description:
         'What the agent may do without asking: the first rule that fits decides, and without one a call is allowed. Where the environment has rules too, the stricter of both decides.',
+    }),
+    session_sharing: SessionSharing.optional().meta({
+      description: 'Who may open the `session_link` of the run.',
     }),
     harness_auth_secrets: z
       .object({ claude_auth_secret_name: text(256).optional(), codex_auth_secret_name: text(256).optional() })

@@ -39,6 +39,8 @@ export interface RouteDefinition {
   is_public?: true
   /** Viewers may call it too, though it writes. */
   for_viewers?: boolean
+  /** Who visits one run without a key may call it, too, for that run. */
+  for_visitors?: true
   /** Counts against what a key may create in a minute. */
   creates_run?: true
   /** May carry attachments, so its body may reach 64 MiB. */

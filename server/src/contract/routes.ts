@@ -28,6 +28,7 @@ import {
   SecretName,
   SecretQuery,
 } from './secret.ts'
+import { SHARE_ROUTES } from './share-routes.ts'
 import { ListSkillsQuery, ListSkillsResponse } from './skill.ts'
 import { TRIGGER_ROUTES } from './trigger-routes.ts'
 import { WEBHOOK_ROUTES } from './webhook-routes.ts'
@@ -77,6 +78,7 @@ export const ROUTES = {
   }),
   getRun: define({
     method: 'GET',
+    for_visitors: true,
     path: '/agent/runs/{run_id}',
     summary: 'Get a run',
     tag: 'Runs',
@@ -139,6 +141,7 @@ export const ROUTES = {
   }),
   listEvents: define({
     method: 'GET',
+    for_visitors: true,
     path: '/agent/runs/{run_id}/events',
     summary: 'Read or follow the event log',
     description:
@@ -176,6 +179,7 @@ export const ROUTES = {
   }),
   getRunConversation: define({
     method: 'GET',
+    for_visitors: true,
     path: '/agent/runs/{run_id}/conversation',
     summary: 'Get the conversation of a run',
     description:
@@ -190,6 +194,7 @@ export const ROUTES = {
   }),
   getRunDiff: define({
     method: 'GET',
+    for_visitors: true,
     path: '/agent/runs/{run_id}/diff',
     summary: 'Get the changes of a run',
     description:
@@ -207,6 +212,7 @@ export const ROUTES = {
   }),
   getTranscript: define({
     method: 'GET',
+    for_visitors: true,
     path: '/agent/runs/{run_id}/transcript',
     summary: 'Get the raw transcript',
     description: 'Redirects to a link, valid for 15 minutes, to the event log as JSON Lines.',
@@ -229,6 +235,7 @@ export const ROUTES = {
   }),
   getArtifact: define({
     method: 'GET',
+    for_visitors: true,
     path: '/agent/artifacts/{artifact_uid}',
     summary: 'Get an artifact',
     tag: 'Artifacts',
@@ -259,6 +266,7 @@ export const ROUTES = {
     response: ListModelsResponse,
     errors: reading,
   }),
+  ...SHARE_ROUTES,
   ...ACCESS_ROUTES,
   listEnvironments: define({
     method: 'GET',

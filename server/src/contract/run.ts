@@ -124,9 +124,10 @@ export const RunItem = z
     creator: RunCreatorInfo,
     executor: RunCreatorInfo,
     session_id: z.string(),
-    session_link: z
-      .string()
-      .meta({ description: 'The live page. Opens without signing in for 15 minutes from this answer.' }),
+    session_link: z.string().meta({
+      description:
+        'The live page of the run, for who signs in there. With `session_sharing` VIEWER it opens without that, for 15 minutes from this answer.',
+    }),
     agent_config: AmbientAgentConfig.meta({ description: 'What was asked for.' }),
     base_prompt_truncated: z
       .boolean()

@@ -6,6 +6,7 @@ import { AppError } from '../contract/error.ts'
 import type { RouteDefinition } from '../contract/route.ts'
 import { ROUTES } from '../contract/routes.ts'
 import { readActor } from '../store/api-keys.ts'
+import { readVisitor } from '../store/visits.ts'
 import { ANSWER_HEADERS } from './answer-headers.ts'
 import { AuditWriter, recordRequests } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
@@ -33,9 +34,11 @@ import { serveRuns } from './routes/runs.ts'
 import { serveSchedules } from './routes/schedules.ts'
 import { serveSecrets } from './routes/secrets.ts'
 import { serveSessions } from './routes/sessions.ts'
+import { serveShareLinks } from './routes/share-links.ts'
 import { serveSignInLinks } from './routes/sign-in-links.ts'
 import { serveSkills } from './routes/skills.ts'
 import { serveTriggers } from './routes/triggers.ts'
+import { serveVisits } from './routes/visits.ts'
 import { serveWebSession } from './routes/web-session.ts'
 import { serveWebhooks } from './routes/webhooks.ts'
 import { createSessionLinks } from './session-access.ts'
@@ -121,7 +124,8 @@ export function createApp(context: HttpContext): FastifyInstance {
 
   const audit = new AuditWriter(context.store.db, app.log)
   recordRequests(app, audit, API_PREFIX)
-  const actorOf = (key_id: string) => readActor(context.store.db, key_id)
+  const { db } = context.store
+  const actorOf = async (id: string) => (await readActor(db, id)) ?? readVisitor(db, id)
   const services: Services = {
     ...context,
     audit,
@@ -152,6 +156,8 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveHandoff(app, services)
   serveSessions(app, services)
   serveWebSession(app, services)
+  serveVisits(app, services)
+  serveShareLinks(app, services)
   serveSignInLinks(app, services)
   serveWebhooks(app, services)
   serveDocs(app, services)

@@ -126,8 +126,10 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
       address: request.ip,
       request_id: request.id,
       status: reply.statusCode,
-      ...(actor ? { principal_id: actor.principal_id, key_id: actor.key_id, role: actor.role } : {}),
-      detail: kind === 'link' ? 'a link was issued' : (request.audit_detail ?? null),
+      ...(actor && actor.only_run_id === undefined
+        ? { principal_id: actor.principal_id, key_id: actor.key_id, role: actor.role }
+        : {}),
+      detail: detailOf(request, kind),
     })
   })
   app.addHook('onClose', () => audit.close())
@@ -147,6 +149,15 @@ function kindOf(
   if (actor !== undefined && !reads) return status >= 400 && status < 500 ? 'refusal' : 'write'
   if (DENIALS.includes(status)) return 'refusal'
   return links && status < 400 ? 'link' : null
+}
+
+function detailOf(
+  { actor, audit_detail }: FastifyRequest,
+  kind: 'write' | 'refusal' | 'link',
+): string | null {
+  const what = kind === 'link' ? 'a link was issued' : (audit_detail ?? null)
+  if (actor?.only_run_id === undefined) return what
+  return [what, `visit ${actor.key_id}`].filter(Boolean).join(', ')
 }
 
 /** The path's parameters, else what the answer is about. */

@@ -2,8 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { RouteDefinition } from '../contract/route.ts'
+import { isUuid } from '../contract/run-id.ts'
 import { findActor, isWellFormedKey } from '../store/api-keys.ts'
 import type { Db } from '../store/db.ts'
+import { findVisitor } from '../store/visits.ts'
 import { findWebSession } from '../store/web-sessions.ts'
 import { createFailureLimit } from './failure-limit.ts'
 import { requireOwnPage } from './own-page.ts'
@@ -11,11 +13,12 @@ import { createPageCookie } from './page-cookie.ts'
 
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 export const SESSION_COOKIE = 'runyard_session'
+export const visitCookie = (run_id: string): string => `runyard_visit_${run_id}`
 
 /** Who asks, from what a request is sent with, before any body is read. */
 export interface Authenticator {
   /**
-   * The Authorization header, else the cookie of the page with its header `X-Runyard-Page`, without which a cookie says nothing:
+   * The Authorization header, else a cookie of the page with its header `X-Runyard-Page`, `1` or `visit RUN_ID`, without which a cookie says nothing:
    * no other site can send that header. Throws `authentication_required`, and `not_authorized` where another site asks.
    */
   authenticate(request: FastifyRequest): Promise<Actor>
@@ -54,10 +57,20 @@ export function createAuthenticator(db: Db, settings: { readonly public_url: str
     return session?.actor ?? { refusal: 'Nobody is signed in here, or no longer.' }
   }
 
+  const findByVisit = async (request: FastifyRequest, run_id: string): Promise<Actor | Refusal> => {
+    requireOwnPage(request, settings.public_url)
+    const token = createPageCookie(settings, visitCookie(run_id)).read(request)
+    const visitor = token === undefined ? null : await findVisitor(db, run_id, token)
+    return visitor ?? { refusal: 'This run was not opened here, or the link that opened it is over.' }
+  }
+
   const find = async (request: FastifyRequest): Promise<Actor | Refusal> => {
     const { authorization } = request.headers
     if (authorization) return findByKey(authorization)
-    if (request.headers['x-runyard-page'] === '1') return findByCookie(request)
+    const page = request.headers['x-runyard-page']
+    if (page === '1') return findByCookie(request)
+    const [word, run_id = ''] = typeof page === 'string' ? page.split(' ') : []
+    if (word === 'visit' && isUuid(run_id)) return findByVisit(request, run_id)
     return { refusal: 'Send an API key: "Authorization: Bearer ry_…".' }
   }
 

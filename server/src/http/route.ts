@@ -53,6 +53,7 @@ export function serve<const R extends RouteDefinition>(
       request.actor = await services.access.authenticate(request)
       reply.headers(await services.limits.take(request.actor.key_id, creates_run === true))
       requireRole(definition, request.actor)
+      requireVisited(definition, request.actor, request.params)
     },
     handler: async (request, reply) => {
       if (!request.actor) throw new Error('The route was reached without authentication.')
@@ -127,6 +128,16 @@ export async function readEarlier(
   const earlier = call.idempotency ? await readAnswer(db, call.idempotency) : null
   if (earlier) call.reply.header('idempotent-replayed', 'true')
   return earlier
+}
+
+/** The one place that keeps visitors to their run: whatever is not marked for them they may not call, and other runs are not there. */
+function requireVisited({ for_visitors }: RouteDefinition, { only_run_id }: Actor, params: unknown): void {
+  if (only_run_id === undefined) return
+  if (!for_visitors)
+    throw new AppError('not_authorized', 'Who was given a link to a run may look at that run only.')
+  const { run_id } = params as { run_id?: string }
+  if (run_id !== undefined && run_id !== only_run_id)
+    throw new AppError('resource_not_found', 'There is no run with this id.')
 }
 
 function parse(schema: z.ZodType | undefined, value: unknown): unknown {

@@ -3,10 +3,10 @@ import type { ListRunsResponse, RunItem } from '../contract/run.ts'
 import type { ListedRun } from '../store/run-list.ts'
 
 /** A run, whole or from a list, which says what it has cut. */
-type ShownRun = Omit<ListedRun, 'prompt_truncated' | 'base_prompt_truncated'> & Partial<ListedRun>
+export type ShownRun = Omit<ListedRun, 'prompt_truncated' | 'base_prompt_truncated'> & Partial<ListedRun>
 
 /** A stored run as callers see it: nothing of sealed values, leases or sandboxes. `linkTo` makes the link to a run's page. */
-export function viewRun(run: ShownRun, linkTo: (run_id: string) => string): RunItem {
+export function viewRun(run: ShownRun, linkTo: (run: ShownRun) => string): RunItem {
   const working = run.claimed_at ? Date.now() - run.claimed_at.getTime() : 0
   const total_tokens = Math.min(run.input_tokens + run.output_tokens, Number.MAX_SAFE_INTEGER)
   return {
@@ -28,7 +28,7 @@ export function viewRun(run: ShownRun, linkTo: (run_id: string) => string): RunI
     creator: run.creator,
     executor: run.executor,
     session_id: run.run_id,
-    session_link: linkTo(run.run_id),
+    session_link: linkTo(run),
     agent_config: run.config,
     ...(run.base_prompt_truncated ? { base_prompt_truncated: true } : {}),
     ...(run.resolved ? { resolved: run.resolved } : {}),
@@ -69,7 +69,7 @@ const viewFork = ({ run_id, sequence, turn }: NonNullable<ShownRun['fork_of']>):
 export const viewRuns = (
   runs: ListedRun[],
   next_cursor: string | null,
-  linkTo: (run_id: string) => string,
+  linkTo: (run: ShownRun) => string,
 ): ListRunsResponse => ({
   runs: runs.map((run) => viewRun(run, linkTo)),
   page_info: pageInfo(next_cursor),

@@ -1,4 +1,5 @@
 import type { Actor } from '../contract/actor.ts'
+import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import { deriveKey } from '../sealing/derive-key.ts'
 import { makeToken, readToken } from './key-token.ts'
 import { LINK_SECONDS } from './signed-link.ts'
@@ -11,12 +12,25 @@ const COOKIE_SECONDS = 12 * 3600
  */
 export interface SessionLinks {
   linkTo(session_id: string, actor: Pick<Actor, 'key_id'>): string
+  /** The address of a run's page; where the run says so, it opens without a key for 15 minutes. Visitors make no such links. */
+  sessionLink(run: LinkedRun, actor: Pick<Actor, 'key_id' | 'only_run_id'>): string
+  /** What a share link is. */
+  shareUrl(session_id: string, token: string): string
   makeCookie(session_id: string, actor: Pick<Actor, 'key_id'>): { value: string; max_age: number }
   /** Who made the link with this token; `null` when it is not this session's, is over, or its key is not good any more. */
   findByLink(session_id: string, token: string): Promise<Actor | null>
   /** The same for a cookie. */
   findByCookie(session_id: string, value: string): Promise<Actor | null>
 }
+
+interface LinkedRun {
+  run_id: string
+  config: AmbientAgentConfig
+}
+
+/** Whether who has the link of a run needs no key. */
+export const isOpenByLink = ({ config }: Pick<LinkedRun, 'config'>): boolean =>
+  config.session_sharing?.public_access === 'VIEWER'
 
 export function createSessionLinks(
   settings: { secret_key: string; public_url: string },
@@ -35,9 +49,14 @@ export function createSessionLinks(
     const known = readToken(secret, `${kind} ${session_id}`, { expires, key_id, signature }, now())
     return known === null ? null : readActor(known)
   }
+  const pageOf = (id: string): string => `${settings.public_url}/sessions/${id}`
+  const linkTo = (id: string, actor: Pick<Actor, 'key_id'>): string =>
+    `${pageOf(id)}#access=${make('link', id, actor, LINK_SECONDS)}`
   return {
-    linkTo: (id, actor) =>
-      `${settings.public_url}/sessions/${id}#access=${make('link', id, actor, LINK_SECONDS)}`,
+    linkTo,
+    sessionLink: (run, actor) =>
+      isOpenByLink(run) && actor.only_run_id === undefined ? linkTo(run.run_id, actor) : pageOf(run.run_id),
+    shareUrl: (id, token) => `${pageOf(id)}#access=${token}`,
     makeCookie: (id, actor) => ({
       value: make('cookie', id, actor, COOKIE_SECONDS),
       max_age: COOKIE_SECONDS,

@@ -114,9 +114,16 @@ export interface RunRow {
   artifacts: ArtifactItem[]
 }
 
-/** Personal runs are visible to their owner only, by whichever key. */
-export const visibleTo = ({ principal_id }: Pick<Actor, 'principal_id'>): RawBuilder<boolean> =>
-  sql<boolean>`(r.scope = 'Team' or r.principal_id = ${principal_id} or r.creator_id = ${principal_id})`
+/** Personal runs are visible to their owner only, by whichever key; to a visitor one run of what its host sees. */
+export const visibleTo = ({
+  principal_id,
+  only_run_id,
+}: {
+  principal_id: string | RawBuilder<unknown>
+  only_run_id?: string | undefined
+}): RawBuilder<boolean> =>
+  sql<boolean>`(${only_run_id === undefined ? sql`` : sql`r.run_id = ${only_run_id}::uuid and `}
+    (r.scope = 'Team' or r.principal_id = ${principal_id} or r.creator_id = ${principal_id}))`
 
 const person = (alias: string): RawBuilder<unknown> =>
   sql`jsonb_build_object('uid', ${sql.ref(`${alias}.principal_id`)}, 'type', ${sql.ref(`${alias}.type`)},

@@ -8,6 +8,7 @@ import { readInstallation } from '../store/installation.ts'
 import { removeOldCounts } from '../store/request-counts.ts'
 import { removeOldSignInLinks } from '../store/sign-in-links.ts'
 import { removeOldTriggerDeliveries } from '../store/trigger-deliveries.ts'
+import { removeOldVisits } from '../store/visits.ts'
 import { removeOldWebSessions } from '../store/web-sessions.ts'
 import { removeOldDeliveries } from '../store/webhook-deliveries.ts'
 import { removeOldWorkers } from '../store/workers.ts'
@@ -82,6 +83,7 @@ export class CleanUp {
       await removeOldWorkers(this.#store.db)
       await removeOldSignInLinks(this.#store.db)
       await removeOldWebSessions(this.#store.db)
+      await removeOldVisits(this.#store.db)
       await removeOldDeliveries(this.#store.db)
       await removeOldTriggerDeliveries(this.#store.db)
       await removeOldAudit(this.#store.db, this.#audit_days)

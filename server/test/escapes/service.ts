@@ -176,9 +176,12 @@ export const SERVICE: Probe[] = [
       const service = await context.service()
       const victim = await service.victim()
       const at = `${service.origin}/sessions/${victim.run_id}`
-      const own = await service.attacker.create({ prompt: 'x', config: { worker_host: 'nobody' } })
+      const own = await service.attacker.create({
+        prompt: 'x',
+        config: { worker_host: 'nobody', session_sharing: { public_access: 'VIEWER' } },
+      })
       const { session_link } = await service.attacker.get(own)
-      const token = new URL(session_link).hash.replace(/^#(token=)?/, '')
+      const token = new URL(session_link).hash.replace('#access=', '')
       const open = (body: object, headers: Record<string, string> = {}) =>
         fetch(`${at}/access`, {
           method: 'POST',

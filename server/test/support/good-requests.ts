@@ -40,6 +40,9 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   listApiKeys: {},
   rotateApiKey: { path: '/api-keys/{key}/rotate', body: {} },
   revokeApiKey: { path: '/api-keys/{spare_key}' },
+  createShareLink: { path: '/agent/runs/{run}/share-links', body: { name: 'l' } },
+  listShareLinks: { path: '/agent/runs/{run}/share-links' },
+  revokeShareLink: { path: '/agent/runs/{run}/share-links/{share_link}' },
   createSignInLink: { body: { path: '/runs' } },
   createAgentIdentity: { body: { name: 'i' } },
   listAgentIdentities: {},
@@ -131,6 +134,9 @@ async function makeThings(service: TestService): Promise<Record<string, string>>
   )
   words.delivery = String(deliveries[0]?.delivery_id)
   words.run = run_id
+  const share_links = `/agent/runs/${run_id}/share-links`
+  const shared = await made.json<{ share_link_id: string }>('POST', share_links, {})
+  words.share_link = shared.share_link_id
   const busy = await made.create({ prompt: shell('sleep 600'), ...RUNBOOK })
   const permissions = [{ tool: 'bash', action: 'ask' }]
   words.waiting = await made.create({ prompt: 'Begin.', config: { permissions } })

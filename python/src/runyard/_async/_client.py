@@ -28,6 +28,7 @@ from ._models import AsyncModels
 from ._runs import AsyncRuns
 from ._schedules import AsyncSchedules
 from ._secrets import AsyncSecrets
+from ._share_links import AsyncShareLinks
 from ._sign_in_links import AsyncSignInLinks
 from ._skills import AsyncSkills
 from ._transport import AsyncTransport
@@ -97,6 +98,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.api_keys = AsyncApiKeys(transport)
         self.identities = AsyncIdentities(transport)
         self.grants = AsyncGrants(transport)
+        self.share_links = AsyncShareLinks(transport)
         self.sign_in_links = AsyncSignInLinks(transport)
         self.audit_log = AsyncAuditLog(transport)
         self.webhooks = AsyncWebhooks(transport, self._webhook_secret)

@@ -29,6 +29,7 @@ from ._models import Models
 from ._runs import Runs
 from ._schedules import Schedules
 from ._secrets import Secrets
+from ._share_links import ShareLinks
 from ._sign_in_links import SignInLinks
 from ._skills import Skills
 from ._transport import Transport
@@ -98,6 +99,7 @@ class Runyard(Endpoints):
         self.api_keys = ApiKeys(transport)
         self.identities = Identities(transport)
         self.grants = Grants(transport)
+        self.share_links = ShareLinks(transport)
         self.sign_in_links = SignInLinks(transport)
         self.audit_log = AuditLog(transport)
         self.webhooks = Webhooks(transport, self._webhook_secret)

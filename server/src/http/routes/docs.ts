@@ -37,7 +37,7 @@ const indexPage = ({ public_url, version }: HttpSettings): Page => ({
   -H "Content-Type: application/json" \\
   -d '{"prompt": "Say hello.\\n\`\`\`sh\\necho hello\\n\`\`\`"}'</code></pre>
 <p>The answer holds the <code>run_id</code>. <code>GET /api/v1/agent/runs/{run_id}</code> shows the run with a
-<code>session_link</code>: the live page of the run, which opens without a key for 15 minutes. Where no model is
+<code>session_link</code>: the live page of the run, for who signs in there. Where no model is
 configured, the fenced shell blocks of a prompt are run, and nothing else.</p>
 <p class="soft">Version ${version}</p>`,
 })

@@ -12,12 +12,12 @@ import { cancelRun } from '../../store/transitions.ts'
 import type { Services } from '../context.ts'
 import { intakeServices } from '../intake-services.ts'
 import { type Call, readEarlier, SENT, sendOnce, serve } from '../route.ts'
-import { viewRun, viewRuns } from '../run-view.ts'
+import { type ShownRun, viewRun, viewRuns } from '../run-view.ts'
 
 export function serveRuns(app: FastifyInstance, services: Services): void {
   const { store, watch, blobs, settings, sessions } = services
 
-  const linkFor = (actor: Actor) => (run_id: string) => sessions.linkTo(run_id, actor)
+  const linkFor = (actor: Actor) => (run: ShownRun) => sessions.sessionLink(run, actor)
 
   const create = async (call: Call<typeof ROUTES.createRun> | Call<typeof ROUTES.runAgent>) => {
     // A repeated create must not look up, store or refuse anything again.

@@ -38,7 +38,7 @@ export function serveSessions(app: FastifyInstance, services: Services): void {
   const cookieName = () => `${isSecure() ? '__Secure-' : ''}runyard_session`
   const streams = new StreamLimit(STREAMS_PER_SESSION)
   // The cookie must not renew itself for ever through fresh links, so this page's view of a run holds none.
-  const plainLink = (id: string) => `${settings.public_url}/sessions/${id}`
+  const plainLink = ({ run_id }: { run_id: string }) => `${settings.public_url}/sessions/${run_id}`
 
   const findVisitor = async (request: FastifyRequest<SessionRoute>): Promise<Actor | null> => {
     const value = parseCookie(request.headers.cookie ?? '')[cookieName()]

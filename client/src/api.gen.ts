@@ -1184,6 +1184,8 @@ export interface components {
             name: string;
             /** @description Whose it is. */
             principal: components["schemas"]["RunCreatorInfo"];
+            /** @description Id of the key in whose place it was made. */
+            replaces?: string;
             /**
              * Format: date-time
              * @description RFC 3339, UTC, milliseconds.
@@ -2272,6 +2274,8 @@ export interface components {
             name: string;
             /** @description Whose it is. */
             principal: components["schemas"]["RunCreatorInfo"];
+            /** @description Id of the key in whose place it was made. */
+            replaces?: string;
             /**
              * Format: date-time
              * @description RFC 3339, UTC, milliseconds.

@@ -32,6 +32,7 @@ const KEY = {
   created_at: NOW,
   expires_at: null,
   grace_until: NOW,
+  replaces: null,
   last_used_at: NOW,
   revoked_at: null,
 }

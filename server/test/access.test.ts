@@ -125,6 +125,22 @@ onEachService('access', (service) => {
     assert.equal(full.status, 400)
   })
 
+  test('of 104 creates below one run at once 100 are taken, as of those of agents', async () => {
+    const { admin } = service()
+    const root = await admin.create({ prompt: 'x', ...IDLE })
+    const child = await admin.create({ prompt: 'x', parent_run_id: root, ...IDLE })
+    const body = { prompt: 'x', parent_run_id: child, ...IDLE }
+    const answers = await Promise.all(
+      Array.from({ length: 103 }, () => admin.call('POST', '/agent/runs', body)),
+    )
+    const refused = answers.filter(({ ok }) => !ok)
+    const said = await Promise.all(refused.map(async (answer) => (await answer.json()) as object))
+    assert.deepEqual(
+      said.map((problem) => ('detail' in problem ? problem.detail : null)),
+      Array(4).fill('There are 100 runs below the first one of this tree, which is the most.'),
+    )
+  })
+
   test('a conversation goes on in another run', async () => {
     const { admin } = service()
     const first = await admin.create({ prompt: `Begin.\n${shell('echo one')}` })

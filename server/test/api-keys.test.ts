@@ -127,6 +127,21 @@ onEitherService('API keys', (service) => {
     assert.equal((await as(next.api_key).call('GET', '/agent/runs')).status, 200)
   })
 
+  test('one grace runs at a time, and the newest of a row of keys ends them all', async () => {
+    const { admin } = service()
+    const works = async ({ api_key }: NewApiKey) => (await as(api_key).call('GET', '/agent/runs')).status
+    const rotate = (key: NewApiKey) =>
+      as(key.api_key).json<NewApiKey>('POST', `/api-keys/${key.key_id}/rotate`, { grace_minutes: 60 })
+    const first = await create({ name: 'Kim', new_user: true })
+    const second = await rotate(first)
+    assert.equal(second.replaces, first.key_id)
+    assert.deepEqual([await works(first), await works(second)], [200, 200])
+    const third = await rotate(second)
+    assert.deepEqual([await works(first), await works(second), await works(third)], [401, 200, 200])
+    assert.equal((await admin.call('DELETE', `/api-keys/${third.key_id}`)).status, 200)
+    assert.deepEqual([await works(second), await works(third)], [401, 401])
+  })
+
   test('whoever still has a key that was replaced does nothing to the one in its place', async () => {
     const { admin } = service()
     for (const role of ['viewer', 'member', 'admin']) {
@@ -155,6 +170,10 @@ onEitherService('API keys', (service) => {
       if (key_id !== own?.key_id)
         assert.equal((await admin.call('DELETE', `/api-keys/${key_id}`)).status, 200)
     await refused(await admin.call('DELETE', `/api-keys/${own?.key_id}`), 409, /last admin key.*runyard keys/)
+    // One that ends some day does not stand in for one that does not.
+    const passing = await create({ name: 'passing', role: 'admin', expires_at: '2999-01-01T00:00:00Z' })
+    await refused(await admin.call('DELETE', `/api-keys/${own?.key_id}`), 409, /last admin key/)
+    assert.equal((await admin.call('DELETE', `/api-keys/${passing.key_id}`)).status, 200)
     const second = await create({ name: 'second', role: 'admin' })
     const both = [own?.key_id, second.key_id].map((key_id) => admin.call('DELETE', `/api-keys/${key_id}`))
     const statuses = (await Promise.all(both)).map(({ status }) => status).sort()

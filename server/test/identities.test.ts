@@ -198,6 +198,8 @@ onEachService('identities and grants', (service) => {
       409,
       /was deleted/,
     )
+    const approval = `/agent/runs/${own}/approvals/none`
+    await refused(await api.call('POST', approval, { decision: 'allow_once' }), 409, /was deleted/)
     const { api_keys } = await admin.json<{ api_keys: ApiKey[] }>('GET', `/api-keys?principal_id=${uid}`)
     assert.deepEqual(
       api_keys.map(({ active, revoked_at }) => [active, typeof revoked_at]),

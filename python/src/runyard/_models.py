@@ -1021,6 +1021,8 @@ class ApiKey(WireModel):
     """RFC 3339, UTC, milliseconds."""
     expires_at: datetime | None = None
     """RFC 3339, UTC, milliseconds."""
+    replaces: str | None = None
+    """Id of the key in whose place it was made."""
     grace_until: datetime | None = None
     """Another was made in its place, and it works until then."""
     last_used_at: datetime | None = None
@@ -1417,6 +1419,8 @@ class NewApiKey(WireModel):
     """RFC 3339, UTC, milliseconds."""
     expires_at: datetime | None = None
     """RFC 3339, UTC, milliseconds."""
+    replaces: str | None = None
+    """Id of the key in whose place it was made."""
     grace_until: datetime | None = None
     """Another was made in its place, and it works until then."""
     last_used_at: datetime | None = None

@@ -56,6 +56,7 @@ export const ApiKey = z
     active: z.boolean().meta({ description: 'It works now.' }),
     created_at: Timestamp,
     expires_at: Timestamp.optional(),
+    replaces: z.string().optional().meta({ description: 'Id of the key in whose place it was made.' }),
     grace_until: Timestamp.optional().meta({
       description: 'Another was made in its place, and it works until then.',
     }),

@@ -86,7 +86,7 @@ export async function findPrincipalNamed(db: Db, name: string): Promise<string |
 
 /**
  * Makes a key in place of another: of the same principal, role, name and expiry. The old one is revoked at once, or ends
- * after `grace_ms`. `null` when it is not active, or, with `once`, was replaced before. One statement, so that of two at once
+ * after `grace_ms`; the one that it had replaced ends now. `null` when it is not active, or, with `once`, was replaced before. One statement, so that of two at once
  * without grace, or with `once`, one finds it done.
  */
 export async function rotateKey(
@@ -104,9 +104,12 @@ export async function rotateKey(
       update api_keys k set ${end} from principals p
       where k.key_id = ${old_key_id} and p.principal_id = k.principal_id and ${activeKey}
         ${once ? sql`and k.grace_until is null` : sql``}
-      returning k.principal_id, k.name, k.role, k.expires_at)
-    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at)
-    select ${key_id}, ${key_hash}, principal_id, name, role, ${masked}, expires_at from old
+      returning k.principal_id, k.name, k.role, k.expires_at, k.replaces),
+    -- One grace at a time: else whoever has an old key goes on with it for as long as keys are rotated.
+    ended as (
+      update api_keys b set revoked_at = clock_timestamp() from old where b.key_id = old.replaces and b.revoked_at is null)
+    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at, replaces)
+    select ${key_id}, ${key_hash}, principal_id, name, role, ${masked}, expires_at, ${old_key_id}::uuid from old
     returning principal_id`.execute(db)
   const row = rotated.rows[0]
   return row ? { api_key, key_id, principal_id: row.principal_id } : null
@@ -181,13 +184,15 @@ export interface KeyListing {
   expires_at: Date | null
   /** Another was made in its place, and it works until then. */
   grace_until: Date | null
+  /** The key in whose place it was made. */
+  replaces: string | null
   last_used_at: Date | null
   revoked_at: Date | null
   active: boolean
 }
 
 const LISTED = sql`k.key_id, k.principal_id, p.display_name as principal_name, p.type as principal_type, k.name, k.role,
-  k.masked, k.created_at, k.expires_at, k.grace_until, k.last_used_at, k.revoked_at, ${activeKey} as active`
+  k.masked, k.created_at, k.expires_at, k.grace_until, k.replaces, k.last_used_at, k.revoked_at, ${activeKey} as active`
 const FROM = sql`from api_keys k join principals p using (principal_id)`
 
 export async function listKeys(db: Db): Promise<KeyListing[]> {
@@ -224,31 +229,54 @@ export async function findKey(db: Db, key_id: string): Promise<KeyListing | null
 
 /**
  * The admin keys that work, which then stay so until the transaction ends. Two at once wait for each other, in the order of
- * the keys. `replaced`: it ends soon, since another was made in its place.
+ * the keys. `replaced`: it ends soon, since another was made in its place; `expires`: it ends
+ * some day.
  */
 export async function lockAdminKeys(
   trx: Db,
-): Promise<Array<{ key_id: string; principal_id: string; replaced: boolean }>> {
-  const found = await sql<{ key_id: string; principal_id: string; replaced: boolean }>`
-    select k.key_id, k.principal_id, k.grace_until is not null as replaced ${FROM} where k.role = 'admin' and ${activeKey}
+): Promise<Array<{ key_id: string; principal_id: string; replaced: boolean; expires: boolean }>> {
+  const found = await sql<{ key_id: string; principal_id: string; replaced: boolean; expires: boolean }>`
+    select k.key_id, k.principal_id, k.grace_until is not null as replaced, k.expires_at is not null as expires ${FROM} where k.role = 'admin' and ${activeKey}
     order by k.key_id for update of k`.execute(trx)
   return found.rows
 }
 
-/** The same as `revokeKey`, but for the last admin key that goes on: without one nobody could make another over HTTP. */
+/**
+ * The same as `revokeKey`, but for the last admin key that goes on: without one nobody could make another over HTTP. One that ends
+ * by itself does not stand in for one that does not.
+ */
 export const revokeUnlessLast = (db: Db, key_id: string): Promise<'revoked' | 'last' | 'gone'> =>
   transact(db, async (trx) => {
+    if (!isUuid(key_id)) return 'gone'
     const admins = await lockAdminKeys(trx)
-    const is_admin = admins.some((key) => key.key_id === key_id)
-    if (is_admin && !admins.some((key) => key.key_id !== key_id && !key.replaced)) return 'last'
+    const chain = await readChain(trx, key_id)
+    const ended = admins.filter((key) => chain.includes(key.key_id))
+    const left = admins.filter((key) => !chain.includes(key.key_id) && !key.replaced)
+    const lasts = ended.some((key) => !key.expires)
+    if (ended.length > 0 && !left.some((key) => !(lasts && key.expires))) return 'last'
     return (await revokeKey(trx, key_id)) ? 'revoked' : 'gone'
   })
 
-/** False when there is no such key, or it was revoked before. */
+/** A key and those before it, each replaced by the next. */
+async function readChain(db: Db, key_id: string): Promise<string[]> {
+  const { rows } = await sql<{ key_id: string }>`
+    with recursive chain as (
+      select key_id, replaces from api_keys where key_id = ${key_id}::uuid
+      union select k.key_id, k.replaces from api_keys k join chain c on k.key_id = c.replaces)
+    select key_id from chain`.execute(db)
+  return rows.map((row) => row.key_id)
+}
+
+/**
+ * Revokes a key and those that it replaced, which may still have their grace. False when there is no such key, or it was revoked
+ * before.
+ */
 export async function revokeKey(db: Db, key_id: string): Promise<boolean> {
   if (!isUuid(key_id)) return false
-  const changed = await sql`
-    update api_keys set revoked_at = clock_timestamp() where key_id = ${key_id} and revoked_at is null
-    returning 1`.execute(db)
-  return changed.rows.length > 0
+  const chain = await readChain(db, key_id)
+  const changed = await sql<{ key_id: string }>`
+    with held as (select key_id from api_keys where key_id = any(${chain}::uuid[]) order by key_id desc for update)
+    update api_keys k set revoked_at = clock_timestamp() from held h where k.key_id = h.key_id and k.revoked_at is null
+    returning k.key_id`.execute(db)
+  return changed.rows.some((row) => row.key_id === key_id)
 }

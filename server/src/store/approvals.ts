@@ -23,6 +23,8 @@ interface WaitingRun {
   pool: string
   environment_id: string | null
   principal_id: string
+  /** The identity that executes it was deleted. */
+  orphaned: boolean
   author: string
   waiting: string | null
   was_asked: boolean
@@ -37,14 +39,18 @@ export async function answerApproval(
   { run_id, approval_id, decision, reason, author }: ApprovalAnswer,
 ): Promise<{ sequence: number; claimable_in: string | null }> {
   const locked = await sql<WaitingRun>`
-    select r.run_id, r.state, r.worker_id, r.pool, r.environment_id, r.principal_id, p.display_name as author,
+    select r.run_id, r.state, r.worker_id, r.pool, r.environment_id, r.principal_id, e.disabled as orphaned, p.display_name as author,
       r.status_message -> 'approval' ->> 'approval_id' as waiting,
       exists (select from events e where e.run_id = r.run_id and e.type = 'approval.requested'
         and e.data ->> 'approval_id' = ${approval_id}) as was_asked
-    from runs r join principals p on p.principal_id = ${author.principal_id}
+    from runs r join principals e on e.principal_id = r.principal_id
+      join principals p on p.principal_id = ${author.principal_id}
     where r.run_id = ${run_id} and ${visibleTo(author)} for update of r`.execute(trx)
   const run = locked.rows[0]
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+  // As for follow-ups.
+  if (run.orphaned)
+    throw new AppError('conflict', 'The identity that executes this run was deleted.', { retryable: false })
   await requireGrantsFor(trx, author, run)
   if (!run.was_asked)
     throw new AppError('resource_not_found', 'approval_id: the run asked for no such approval.')

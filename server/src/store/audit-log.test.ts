@@ -53,6 +53,7 @@ onEachDatabase('the audit log', (open) => {
       Array.from({ length: 50 }, (_, at) => ({
         action: `a${at}`,
         target: 'x'.repeat(5_000),
+        detail: 'y'.repeat(5_000),
         via: 'http' as const,
         address: '192.0.2.1\u0000',
         role: 'viewer' as const,
@@ -65,6 +66,7 @@ onEachDatabase('the audit log', (open) => {
       Array.from({ length: 50 }, (_, at) => `a${at}`),
     )
     assert.equal(entries[0]?.target?.length, 1_024)
+    assert.equal(entries[0]?.detail, `${'y'.repeat(1_023)}…`)
     assert.equal((await listAudit(store.db, { target: 'x'.repeat(1_024) })).entries.length, 50)
   })
 })

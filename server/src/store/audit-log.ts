@@ -30,7 +30,7 @@ export async function appendAudit(db: Db, entries: readonly NewAuditEntry[]): Pr
     insert into audit_log (occurred_at, action, target, via, principal_id, key_id, role, address, request_id, status, detail)
     select coalesce(e.occurred_at, date_trunc('milliseconds', clock_timestamp())), left(e.action, ${TEXT_LENGTH}::int),
       left(e.target, ${TEXT_LENGTH}::int), e.via, e.principal_id, e.key_id, e.role, e.address, e.request_id, e.status,
-      left(e.detail, ${TEXT_LENGTH}::int)
+      case when length(e.detail) > ${TEXT_LENGTH}::int then left(e.detail, ${TEXT_LENGTH - 1}::int) || '…' else e.detail end
     from rows from (jsonb_to_recordset(${json(entries)}) as (occurred_at timestamptz, action text, target text, via text,
       principal_id uuid, key_id uuid, role text, address text, request_id text, status int, detail text))
       with ordinality as e (occurred_at, action, target, via, principal_id, key_id, role, address, request_id, status,

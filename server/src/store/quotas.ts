@@ -12,7 +12,7 @@ export interface OpenRunMaxima {
   total: number
 }
 
-/** How far agents may make a tree grow. */
+/** How far a tree of runs may grow. */
 export interface TreeMaxima {
   /** Directly below the parent. */
   children: number
@@ -22,7 +22,7 @@ export interface TreeMaxima {
 
 export interface RunMaxima {
   open: OpenRunMaxima
-  /** Of a run that an agent creates. */
+  /** Of a run with a parent. */
   tree?: TreeMaxima
 }
 
@@ -81,7 +81,7 @@ export async function requireRoom(trx: Db, run: Placed, { open, tree }: RunMaxim
 const tooMany = (detail: string): AppError =>
   new AppError('resource_unavailable', detail, { status: 429, headers: { 'retry-after': String(RETRY_S) } })
 
-/** Why an agent may create no further run below this parent; `null`: it may. */
+/** Why there may be no further run below this parent; `null`: there may. */
 export async function findFullTree(
   db: Db,
   { parent_run_id, root_run_id }: Omit<Placed, 'principal_id'>,
@@ -89,7 +89,8 @@ export async function findFullTree(
 ): Promise<string | null> {
   if (parent_run_id === null) return null
   const { children } = await countBelow(db, parent_run_id, most_below)
-  if (children >= most_children) return `A run creates at most ${most_children} others.`
+  if (children >= most_children && most_children < most_below)
+    return `A run creates at most ${most_children} others.`
   const { all } = await countBelow(db, root_run_id, most_below)
   return all >= most_below
     ? `There are ${most_below} runs below the first one of this tree, which is the most.`

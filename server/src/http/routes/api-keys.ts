@@ -146,6 +146,7 @@ const viewKey = (key: KeyListing): ApiKey => ({
   created_at: key.created_at.toISOString(),
   ...(key.expires_at ? { expires_at: key.expires_at.toISOString() } : {}),
   ...(key.grace_until ? { grace_until: key.grace_until.toISOString() } : {}),
+  ...(key.replaces === null ? {} : { replaces: key.replaces }),
   ...(key.last_used_at ? { last_used_at: key.last_used_at.toISOString() } : {}),
   ...(key.revoked_at ? { revoked_at: key.revoked_at.toISOString() } : {}),
 })

@@ -5,6 +5,7 @@ import { ROUTES } from '../../contract/routes.ts'
 import type { RunSourceType } from '../../contract/run.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { withAttachments } from '../../intake/attachments.ts'
+import { MAX_TREE } from '../../intake/child-run.ts'
 import { resolveRun } from '../../intake/new-run.ts'
 import { listRuns } from '../../store/run-list.ts'
 import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
@@ -30,7 +31,11 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
       sourceOf(call.request.headers['x-runyard-source']),
     )
     const { response, replayed } = await withAttachments(blobs, run.attachments, async () => {
-      const result = await insertRun(store.db, run, call.idempotency, { open: settings.open_runs })
+      const result = await insertRun(store.db, run, call.idempotency, {
+        open: settings.open_runs,
+        // As large as agents may make one, however it grows.
+        ...(run.parent_run_id === null ? {} : { tree: { children: MAX_TREE, below: MAX_TREE } }),
+      })
       return { used: !result.replayed, result }
     })
     if (replayed) call.reply.header('idempotent-replayed', 'true')

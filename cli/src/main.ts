@@ -22,6 +22,7 @@ import { addServiceCommands } from './commands/service.ts'
 import { addShareCommand } from './commands/share.ts'
 import { addSkillCommands } from './commands/skills.ts'
 import { addTriggerCommands } from './commands/triggers.ts'
+import { addUsageCommand } from './commands/usage.ts'
 import { addWebhookCommands } from './commands/webhooks.ts'
 import { EXIT, explain } from './failure.ts'
 import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
@@ -73,6 +74,7 @@ export function createProgram(): Command {
   addChangeCommands(program)
   addOpenCommand(program)
   addShareCommand(program)
+  addUsageCommand(program)
   addScheduleCommands(program)
   addTriggerCommands(program)
   program.commandsGroup('What runs use and make:')

@@ -845,6 +845,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get usage
+         * @description What the runs that the caller may see have come to, by the day they were created on, by agent, model and environment. At most 366 days.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/webhooks": {
         parameters: {
             query?: never;
@@ -3201,6 +3221,42 @@ export interface components {
             /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. */
             url: string;
         };
+        Usage: {
+            /** @description Most runs first, at most 100; so are the others. */
+            by_agent: components["schemas"]["UsageOfAgent"][];
+            by_environment: components["schemas"]["UsageOfEnvironment"][];
+            by_model: components["schemas"]["UsageOfModel"][];
+            /** @description Every day, oldest first; those without runs as well. */
+            days: components["schemas"]["UsageDay"][];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            from: string;
+            time_zone: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            to: string;
+            totals: components["schemas"]["UsageFigures"];
+        };
+        /** @description Of the runs created on a day. */
+        UsageDay: {
+            cancelled: number;
+            cost_usd: number;
+            /**
+             * Format: date
+             * @description In `time_zone`.
+             */
+            date: string;
+            /** @description Ended ERROR: the service’s fault, or a provider’s. */
+            errors: number;
+            failed: number;
+            runs: number;
+            succeeded: number;
+            total_tokens: number;
+        };
         UsageEvent: {
             data: components["schemas"]["UsageEventData"];
             /**
@@ -3235,6 +3291,83 @@ export interface components {
             input_tokens: number;
             model_id: string;
             output_tokens: number;
+            total_tokens: number;
+        };
+        /** @description Of runs, as they are now. */
+        UsageFigures: {
+            /** @description Wait for a person. */
+            blocked: number;
+            cancelled: number;
+            cost_usd: number;
+            /** @description Ended ERROR: the service’s fault, or a provider’s. */
+            errors: number;
+            failed: number;
+            /** @description Queued or worked on. */
+            open: number;
+            /** @description How long the median run was worked on, of those that have ended; null: none has. */
+            run_seconds_p50: number | null;
+            run_seconds_p95: number | null;
+            runs: number;
+            succeeded: number;
+            total_tokens: number;
+        };
+        UsageOfAgent: {
+            /** @description The harness; `oz` is the built-in one. */
+            agent: string;
+            /** @description Wait for a person. */
+            blocked: number;
+            cancelled: number;
+            cost_usd: number;
+            /** @description Ended ERROR: the service’s fault, or a provider’s. */
+            errors: number;
+            failed: number;
+            /** @description Queued or worked on. */
+            open: number;
+            /** @description How long the median run was worked on, of those that have ended; null: none has. */
+            run_seconds_p50: number | null;
+            run_seconds_p95: number | null;
+            runs: number;
+            succeeded: number;
+            total_tokens: number;
+        };
+        UsageOfEnvironment: {
+            /** @description Wait for a person. */
+            blocked: number;
+            cancelled: number;
+            cost_usd: number;
+            /** @description null: runs without one. */
+            environment_id: string | null;
+            /** @description Ended ERROR: the service’s fault, or a provider’s. */
+            errors: number;
+            failed: number;
+            /** @description Absent where it was deleted. */
+            name?: string;
+            /** @description Queued or worked on. */
+            open: number;
+            /** @description How long the median run was worked on, of those that have ended; null: none has. */
+            run_seconds_p50: number | null;
+            run_seconds_p95: number | null;
+            runs: number;
+            succeeded: number;
+            total_tokens: number;
+        };
+        UsageOfModel: {
+            /** @description Wait for a person. */
+            blocked: number;
+            cancelled: number;
+            cost_usd: number;
+            /** @description Ended ERROR: the service’s fault, or a provider’s. */
+            errors: number;
+            failed: number;
+            /** @description null: no model was asked. */
+            model_id: string | null;
+            /** @description Queued or worked on. */
+            open: number;
+            /** @description How long the median run was worked on, of those that have ended; null: none has. */
+            run_seconds_p50: number | null;
+            run_seconds_p95: number | null;
+            runs: number;
+            succeeded: number;
             total_tokens: number;
         };
         Webhook: {
@@ -9789,6 +9922,98 @@ export interface operations {
             };
             /** @description This `Idempotency-Key` was used with another body. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description Runs of this principal only. */
+                creator?: string;
+                /** @description Runs created from then on. Default: 30 days of `time_zone`, the last of them that of `to`. */
+                from?: string;
+                /** @description Of the days, such as `Europe/Berlin`. Default `UTC`. */
+                time_zone?: string;
+                /** @description Runs created before then. Default: now. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

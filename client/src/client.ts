@@ -20,6 +20,7 @@ import { SignInLinks } from './sign-in-links.ts'
 import { Skills } from './skills.ts'
 import type { Fetch, FetchOptions, RequestOptions, Transport } from './transport.ts'
 import { Triggers } from './triggers.ts'
+import { UsageResource } from './usage.ts'
 import { Webhooks } from './webhooks.ts'
 
 const API_PATH = '/api/v1'
@@ -79,6 +80,7 @@ export class Runyard {
   readonly identities: Identities
   readonly grants: Grants
   readonly shareLinks: ShareLinks
+  readonly usage: UsageResource
   readonly signInLinks: SignInLinks
   readonly auditLog: AuditLog
   readonly webhooks: Webhooks
@@ -101,6 +103,7 @@ export class Runyard {
     this.apiKeys = new ApiKeys(transport)
     this.identities = new Identities(transport)
     this.grants = new Grants(transport)
+    this.usage = new UsageResource(transport)
     this.shareLinks = new ShareLinks(transport)
     this.signInLinks = new SignInLinks(transport)
     this.auditLog = new AuditLog(transport)

@@ -233,6 +233,7 @@ const ROWS: Record<OperationId, Row> = {
     admin: 201,
   },
   revokeApiKey: { ask: async (made) => ({ path: `/api-keys/${await key(made)}` }), ...own(200), admin: 200 },
+  getUsage: { ask: () => ({}), ...same(200) },
   createShareLink: { ask: ofRun('/share-links', {}), ...ownWrite(201) },
   listShareLinks: { ask: ofRun('/share-links'), ...own(200) },
   revokeShareLink: {

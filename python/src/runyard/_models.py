@@ -894,6 +894,21 @@ class UpdateAgentIdentityRequestSecret(WireModel):
     name: str
 
 
+class UsageDay(WireModel):
+    """Of the runs created on a day."""
+
+    date: str
+    """In `time_zone`."""
+    runs: int
+    succeeded: int
+    failed: int
+    errors: int
+    """Ended ERROR: the service’s fault, or a provider’s."""
+    cancelled: int
+    total_tokens: int
+    cost_usd: float
+
+
 class UsageEventData(WireModel):
     model_id: str
     input_tokens: int
@@ -907,6 +922,88 @@ class UsageEventData(WireModel):
     """The conversation so far was summarised (`context.compacted`); no step of the agent."""
     estimated: Literal[True] | None = None
     """The answer of the model did not say it all, or was given up."""
+
+
+class UsageFigures(WireModel):
+    """Of runs, as they are now."""
+
+    runs: int
+    succeeded: int
+    failed: int
+    errors: int
+    """Ended ERROR: the service’s fault, or a provider’s."""
+    cancelled: int
+    total_tokens: int
+    cost_usd: float
+    blocked: int
+    """Wait for a person."""
+    open: int
+    """Queued or worked on."""
+    run_seconds_p50: float | None
+    """How long the median run was worked on, of those that have ended; null: none has."""
+    run_seconds_p95: float | None
+
+
+class UsageOfAgent(WireModel):
+    agent: str
+    """The harness; `oz` is the built-in one."""
+    runs: int
+    succeeded: int
+    failed: int
+    errors: int
+    """Ended ERROR: the service’s fault, or a provider’s."""
+    cancelled: int
+    total_tokens: int
+    cost_usd: float
+    blocked: int
+    """Wait for a person."""
+    open: int
+    """Queued or worked on."""
+    run_seconds_p50: float | None
+    """How long the median run was worked on, of those that have ended; null: none has."""
+    run_seconds_p95: float | None
+
+
+class UsageOfEnvironment(WireModel):
+    environment_id: str | None
+    """null: runs without one."""
+    name: str | None = None
+    """Absent where it was deleted."""
+    runs: int
+    succeeded: int
+    failed: int
+    errors: int
+    """Ended ERROR: the service’s fault, or a provider’s."""
+    cancelled: int
+    total_tokens: int
+    cost_usd: float
+    blocked: int
+    """Wait for a person."""
+    open: int
+    """Queued or worked on."""
+    run_seconds_p50: float | None
+    """How long the median run was worked on, of those that have ended; null: none has."""
+    run_seconds_p95: float | None
+
+
+class UsageOfModel(WireModel):
+    model_id: str | None
+    """null: no model was asked."""
+    runs: int
+    succeeded: int
+    failed: int
+    errors: int
+    """Ended ERROR: the service’s fault, or a provider’s."""
+    cancelled: int
+    total_tokens: int
+    cost_usd: float
+    blocked: int
+    """Wait for a person."""
+    open: int
+    """Queued or worked on."""
+    run_seconds_p50: float | None
+    """How long the median run was worked on, of those that have ended; null: none has."""
+    run_seconds_p95: float | None
 
 
 WebhookDeliveryStatus = TypeAliasType(
@@ -1800,6 +1897,21 @@ class UpdateWebhookRequest(WireModel):
     description: str | None = None
     enabled: bool | None = None
     """Default true."""
+
+
+class Usage(WireModel):
+    from_: Annotated[datetime, Field(alias="from")]
+    """RFC 3339, UTC, milliseconds."""
+    to: datetime
+    """RFC 3339, UTC, milliseconds."""
+    time_zone: str
+    totals: UsageFigures
+    days: list[UsageDay]
+    """Every day, oldest first; those without runs as well."""
+    by_agent: list[UsageOfAgent]
+    """Most runs first, at most 100; so are the others."""
+    by_model: list[UsageOfModel]
+    by_environment: list[UsageOfEnvironment]
 
 
 class UsageEvent(WireModel):

@@ -597,6 +597,19 @@ class UpdateIdentityParams(IdentityFields, RequestOptions, total=False):
     name: str | None
 
 
+class UsageParams(RequestOptions, total=False):
+    """Of which runs, and whose days."""
+
+    from_: datetime | str | None
+    """Runs created from then on; default: 30 days. Sent as `from`, a word that Python keeps for itself."""
+    to: datetime | str | None
+    """Runs created before then; default: now. At most 366 days later."""
+    time_zone: str | None
+    """Of the days, such as `Europe/Berlin`; default `UTC`."""
+    creator: str | None
+    """Runs of this principal only."""
+
+
 class CreateShareLinkParams(RequestOptions, total=False):
     """A link to a run for people without a key."""
 

@@ -31,6 +31,7 @@ import {
 import { SHARE_ROUTES } from './share-routes.ts'
 import { ListSkillsQuery, ListSkillsResponse } from './skill.ts'
 import { TRIGGER_ROUTES } from './trigger-routes.ts'
+import { Usage, UsageQuery } from './usage.ts'
 import { WEBHOOK_ROUTES } from './webhook-routes.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -265,6 +266,18 @@ export const ROUTES = {
     status: 200,
     response: ListModelsResponse,
     errors: reading,
+  }),
+  getUsage: define({
+    method: 'GET',
+    path: '/agent/usage',
+    summary: 'Get usage',
+    description:
+      'What the runs that the caller may see have come to, by the day they were created on, by agent, model and environment. At most 366 days.',
+    tag: 'Runs',
+    query: UsageQuery,
+    status: 200,
+    response: Usage,
+    errors: ['invalid_request', ...reading],
   }),
   ...SHARE_ROUTES,
   ...ACCESS_ROUTES,

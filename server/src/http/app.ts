@@ -38,6 +38,7 @@ import { serveShareLinks } from './routes/share-links.ts'
 import { serveSignInLinks } from './routes/sign-in-links.ts'
 import { serveSkills } from './routes/skills.ts'
 import { serveTriggers } from './routes/triggers.ts'
+import { serveUsage } from './routes/usage.ts'
 import { serveVisits } from './routes/visits.ts'
 import { serveWebSession } from './routes/web-session.ts'
 import { serveWebhooks } from './routes/webhooks.ts'
@@ -157,6 +158,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveSessions(app, services)
   serveWebSession(app, services)
   serveVisits(app, services)
+  serveUsage(app, services)
   serveShareLinks(app, services)
   serveSignInLinks(app, services)
   serveWebhooks(app, services)

@@ -40,6 +40,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   listApiKeys: {},
   rotateApiKey: { path: '/api-keys/{key}/rotate', body: {} },
   revokeApiKey: { path: '/api-keys/{spare_key}' },
+  getUsage: { path: '/agent/usage?time_zone=Europe/Berlin' },
   createShareLink: { path: '/agent/runs/{run}/share-links', body: { name: 'l' } },
   listShareLinks: { path: '/agent/runs/{run}/share-links' },
   revokeShareLink: { path: '/agent/runs/{run}/share-links/{share_link}' },

@@ -33,6 +33,7 @@ from ._sign_in_links import AsyncSignInLinks
 from ._skills import AsyncSkills
 from ._transport import AsyncTransport
 from ._triggers import AsyncTriggers
+from ._usage import AsyncUsageResource
 from ._webhooks import AsyncWebhooks
 
 
@@ -98,6 +99,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.api_keys = AsyncApiKeys(transport)
         self.identities = AsyncIdentities(transport)
         self.grants = AsyncGrants(transport)
+        self.usage = AsyncUsageResource(transport)
         self.share_links = AsyncShareLinks(transport)
         self.sign_in_links = AsyncSignInLinks(transport)
         self.audit_log = AsyncAuditLog(transport)

@@ -34,6 +34,7 @@ from ._sign_in_links import SignInLinks
 from ._skills import Skills
 from ._transport import Transport
 from ._triggers import Triggers
+from ._usage import UsageResource
 from ._webhooks import Webhooks
 
 
@@ -99,6 +100,7 @@ class Runyard(Endpoints):
         self.api_keys = ApiKeys(transport)
         self.identities = Identities(transport)
         self.grants = Grants(transport)
+        self.usage = UsageResource(transport)
         self.share_links = ShareLinks(transport)
         self.sign_in_links = SignInLinks(transport)
         self.audit_log = AuditLog(transport)

@@ -1,0 +1,67 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
+import { isUuid } from '../contract/run-id.ts'
+import { TERMINAL_STATES, UNFINISHED_STATES } from '../contract/state.ts'
+import type { Usage, UsageQuery } from '../contract/usage.ts'
+import type { Db } from './db.ts'
+import { visibleTo } from './runs.ts'
+import { among } from './sql-fragments.ts'
+
+const MOST_GROUPS = 100
+const NO_ONE = '00000000-0000-0000-0000-000000000000'
+
+const COUNTS = sql`'runs', count(*), 'succeeded', count(*) filter (where state = 'SUCCEEDED'),
+  'failed', count(*) filter (where state = 'FAILED'), 'errors', count(*) filter (where state = 'ERROR'),
+  'cancelled', count(*) filter (where state = 'CANCELLED'), 'total_tokens', coalesce(sum(tokens), 0),
+  'cost_usd', coalesce(round(sum(cost)::numeric, 6), 0)`
+
+const FIGURES = sql`${COUNTS}, 'blocked', count(*) filter (where state = 'BLOCKED'),
+  'open', count(*) filter (where state in (${among(UNFINISHED_STATES)})),
+  'run_seconds_p50', percentile_disc(0.5) within group (order by seconds),
+  'run_seconds_p95', percentile_disc(0.95) within group (order by seconds)`
+
+/** What the runs that the caller may see have come to; days are those of the time zone, whatever its clocks do. */
+export async function readUsage(db: Db, query: UsageQuery, actor: Actor): Promise<Usage> {
+  const { time_zone = 'UTC', from = null, creator } = query
+  const to = query.to ?? new Date().toISOString()
+  const by = (column: string, extra: RawBuilder<unknown> = sql``): RawBuilder<unknown> => sql`
+    (select coalesce(jsonb_agg(g.figures || jsonb_build_object(${sql.lit(column)}::text, g.it) ${extra}
+        order by (g.figures->'runs')::bigint desc, g.it), '[]')
+      from (select ${sql.ref(column)} as it, jsonb_build_object(${FIGURES}) as figures from found
+        group by ${sql.ref(column)} order by count(*) desc, ${sql.ref(column)} limit ${sql.lit(MOST_GROUPS)}) g)`
+  const { rows } = await sql<{ usage: Omit<Usage, 'from' | 'to'>; since: Date; till: Date }>`
+    with span as (
+      select ${time_zone}::text as zone, ${to}::timestamptz as till, coalesce(${from}::timestamptz,
+        (date_trunc('day', (${to}::timestamptz - interval '1 microsecond') at time zone ${time_zone}) - interval '29 days')
+          at time zone ${time_zone}) as since),
+    -- Read once, and grouped five times.
+    found as materialized (
+      select state, (r.created_at at time zone ${time_zone})::date as day, r.environment_id,
+        coalesce(r.resolved->>'harness', r.config #>> '{harness,type}', 'oz') as agent,
+        case when r.resolved is null then r.model_id else r.resolved->>'model_id' end as model_id,
+        r.input_tokens::bigint + r.output_tokens as tokens, r.inference_cost_usd as cost,
+        case when state in (${among(TERMINAL_STATES)}) and r.started_at is not null
+          then r.run_time_ms::double precision / 1000 end as seconds
+      from runs r, span
+      where r.created_at >= span.since and r.created_at < span.till and ${visibleTo(actor)}
+        and ${creator === undefined ? sql`true` : sql`r.creator_id = ${isUuid(creator) ? creator : NO_ONE}::uuid`}),
+    by_day as (select day, jsonb_build_object(${COUNTS}) as figures from found group by day)
+    select jsonb_build_object('time_zone', zone,
+      'totals', (select jsonb_build_object(${FIGURES}) from found),
+      'days', (select jsonb_agg(jsonb_build_object('date', to_char(d, 'YYYY-MM-DD')) || coalesce(by_day.figures,
+            (select jsonb_build_object(${COUNTS}) from found where false)) order by d)
+          from generate_series((since at time zone zone)::date::timestamp,
+            (till - interval '1 microsecond') at time zone zone, interval '1 day') d
+          left join by_day on by_day.day = d::date),
+      'by_agent', ${by('agent')},
+      'by_model', ${by('model_id')},
+      'by_environment', ${by(
+        'environment_id',
+        sql`|| coalesce((select jsonb_build_object('name', e.name)
+        from environments e where e.uid = g.it), '{}')`,
+      )}) as usage, since, till
+    from span`.execute(db)
+  const [row] = rows
+  if (!row) throw new Error('The usage has no row.')
+  return { from: row.since.toISOString(), to: row.till.toISOString(), ...row.usage }
+}

@@ -40,7 +40,7 @@ export const openEmbedded = (directory = join(temporaryDirectory('pglite'), 'db'
 /** An embedded database before its first migration. */
 export async function openUnmigrated(): Promise<Store> {
   const directory = join(temporaryDirectory('pglite'), 'db')
-  await putEmptyDatabase(directory, CACHE_DIR, 'unmigrated', async (draft) =>
+  await putEmptyDatabase(directory, CACHE_DIR, 'unmigrated-lean', async (draft) =>
     (await openPglite(draft)).close(),
   )
   return openPglite(directory)

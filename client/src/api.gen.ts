@@ -1592,12 +1592,32 @@ export interface components {
             tokens_before: number;
         };
         Conversation: {
+            /** @description Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together. */
+            children?: components["schemas"]["ConversationChild"][];
             conversation_id: string;
             page_info: components["schemas"]["PageInfo"];
             /** @description The runs that this page is of. */
             run_ids: string[];
             /** @description A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number. */
             steps: components["schemas"]["ConversationStep"][];
+        };
+        /** @description A run below one of the conversation. */
+        ConversationChild: {
+            children?: components["schemas"]["ConversationChild"][];
+            conversation_id: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            /** @description Where its conversation goes on: `GET /agent/conversations/{conversation_id}`. */
+            page_info: components["schemas"]["PageInfo"];
+            parent_run_id: string;
+            run_id: string;
+            state: components["schemas"]["RunState"];
+            /** @description Of its conversation; none where the answer would be too large, and `page_info` says that there is more. */
+            steps: components["schemas"]["ConversationStep"][];
+            title: string;
         };
         ConversationRedirect: {
             /** @description To be watched instead: the conversation goes on there. Absent where nothing is at work. */

@@ -53,6 +53,7 @@ export {
   type ChangedFile,
   type ComparedRepository,
   type Conversation,
+  type ConversationChild,
   type ConversationParams,
   type ConversationStep,
   type CreateAgentIdentityRequest,

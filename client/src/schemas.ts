@@ -26,6 +26,7 @@ export type ChangedFile = Schemas['ChangedFile']
 export type ComparedRepository = Schemas['ComparedRepository']
 export type Conversation = Schemas['Conversation']
 export type ConversationStep = Schemas['ConversationStep']
+export type ConversationChild = Schemas['ConversationChild']
 export type CreateAgentIdentityRequest = Sendable<Schemas['CreateAgentIdentityRequest']>
 export type CreateApiKeyRequest = Sendable<Schemas['CreateApiKeyRequest']>
 export type Environment = Schemas['Environment']

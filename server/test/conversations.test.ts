@@ -1,6 +1,7 @@
 /** Several runs of one conversation: each has its own log and what the conversation held when it was created, and no more. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Conversation } from '../src/contract/conversation.ts'
 import { until } from './support/cluster.ts'
 import { NOBODY, onEitherService } from './support/each-service.ts'
 import { shell } from './support/service.ts'
@@ -23,6 +24,55 @@ onEitherService('a conversation', (service) => {
     assert.deepEqual([run.state, run.execution], ['SUCCEEDED', 2])
     assert.equal(printed(await admin.events(older)), 'older\nagain\n')
     assert.equal(printed(await admin.events(newer)), 'newer\n')
+  })
+
+  test('has the runs below it nested, as far as the caller may see them', async () => {
+    const { admin, other } = service()
+    const IDLE = { config: { worker_host: NOBODY } }
+    const parent = await admin.create({ prompt: 'parent', ...IDLE })
+    const below = (parent_run_id: string, title: string, more = {}, api = admin) =>
+      api.create({ prompt: `prompt of ${title}`, title, parent_run_id, ...IDLE, ...more })
+    const one = await below(parent, 'one')
+    const two = await below(one, 'two')
+    await below(parent, 'hidden', { team: false }, other)
+    await below(parent, 'same', { conversation_id: parent })
+    let deepest = two
+    for (const title of ['three', 'four', 'five', 'six']) deepest = await below(deepest, title)
+    const whole = await admin.json<Conversation>('GET', `/agent/conversations/${parent}`)
+    const titles: string[] = []
+    for (let { children } = whole; children; children = children[0]?.children) {
+      assert.equal(children.length, 1)
+      titles.push(children[0]?.title ?? '')
+    }
+    assert.deepEqual(titles, ['one', 'two', 'three', 'four', 'five'])
+    const [child] = whole.children ?? []
+    assert.deepEqual(
+      [child?.run_id, child?.parent_run_id, child?.conversation_id, child?.state],
+      [one, parent, one, 'QUEUED'],
+    )
+    assert.deepEqual(
+      child?.steps,
+      (await admin.json<Conversation>('GET', `/agent/conversations/${one}`)).steps,
+    )
+    assert.match(JSON.stringify(child?.steps), /prompt of one/)
+    assert.equal('children' in (await admin.json<object>('GET', `/agent/conversations/${deepest}`)), false)
+    const seen = (await other.json<Conversation>('GET', `/agent/runs/${parent}/conversation`)).children
+    assert.deepEqual(
+      seen?.map(({ title }) => title),
+      ['one', 'hidden'],
+    )
+    // What would be too much is named, and left to be read by itself.
+    const large = await admin.create({ prompt: 'large', ...IDLE })
+    for (const title of ['a', 'b', 'c']) await below(large, title, { prompt: title.repeat(600_000) })
+    const { children } = await admin.json<Conversation>('GET', `/agent/conversations/${large}`)
+    assert.deepEqual(
+      children?.map(({ steps, page_info }) => [steps.length, page_info.has_next_page]),
+      [
+        [1, false],
+        [0, true],
+        [0, true],
+      ],
+    )
   })
 
   test('is read by its id as by any of its runs, and says where it goes on', async () => {

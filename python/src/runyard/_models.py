@@ -2380,16 +2380,37 @@ RunEvent = TypeAliasType(
 """An immutable entry in the log of a run."""
 
 
-class Conversation(WireModel):
+class ConversationChild(WireModel):
+    """A run below one of the conversation."""
+
+    run_id: str
+    parent_run_id: str
+    title: str
+    state: RunState
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
     conversation_id: str
-    run_ids: list[str]
-    """The runs that this page is of."""
     steps: list[ConversationStep]
-    """A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number."""
+    """Of its conversation; none where the answer would be too large, and `page_info` says that there is more."""
     page_info: PageInfo
+    children: list[ConversationChild] | None = None
 
 
 class ListEventsResponse(WireModel):
     events: list[RunEvent]
     has_more: bool
     """The log already holds events after the last one here."""
+
+
+class Conversation(WireModel):
+    conversation_id: str
+    run_ids: list[str]
+    """The runs that this page is of."""
+    steps: list[ConversationStep]
+    """A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number."""
+    children: list[ConversationChild] | None = None
+    """Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together."""
+    page_info: PageInfo
+
+
+ConversationChild.model_rebuild()

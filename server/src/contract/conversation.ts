@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Cursor, PageInfo } from './page-info.ts'
+import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
 
 const Block = z.discriminatedUnion('type', [
@@ -46,6 +47,31 @@ export const ConversationQuery = z.object({
   cursor: Cursor.optional().meta({ description: '`next_cursor` of the page before.' }),
 })
 
+/** How deep children of children are told. */
+export const MAX_CHILD_DEPTH = 5
+
+export const ConversationChild = z
+  .object({
+    run_id: z.string(),
+    parent_run_id: z.string(),
+    title: z.string(),
+    state: RunState,
+    created_at: Timestamp,
+    conversation_id: z.string(),
+    steps: z.array(Step).meta({
+      description:
+        'Of its conversation; none where the answer would be too large, and `page_info` says that there is more.',
+    }),
+    page_info: PageInfo.meta({
+      description: 'Where its conversation goes on: `GET /agent/conversations/{conversation_id}`.',
+    }),
+    get children(): z.ZodOptional<z.ZodArray<typeof ConversationChild>> {
+      return z.array(ConversationChild).optional()
+    },
+  })
+  .meta({ id: 'ConversationChild', description: 'A run below one of the conversation.' })
+export type ConversationChild = z.infer<typeof ConversationChild>
+
 export const Conversation = z
   .object({
     conversation_id: z.string(),
@@ -53,6 +79,10 @@ export const Conversation = z
     steps: z.array(Step).meta({
       description:
         'A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number.',
+    }),
+    children: z.array(ConversationChild).optional().meta({
+      description:
+        'Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together.',
     }),
     page_info: PageInfo,
   })

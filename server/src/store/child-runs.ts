@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
 import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { visibleTo } from './runs.ts'
@@ -32,4 +33,34 @@ export async function readLastMessage(db: Db, run_id: string): Promise<string | 
     where run_id = ${run_id} and type = 'message.assistant' and data->>'text' <> ''
     order by sequence desc limit 1`.execute(db)
   return found.rows[0]?.text ?? null
+}
+
+export interface DescendantRow {
+  run_id: string
+  parent_run_id: string
+  title: string
+  state: RunState
+  created_at: Date
+  conversation_id: string
+  /** Its parent is of the conversation that was asked for. */
+  is_child: boolean
+}
+
+/** The runs below those of a conversation, without more of the conversation itself, as far as the caller may see them; parents first. */
+export async function listBelowConversation(
+  db: Db,
+  conversation_id: string,
+  actor: Pick<Actor, 'principal_id'>,
+  most: number,
+): Promise<DescendantRow[]> {
+  const found = await sql<DescendantRow>`
+    with own as materialized (
+      select r.run_id from runs r where r.conversation_id = ${conversation_id}::uuid and ${visibleTo(actor)})
+    select r.run_id, r.parent_run_id, r.title, r.state, r.created_at, r.conversation_id,
+      r.parent_run_id in (select run_id from own) as is_child
+    from runs r
+    where r.parent_run_id is not null and r.ancestor_run_ids && (select array_agg(run_id) from own)
+      and r.conversation_id <> ${conversation_id}::uuid and ${visibleTo(actor)}
+    order by r.run_id limit ${most}::int`.execute(db)
+  return found.rows
 }

@@ -11,6 +11,7 @@ import { readConversation } from '../../store/conversation.ts'
 import type { Db } from '../../store/db.ts'
 import { findEndedConversation, findLiveSession } from '../../store/redirects.ts'
 import { findConversation } from '../../store/runs.ts'
+import { readChildren } from '../child-conversations.ts'
 import type { Services } from '../context.ts'
 import { readConversationCursor, writeConversationCursor } from '../conversation-cursor.ts'
 import { serve, servePublic } from '../route.ts'
@@ -21,14 +22,14 @@ export function serveConversations(app: FastifyInstance, services: Services): vo
 
   serve(app, services, ROUTES.getRunConversation, async ({ params, query, actor }) => {
     const { conversation_id } = await requireRun(services, params.run_id, actor)
-    return readPage(db, conversation_id, query.cursor, actor)
+    return readWhole(db, conversation_id, query.cursor, actor)
   })
 
   serve(app, services, ROUTES.getConversation, async ({ params, query, actor }) => {
     const { conversation_id } = params
     if (!isUuid(conversation_id) || !(await findConversation(db, conversation_id, actor)))
       throw noSuchConversation()
-    return readPage(db, conversation_id, query.cursor, actor)
+    return readWhole(db, conversation_id, query.cursor, actor)
   })
 
   servePublic(app, ROUTES.checkConversationRedirect, async ({ conversation_id }) => {
@@ -44,6 +45,20 @@ export function serveConversations(app: FastifyInstance, services: Services): vo
 
 const noSuchConversation = (): AppError =>
   new AppError('resource_not_found', 'There is no conversation with this id.')
+
+/** A page; the first one with the runs below. */
+async function readWhole(
+  db: Db,
+  conversation_id: string,
+  cursor: string | undefined,
+  actor: Actor,
+): Promise<Conversation> {
+  const page = await readPage(db, conversation_id, cursor, actor)
+  if (cursor !== undefined) return page
+  const read = (id: string) => readPage(db, id, undefined, actor)
+  const children = await readChildren(db, conversation_id, actor, read)
+  return children.length > 0 ? { ...page, children } : page
+}
 
 async function readPage(
   db: Db,

@@ -97,6 +97,23 @@ test('a tree is shown in lines that say whose they are', LIMIT, async () => {
   assert.equal((await home.run(['follow', '--tree', '--after', '3', root])).code, 2)
 })
 
+test('a run is done again, and gone on from in another one', LIMIT, async () => {
+  const first = await startRun('echo made > a; cat a')
+  await home.run(['follow', first])
+  const replayed = await home.run(['run', '--replay', first])
+  assert.equal(replayed.code, 0, replayed.stderr)
+  assert.match(replayed.stdout, /│ made\n/)
+  // Its workspace is there.
+  const forked = await home.run(['fork', first, '```sh\necho "$(cat a) before"\n```'])
+  assert.equal(forked.code, 0, forked.stderr)
+  assert.match(forked.stdout, /│ made before\n/)
+  const shown = await home.run(['list', '-o', 'json', '--limit', '2'])
+  const { runs } = JSON.parse(shown.stdout) as { runs: RunItem[] }
+  const [fork, replay] = runs.toSorted((a, b) => (a.run_id < b.run_id ? 1 : -1))
+  assert.deepEqual([fork?.fork_of?.run_id, replay?.replay_of_run_id], [first, first])
+  assert.equal((await home.run(['fork', first, '--turn', '7', 'x'])).code, 1)
+})
+
 const SIGNALS = LONG ? (['SIGKILL', 'SIGTERM'] as const) : (['SIGKILL'] as const)
 for (const signal of SIGNALS) {
   test(`a server that is gone by ${signal} and comes back costs nothing`, LIMIT, async () => {

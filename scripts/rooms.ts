@@ -72,6 +72,7 @@ export const PACKAGES: Record<string, string> = {
   'pg-boss': 'server/src/jobs',
   fastify: 'server/src/http',
   croner: 'server/src/intake',
+  react: 'web',
   '@marcbachmann/cel-js': 'server/src/schema',
   dockerode: 'server/src/sandbox',
   ai: 'server/src/harness',

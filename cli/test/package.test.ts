@@ -76,7 +76,7 @@ test('dev runs everything embedded, and serves its pages', LIMIT, async () => {
   const run = await runyard(['run', 'Hello.\n\n```sh\necho from the package\n```'])
   assert.equal(run.code, 0, run.stderr)
   assert.match(run.stdout, /│ from the package\n/)
-  const pages = ['docs', 'docs/api', 'assets/swagger-ui/swagger-ui-bundle.js', 'assets/session/session.js']
+  const pages = ['docs', 'docs/api', 'assets/swagger-ui/swagger-ui-bundle.js', 'assets/theme.css', 'new']
   for (const page of pages) assert.equal((await fetch(line.web_url + page)).status, 200, page)
   assert.equal((await fetch(`${line.base_url}/openapi.json`)).status, 200)
   await stop(dev)

@@ -81,7 +81,6 @@ const ANSWERS: Case[] = [
   { name: 'an unknown path', status: 404, path: '/nothing', key: false },
   { name: 'an unknown operation', status: 404, path: api('/nothing') },
   { name: 'an unknown method there', status: 404, method: 'DELETE', path: '/nothing', key: false },
-  { name: 'the root', status: 302, path: '/', key: false },
   { name: 'an unsigned download', status: 404, path: `/downloads/artifacts/${NOWHERE}`, key: false },
   {
     name: 'an unsigned transcript',
@@ -90,9 +89,15 @@ const ANSWERS: Case[] = [
     key: false,
   },
   { name: 'an unsigned workspace', status: 404, path: `/downloads/snapshots/${NOWHERE}`, key: false },
-  { name: 'a session without access', status: 401, path: `/sessions/${NOWHERE}/run`, key: false },
-  { name: 'its events', status: 401, path: `/sessions/${NOWHERE}/events`, key: false },
-  { name: 'a session that is not opened', status: 403, method: 'POST', path: `/sessions/${NOWHERE}/access` },
+  {
+    name: 'nobody signed in',
+    status: 401,
+    path: '/web/session',
+    headers: { 'x-runyard-page': '1' },
+    key: false,
+  },
+  { name: 'signing in from elsewhere', status: 401, method: 'POST', path: '/web/session', key: false },
+  { name: 'a visit from elsewhere', status: 401, method: 'POST', path: '/web/visits', key: false },
   {
     name: 'a delivery',
     status: 202,
@@ -139,6 +144,9 @@ const ANSWERS: Case[] = [
 ]
 
 const PAGES: Case[] = [
+  '/',
+  '/new',
+  '/sign-in',
   '/docs',
   '/docs/api',
   '/docs/errors',
@@ -155,7 +163,7 @@ const MISSING_PAGES: Case[] = ['/docs/errors/no-such-code', '/sessions/x'].map((
 const FILES: Case[] = [
   '/assets/theme.css',
   '/assets/mark.svg',
-  '/assets/session/session.js',
+  '/assets/docs/api.js',
   '/assets/swagger-ui/swagger-ui.css',
 ].map((path) => ({ name: path, status: 200, path, key: false }))
 

@@ -34,10 +34,11 @@ describe('a principal and its keys', () => {
     assert(made)
     return made
   }
-  const openSession = (run_id: string, body: object, headers: Record<string, string> = {}) =>
-    fetch(`${origin}/sessions/${run_id}/access`, {
+  /** Asks one of the page's own paths, as the page does. */
+  const askAsPage = (path: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(origin + path, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', origin, ...headers },
+      headers: { 'content-type': 'application/json', 'x-runyard-page': '1', origin, ...headers },
       body: JSON.stringify(body),
     })
   const cookieOf = (answer: Response) => ({ cookie: answer.headers.getSetCookie()[0]?.split(';')[0] ?? '' })
@@ -53,9 +54,10 @@ describe('a principal and its keys', () => {
     const { data } = await api.json<z.infer<typeof ArtifactResponse>>('GET', `/agent/artifacts/${artifact}`)
     const transcript = await api.call('GET', `/agent/runs/${run_id}/transcript`)
     const token = new URL(run.session_link).hash.replace('#access=', '')
-    const cookies = [await openSession(run_id, { token }), await openSession(run_id, {}, bearer(key))].map(
-      cookieOf,
-    )
+    const visit = () => askAsPage('/web/visits', { run_id, token })
+    const visitor = { ...cookieOf(await visit()), 'x-runyard-page': `visit ${run_id}` }
+    const signed_in = { ...cookieOf(await askAsPage('/web/session', {}, bearer(key))), 'x-runyard-page': '1' }
+    const at = `${service.base_url}/agent/runs/${run_id}`
     const statusOf =
       (url: string, headers: Record<string, string> = {}) =>
       async () => {
@@ -67,10 +69,10 @@ describe('a principal and its keys', () => {
       'the key': statusOf(`${service.base_url}/agent/runs/${run_id}`, bearer(key)),
       'a link to an artifact': statusOf(data.download_url),
       'a link to the transcript': statusOf(transcript.headers.get('location') ?? ''),
-      'a session link': async () => (await openSession(run_id, { token })).status,
-      'a cookie of a link': statusOf(`${origin}/sessions/${run_id}/run`, cookies[0]),
-      'a cookie of the key': statusOf(`${origin}/sessions/${run_id}/run`, cookies[1]),
-      'a stream of the session': statusOf(`${origin}/sessions/${run_id}/events`, cookies[0]),
+      'a session link': async () => (await visit()).status,
+      'a cookie of a link': statusOf(at, visitor),
+      'a cookie of the key': statusOf(at, signed_in),
+      'events by a link': statusOf(`${at}/events`, visitor),
     }
   }
   const REFUSED = {
@@ -80,7 +82,7 @@ describe('a principal and its keys', () => {
     'a session link': 401,
     'a cookie of a link': 401,
     'a cookie of the key': 401,
-    'a stream of the session': 401,
+    'events by a link': 401,
   }
   const ALLOWED = Object.fromEntries(
     Object.keys(REFUSED).map((name) => [name, name === 'a session link' ? 204 : 200]),
@@ -162,9 +164,9 @@ describe('a principal and its keys', () => {
       })()
       return { ended: ended.catch(() => false) }
     }
-    const cookie = cookieOf(await openSession(run_id, {}, bearer(key)))
+    const signed_in = { ...cookieOf(await askAsPage('/web/session', {}, bearer(key))), 'x-runyard-page': '1' }
     const events = `${service.base_url}/agent/runs/${run_id}/events`
-    const going = [await open(events, bearer(key)), await open(`${origin}/sessions/${run_id}/events`, cookie)]
+    const going = [await open(events, bearer(key)), await open(events, signed_in)]
     const kept = await open(events, bearer(other))
     assert.equal(await keys.revoke(key.key_id), true)
     const late = wait(STREAM_ENDS_MS, ['too late'], { signal: stop.signal }).catch(() => [])

@@ -33,13 +33,13 @@ import { serveModels } from './routes/models.ts'
 import { serveRuns } from './routes/runs.ts'
 import { serveSchedules } from './routes/schedules.ts'
 import { serveSecrets } from './routes/secrets.ts'
-import { serveSessions } from './routes/sessions.ts'
 import { serveShareLinks } from './routes/share-links.ts'
 import { serveSignInLinks } from './routes/sign-in-links.ts'
 import { serveSkills } from './routes/skills.ts'
 import { serveTriggers } from './routes/triggers.ts'
 import { serveUsage } from './routes/usage.ts'
 import { serveVisits } from './routes/visits.ts'
+import { serveWebPage } from './routes/web-page.ts'
 import { serveWebSession } from './routes/web-session.ts'
 import { serveWebhooks } from './routes/webhooks.ts'
 import { createSessionLinks } from './session-access.ts'
@@ -155,7 +155,6 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveSkills(app, services)
   serveArtifacts(app, services)
   serveHandoff(app, services)
-  serveSessions(app, services)
   serveWebSession(app, services)
   serveVisits(app, services)
   serveUsage(app, services)
@@ -163,6 +162,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveSignInLinks(app, services)
   serveWebhooks(app, services)
   serveDocs(app, services)
+  serveWebPage(app)
   return app
 }
 

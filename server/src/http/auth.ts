@@ -31,6 +31,8 @@ export interface Authenticator {
 /** Why nobody is known. */
 interface Refusal {
   refusal: string
+  /** No guess at a secret: an old cookie, which a browser sends by itself with everything a page asks. */
+  is_harmless?: true
 }
 
 export function createAuthenticator(db: Db, settings: { readonly public_url: string }): Authenticator {
@@ -54,14 +56,15 @@ export function createAuthenticator(db: Db, settings: { readonly public_url: str
     requireOwnPage(request, settings.public_url)
     const token = session_cookie.read(request)
     const session = token === undefined ? null : await findWebSession(db, token)
-    return session?.actor ?? { refusal: 'Nobody is signed in here, or no longer.' }
+    return session?.actor ?? { refusal: 'Nobody is signed in here, or no longer.', is_harmless: true }
   }
 
   const findByVisit = async (request: FastifyRequest, run_id: string): Promise<Actor | Refusal> => {
     requireOwnPage(request, settings.public_url)
     const token = createPageCookie(settings, visitCookie(run_id)).read(request)
     const visitor = token === undefined ? null : await findVisitor(db, run_id, token)
-    return visitor ?? { refusal: 'This run was not opened here, or the link that opened it is over.' }
+    if (visitor) return visitor
+    return { refusal: 'This run was not opened here, or the link that opened it is over.', is_harmless: true }
   }
 
   const find = async (request: FastifyRequest): Promise<Actor | Refusal> => {
@@ -78,7 +81,9 @@ export function createAuthenticator(db: Db, settings: { readonly public_url: str
     refuse,
     authenticate: async (request) => {
       const found = await find(request)
-      return 'refusal' in found ? refuse(request, found.refusal) : found
+      if (!('refusal' in found)) return found
+      if (found.is_harmless) throw unauthenticated(found.refusal)
+      return refuse(request, found.refusal)
     },
     isStillAllowed: async (request) => !('refusal' in (await find(request))),
   }

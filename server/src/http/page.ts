@@ -27,7 +27,7 @@ export const PAGE_HEADERS = {
   'cache-control': 'no-cache',
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "frame-ancestors 'none'; base-uri 'self'; form-action 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
@@ -47,27 +47,33 @@ export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
   return reply
     .code(page.status ?? 200)
     .headers(PAGE_HEADERS)
-    .send(layOut(page).text)
+    .send(layOut(page, pathOf(reply.request.url)).text)
 }
 
-const layOut = ({ title, main, styles = [], scripts = [] }: Page): Html => html`<!doctype html>
+/** The way from a page to where the service begins: a proxy may serve it below a path that it does not pass on. */
+export const baseOf = (url: string): string => '../'.repeat(pathOf(url).split('/').length - 2) || './'
+
+const pathOf = (url: string): string => url.split('?')[0] ?? ''
+
+const layOut = ({ title, main, styles = [], scripts = [] }: Page, path: string): Html => html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<base href="${baseOf(path)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · Runyard</title>
-<link rel="icon" href="/assets/mark.svg">
-<link rel="stylesheet" href="/assets/theme.css">
-<link rel="stylesheet" href="/assets/docs/docs.css">
-${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
-${scripts.map((path) => html`<script src="${path}" defer></script>`)}
+<link rel="icon" href="assets/mark.svg">
+<link rel="stylesheet" href="assets/theme.css">
+<link rel="stylesheet" href="assets/docs/docs.css">
+${styles.map((file) => html`<link rel="stylesheet" href="${file}">`)}
+${scripts.map((file) => html`<script src="${file}" defer></script>`)}
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="${path.slice(1)}#main">Skip to the content</a>
 <header class="bar">
-<a class="mark" href="/docs">Runyard</a>
-<nav aria-label="Documentation"><a href="/docs">Docs</a><a href="/docs/errors">Errors</a><a href="/docs/api">API</a></nav>
+<a class="mark" href="./">Runyard</a>
+<nav aria-label="Documentation"><a href="docs">Docs</a><a href="docs/errors">Errors</a><a href="docs/api">API</a></nav>
 </header>
 <main id="main">
 ${main}

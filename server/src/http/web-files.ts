@@ -5,16 +5,20 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { PAGE_HEADERS } from './page.ts'
 
-export const WEB_ROOT = new URL('../../../web/', import.meta.url)
+/** What `scripts/build-web.ts` makes of `web`. */
+export const WEB_ROOT = new URL('../../../web/dist/', import.meta.url)
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+/** Named by what they hold: `index-CP3t27Hx.css`. */
+const NAMED_BY_CONTENT = /-[\w-]{8}\.(?:js|css)$/
 
-/** Serves what pages are made of, revalidated with an ETag at each use: `/assets/` from `web/`, Swagger UI beside it. */
+/** Serves what pages are made of, below `/assets/`: compressed where the browser takes it, and kept where the name says what it holds. */
 export function serveWebFiles(app: FastifyInstance): void {
   const common = { index: false, decorateReply: false, cacheControl: false, setHeaders } as const
   app.register(fastifyStatic, {
     ...common,
-    root: fileURLToPath(WEB_ROOT),
+    root: fileURLToPath(new URL('assets/', WEB_ROOT)),
     prefix: '/assets/',
+    preCompressed: true,
     allowedPath: (path) => /\.(css|js|svg)$/.test(path),
   })
   app.register(fastifyStatic, {
@@ -26,6 +30,8 @@ export function serveWebFiles(app: FastifyInstance): void {
 }
 
 const { 'content-type': _, ...FILE_HEADERS } = PAGE_HEADERS
-const setHeaders = (reply: FastifyReply): void => {
+const setHeaders = (reply: FastifyReply, path: string): void => {
   reply.headers(FILE_HEADERS)
+  if (NAMED_BY_CONTENT.test(path.replace(/\.(?:br|gz)$/, '')))
+    reply.header('cache-control', 'public, max-age=31536000, immutable')
 }

@@ -60,11 +60,12 @@ export const REQUESTS: Probe[] = [
     async run(context) {
       const service = await context.service()
       const run_id = await service.owner.create({ prompt: context.canary, config: { worker_host: 'nobody' } })
-      const opened = await fetch(`${service.origin}/sessions/${run_id}/access`, {
+      const opened = await fetch(`${service.origin}/web/session`, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
           origin: service.origin,
+          'x-runyard-page': '1',
           authorization: `Bearer ${service.keys.owner}`,
         },
         body: '{}',
@@ -72,6 +73,7 @@ export const REQUESTS: Probe[] = [
       const cookie = opened.headers.getSetCookie()[0]?.split(';')[0]
       if (!cookie) throw new Error(`could not run: ${opened.status} without a cookie`)
       const from = { cookie, origin: 'https://evil.example', 'content-type': 'application/json' }
+      const forged = { ...from, 'x-runyard-page': '1' }
       const preflight = {
         origin: from.origin,
         'access-control-request-method': 'POST',
@@ -82,10 +84,13 @@ export const REQUESTS: Probe[] = [
       const answers = await Promise.all([
         at('/agent/runs', 'GET', from),
         at('/agent/runs', 'POST', from, '{"prompt":"x"}'),
+        at('/agent/runs', 'GET', forged),
+        at('/agent/runs', 'POST', forged, '{"prompt":"x"}'),
+        at('/agent/runs', 'POST', { ...forged, origin: 'null' }, '{"prompt":"x"}'),
         at(`/agent/runs/${run_id}/cancel`, 'POST', from, '{}'),
         at('/agent/runs', 'POST', { cookie, 'content-type': 'text/plain' }, '{"prompt":"x"}'),
         at('/agent/runs', 'OPTIONS', preflight),
-        fetch(`${service.origin}/sessions/${run_id}/run`, { headers: { origin: from.origin } }),
+        fetch(`${service.origin}/web/session`, { headers: forged }),
       ])
       return brokenBy(
         answers.flatMap((answer) => [

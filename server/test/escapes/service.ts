@@ -175,36 +175,46 @@ export const SERVICE: Probe[] = [
     async run(context) {
       const service = await context.service()
       const victim = await service.victim()
-      const at = `${service.origin}/sessions/${victim.run_id}`
       const own = await service.attacker.create({
         prompt: 'x',
         config: { worker_host: 'nobody', session_sharing: { public_access: 'VIEWER' } },
       })
       const { session_link } = await service.attacker.get(own)
       const token = new URL(session_link).hash.replace('#access=', '')
-      const open = (body: object, headers: Record<string, string> = {}) =>
-        fetch(`${at}/access`, {
+      const share = await service.attacker.json<{ url: string }>('POST', `/agent/runs/${own}/share-links`, {})
+      const ask = (path: string, body: object, headers: Record<string, string> = {}) =>
+        fetch(service.origin + path, {
           method: 'POST',
-          headers: { 'content-type': 'application/json', origin: service.origin, ...headers },
+          headers: {
+            'content-type': 'application/json',
+            origin: service.origin,
+            'x-runyard-page': '1',
+            ...headers,
+          },
           body: JSON.stringify(body),
         })
+      const visit = (run_id: string, given: string) => ask('/web/visits', { run_id, token: given })
       const opened = await Promise.all([
-        open({ token }),
-        open({ token: `${Math.ceil(Date.now() / 1000) + 600}.AAAA` }),
-        open({}, { authorization: `Bearer ${service.keys.attacker}` }),
+        visit(victim.run_id, token),
+        visit(victim.run_id, new URL(share.url).hash.replace('#access=', '')),
+        visit(victim.run_id, `${Math.ceil(Date.now() / 1000) + 600}.AAAA.AAAA`),
+        visit(own, token),
+        ask('/web/session', {}, { authorization: `Bearer ${service.keys.attacker}` }),
       ])
-      const cookies = opened.flatMap((answer) => answer.headers.getSetCookie())
-      const headers = [
-        {},
-        ...cookies.map((cookie) => ({ cookie: cookie.split(';')[0] ?? '' })),
-        { cookie: 'runyard_session=1.AAAA' },
-      ]
+      // Each cookie under the name of the victim's run, too.
+      const cookies = opened
+        .flatMap((answer) => answer.headers.getSetCookie())
+        .map((cookie) => cookie.split(';')[0]?.split('=')[1] ?? '')
+        .flatMap((value) => [`runyard_session=${value}`, `runyard_visit_${victim.run_id}=${value}`])
+      const at = `${service.base_url}/agent/runs/${victim.run_id}`
       const answers = await Promise.all(
-        headers.flatMap((given) => [
-          fetch(`${at}/run`, { headers: given }),
-          fetch(`${at}/events`, { headers: given }),
-          fetch(at, { headers: given }),
-        ]),
+        [...cookies, `runyard_visit_${victim.run_id}=AAAA`].flatMap((cookie) =>
+          ['1', `visit ${victim.run_id}`, `visit ${own}`].flatMap((page) =>
+            [at, `${at}/events`, `${at}/conversation`].map((url) =>
+              fetch(url, { headers: { cookie, 'x-runyard-page': page } }),
+            ),
+          ),
+        ),
       )
       return requireHidden(answers, victim)
     },
@@ -220,12 +230,17 @@ export const SERVICE: Probe[] = [
       const victim = await service.victim()
       const look = async (id: string) => {
         const answers = await Promise.all(
-          ['', '/run', '/events'].map((below) => fetch(`${service.origin}/sessions/${id}${below}`)),
+          ['1', `visit ${id}`].flatMap((page) => [
+            fetch(`${service.origin}/sessions/${id}`),
+            fetch(`${service.base_url}/agent/runs/${id}`, { headers: { 'x-runyard-page': page } }),
+          ]),
         )
         const texts = await Promise.all(
-          answers.map(
-            async (answer) => `${answer.status} ${(await answer.text()).replaceAll(/[0-9a-f-]{36}/g, 'ID')}`,
-          ),
+          answers.map(async (answer) => {
+            const text = (await answer.text()).replaceAll(/[0-9a-f-]{36}/g, 'ID')
+            // The page names a number of its own each time.
+            return `${answer.status} ${text.replace(/name="style-nonce" content="[^"]*"/, '')}`
+          }),
         )
         return texts.join('\n')
       }

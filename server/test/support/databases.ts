@@ -34,8 +34,12 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
 }
 
 /** An embedded database, empty and migrated. */
-export const openEmbedded = (directory = join(temporaryDirectory('pglite'), 'db')): Promise<Store> =>
-  open(directory, CACHE_DIR)
+export async function openEmbedded(directory = join(temporaryDirectory('pglite'), 'db')): Promise<Store> {
+  const store = await open(directory, CACHE_DIR)
+  // The one in the cache is; it cannot be had by users who may not read the cache.
+  await migrate(store.db)
+  return store
+}
 
 /** An embedded database before its first migration. */
 export async function openUnmigrated(): Promise<Store> {

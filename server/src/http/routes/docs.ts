@@ -10,7 +10,6 @@ import { serveWebFiles } from '../web-files.ts'
 /** The pages for people who use the API, and the files that all pages are made of. */
 export function serveDocs(app: FastifyInstance, { settings }: Services): void {
   serveWebFiles(app)
-  app.get('/', async (_request, reply) => reply.redirect('/docs', 302))
   app.get('/docs', async (_request, reply) => sendPage(reply, indexPage(settings)))
   app.get('/docs/api', async (_request, reply) => sendPage(reply, API_PAGE))
   app.get('/docs/errors', async (_request, reply) => sendPage(reply, errorsPage()))
@@ -27,9 +26,9 @@ const indexPage = ({ public_url, version }: HttpSettings): Page => ({
   main: html`<h1>Runyard</h1>
 <p class="lead">Runs coding agents on request: send a prompt over HTTP, follow the run live, collect what it made.</p>
 <ul class="cards">
-<li><a href="/docs/api">API reference</a><p>Every operation, its fields and answers, to read and to try out.</p></li>
-<li><a href="/docs/errors">Errors</a><p>Each error code: what it means, and what to do about it.</p></li>
-<li><a href="/api/v1/openapi.json">OpenAPI description</a><p>The same contract for machines, version 3.1.</p></li>
+<li><a href="docs/api">API reference</a><p>Every operation, its fields and answers, to read and to try out.</p></li>
+<li><a href="docs/errors">Errors</a><p>Each error code: what it means, and what to do about it.</p></li>
+<li><a href="api/v1/openapi.json">OpenAPI description</a><p>The same contract for machines, version 3.1.</p></li>
 </ul>
 <h2>A first run</h2>
 <pre tabindex="0"><code>curl -sS ${public_url}${API_PREFIX}/agent/runs \\
@@ -59,7 +58,7 @@ ${CODES.map(errorRow)}
 
 const errorRow = (code: ErrorCode): Html => {
   const { status, title, retryable } = ERRORS[code]
-  return html`<tr><th scope="row"><a href="/docs/errors/${code}"><code>${code}</code></a><span class="soft">${title}</span></th>
+  return html`<tr><th scope="row"><a href="docs/errors/${code}"><code>${code}</code></a><span class="soft">${title}</span></th>
 <td>${status}</td><td>${retryable ? 'yes' : 'no'}</td></tr>`
 }
 
@@ -74,7 +73,7 @@ const errorPage = (code: ErrorCode, public_url: string): Page => {
   const is_of_runs = 'state' in example
   return {
     title,
-    main: html`<p class="trail"><a href="/docs/errors">Errors</a></p>
+    main: html`<p class="trail"><a href="docs/errors">Errors</a></p>
 <h1>${title}</h1>
 <dl class="facts">
 <dt>Code</dt><dd><code>${code}</code></dd>
@@ -110,14 +109,14 @@ const unknownErrorPage = (): Page => ({
   title: 'Unknown error code',
   status: 404,
   main: html`<h1>There is no such error code</h1>
-<p>This version has <a href="/docs/errors">these</a>. A newer service may know more of them.</p>`,
+<p>This version has <a href="docs/errors">these</a>. A newer service may know more of them.</p>`,
 })
 
 const API_PAGE: Page = {
   title: 'API reference',
-  styles: ['/assets/swagger-ui/swagger-ui.css', '/assets/docs/api.css'],
-  scripts: ['/assets/swagger-ui/swagger-ui-bundle.js', '/assets/docs/api.js'],
+  styles: ['assets/swagger-ui/swagger-ui.css', 'assets/docs/api.css'],
+  scripts: ['assets/swagger-ui/swagger-ui-bundle.js', 'assets/docs/api.js'],
   main: html`<noscript><p>This page needs JavaScript. The description itself is at
-<a href="/api/v1/openapi.json">/api/v1/openapi.json</a>.</p></noscript>
+<a href="api/v1/openapi.json">/api/v1/openapi.json</a>.</p></noscript>
 <div id="swagger-ui"></div>`,
 }

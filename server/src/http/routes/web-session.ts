@@ -29,11 +29,6 @@ export function serveWebSession(app: FastifyInstance, services: Services): void 
       throw unauthenticated('Only the page itself may ask this: X-Runyard-Page is missing.')
     requireOwnPage(request, settings.public_url)
   }
-  const findSession = async (request: FastifyRequest): Promise<WebSession | null> => {
-    const token = cookie.read(request)
-    if (token === undefined) return null
-    return (await findWebSession(db, token)) ?? access.refuse(request, OVER)
-  }
   const signIn = async (request: FastifyRequest): Promise<Actor> => {
     if (request.headers.authorization) return access.authenticate(request)
     const body = SignIn.safeParse(request.body ?? {})
@@ -54,8 +49,10 @@ export function serveWebSession(app: FastifyInstance, services: Services): void 
   })
 
   app.get(PATH, { onRequest }, async (request, reply) => {
-    const session = await findSession(request)
-    if (!session) throw unauthenticated('Nobody is signed in here.')
+    const token = cookie.read(request)
+    if (token === undefined) throw unauthenticated('Nobody is signed in here.')
+    const session = await findWebSession(db, token)
+    if (!session) throw unauthenticated(OVER)
     return sendJson(reply, 200, { session: viewSession(session) })
   })
 

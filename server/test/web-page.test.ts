@@ -1,0 +1,348 @@
+/** The web page in Chromium, as the people use it who look at runs. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { findChromium, openBrowser } from './support/browser.ts'
+import { startFaultyProxy } from './support/faulty-proxy.ts'
+import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
+import { answerCalls } from './support/scripted-calls.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { checkAccess, openPage } from './support/web-page.ts'
+
+const skip = findChromium() ? false : 'there is no Chromium on this machine'
+const RUNBOOK = { harness: { type: 'runbook' } }
+const HOSTILE = '<img src=x onerror="window.pwned=1">'
+const state = (page: Page, words: string) => page.locator('header [data-state]', { hasText: words }).waitFor()
+
+describe('the web page', { skip }, () => {
+  let service: TestService
+  let api: ReturnType<typeof apiOf>
+  let model: ModelServer
+  let browser: Browser
+  let repository: string
+  /** Lets the model's next words go on, where a test holds them. */
+  let words_were_seen = Promise.withResolvers<void>()
+
+  const speak = (request: ChatRequest): Reply => {
+    const prompt = String(request.messages.findLast(({ role }) => role === 'user')?.content)
+    if (prompt.includes('Speak deeply')) return { text: `${'> '.repeat(5000)}deep ${HOSTILE}` }
+    if (!prompt.includes('Speak slowly')) return answerCalls(request)
+    const text = ['Some **bold** ', 'words, | and ', 'then the end.']
+    return { text, pace: (chunk) => (chunk > 2 ? words_were_seen.promise : undefined) }
+  }
+  before(async () => {
+    repository = temporaryDirectory('repository')
+    writeFileSync(join(repository, 'sum.js'), 'export const sum = (a, b) => a - b\n')
+    const git = (...args: string[]) => execFileSync('git', ['-C', repository, ...args])
+    git('init', '--quiet')
+    git('add', '.')
+    git('-c', 'user.name=Ann', '-c', 'user.email=ann@example.com', 'commit', '--quiet', '-m', 'First')
+    model = await openModelServer(speak)
+    service = await startService({
+      env: { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: model.url, RUNYARD_LOCAL_REPOS: repository },
+    })
+    api = apiOf(service)
+    browser = await openBrowser()
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+    await model?.close()
+  })
+
+  test('an empty list says how to start a run; one is started there, watched, and followed up', async () => {
+    await using opened = await openPage(browser, service)
+    const { page, complaints } = opened
+    await page.getByText('No run yet').waitFor()
+    await checkAccess(page)
+    await page.keyboard.press('c')
+    await page.waitForURL(/\/new$/)
+    await page.getByLabel('Prompt').fill('Speak slowly, please.')
+    await page.getByRole('tab', { name: 'Python' }).click()
+    await page.getByText('client.runs.create_and_wait(').waitFor()
+    await page.getByRole('tab', { name: 'curl' }).click()
+    await page.getByText('"prompt": "Speak slowly, please."').waitFor()
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Start the run' }).click()
+
+    await page.waitForURL(/\/sessions\//)
+    await state(page, 'Running')
+    await page.locator('[data-growing]', { hasText: 'Some bold words' }).waitFor()
+    const composer = page.getByRole('textbox', { name: 'Message the agent' })
+    await composer.fill('And this, when you can.')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await page.locator('[data-waiting]', { hasText: 'And this, when you can.' }).waitFor()
+    words_were_seen.resolve()
+    await state(page, 'Succeeded')
+    assert.equal(await page.locator('[data-waiting], [data-growing]').count(), 0)
+    assert.equal(await page.locator('[data-entry=said] strong').first().textContent(), 'bold')
+
+    await page
+      .getByRole('textbox', { name: 'Follow up' })
+      .fill(JSON.stringify([['bash', { command: 'seq 400' }]]))
+    await page.keyboard.press('Control+Enter')
+    await page.locator('[data-block=bash]', { hasText: 'exit 0' }).waitFor()
+    await state(page, 'Succeeded')
+    await checkAccess(page)
+    // Read from its start, the log gives the same page.
+    const [seen, keys] = [await page.getByRole('log').textContent(), await page.getByRole('log').count()]
+    await page.reload()
+    await page.locator('[data-entry=end]').nth(1).waitFor()
+    assert.deepEqual(
+      [await page.getByRole('log').textContent(), await page.getByRole('log').count()],
+      [seen, keys],
+    )
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a message may stop what the agent does; the run is interrupted and cancelled from its header', async () => {
+    words_were_seen = Promise.withResolvers()
+    const run_id = await api.create({ prompt: 'Speak slowly.' })
+    await using opened = await openPage(browser, service, { at: `/sessions/${run_id}` })
+    const { page, complaints } = opened
+    await page.locator('[data-growing]').waitFor()
+    await page
+      .getByRole('textbox', { name: 'Message the agent' })
+      .fill('[["bash", {"command": "sleep 600"}]]')
+    await page.getByRole('button', { name: 'Stop and send' }).click()
+    words_were_seen.resolve()
+    await page.locator('[data-block=bash][data-status=running]').waitFor()
+    await page.getByRole('button', { name: 'Interrupt' }).click()
+    await page.locator('[data-entry=note]', { hasText: 'Interrupted' }).last().waitFor()
+    // A person stopped it: it did not fail.
+    await page.locator('[data-block=bash][data-status=stopped]').waitFor()
+
+    const other = await api.create({ prompt: shell('sleep 600'), config: RUNBOOK })
+    await page.goto(`${new URL(service.base_url).origin}/sessions/${other}`)
+    await state(page, 'Running')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Leave it' }).click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel the run' }).click()
+    await state(page, 'Cancelled')
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a question is answered, and a call is allowed', async () => {
+    const asking = await api.create({ prompt: '[["ask_user", {"question": "Which branch?"}]]' })
+    await using opened = await openPage(browser, service, { at: `/sessions/${asking}` })
+    const { page, complaints } = opened
+    await state(page, 'Waiting for you')
+    await page.locator('[data-entry=end]', { hasText: 'Which branch?' }).waitFor()
+    await page.getByRole('textbox', { name: 'Answer the agent' }).fill('main')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await state(page, 'Succeeded')
+
+    const guarded = await api.create({
+      prompt: '[["bash", {"command": "echo allowed"}]]',
+      config: { permissions: [{ tool: 'bash', action: 'ask' }] },
+    })
+    await page.goto(`${new URL(service.base_url).origin}/sessions/${guarded}`)
+    const question = page.locator('[data-entry=approval]')
+    await question.getByRole('button', { name: 'Allow once' }).waitFor()
+    await checkAccess(page)
+    await question.getByRole('button', { name: 'Allow once' }).click()
+    await state(page, 'Succeeded')
+    await page.locator('[data-entry=approval]', { hasText: 'Allowed by dev' }).waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
+  test('the changes are seen line by line, and the patch is taken away', async () => {
+    const repositories = [{ local_path: repository }]
+    const environment = await api.json<{ uid: string }>('POST', '/agent/environments', {
+      ...{ name: 'sum', repositories },
+    })
+    const command = `sed -i 's/a - b/a + b/' sum.js && printf '${HOSTILE}\\n' > 'two words.html'`
+    const run_id = await api.create({
+      title: 'Fix the sum',
+      prompt: JSON.stringify([['bash', { command }]]),
+      config: { environment_id: environment.uid },
+    })
+    await api.ended(run_id)
+    await using opened = await openPage(browser, service, { at: `/sessions/${run_id}` })
+    const { page, complaints } = opened
+    await page.getByRole('heading', { name: '2 files changed' }).waitFor()
+    await page.locator('[data-line=removed]', { hasText: 'a - b' }).waitFor()
+    await page.locator('[data-line=added]', { hasText: 'a + b' }).waitFor()
+    await page.locator('[data-line=added]', { hasText: HOSTILE }).waitFor()
+    await checkAccess(page)
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Patch' }).click()
+    const patch = await (await download).path()
+    execFileSync('git', ['-C', repository, 'apply', '--binary', patch])
+    assert.match(readFileSync(join(repository, 'sum.js'), 'utf8'), /a \+ b/)
+    execFileSync('git', ['-C', repository, 'checkout', '--quiet', '.'])
+
+    // A fork goes on with the workspace; a retry has the same prompt.
+    await page.getByRole('link', { name: 'Fork', exact: true }).click()
+    await page.getByLabel('Prompt').fill('[["bash", {"command": "grep -c \'a + b\' sum.js"}]]')
+    await page.getByRole('button', { name: 'Start the run' }).click()
+    await page.getByText('Forked from').waitFor()
+    await page.locator('[data-block=bash]', { hasText: 'exit 0' }).waitFor()
+    await page.getByText('Forked from').locator('..').getByRole('link').click()
+    await page.getByRole('link', { name: 'Retry' }).click()
+    assert.match(await page.getByLabel('Prompt').inputValue(), /sed -i/)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('the list is searched and filtered in its address, lives, and runs in it are cancelled', async () => {
+    const waiting = await api.create({ title: 'Sleep long', prompt: shell('sleep 600'), config: RUNBOOK })
+    const failing = await api.create({ title: 'Break early', prompt: shell('exit 3'), config: RUNBOOK })
+    await api.ended(failing)
+    await using opened = await openPage(browser, service)
+    const { page, complaints } = opened
+    const row = (title: string) => page.getByRole('listitem').filter({ hasText: title })
+    await row('Sleep long').getByText('Running').waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('break')
+    await page.waitForURL(/q=break/)
+    await row('Sleep long').waitFor({ state: 'detached' })
+    await page.getByLabel('State').selectOption({ label: 'Failed' })
+    await page.waitForURL(/state=failed/)
+    await checkAccess(page)
+    // Whoever is sent the address sees the same.
+    await page.reload()
+    await row('Break early').waitFor()
+    assert.equal(await page.getByRole('listitem').count(), 1)
+    assert.equal(await page.getByLabel('State').inputValue(), 'failed')
+    await page.getByLabel('State').selectOption('succeeded')
+    await page.getByRole('button', { name: 'Show all runs' }).click()
+
+    // What happens elsewhere is seen here.
+    await row('Sleep long').getByRole('checkbox').check()
+    await page.getByRole('button', { name: 'Cancel 1 run' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel 1 run' }).click()
+    await row('Sleep long').getByText('Cancelled').waitFor()
+    assert.equal((await api.get(waiting)).state, 'CANCELLED')
+    const newer = await api.create({ title: 'Came later', prompt: shell('sleep 600'), config: RUNBOOK })
+    await row('Came later').getByText('Running').waitFor()
+    await api.call('POST', `/agent/runs/${newer}/cancel`)
+    await row('Came later').getByText('Cancelled').waitFor()
+
+    // By keyboard alone.
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('k')
+    assert.match((await page.evaluate('document.activeElement?.textContent')) as string, /Came later/)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(new RegExp(newer))
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('break')
+    await page.getByRole('option', { name: 'Break early' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(new RegExp(failing))
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a service that is away is said and waited for; no event is missing or twice', async () => {
+    const { port } = new URL(service.base_url)
+    const proxy = await startFaultyProxy(Number(port))
+    try {
+      const through = { ...service, base_url: `http://127.0.0.1:${proxy.port}/api/v1` }
+      const count = shell('for i in $(seq 300); do echo "line $i"; sleep 0.02; done')
+      const run_id = await api.create({ prompt: count, config: RUNBOOK })
+      await using opened = await openPage(browser, through, { at: `/sessions/${run_id}` })
+      const { page } = opened
+      await page.getByText('line 1', { exact: false }).first().waitFor()
+      await proxy.goAway()
+      await page.getByRole('status').filter({ hasText: 'Reconnecting…' }).waitFor()
+      await proxy.comeBack()
+      await page.getByRole('status').filter({ hasText: 'Reconnecting…' }).waitFor({ state: 'detached' })
+      await state(page, 'Succeeded')
+      const output = await page.getByLabel('Output').locator('[data-stream=stdout]').allTextContents()
+      const whole = Array.from({ length: 300 }, (_, index) => `line ${index + 1}\n`).join('')
+      assert.equal(output.join(''), whole)
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  test('hostile text stays text', async () => {
+    const link = `[${HOSTILE}](javascript:window.pwned=1) ![i](https://evil.example/x.png) <script>window.pwned=1</script>`
+    const command = String.raw`printf '<script>window.pwned=1</script>\n\033]0;stolen\007\033[31mred\033[0m\n10%%\r99%%\n\342\200\256gnp.exe\n'; head -c 1000000 /dev/zero | tr '\0' x; echo; echo 'to the other' >&2`
+    const run_id = await api.create({
+      title: HOSTILE,
+      prompt: `${link}\n${shell(command)}`,
+      config: RUNBOOK,
+    })
+    await api.ended(run_id)
+    await using opened = await openPage(browser, service, { at: `/sessions/${run_id}` })
+    const { page, complaints } = opened
+    await page.locator('[data-block]', { hasText: 'exit 0' }).waitFor()
+    assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), HOSTILE)
+    const output = (await page.getByLabel('Output').textContent()) ?? ''
+    assert.match(output, /x{1000}/)
+    assert.match(output, /to the other/)
+    for (const gone of ['\x1b', '\u202e', 'stolen']) assert(!output.includes(gone), JSON.stringify(gone))
+    await page.getByRole('button', { name: 'Raw events' }).click()
+    await page.getByText('tool.result').click()
+    assert.equal(await page.locator('img, #page script, a[href^=javascript]').count(), 0)
+    const deep = await api.create({ prompt: 'Speak deeply.' })
+    await page.goto(`${new URL(service.base_url).origin}/sessions/${deep}`)
+    await state(page, 'Succeeded')
+    await page.getByLabel('Last message').getByText(`deep ${HOSTILE}`).waitFor()
+    await page.goto(new URL(service.base_url).origin)
+    await page.getByRole('listitem').filter({ hasText: HOSTILE }).waitFor()
+    assert.equal(await page.evaluate('window.pwned'), undefined)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a share link opens its run, to look at only, until it is revoked', async () => {
+    const run_id = await api.create({ title: 'For guests', prompt: shell('echo shared'), config: RUNBOOK })
+    await api.ended(run_id)
+    await using owner = await openPage(browser, service, { at: `/sessions/${run_id}` })
+    await owner.page.getByRole('button', { name: 'Share' }).click()
+    await owner.page.getByLabel('For whom').fill('the auditors')
+    await owner.page.getByRole('button', { name: 'Make a link' }).click()
+    await owner.page.getByText('not shown again').waitFor()
+    await checkAccess(owner.page)
+    const link = (await owner.page.getByText('#access=').textContent()) ?? ''
+    const { pathname, hash } = new URL(link)
+
+    await using guest = await openPage(browser, service, { at: pathname + hash, is_signed_in: false })
+    await guest.page.locator('[data-block=bash]', { hasText: 'shared' }).waitFor()
+    assert.equal(new URL(guest.page.url()).hash, '', 'the token has left the address')
+    for (const name of ['Follow up', 'Cancel', 'Retry', 'Fork', 'Share', 'New run']) {
+      const found = guest.page.getByRole('textbox', { name }).or(guest.page.getByRole('button', { name }))
+      assert.equal(await found.or(guest.page.getByRole('link', { name })).count(), 0, name)
+    }
+    await checkAccess(guest.page)
+    await guest.page.goto(new URL(service.base_url).origin)
+    await guest.page.getByLabel('API key').waitFor()
+    await owner.page.getByRole('button', { name: 'Revoke' }).click()
+    await owner.page.getByText('the auditors').waitFor({ state: 'detached' })
+    await guest.page.goto(new URL(service.base_url).origin + pathname)
+    await guest.page.getByRole('heading', { name: 'Open this run' }).waitFor()
+    assert.deepEqual([...owner.complaints], [])
+  })
+
+  test('a wrong key is refused kindly, a link works once, and signing out ends it', async () => {
+    const origin = new URL(service.base_url).origin
+    await using opened = await openPage(browser, service, { at: '/?state=failed', is_signed_in: false })
+    const { page } = opened
+    await page.getByLabel('API key').fill('ry_wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').filter({ hasText: 'The key is not complete' }).waitFor()
+    await checkAccess(page)
+    await page.getByLabel('API key').fill(service.api_key)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Runs' }).waitFor()
+    assert.equal(new URL(page.url()).search, '?state=failed')
+    await page.getByRole('button', { name: 'Menu of dev' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByLabel('API key').waitFor()
+
+    const { url } = await api.json<{ url: string }>('POST', '/agent/sign-in-links', {})
+    await page.goto(url)
+    await page.getByRole('heading', { name: 'Runs' }).waitFor()
+    assert.equal(page.url(), `${origin}/`)
+    await page.context().clearCookies()
+    // A page that is open already would only change its fragment.
+    await page.goto('about:blank')
+    await page.goto(url)
+    await page.getByRole('alert').filter({ hasText: 'used before' }).waitFor()
+  })
+})

@@ -1,0 +1,257 @@
+import type { RunItem } from '@runyard/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Tabs } from 'radix-ui'
+import { type KeyboardEvent, useEffect, useMemo, useState } from 'react'
+import { BASE_URL, useAccess } from '../client.ts'
+import { runQuery } from '../run/run-queries.ts'
+import { plainText } from '../text/plain-text.ts'
+import { Button } from '../ui/button.tsx'
+import { CopyBlock } from '../ui/copy-block.tsx'
+import { Field, SelectField, TextField } from '../ui/field.tsx'
+import { FileButton, FileChips } from '../ui/file-picker.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { readAttachment } from '../ui/read-attachment.ts'
+import { useChoices } from './choices.ts'
+import { type SampleLanguage, writeSamples } from './request-samples.ts'
+import { buildRequest, EMPTY_FORM, formOf, type Origin, type RunForm } from './run-form.ts'
+
+/** Where a run is asked for: anew, again with changes, or from the end of another one. */
+export function NewRunPage() {
+  const { replay, fork, sequence } = useSearch({ from: '/new' })
+  const { client } = useAccess()
+  const run_id = replay ?? fork
+  const { data: run, error } = useQuery({ ...runQuery(client, run_id ?? ''), enabled: run_id !== undefined })
+  if (run_id === undefined) return <Form origin={undefined} />
+  if (error) return <Problem error={error} />
+  return run ? (
+    <Form key={run_id} origin={replay ? { kind: 'replay', run } : { kind: 'fork', run, sequence }} />
+  ) : null
+}
+
+const TITLES = { replay: 'Retry with changes', fork: 'Fork' } as const
+
+function Form({ origin }: { origin: Origin }) {
+  const { client } = useAccess()
+  const navigate = useNavigate()
+  const [form, setForm] = useState<RunForm>(() => (origin ? formOf(origin) : EMPTY_FORM))
+  const [files, setFiles] = useState<File[]>([])
+  const request = useMemo(() => buildRequest(form, origin), [form, origin])
+  const title = origin ? TITLES[origin.kind] : 'New run'
+  useEffect(() => {
+    document.title = `${title} · Runyard`
+  }, [title])
+  const create = useMutation({
+    mutationFn: async () => {
+      const attachments = await Promise.all(files.map(readAttachment))
+      return client.runs.create({ ...request, ...(attachments.length > 0 ? { attachments } : {}) })
+    },
+    onSuccess: ({ run_id }) => navigate({ to: '/sessions/$run_id', params: { run_id } }),
+  })
+  const set = (name: keyof RunForm) => (text: string) => setForm((now) => ({ ...now, [name]: text }))
+  const can_create = form.prompt.trim() !== '' || form.skill.trim() !== ''
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey) || event.nativeEvent.isComposing) return
+    event.preventDefault()
+    if (can_create && !create.isPending) create.mutate()
+  }
+  return (
+    <>
+      <h1 className="m-0 pt-6 pb-1 font-semibold text-xl">{title}</h1>
+      <Before origin={origin} />
+      <div className="mt-4 grid gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,1fr)_26rem]">
+        <form
+          className="grid content-start gap-4"
+          onSubmit={(event) => {
+            event.preventDefault()
+            create.mutate()
+          }}
+        >
+          <Field
+            label="Prompt"
+            hint="Markdown. With the harness “runbook”, its shell blocks are run as they stand."
+          >
+            {(given) => (
+              <textarea
+                {...given}
+                // biome-ignore lint/a11y/noAutofocus: the page is there for this field.
+                autoFocus
+                rows={7}
+                className={`${given.className} field-sizing-content max-h-[50vh] min-h-40 resize-y py-2`}
+                placeholder={origin?.kind === 'fork' ? 'What it is to do next' : 'What the agent is to do'}
+                value={form.prompt}
+                onChange={(event) => set('prompt')(event.target.value)}
+                onKeyDown={onKeyDown}
+              />
+            )}
+          </Field>
+          <Choices form={form} set={set} />
+          <div className="grid gap-2">
+            <FileChips files={files} onFiles={setFiles} />
+            <div>
+              <FileButton files={files} onFiles={setFiles} label="Attach files" />
+            </div>
+          </div>
+          <More form={form} set={set} />
+          {create.error ? <Problem error={create.error} /> : null}
+          <div>
+            <Button
+              kind="primary"
+              type="submit"
+              disabled={!can_create || create.isPending}
+              title="Ctrl + Enter"
+            >
+              {create.isPending ? 'Starting…' : 'Start the run'}
+            </Button>
+          </div>
+        </form>
+        <Samples samples={writeSamples(request, BASE_URL.href)} />
+      </div>
+    </>
+  )
+}
+
+function Before({ origin }: { origin: Origin }) {
+  if (!origin) return null
+  const { kind, run } = origin
+  return (
+    <p className="m-0 text-base text-soft">
+      {kind === 'fork'
+        ? origin.sequence === undefined
+          ? 'Goes on from the end of '
+          : 'Goes on from a turn of '
+        : 'Does it again, but for what you change: '}
+      <RunLink run={run} />
+      {kind === 'fork' ? ', with its conversation and its workspace. That run stays as it is.' : ''}
+    </p>
+  )
+}
+
+const RunLink = ({ run }: { run: RunItem }) => (
+  <Link to="/sessions/$run_id" params={{ run_id: run.run_id }}>
+    {plainText(run.title)}
+  </Link>
+)
+
+interface Part {
+  form: RunForm
+  set: (name: keyof RunForm) => (text: string) => void
+}
+
+function Choices({ form, set }: Part) {
+  const { environments, models, default_model, skills, harnesses } = useChoices()
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <SelectField label="Environment" value={form.environment} onText={set('environment')}>
+        <option value="">None: an empty sandbox</option>
+        {environments.map(({ uid, name }) => (
+          <option key={uid} value={uid}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label="Model"
+        list="models"
+        placeholder={default_model ?? 'provider/model'}
+        value={form.model}
+        onText={set('model')}
+      />
+      <SelectField label="Agent" value={form.harness} onText={set('harness')}>
+        <option value="">Default</option>
+        {harnesses.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label="Skill"
+        list="skills"
+        placeholder="owner/repo:name"
+        value={form.skill}
+        onText={set('skill')}
+      />
+      <datalist id="models">
+        {models.map((id) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+      <datalist id="skills">
+        {skills.map((id) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+    </div>
+  )
+}
+
+function More({ form, set }: Part) {
+  return (
+    <details>
+      <summary className="w-fit text-sm text-soft before:content-['▸_'] [[open]>&]:before:content-['▾_']">
+        Title and budget
+      </summary>
+      <div className="mt-3 grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Title"
+          maxLength={512}
+          placeholder="The first line of the prompt"
+          value={form.title}
+          onText={set('title')}
+        />
+        <TextField
+          label="At most, US dollars"
+          type="number"
+          min="0"
+          step="any"
+          value={form.max_cost}
+          onText={set('max_cost')}
+        />
+        <TextField
+          label="At most, tokens"
+          type="number"
+          min="1"
+          step="1"
+          value={form.max_tokens}
+          onText={set('max_tokens')}
+        />
+        <TextField
+          label="At most, minutes of work"
+          type="number"
+          min="0"
+          step="any"
+          value={form.max_minutes}
+          onText={set('max_minutes')}
+        />
+      </div>
+    </details>
+  )
+}
+
+function Samples({ samples }: { samples: Record<SampleLanguage, string> }) {
+  const languages = Object.keys(samples) as SampleLanguage[]
+  return (
+    <section aria-label="The same request as code" className="min-w-0">
+      <h2 className="m-0 mb-2 font-semibold text-base">The same as code</h2>
+      <Tabs.Root defaultValue="curl">
+        <Tabs.List aria-label="Language" className="mb-2 flex gap-1">
+          {languages.map((language) => (
+            <Tabs.Trigger
+              key={language}
+              value={language}
+              className="rounded-md px-2.5 py-1 text-sm text-soft hover:text-ink data-[state=active]:bg-ink/7 data-[state=active]:text-ink"
+            >
+              {language}
+            </Tabs.Trigger>
+          ))}
+        </Tabs.List>
+        {languages.map((language) => (
+          <Tabs.Content key={language} value={language}>
+            <CopyBlock text={samples[language]} />
+          </Tabs.Content>
+        ))}
+      </Tabs.Root>
+    </section>
+  )
+}

@@ -1,0 +1,23 @@
+import type { RunState } from '@runyard/client'
+import { StatusDot } from './status-dot.tsx'
+
+const WORDS: Partial<Record<RunState, string>> = {
+  QUEUED: 'Waiting for a free worker',
+  CLAIMED: 'Preparing the sandbox',
+  INPROGRESS: 'Working',
+}
+
+/** What happens at the moment; nothing when the run has ended. */
+export function Activity({ state, tool }: { state: RunState; tool: string | undefined }) {
+  const words = WORDS[state]
+  if (!words) return null
+  return (
+    <p className="m-0 mt-4 flex items-center gap-2.5 text-sm text-soft wrap-anywhere" data-activity>
+      <StatusDot status={state === 'QUEUED' ? 'stopped' : 'running'} />
+      <span>
+        {words}
+        {state === 'INPROGRESS' && tool ? `: ${tool}` : ''}
+      </span>
+    </p>
+  )
+}

@@ -1,0 +1,77 @@
+import type { ArtifactItem } from '@runyard/client'
+import { linkToArtifact } from '../artifact-link.ts'
+import { useAccess } from '../client.ts'
+import { formatBytes } from '../text/format.ts'
+import { plainText } from '../text/plain-text.ts'
+import { OutsideLink } from '../ui/outside-link.tsx'
+
+/** What the run kept or named beside its changes: files, pictures, its plan, pages elsewhere. */
+export function Artifacts({ artifacts }: { artifacts: readonly ArtifactItem[] }) {
+  // The changes have a place of their own.
+  const shown = artifacts.filter(({ artifact_type }) => artifact_type !== 'DIFF')
+  if (shown.length === 0) return null
+  return (
+    <section aria-label="Artifacts">
+      <h2 className="m-0 mb-1.5 font-semibold text-base">Artifacts</h2>
+      <ul className="m-0 grid list-none gap-1.5 p-0 text-sm">
+        {shown.map((artifact, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: references have no id, and the list only grows.
+          <li key={index} className="flex min-w-0 items-baseline justify-between gap-3">
+            <ArtifactLine artifact={artifact} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function ArtifactLine({ artifact }: { artifact: ArtifactItem }) {
+  switch (artifact.artifact_type) {
+    case 'PULL_REQUEST':
+      return <OutsideLink url={artifact.data.url}>{plainText(artifact.data.branch)}</OutsideLink>
+    case 'EXTERNAL_REFERENCE': {
+      const { url, title, reference_type } = artifact.data
+      return (
+        <>
+          <OutsideLink url={url}>{plainText(title ?? url)}</OutsideLink>
+          <span className="shrink-0 text-soft text-xs">
+            {reference_type.toLowerCase().replaceAll('_', ' ')}
+          </span>
+        </>
+      )
+    }
+    case 'PLAN': {
+      const uid = artifact.data.artifact_uid
+      const name = plainText(artifact.data.title ?? 'Plan')
+      return uid ? <Kept uid={uid} name={name} more="plan" /> : <span>{name}</span>
+    }
+    case 'SCREENSHOT':
+      return (
+        <Kept
+          uid={artifact.data.artifact_uid}
+          name={plainText(artifact.data.title ?? 'Screenshot')}
+          more="picture"
+        />
+      )
+    default: {
+      const { artifact_uid, filename, size_bytes } = artifact.data
+      return <Kept uid={artifact_uid} name={plainText(filename)} more={formatBytes(size_bytes)} />
+    }
+  }
+}
+
+/** A file that the service keeps; its link is asked for when it is wanted, since it lasts 15 minutes. */
+function Kept({ uid, name, more }: { uid: string; name: string; more: string }) {
+  const { client } = useAccess()
+  const open = async () => {
+    location.assign(await linkToArtifact(client, uid))
+  }
+  return (
+    <>
+      <button type="button" className="min-w-0 truncate text-left text-accent underline" onClick={open}>
+        {name}
+      </button>
+      <span className="shrink-0 text-soft text-xs">{more}</span>
+    </>
+  )
+}

@@ -1,0 +1,93 @@
+import type { RunFollowupRequest, RunState } from '@runyard/client'
+import { useMutation } from '@tanstack/react-query'
+import { type KeyboardEvent, useState } from 'react'
+import { useAccess } from '../client.ts'
+import { Button } from '../ui/button.tsx'
+import { addFiles, FileButton, FileChips } from '../ui/file-picker.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { readAttachment } from '../ui/read-attachment.ts'
+
+interface Words {
+  label: string
+  hint: string
+}
+
+const WORDS: Partial<Record<RunState, Words>> = {
+  QUEUED: { label: 'Add to the prompt', hint: 'The agent gets it when it starts.' },
+  CLAIMED: { label: 'Add to the prompt', hint: 'The agent gets it when it starts.' },
+  INPROGRESS: { label: 'Message the agent', hint: 'The agent gets it at its next step.' },
+  BLOCKED: { label: 'Answer the agent', hint: 'The run goes on with your answer.' },
+}
+const ENDED: Words = { label: 'Follow up', hint: 'The run goes on, with its conversation and its workspace.' }
+
+/** Where a person writes to the agent, in every state: what a message does is said before it is sent. */
+export function Composer({ run_id, state }: { run_id: string; state: RunState }) {
+  const { client } = useAccess()
+  const [message, setMessage] = useState('')
+  const [files, setFiles] = useState<File[]>([])
+  const { label, hint } = WORDS[state] ?? ENDED
+  const is_working = state === 'INPROGRESS'
+  const send = useMutation({
+    mutationFn: async (on_busy: RunFollowupRequest['on_busy']) => {
+      const attachments = await Promise.all(files.map(readAttachment))
+      return client.runs.followup(run_id, {
+        message,
+        ...(on_busy ? { on_busy } : {}),
+        ...(attachments.length > 0 ? { attachments } : {}),
+      })
+    },
+    onSuccess: () => {
+      setMessage('')
+      setFiles([])
+    },
+  })
+  const can_send = message.trim() !== '' && !send.isPending
+  const submit = (on_busy?: RunFollowupRequest['on_busy']) => {
+    if (can_send) send.mutate(on_busy)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    // The Enter that ends a composition in an input method is none of ours.
+    if (event.key !== 'Enter' || event.nativeEvent.isComposing) return
+    if (!event.metaKey && !event.ctrlKey) return
+    event.preventDefault()
+    submit()
+  }
+  return (
+    <form
+      className={`grid gap-2 rounded-xl border bg-raised p-3 focus-within:border-soft ${state === 'BLOCKED' ? 'border-wait' : 'border-line'}`}
+      aria-label={label}
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <textarea
+        id="composer"
+        aria-label={label}
+        placeholder={label}
+        className="field-sizing-content max-h-[40vh] min-h-9 w-full resize-none bg-transparent px-1 text-base outline-none"
+        rows={1}
+        value={message}
+        onChange={(event) => setMessage(event.target.value)}
+        onKeyDown={onKeyDown}
+        onPaste={(event) => setFiles(addFiles(files, event.clipboardData.files))}
+      />
+      <FileChips files={files} onFiles={setFiles} />
+      {send.error ? <Problem error={send.error} /> : null}
+      <div className="flex flex-wrap items-center gap-2">
+        <FileButton files={files} onFiles={setFiles} />
+        <span className="min-w-0 flex-1 text-soft text-sm max-sm:hidden">{hint}</span>
+        <span className="ml-auto flex gap-2">
+          {is_working ? (
+            <Button disabled={!can_send} onClick={() => submit('interrupt')}>
+              Stop and send
+            </Button>
+          ) : null}
+          <Button kind="primary" type="submit" disabled={!can_send} title="Ctrl + Enter">
+            {send.isPending ? 'Sending…' : 'Send'}
+          </Button>
+        </span>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,68 @@
+import type { RunEvent } from '@runyard/client'
+import { formatBytes, formatCount } from '../text/format.ts'
+import type { Entry, Tone } from './entry.ts'
+
+export const keyOf = ({ sequence }: RunEvent): string => `event-${sequence}`
+
+/** The entry of an event that says all by itself; undefined of those that take others to be understood. */
+export function entryOf(event: RunEvent): Entry | undefined {
+  const key = keyOf(event)
+  const note = (
+    tone: Tone,
+    text: string,
+    rest: { more?: string; url?: string; link?: string } = {},
+  ): Entry => ({
+    ...{ kind: 'note', key, tone, text },
+    ...rest,
+  })
+  switch (event.type) {
+    case 'attempt.lost':
+      return note('warning', `Attempt ${event.data.attempt} was lost: ${event.data.reason}`, {
+        more: 'Another worker takes over.',
+      })
+    case 'interrupted':
+      return note('plain', event.data.by ? `Interrupted by ${event.data.by}.` : 'Interrupted.')
+    case 'reasoning':
+      return event.data.text.trim()
+        ? { kind: 'reasoning', key, title: 'Reasoning', text: event.data.text }
+        : undefined
+    case 'artifact.created': {
+      const { artifact_type, title, filename, size_bytes, diff } = event.data
+      // The changes have a place of their own.
+      if (diff) return undefined
+      if (artifact_type === 'PLAN') return note('good', `Plan: ${title ?? filename}`)
+      return note('good', `Kept ${title ?? filename}`, { more: formatBytes(size_bytes) })
+    }
+    case 'reference.reported': {
+      const { url, title, reference_type } = event.data
+      const more = reference_type.toLowerCase().replaceAll('_', ' ')
+      return note('good', 'Reported', { url, link: title ?? url, more })
+    }
+    case 'changes.pushed': {
+      const { pull_request, branch, repository, url } = event.data
+      const link = pull_request
+        ? `pull request #${pull_request.number} of ${repository}`
+        : `${branch} of ${repository}`
+      return note('good', 'Pushed', { url, link })
+    }
+    case 'retrying': {
+      const { message, delay_ms, retry } = event.data
+      return note('warning', message, {
+        more: `trying again in ${Math.ceil(delay_ms / 1_000)} s (${retry})`,
+      })
+    }
+    case 'context.compacted': {
+      const { tokens_before, tokens_after, summary } = event.data
+      const title = `The conversation was summarised: ${formatCount(tokens_before)} → ${formatCount(tokens_after)} tokens`
+      return { kind: 'reasoning', key, title, text: summary }
+    }
+    case 'egress.refused':
+      return note('warning', event.data.message)
+    case 'error': {
+      const { message, error_code } = event.data
+      return { kind: 'end', key, state: 'ERROR', message, error_code, worked_ms: 0, sequence: event.sequence }
+    }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parsePatch } from './patch.ts'
+
+const PATCH = String.raw`diff --git a/gone.txt b/gone.txt
+deleted file mode 100644
+index abaddc0..0000000
+--- a/gone.txt
++++ /dev/null
+@@ -1 +0,0 @@
+-gone
+diff --git a/two words.txt b/two words.txt
+index de98044..7b7c6f9 100644
+--- a/two words.txt
++++ b/two words.txt
+@@ -1,3 +1,4 @@
+ a
+-b
++B
++-- like a header
+ c
+\ No newline at end of file
+diff --git "a/\303\274\"q.txt" "b/\303\274\"q.txt"
+index be761e0..d3b4b91 100644
+--- "a/\303\274\"q.txt"
++++ "b/\303\274\"q.txt"
+@@ -1 +1 @@
+-x
++y
+diff --git a/old.txt b/new.txt
+similarity index 100%
+rename from old.txt
+rename to new.txt
+`
+
+test('the hunks of a git patch are found by the names that the service gives the files', () => {
+  const parts = parsePatch(PATCH)
+  assert.deepEqual([...parts.keys()], ['gone.txt', 'two words.txt', 'ü"q.txt', 'new.txt'])
+  assert.deepEqual(parts.get('gone.txt')?.[0]?.lines, [{ kind: 'removed', text: 'gone', old_line: 1 }])
+  assert.deepEqual(parts.get('two words.txt')?.[0]?.lines, [
+    { kind: 'same', text: 'a', old_line: 1, new_line: 1 },
+    { kind: 'removed', text: 'b', old_line: 2 },
+    { kind: 'added', text: 'B', new_line: 2 },
+    { kind: 'added', text: '-- like a header', new_line: 3 },
+    { kind: 'same', text: 'c', old_line: 3, new_line: 4 },
+    { kind: 'note', text: 'No newline at end of file' },
+  ])
+  assert.deepEqual(parts.get('new.txt'), [])
+})

@@ -1,0 +1,116 @@
+import { NotFoundError, type RunItem } from '@runyard/client'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { useAccess } from '../client.ts'
+import { plainText } from '../text/plain-text.ts'
+import { Problem } from '../ui/problem.tsx'
+import { Activity } from './activity.tsx'
+import { Artifacts } from './artifacts.tsx'
+import { Changes } from './changes.tsx'
+import { Composer } from './composer.tsx'
+import { Conversation, useStayAtEnd } from './conversation.tsx'
+import { RawEvents } from './raw-events.tsx'
+import { Result } from './result.tsx'
+import { RunFacts } from './run-facts.tsx'
+import { RunHeader } from './run-header.tsx'
+import { runQuery } from './run-queries.ts'
+import { type Feed, useSessionFeed } from './session-feed.ts'
+
+const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED']
+
+/** One run: what came of it first, then how. */
+export function RunPage({ run_id }: { run_id: string }) {
+  const { client } = useAccess()
+  const { data: run, error, refetch } = useQuery(runQuery(client, run_id))
+  if (run) return <OpenRun key={run_id} run={run} />
+  if (error instanceof NotFoundError) {
+    return (
+      <div className="py-12">
+        <h1 className="m-0 font-semibold text-xl">There is no such run</h1>
+        <p className="text-soft">It does not exist, or it is somebody else's.</p>
+      </div>
+    )
+  }
+  return error ? (
+    <div className="py-12">
+      <Problem error={error} onRetry={() => refetch()} />
+    </div>
+  ) : (
+    <p className="py-12 text-soft">Opening the run…</p>
+  )
+}
+
+function OpenRun({ run }: { run: RunItem }) {
+  const { client } = useAccess()
+  const feed = useSessionFeed(client, run)
+  useFreshRun(run, feed)
+  if (!feed) return null
+  return <Session run={run} feed={feed} />
+}
+
+/** Reads again what the log only names: artifacts, changes, what the run is executed with. */
+function useFreshRun({ run_id }: RunItem, feed: Feed | undefined): void {
+  const { client } = useAccess()
+  const queries = useQueryClient()
+  const milestones = feed?.view.milestones ?? 0
+  useEffect(() => {
+    if (milestones === 0) return
+    queries.invalidateQueries({ queryKey: runQuery(client, run_id).queryKey })
+  }, [queries, client, run_id, milestones])
+}
+
+function Session({ run, feed }: { run: RunItem; feed: Feed }) {
+  const { may_write } = useAccess()
+  const { view, connection, error } = feed
+  const [shows_raw, setRaw] = useState(false)
+  // A run that goes on is followed; one that has ended is read from the top.
+  const { has_news, toEnd } = useStayAtEnd(view.live_events, !ENDED.includes(run.state))
+  return (
+    <>
+      <h1 className="m-0 pt-6 pb-3 font-semibold text-xl wrap-anywhere">{plainText(run.title)}</h1>
+      <RunHeader run={run} view={view} is_lost={connection === 'lost'} />
+      <div className="mt-6 grid gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,1fr)_15rem]">
+        <div className="min-w-0">
+          {connection === 'over' ? <Problem error={error} /> : null}
+          <Result run={run} view={view} />
+          <div className="mt-6 empty:hidden">
+            <Changes run_id={run.run_id} />
+          </div>
+          <div className="mt-6 empty:hidden">
+            <Artifacts artifacts={run.artifacts} />
+          </div>
+          <div className="mt-8 mb-3 flex items-center justify-between gap-4">
+            <h2 className="m-0 font-semibold text-base">{shows_raw ? 'Events' : 'Conversation'}</h2>
+            <button type="button" className="text-sm text-soft underline" onClick={() => setRaw(!shows_raw)}>
+              {shows_raw ? 'Conversation' : 'Raw events'}
+            </button>
+          </div>
+          {shows_raw ? (
+            <RawEvents run_id={run.run_id} sequence={view.sequence} />
+          ) : (
+            <Conversation entries={view.entries} run_id={run.run_id} />
+          )}
+          <Activity state={view.state} tool={view.running_tool} />
+          {may_write ? (
+            <div className="sticky bottom-0 z-5 bg-paper pt-4 pb-4">
+              <Composer run_id={run.run_id} state={view.state} />
+            </div>
+          ) : null}
+        </div>
+        <RunFacts run={run} view={view} />
+      </div>
+      {has_news ? (
+        <button
+          type="button"
+          className="-translate-x-1/2 fixed bottom-44 left-1/2 z-10 rounded-full border border-line bg-raised px-4 py-1.5 font-medium text-sm shadow-lg"
+          onClick={toEnd}
+        >
+          Latest <span aria-hidden>↓</span>
+        </button>
+      ) : null}
+      <p role="status" className="unseen">
+        {view.news}
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RunEvent } from '@runyard/client'
+import type { Entry } from './entry.ts'
+import { SessionLog } from './session-log.ts'
+
+const OPENED = Date.parse('2026-01-01T00:00:10.000Z')
+let sequence = 0
+
+/** An event as the service would send it, so many seconds after midnight. */
+function event<T extends RunEvent['type']>(
+  type: T,
+  data: Extract<RunEvent, { type: T }>['data'],
+  second = 0,
+): RunEvent {
+  sequence += 1
+  const occurred_at = new Date(Date.parse('2026-01-01T00:00:00.000Z') + second * 1000).toISOString()
+  return { sequence, run_id: 'run', type, occurred_at, data } as RunEvent
+}
+
+function readLog(...events: RunEvent[]): SessionLog {
+  const log = new SessionLog('ann', 'QUEUED', OPENED)
+  for (const each of events) log.apply(each)
+  return log
+}
+const kinds = (log: SessionLog) => log.view.entries.map(({ kind }) => kind)
+const last = <K extends Entry['kind']>(log: SessionLog, kind: K) =>
+  log.view.entries.findLast((entry) => entry.kind === kind) as Extract<Entry, { kind: K }>
+const state = (
+  name: 'CLAIMED' | 'INPROGRESS' | 'SUCCEEDED' | 'BLOCKED' | 'QUEUED' | 'CANCELLED',
+  second: number,
+) => event('run.state', { state: name, execution: 1, attempt: 1 }, second)
+
+test('a message that comes in pieces becomes the message that is stored, in its place', () => {
+  const log = readLog()
+  const delta = (offset: number, text: string) =>
+    log.apply({
+      type: 'message.assistant.delta',
+      run_id: 'run',
+      data: { message_id: 'm1', offset, text },
+    })
+  delta(0, 'Hel')
+  delta(3, 'lo')
+  // After a reconnect the text comes from its start.
+  delta(0, 'Hello wor')
+  assert.deepEqual(last(log, 'said'), { kind: 'said', key: 'm1', text: 'Hello wor', is_growing: true })
+  log.apply(event('message.assistant', { message_id: 'm1', text: 'Hello world.' }))
+  assert.deepEqual(log.view.entries, [{ kind: 'said', key: 'm1', text: 'Hello world.', is_growing: false }])
+})
+
+test('an event that comes twice counts once', () => {
+  const said = event('message.assistant', { message_id: 'm2', text: 'Once.' })
+  const usage = event('usage', { model_id: 'm', input_tokens: 1, output_tokens: 2, total_tokens: 3 })
+  const log = readLog(said, said, usage, usage)
+  assert.deepEqual(kinds(log), ['said'])
+  assert.equal(log.view.tokens, 3)
+})
+
+test('a follow-up waits behind the log until the agent is given it', () => {
+  const log = readLog(
+    event('message.user', { message_id: 'u1', text: 'Begin.' }),
+    event('followup.accepted', { followup_id: 'f1', message: 'And this.', outcome: 'live_session' }),
+    event('message.assistant', { message_id: 'm3', text: 'Working.' }),
+  )
+  assert.deepEqual(kinds(log), ['asked', 'said', 'asked'])
+  assert.equal(last(log, 'asked').is_waiting, true)
+  log.apply(event('message.user', { message_id: 'u2', text: 'And this.', followup_id: 'f1' }))
+  assert.deepEqual(
+    log.view.entries.map(({ key }) => key),
+    ['u1', 'm3', 'f1'],
+  )
+  assert.equal(last(log, 'asked').is_waiting, false)
+})
+
+test('a call that was stopped did not fail, and what was on its way is dropped', () => {
+  const log = readLog(
+    state('INPROGRESS', 1),
+    event('tool.call', { tool_call_id: 't1', name: 'bash', input: { command: 'sleep 9' } }),
+    event('tool.output', { tool_call_id: 't1', stream: 'stdout', text: 'so far\n' }),
+  )
+  assert.equal(log.view.running_tool, 'bash')
+  log.apply(event('interrupted', { attempt: 1, by: 'ann' }))
+  assert.equal(last(log, 'tool').status, 'stopped')
+  log.apply(event('tool.result', { tool_call_id: 't1', is_error: true }))
+  assert.equal(last(log, 'tool').status, 'stopped')
+  assert.equal(last(log, 'tool').output.blocks[0]?.parts[0]?.text, 'so far\n')
+  assert.equal(log.view.running_tool, undefined)
+})
+
+test('nor did one whose end was stored right before the interruption', () => {
+  const call = (id: string) => event('tool.call', { tool_call_id: id, name: 'bash', input: {} })
+  const end = (id: string) => event('tool.result', { tool_call_id: id, is_error: true, exit_code: null })
+  const log = readLog(call('t4'), end('t4'), call('t5'), end('t5'), event('interrupted', { attempt: 1 }))
+  const statuses = log.view.entries.flatMap((entry) => (entry.kind === 'tool' ? [entry.status] : []))
+  assert.deepEqual(statuses, ['failed', 'stopped'])
+})
+
+test('a call that is named like one of a lost attempt gets an entry of its own', () => {
+  const call = () => event('tool.call', { tool_call_id: 't2', name: 'bash', input: {} })
+  const log = readLog(
+    call(),
+    event('attempt.lost', { attempt: 1, reason: 'The worker is gone.' }),
+    call(),
+    event('tool.result', { tool_call_id: 't2', is_error: false }),
+  )
+  assert.deepEqual(kinds(log), ['tool', 'note', 'tool'])
+  const [first, , second] = log.view.entries
+  assert.notEqual(first?.key, second?.key)
+  assert.deepEqual(
+    [first, second].map((entry) => entry?.kind === 'tool' && entry.status),
+    ['stopped', 'done'],
+  )
+})
+
+test('a question stands with its answer, and calls behind it have not begun', () => {
+  const log = readLog(
+    event('tool.call', { tool_call_id: 't3', name: 'bash', input: {} }),
+    event('approval.requested', {
+      approval_id: 'a1',
+      tool_call_id: 't3',
+      tool: 'bash',
+      rule: { tool: 'bash', action: 'ask' },
+    }),
+    event('run.state', {
+      state: 'BLOCKED',
+      execution: 1,
+      attempt: 1,
+      status_message: { message: 'Asks.', approval: { approval_id: 'a1', tool_call_id: 't3', tool: 'bash' } },
+    }),
+  )
+  assert.deepEqual(kinds(log), ['tool', 'approval'])
+  assert.equal(last(log, 'tool').status, 'waiting')
+  log.apply(event('approval.answered', { approval_id: 'a1', decision: 'deny', author: 'ben' }))
+  assert.equal(last(log, 'approval').answer?.author, 'ben')
+})
+
+test('time is what workers spent, over all executions', () => {
+  const log = readLog(state('CLAIMED', 1), state('INPROGRESS', 2), state('SUCCEEDED', 5), state('QUEUED', 20))
+  assert.equal(log.view.worked_ms, 4000)
+  assert.equal(last(log, 'end').worked_ms, 4000)
+  log.apply(state('CLAIMED', 30))
+  assert.equal(log.view.working_since, Date.parse('2026-01-01T00:00:30.000Z'))
+  log.apply(state('CANCELLED', 31))
+  assert.equal(log.view.worked_ms, 5000)
+  assert.equal(log.view.working_since, 0)
+  // What happened before the page was opened is not news.
+  assert.equal(log.view.live_events, 3)
+})
+
+test('setup is one block of steps, and a step that ends replaces its start', () => {
+  const log = readLog(
+    event('setup', { phase: 'clone', name: 'site', status: 'started' }),
+    event('setup', { phase: 'clone', name: 'site', status: 'finished', duration_ms: 5 }),
+    event('setup', { phase: 'command', name: 'npm ci', status: 'started' }),
+    event('setup', { phase: 'command', name: 'npm ci', status: 'failed', exit_code: 1 }),
+  )
+  const setup = last(log, 'setup')
+  assert.equal(setup.status, 'failed')
+  assert.deepEqual(
+    setup.steps.map(({ status }) => status),
+    ['finished', 'failed'],
+  )
+})
+
+test('a kind of event that this page does not know changes nothing', () => {
+  const newer = event('error', { error_code: 'internal_error', message: '', retryable: false })
+  const log = readLog(Object.assign(newer, { type: 'new.kind' }))
+  assert.deepEqual(log.view.entries, [])
+  assert.equal(log.view.sequence, newer.sequence)
+})

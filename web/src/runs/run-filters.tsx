@@ -1,0 +1,136 @@
+import { useQuery } from '@tanstack/react-query'
+import { Search } from 'lucide-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useAccess } from '../client.ts'
+import { environmentsQuery } from '../environments/environment-queries.ts'
+import { isTyping } from '../shell/typing.ts'
+import { type RunSearch, STATE_GROUPS, type StateGroup } from './run-search.ts'
+
+/** How long somebody has to stop typing before the search is asked. */
+const TYPING_MS = 250
+
+const FIELD = 'min-h-9 rounded-lg border border-line bg-raised px-2.5 text-sm'
+
+const SOURCES = {
+  API: 'API',
+  CLI: 'Command line',
+  SCHEDULED_AGENT: 'Schedules',
+  WEB_APP: 'This page',
+} as const
+
+/** Search and filters; all of them are in the address. */
+export function RunFilters({
+  search,
+  onChange,
+}: {
+  search: RunSearch
+  onChange: (search: RunSearch) => void
+}) {
+  const { client } = useAccess()
+  const { data: environments = [] } = useQuery(environmentsQuery(client))
+  const set = (change: { [K in keyof RunSearch]?: RunSearch[K] | undefined }) => {
+    const merged = Object.entries({ ...search, ...change }).filter(
+      ([, value]) => value !== undefined && value !== '',
+    )
+    onChange(Object.fromEntries(merged))
+  }
+  return (
+    <search className="mb-4 flex flex-wrap gap-2">
+      <SearchField value={search.q ?? ''} onSettled={(q) => set({ q: q || undefined })} />
+      <Choice label="State" value={search.state} onChange={(state) => set({ state: state as StateGroup })}>
+        {Object.entries(STATE_GROUPS).map(([value, { label }]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </Choice>
+      <Choice label="Environment" value={search.environment} onChange={(environment) => set({ environment })}>
+        {environments.map(({ uid, config }) => (
+          <option key={uid} value={config.name}>
+            {config.name}
+          </option>
+        ))}
+        <option value="empty-environment">None</option>
+      </Choice>
+      <Choice label="Source" value={search.source} onChange={(source) => set({ source })}>
+        {Object.entries(SOURCES).map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </Choice>
+      <Choice
+        label="Created"
+        value={search.days === undefined ? undefined : String(search.days)}
+        onChange={(days) => set({ days: days ? Number(days) : undefined })}
+      >
+        <option value="1">Today</option>
+        <option value="7">Last 7 days</option>
+        <option value="30">Last 30 days</option>
+      </Choice>
+    </search>
+  )
+}
+
+function SearchField({ value, onSettled }: { value: string; onSettled: (text: string) => void }) {
+  const [text, setText] = useState(value)
+  const field = useRef<HTMLInputElement>(null)
+  const settled = useRef(onSettled)
+  settled.current = onSettled
+  // The address may be changed elsewhere: going back, "Show all runs".
+  useEffect(() => setText(value), [value])
+  useEffect(() => {
+    if (text === value) return
+    const timer = setTimeout(() => settled.current(text.trim()), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [text, value])
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== '/' || isTyping(event)) return
+      event.preventDefault()
+      field.current?.focus()
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
+  return (
+    <span className="relative min-w-48 flex-1">
+      <Search aria-hidden className="-translate-y-1/2 absolute top-1/2 left-2.5 size-4 text-soft" />
+      <input
+        ref={field}
+        type="search"
+        aria-label="Search titles, prompts and skills"
+        aria-keyshortcuts="/"
+        placeholder="Search titles, prompts, skills"
+        className={`${FIELD} w-full pl-8`}
+        maxLength={256}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+    </span>
+  )
+}
+
+function Choice({
+  label,
+  value,
+  onChange,
+  children,
+}: {
+  label: string
+  value: string | undefined
+  onChange: (value: string | undefined) => void
+  children: ReactNode
+}) {
+  return (
+    <select
+      aria-label={label}
+      className={`${FIELD} max-w-44 ${value ? 'border-soft font-medium' : 'text-soft'}`}
+      value={value ?? ''}
+      onChange={(event) => onChange(event.target.value || undefined)}
+    >
+      <option value="">{label}: any</option>
+      {children}
+    </select>
+  )
+}

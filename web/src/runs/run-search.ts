@@ -1,0 +1,70 @@
+import type { ListRunsParams, RunState } from '@runyard/client'
+
+/** What the address of the list says: it can be shared. */
+export interface RunSearch {
+  q?: string
+  state?: StateGroup
+  source?: string
+  environment?: string
+  creator?: string
+  /** Days back. */
+  days?: number
+}
+
+/** What people look for; each stands for some states. */
+export const STATE_GROUPS = {
+  open: { label: 'Open', states: ['QUEUED', 'CLAIMED', 'INPROGRESS', 'BLOCKED'] },
+  waiting: { label: 'Waiting for you', states: ['BLOCKED'] },
+  succeeded: { label: 'Succeeded', states: ['SUCCEEDED'] },
+  failed: { label: 'Failed', states: ['FAILED', 'ERROR'] },
+  cancelled: { label: 'Cancelled', states: ['CANCELLED'] },
+} as const satisfies Record<string, { label: string; states: readonly RunState[] }>
+export type StateGroup = keyof typeof STATE_GROUPS
+
+export const SOURCES = ['API', 'CLI', 'SCHEDULED_AGENT', 'WEB_APP'] as const
+
+const textOf = (value: unknown): string | undefined => {
+  const text = typeof value === 'number' ? String(value) : value
+  return typeof text === 'string' && text !== '' ? text.slice(0, 256) : undefined
+}
+
+/** From an address that anybody may have written. */
+export function readRunSearch(search: Record<string, unknown>): RunSearch {
+  const [q, state, source, environment, creator] = [
+    search.q,
+    search.state,
+    search.source,
+    search.environment,
+    search.creator,
+  ].map(textOf)
+  const days = Number(search.days)
+  return {
+    ...(q ? { q } : {}),
+    ...(state && state in STATE_GROUPS ? { state: state as StateGroup } : {}),
+    ...(source ? { source } : {}),
+    ...(environment ? { environment } : {}),
+    ...(creator ? { creator } : {}),
+    ...(Number.isInteger(days) && days > 0 && days <= 3650 ? { days } : {}),
+  }
+}
+
+/** The same as the API takes it. The newest come first: a list in the order of changes would move under the reader. */
+export function toListParams({ q, state, source, environment, creator, days }: RunSearch): ListRunsParams {
+  return {
+    sort_by: 'created_at',
+    ...(q ? { q } : {}),
+    ...(state ? { state: [...STATE_GROUPS[state].states] } : {}),
+    ...(source ? { source: source as NonNullable<ListRunsParams['source']> } : {}),
+    ...(environment ? { environment_id: environment } : {}),
+    ...(creator ? { creator } : {}),
+    ...(days ? { created_after: startOfDay(days) } : {}),
+  }
+}
+
+/** The midnight that many days back, so that the same address asks for the same page all day. */
+function startOfDay(days_back: number): string {
+  const day = new Date()
+  day.setHours(0, 0, 0, 0)
+  day.setDate(day.getDate() - days_back + 1)
+  return day.toISOString()
+}

@@ -1,0 +1,138 @@
+import type { RunItem } from '@runyard/client'
+import { Link } from '@tanstack/react-router'
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { useAccess } from '../client.ts'
+import { isTyping } from '../shell/typing.ts'
+import { formatCost, formatDuration, parseDuration } from '../text/format.ts'
+import { plainText } from '../text/plain-text.ts'
+import { Ago } from '../ui/moment.tsx'
+import { StateBadge } from '../ui/state-badge.tsx'
+
+const ROW_PX = 68
+const OPEN: readonly string[] = ['QUEUED', 'CLAIMED', 'INPROGRESS', 'BLOCKED']
+
+interface Props {
+  runs: readonly RunItem[]
+  chosen: ReadonlySet<string>
+  onChoose: (chosen: ReadonlySet<string>) => void
+  hasMore: boolean
+  isReading: boolean
+  onMore: () => void
+}
+
+/** The rows of the list. Only those near the screen are in the page; the next portion is read before its end is reached. */
+export function RunTable({ runs, chosen, onChoose, hasMore, isReading, onMore }: Props) {
+  const { may_write } = useAccess()
+  const place = useRef<HTMLUListElement>(null)
+  const [offset, setOffset] = useState(0)
+  useLayoutEffect(() => setOffset(place.current?.offsetTop ?? 0), [])
+  const list = useWindowVirtualizer({
+    count: runs.length,
+    estimateSize: () => ROW_PX,
+    overscan: 10,
+    scrollMargin: offset,
+  })
+  const items = list.getVirtualItems()
+  const last = items.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (hasMore && !isReading && last >= runs.length - 20) onMore()
+  }, [hasMore, isReading, last, runs.length, onMore])
+  useRowKeys(place, runs.length, (index) => list.scrollToIndex(index))
+  const toggle = (run_id: string) => {
+    const next = new Set(chosen)
+    if (!next.delete(run_id)) next.add(run_id)
+    onChoose(next)
+  }
+  return (
+    <>
+      <ul
+        ref={place}
+        aria-label="Runs"
+        className="relative m-0 list-none border-line border-t p-0"
+        style={{ height: list.getTotalSize() }}
+      >
+        {items.map(({ index, start }) => {
+          const run = runs[index]
+          if (!run) return null
+          return (
+            <li
+              key={run.run_id}
+              className="absolute top-0 left-0 flex w-full items-center border-line border-b hover:bg-ink/3"
+              style={{ height: ROW_PX, transform: `translateY(${start - offset}px)` }}
+            >
+              {may_write ? (
+                <input
+                  type="checkbox"
+                  aria-label={`Choose ${plainText(run.title)}`}
+                  className="mr-3 ml-1 size-4 accent-(--accent) disabled:invisible"
+                  disabled={!OPEN.includes(run.state)}
+                  checked={chosen.has(run.run_id)}
+                  onChange={() => toggle(run.run_id)}
+                />
+              ) : null}
+              <Row run={run} index={index} />
+            </li>
+          )
+        })}
+      </ul>
+      {isReading ? <p className="py-3 text-center text-sm text-soft">Reading more…</p> : null}
+    </>
+  )
+}
+
+function Row({ run, index }: { run: RunItem; index: number }) {
+  const spent = run.run_time ? parseDuration(run.run_time) : 0
+  const cost = run.request_usage?.inference_cost_usd
+  const agent =
+    run.agent_config.name ?? run.resolved?.model_id ?? run.resolved?.harness ?? run.agent_config.harness?.type
+  return (
+    <Link
+      to="/sessions/$run_id"
+      params={{ run_id: run.run_id }}
+      data-row={index}
+      className="grid h-full min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-4 gap-y-0.5 text-ink no-underline sm:grid-cols-[9.5rem_minmax(0,1fr)_auto] focus-visible:-outline-offset-2"
+    >
+      <span className="max-sm:order-2 sm:self-center">
+        <StateBadge state={run.state} />
+      </span>
+      <span className="min-w-0 max-sm:order-1 max-sm:col-span-2">
+        <span className="block truncate font-medium text-base">{plainText(run.title)}</span>
+        <span className="block truncate text-sm text-soft max-sm:hidden">
+          {plainText([agent, run.creator.display_name].filter(Boolean).join(' · '))}
+        </span>
+      </span>
+      <span className="tabular self-center text-right text-sm text-soft max-sm:order-3">
+        <span className="block">
+          <Ago at={run.created_at} />
+        </span>
+        <span className="block max-sm:hidden">
+          {[spent > 0 ? formatDuration(spent) : '', cost ? formatCost(cost) : ''].filter(Boolean).join(' · ')}
+        </span>
+      </span>
+    </Link>
+  )
+}
+
+/** `j` and `k` go down and up the rows; Enter opens the one in focus. */
+function useRowKeys(
+  place: React.RefObject<HTMLElement | null>,
+  count: number,
+  show: (index: number) => void,
+): void {
+  const current = useRef(-1)
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if ((event.key !== 'j' && event.key !== 'k') || isTyping(event)) return
+      const focused = document.activeElement?.closest<HTMLElement>('[data-row]')?.dataset.row
+      const from = focused === undefined ? current.current : Number(focused)
+      const next = Math.max(0, Math.min(count - 1, from + (event.key === 'j' ? 1 : -1)))
+      current.current = next
+      event.preventDefault()
+      show(next)
+      requestAnimationFrame(() => place.current?.querySelector<HTMLElement>(`[data-row="${next}"]`)?.focus())
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [place, count, show])
+}

@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Command } from 'cmdk'
+import { Dialog } from 'radix-ui'
+import { useDeferredValue, useEffect, useState } from 'react'
+import { useAccess } from '../client.ts'
+import { plainText } from '../text/plain-text.ts'
+import { StateBadge } from '../ui/state-badge.tsx'
+import { PLACES } from './places.ts'
+import { isTyping } from './typing.ts'
+
+const NEW_RUN = { to: '/new', label: 'New run' } as const
+const ITEM =
+  'flex items-center gap-3 rounded-md px-3 py-2 text-sm data-[selected=true]:bg-ink/6 cursor-pointer'
+
+/** Goes anywhere by a few letters (⌘K, Ctrl+K): to a page, or to a run by its title. */
+export function CommandPalette() {
+  const navigate = useNavigate()
+  const [is_open, setOpen] = useState(false)
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)) {
+        event.preventDefault()
+        setOpen((open) => !open)
+      } else if (event.key === 'c' && !isTyping(event)) {
+        event.preventDefault()
+        navigate({ to: '/new' })
+      }
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [navigate])
+  return (
+    <Dialog.Root open={is_open} onOpenChange={setOpen}>
+      <Dialog.Portal>
+        <Dialog.Overlay className="fixed inset-0 z-20 bg-black/40" />
+        <Dialog.Content
+          aria-describedby={undefined}
+          className="-translate-x-1/2 fixed top-[12vh] left-1/2 z-20 w-[min(36rem,calc(100vw-2rem))] overflow-hidden rounded-2xl border border-line bg-raised shadow-xl"
+        >
+          <Dialog.Title className="unseen">Go to</Dialog.Title>
+          <Palette close={() => setOpen(false)} />
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}
+
+function Palette({ close }: { close: () => void }) {
+  const { client } = useAccess()
+  const navigate = useNavigate()
+  const [text, setText] = useState('')
+  const q = useDeferredValue(text.trim())
+  const { data: runs = [] } = useQuery({
+    queryKey: ['runs', 'palette', q],
+    queryFn: async ({ signal }) =>
+      (await client.runs.list({ limit: 8, ...(q ? { q } : {}) }, { signal })).runs,
+    placeholderData: (before) => before,
+  })
+  const places = [...PLACES, NEW_RUN].filter(({ label }) => label.toLowerCase().includes(q.toLowerCase()))
+  return (
+    <Command label="Go to" shouldFilter={false}>
+      <Command.Input
+        value={text}
+        onValueChange={setText}
+        placeholder="A page, or a run by its title or prompt"
+        className="w-full border-line border-b bg-transparent px-4 py-3.5 text-base outline-none"
+      />
+      <Command.List className="max-h-[50vh] overflow-y-auto p-1.5">
+        {places.map(({ to, label }) => (
+          <Command.Item key={to} value={to} className={ITEM} onSelect={() => navigate({ to }).then(close)}>
+            {label}
+          </Command.Item>
+        ))}
+        {runs.map(({ run_id, title, state }) => (
+          <Command.Item
+            key={run_id}
+            value={run_id}
+            className={ITEM}
+            onSelect={() => navigate({ to: '/sessions/$run_id', params: { run_id } }).then(close)}
+          >
+            <span className="min-w-0 flex-1 truncate">{plainText(title)}</span>
+            <StateBadge state={state} />
+          </Command.Item>
+        ))}
+      </Command.List>
+    </Command>
+  )
+}

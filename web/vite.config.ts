@@ -1,0 +1,16 @@
+import tailwindcss from '@tailwindcss/vite'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+/** Where `npm run dev` reaches the service. */
+const service = process.env.RUNYARD_BASE_URL ?? 'http://127.0.0.1:4200'
+const ownOrigin = { target: service, changeOrigin: true, headers: { origin: service } }
+
+export default defineConfig({
+  root: import.meta.dirname,
+  // Relative, with the page's <base>: the service may lie below a path of a proxy.
+  base: './',
+  plugins: [react(), tailwindcss()],
+  build: { target: 'es2023', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  server: { proxy: { '/api': ownOrigin, '/web': ownOrigin, '/docs': ownOrigin, '/downloads': ownOrigin } },
+})

@@ -5,10 +5,14 @@ import { RunsPage } from './runs/runs-page.tsx'
 import { AppShell } from './shell/app-shell.tsx'
 
 /** The run that a new one does again, or goes on from. */
-function readOrigin({ replay, fork, sequence }: Record<string, unknown>): OriginSearch {
+function readOrigin(search: Record<string, unknown>): OriginSearch {
+  const { replay, fork, sequence, environment, skill } = search
   if (typeof replay === 'string') return { replay }
-  if (typeof fork !== 'string') return {}
-  return { fork, ...(typeof sequence === 'number' ? { sequence } : {}) }
+  if (typeof fork === 'string') return { fork, ...(typeof sequence === 'number' ? { sequence } : {}) }
+  return {
+    ...(typeof environment === 'string' ? { environment } : {}),
+    ...(typeof skill === 'string' ? { skill } : {}),
+  }
 }
 
 interface OriginSearch {
@@ -16,6 +20,14 @@ interface OriginSearch {
   fork?: string
   /** Of the event whose turn a fork goes on from; else the last turn. */
   sequence?: number
+  /** What the form of a new run begins with. */
+  environment?: string
+  skill?: string
+}
+
+/** Days back, which the service counts up to a year. */
+function readRange({ days }: Record<string, unknown>): { days?: number } {
+  return typeof days === 'number' && Number.isInteger(days) && days > 0 && days <= 365 ? { days } : {}
 }
 
 function createTree(refusal: string | undefined) {
@@ -47,7 +59,48 @@ function createTree(refusal: string | undefined) {
     validateSearch: readOrigin,
     component: lazyRouteComponent(() => import('./new-run/new-run-page.tsx'), 'NewRunPage'),
   })
-  return root.addChildren([runs, run, new_run])
+  const environments = createRoute({
+    getParentRoute: () => root,
+    path: '/environments',
+    component: lazyRouteComponent(() => import('./environments/environments-page.tsx'), 'EnvironmentsPage'),
+  })
+  const new_environment = createRoute({
+    getParentRoute: () => root,
+    path: '/environments/new',
+    component: lazyRouteComponent(() => import('./environments/environment-page.tsx'), 'NewEnvironmentPage'),
+  })
+  const environment = createRoute({
+    getParentRoute: () => root,
+    path: '/environments/$uid',
+    component: lazyRouteComponent(() => import('./environments/environment-page.tsx'), 'EnvironmentPage'),
+  })
+  const skills = createRoute({
+    getParentRoute: () => root,
+    path: '/skills',
+    component: lazyRouteComponent(() => import('./skills/skills-page.tsx'), 'SkillsPage'),
+  })
+  const usage = createRoute({
+    getParentRoute: () => root,
+    path: '/usage',
+    validateSearch: readRange,
+    component: lazyRouteComponent(() => import('./usage/usage-page.tsx'), 'UsagePage'),
+  })
+  const keys = createRoute({
+    getParentRoute: () => root,
+    path: '/keys',
+    component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
+  })
+  return root.addChildren([
+    runs,
+    run,
+    new_run,
+    environments,
+    new_environment,
+    environment,
+    skills,
+    usage,
+    keys,
+  ])
 }
 
 export const createPageRouter = (refusal: string | undefined) =>

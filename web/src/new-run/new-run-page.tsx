@@ -18,23 +18,23 @@ import { buildRequest, EMPTY_FORM, formOf, type Origin, type RunForm } from './r
 
 /** Where a run is asked for: anew, again with changes, or from the end of another one. */
 export function NewRunPage() {
-  const { replay, fork, sequence } = useSearch({ from: '/new' })
+  const { replay, fork, sequence, environment = '', skill = '' } = useSearch({ from: '/new' })
   const { client } = useAccess()
   const run_id = replay ?? fork
   const { data: run, error } = useQuery({ ...runQuery(client, run_id ?? ''), enabled: run_id !== undefined })
-  if (run_id === undefined) return <Form origin={undefined} />
+  if (run_id === undefined) return <Form origin={undefined} start={{ ...EMPTY_FORM, environment, skill }} />
   if (error) return <Problem error={error} />
-  return run ? (
-    <Form key={run_id} origin={replay ? { kind: 'replay', run } : { kind: 'fork', run, sequence }} />
-  ) : null
+  if (!run) return null
+  const origin = replay ? ({ kind: 'replay', run } as const) : ({ kind: 'fork', run, sequence } as const)
+  return <Form key={run_id} origin={origin} start={formOf(origin)} />
 }
 
 const TITLES = { replay: 'Retry with changes', fork: 'Fork' } as const
 
-function Form({ origin }: { origin: Origin }) {
+function Form({ origin, start }: { origin: Origin; start: RunForm }) {
   const { client } = useAccess()
   const navigate = useNavigate()
-  const [form, setForm] = useState<RunForm>(() => (origin ? formOf(origin) : EMPTY_FORM))
+  const [form, setForm] = useState<RunForm>(start)
   const [files, setFiles] = useState<File[]>([])
   const request = useMemo(() => buildRequest(form, origin), [form, origin])
   const title = origin ? TITLES[origin.kind] : 'New run'

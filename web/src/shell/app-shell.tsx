@@ -70,14 +70,14 @@ function useVisitedRun(): string | undefined {
 function Frame({ session, children }: { session: Session | null; children: ReactNode }) {
   return (
     <>
-      {/* The page has a <base>, which a bare fragment would count from. */}
-      <a className="skip" href={`${location.pathname}#main`}>
-        Skip to the page
-      </a>
       <nav
         aria-label="Pages"
         className="mx-auto flex min-h-14 max-w-(--page) items-center gap-5 px-(--edge) text-sm"
       >
+        {/* The page has a <base>, which a bare fragment would count from. */}
+        <a className="skip" href={`${location.pathname}#main`}>
+          Skip to the page
+        </a>
         <Link to="/" className="mark">
           Runyard
         </Link>

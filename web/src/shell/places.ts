@@ -1,2 +1,8 @@
 /** The pages that can be gone to from anywhere. */
-export const PLACES = [{ to: '/', label: 'Runs' }] as const
+export const PLACES = [
+  { to: '/', label: 'Runs' },
+  { to: '/environments', label: 'Environments' },
+  { to: '/skills', label: 'Skills' },
+  { to: '/usage', label: 'Usage' },
+  { to: '/keys', label: 'Keys' },
+] as const

@@ -1,0 +1,125 @@
+/** The pages of what runs are made of and by, in Chromium. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { findChromium, openBrowser } from './support/browser.ts'
+import { apiOf, shell, startService, type TestService } from './support/service.ts'
+import { checkAccess, openPage } from './support/web-page.ts'
+
+const skip = findChromium() ? false : 'there is no Chromium on this machine'
+const RUNBOOK = { harness: { type: 'runbook' } }
+
+describe('the pages of settings', { skip }, () => {
+  let service: TestService
+  let api: ReturnType<typeof apiOf>
+  let browser: Browser
+
+  before(async () => {
+    service = await startService()
+    api = apiOf(service)
+    browser = await openBrowser()
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+  })
+
+  test('an environment is made, changed without losing values, run in and deleted', async () => {
+    await using opened = await openPage(browser, service, { at: '/environments' })
+    const { page, complaints } = opened
+    await page.getByText('No environment yet').waitFor()
+    await checkAccess(page)
+    await page.getByRole('link', { name: 'New environment' }).click()
+    await page.getByLabel('Name').fill('made here')
+    await page.getByLabel('Setup commands').fill('true\ntest "$GREETING" = "hello you"')
+    await page.getByLabel('Variables').fill('GREETING=hello you')
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Create the environment' }).click()
+    await page.getByRole('heading', { name: 'made here' }).waitFor()
+    await page.getByText('GREETING=***').waitFor()
+    await page.getByLabel('What it is for').fill('Greetings')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page
+      .getByRole('status')
+      .filter({ hasText: 'Saved' })
+      .or(page.getByText('Greetings'))
+      .first()
+      .waitFor()
+
+    await page.getByRole('link', { name: 'New run in it' }).click()
+    await page.getByRole('textbox', { name: 'Prompt' }).fill(shell('echo "$GREETING"'))
+    await page.getByLabel('Agent').selectOption('runbook')
+    await page.getByRole('button', { name: 'Start the run' }).click()
+    await page.locator('header [data-state]', { hasText: 'Succeeded' }).waitFor()
+    await page.getByRole('link', { name: 'Environments' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'made here' }).getByText('Succeeded').waitFor()
+    await page.getByRole('link', { name: 'made here' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the environment' }).click()
+    await page.getByText('No environment yet').waitFor()
+    // A name that is taken is said at the form.
+    await api.json('POST', '/agent/environments', { name: 'taken' })
+    await page.getByRole('link', { name: 'New environment' }).click()
+    await page.getByLabel('Name').fill('taken')
+    await page.getByRole('button', { name: 'Create the environment' }).click()
+    await page.getByRole('alert').waitFor()
+    assert.deepEqual(
+      complaints.filter((text) => !text.includes('409')),
+      [],
+    )
+  })
+
+  test('a key is made, shown once, rotated and revoked; so are identities made and deleted', async () => {
+    await using opened = await openPage(browser, service, { at: '/keys' })
+    const { page, complaints } = opened
+    await page.getByLabel('What it is for').fill('CI')
+    await page.getByLabel('It may').selectOption('viewer')
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    const shown = page.getByRole('status').locator('pre')
+    await shown.waitFor()
+    const key = (await shown.textContent()) ?? ''
+    const asKey = apiOf({ base_url: service.base_url, api_key: key })
+    assert.equal((await asKey.call('GET', '/agent/runs')).status, 200)
+    assert.equal((await asKey.call('POST', '/agent/runs', { prompt: 'x' })).status, 403)
+    await checkAccess(page)
+    await page.reload()
+    const row = page.getByRole('listitem').filter({ hasText: 'CI' })
+    await row.waitFor()
+    assert.equal(await page.getByText(key).count(), 0)
+    await row.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke the key' }).click()
+    await row.getByText('revoked').waitFor()
+    assert.equal((await asKey.call('GET', '/agent/runs')).status, 401)
+
+    await page.getByLabel('Name').fill('reviewer')
+    await page.getByRole('button', { name: 'Create an identity' }).click()
+    const identity = page.getByRole('listitem').filter({ hasText: 'reviewer' })
+    await identity.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the identity' }).click()
+    await identity.waitFor({ state: 'detached' })
+    assert.deepEqual(complaints, [])
+  })
+
+  test('usage and skills are read at any width, in the dark too', async () => {
+    await api.ended(await api.create({ prompt: shell('exit 3'), config: RUNBOOK }))
+    await using opened = await openPage(browser, service, { at: '/usage?days=7', width: 380, dark: true })
+    const { page, complaints } = opened
+    await page.getByRole('img', { name: /runs? in/ }).waitFor()
+    await page.getByRole('table').first().getByText('runbook').waitFor()
+    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+    assert(Number(await page.evaluate(overflow)) <= 0)
+    await checkAccess(page)
+    await page.getByLabel('Time').selectOption('30')
+    await page.waitForURL(/days=30/)
+    await page.getByRole('button', { name: 'Menu of dev' }).click()
+    await page.getByRole('menuitem', { name: 'Skills' }).click()
+    await page.getByText('No skill yet').waitFor()
+    await checkAccess(page)
+    for (const path of ['/', '/new', '/keys', '/environments']) {
+      await page.goto(new URL(service.base_url).origin + path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      assert(Number(await page.evaluate(overflow)) <= 0, path)
+    }
+    assert.deepEqual(complaints, [])
+  })
+})

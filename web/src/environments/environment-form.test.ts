@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { configOf, formOf } from './environment-form.ts'
+
+const CONFIG = {
+  name: 'site',
+  docker_image: 'node:24',
+  repositories: [
+    { url: 'https://github.com/acme/site', ref: 'main', depth: 0 },
+    { local_path: '/srv/tools', directory: 'tools' },
+  ],
+  setup_commands: ['npm ci', 'npm run build'],
+  variables: { GREETING: '***', EMPTY: '' },
+  secrets: ['NPM_TOKEN'],
+  egress: 'none' as const,
+}
+
+test('a form that nobody touched gives what it was made from', () => {
+  assert.deepEqual(configOf(formOf(CONFIG), CONFIG), CONFIG)
+  assert.deepEqual(configOf({ ...formOf(undefined), name: ' new ' }, undefined), { name: 'new' })
+})
+
+test('commands of several lines stay as they are', () => {
+  const config = { name: 'long', setup_commands: ['for i in 1 2; do\n  echo $i\ndone', 'npm ci'] }
+  assert.deepEqual(configOf({ ...formOf(config), setup_commands: 'x' }, config), config)
+})
+
+test('what the form does not show stays, and what is taken out goes', () => {
+  const form = {
+    ...formOf(CONFIG),
+    repositories: 'https://github.com/acme/site next\n',
+    variables: 'GREETING=***\nMORE=a=b c\n',
+    secrets: '',
+    setup_commands: '',
+  }
+  assert.deepEqual(configOf(form, CONFIG), {
+    name: 'site',
+    docker_image: 'node:24',
+    repositories: [{ url: 'https://github.com/acme/site', ref: 'next', depth: 0 }],
+    variables: { GREETING: '***', MORE: 'a=b c' },
+    egress: 'none',
+  })
+})

@@ -1,0 +1,88 @@
+import type { EnvironmentConfig } from '@runyard/client'
+
+type Repository = NonNullable<EnvironmentConfig['repositories']>[number]
+
+/** The fields of an environment that its form shows, as text. What it does not show is kept as it was. */
+export interface EnvironmentForm {
+  name: string
+  description: string
+  image: string
+  /** One a line: an address, then a branch, tag or commit if one is wanted. */
+  repositories: string
+  /** One a line. */
+  setup_commands: string
+  /** One a line: `NAME=value`. */
+  variables: string
+  /** Names, by spaces or lines. */
+  secrets: string
+  on_success: NonNullable<EnvironmentConfig['on_success']>
+}
+
+export const formOf = (config: EnvironmentConfig | undefined): EnvironmentForm => ({
+  name: config?.name ?? '',
+  description: config?.description ?? '',
+  image: config?.docker_image ?? '',
+  repositories: (config?.repositories ?? []).map(writeRepository).join('\n'),
+  setup_commands: (config?.setup_commands ?? []).join('\n'),
+  variables: Object.entries(config?.variables ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n'),
+  secrets: (config?.secrets ?? []).join('\n'),
+  on_success: config?.on_success ?? 'nothing',
+})
+
+const addressOf = ({ url, local_path }: Repository): string => url ?? local_path ?? ''
+const writeRepository = (repository: Repository): string =>
+  [addressOf(repository), repository.ref].filter(Boolean).join(' ')
+
+/** The configuration that the form stands for; `before` is what it was made from. */
+export function configOf(form: EnvironmentForm, before: EnvironmentConfig | undefined): EnvironmentConfig {
+  const { description, image, on_success } = form
+  const {
+    description: _description,
+    docker_image: _image,
+    repositories: known = [],
+    setup_commands: _commands,
+    variables: _variables,
+    secrets: _secrets,
+    on_success: _on_success,
+    ...others
+  } = before ?? { name: '' }
+  const [repositories, commands, secrets] = [
+    linesOf(form.repositories).map((line) => readRepository(line, known)),
+    hasLongCommands(before) ? (before?.setup_commands ?? []) : linesOf(form.setup_commands),
+    form.secrets.split(/\s+/).filter(Boolean),
+  ]
+  const variables = Object.fromEntries(linesOf(form.variables).map(readVariable))
+  return {
+    ...others,
+    name: form.name.trim(),
+    ...(description.trim() ? { description: description.trim() } : {}),
+    ...(image.trim() ? { docker_image: image.trim() } : {}),
+    ...(repositories.length > 0 ? { repositories } : {}),
+    ...(commands.length > 0 ? { setup_commands: commands } : {}),
+    ...(Object.keys(variables).length > 0 ? { variables } : {}),
+    ...(secrets.length > 0 ? { secrets } : {}),
+    ...(on_success === 'nothing' ? {} : { on_success }),
+  }
+}
+
+/** Whether a setup command has several lines, which a form of one a line would take apart: it leaves such alone. */
+export const hasLongCommands = (config: EnvironmentConfig | undefined): boolean =>
+  config?.setup_commands?.some((command) => command.includes('\n')) ?? false
+
+const linesOf = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '')
+
+/** What the line does not say of a repository (depth, folder) stays as it was. */
+function readRepository(line: string, known: readonly Repository[]): Repository {
+  const [address = '', ref] = line.trim().split(/\s+/)
+  const { ref: _, ...before } = known.find((repository) => addressOf(repository) === address) ?? {}
+  const place = /^[a-z]+:\/\//.test(address) ? { url: address } : { local_path: address }
+  return { ...before, ...place, ...(ref ? { ref } : {}) }
+}
+
+/** A value may hold spaces and further signs; the name may not. */
+function readVariable(line: string): [string, string] {
+  const at = line.indexOf('=')
+  return at < 0 ? [line.trim(), ''] : [line.slice(0, at).trim(), line.slice(at + 1)]
+}

@@ -1,0 +1,167 @@
+import { type Environment, NotFoundError } from '@runyard/client'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useAccess } from '../client.ts'
+import { plainText } from '../text/plain-text.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { Field, SelectField, TextField } from '../ui/field.tsx'
+import { PageHead } from '../ui/page-head.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { configOf, type EnvironmentForm, formOf, hasLongCommands } from './environment-form.ts'
+
+export function NewEnvironmentPage() {
+  return (
+    <>
+      <PageHead title="New environment" />
+      <Form environment={undefined} />
+    </>
+  )
+}
+
+export function EnvironmentPage() {
+  const { uid } = useParams({ from: '/environments/$uid' })
+  const { client, may_write } = useAccess()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const { data: environment, error } = useQuery({
+    queryKey: ['environments', uid],
+    queryFn: ({ signal }) => client.environments.retrieve(uid, { signal }),
+  })
+  const remove = useMutation({
+    mutationFn: () => client.environments.delete(uid),
+    onSuccess: async () => {
+      await navigate({ to: '/environments' })
+      await queries.invalidateQueries({ queryKey: ['environments'] })
+    },
+  })
+  if (error instanceof NotFoundError) return <PageHead title="There is no such environment" />
+  if (error) return <Problem error={error} />
+  if (!environment) return null
+  const { name } = environment.config
+  return (
+    <>
+      <PageHead title={plainText(name)}>
+        <Link to="/" search={{ environment: name }} className={buttonClass()}>
+          Its runs
+        </Link>
+        {may_write ? (
+          <>
+            <Link to="/new" search={{ environment: uid }} className={buttonClass()}>
+              New run in it
+            </Link>
+            <ConfirmButton
+              confirm="Delete the environment"
+              question="Runs that have it stay, and go on with it. No new run can name it."
+              is_busy={remove.isPending}
+              onConfirm={() => remove.mutate()}
+            >
+              Delete
+            </ConfirmButton>
+          </>
+        ) : null}
+      </PageHead>
+      {remove.error ? <Problem error={remove.error} /> : null}
+      <Form key={environment.uid} environment={environment} />
+    </>
+  )
+}
+
+function Form({ environment }: { environment: Environment | undefined }) {
+  const { client, may_write } = useAccess()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const [form, setForm] = useState<EnvironmentForm>(() => formOf(environment?.config))
+  const save = useMutation({
+    mutationFn: () => {
+      const config = configOf(form, environment?.config)
+      return environment
+        ? client.environments.update(environment.uid, config)
+        : client.environments.create(config)
+    },
+    onSuccess: async ({ uid, config }) => {
+      setForm(formOf(config))
+      await queries.invalidateQueries({ queryKey: ['environments'] })
+      await navigate({ to: '/environments/$uid', params: { uid } })
+    },
+  })
+  const set = (name: keyof EnvironmentForm) => (text: string) => setForm((now) => ({ ...now, [name]: text }))
+  const area = (
+    name: 'repositories' | 'setup_commands' | 'variables' | 'secrets',
+    label: string,
+    hint: string,
+  ) => (
+    <Field label={label} hint={hint}>
+      {(given) => (
+        <textarea
+          {...given}
+          rows={3}
+          spellCheck={false}
+          className={`${given.className} field-sizing-content max-h-80 py-2 font-mono text-sm`}
+          value={form[name]}
+          onChange={(event) => set(name)(event.target.value)}
+        />
+      )}
+    </Field>
+  )
+  return (
+    <form
+      className="grid max-w-2xl gap-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        save.mutate()
+      }}
+    >
+      <fieldset disabled={!may_write} className="m-0 grid gap-4 border-0 p-0">
+        <TextField label="Name" required maxLength={256} value={form.name} onText={set('name')} />
+        <TextField
+          label="What it is for"
+          maxLength={4096}
+          value={form.description}
+          onText={set('description')}
+        />
+        <TextField
+          label="Image"
+          hint="For Docker; else the machine’s own tools."
+          placeholder="node:24-bookworm"
+          value={form.image}
+          onText={set('image')}
+        />
+        {area(
+          'repositories',
+          'Repositories',
+          'One a line: the address, then a branch, tag or commit if you want one.',
+        )}
+        {hasLongCommands(environment?.config) ? (
+          <p className="m-0 text-sm text-soft">
+            The setup has commands of several lines, which this form leaves alone. Change them with{' '}
+            <code>runyard env update</code>.
+          </p>
+        ) : (
+          area('setup_commands', 'Setup commands', 'One a line. They run in order before the agent begins.')
+        )}
+        {area('variables', 'Variables', 'One a line, NAME=value. A value of *** stays as it is stored.')}
+        {area('secrets', 'Secrets', 'Names of stored secrets, as in `runyard secret list`.')}
+        <SelectField label="When a run succeeds" value={form.on_success} onText={set('on_success')}>
+          <option value="nothing">Keep the changes as a patch</option>
+          <option value="branch">Push a branch</option>
+          <option value="pull_request">Open a pull request</option>
+        </SelectField>
+        {save.error ? <Problem error={save.error} /> : null}
+        {save.isSuccess ? (
+          <p role="status" className="m-0 text-good text-sm">
+            Saved.
+          </p>
+        ) : null}
+        {may_write ? (
+          <div>
+            <Button kind="primary" type="submit" disabled={save.isPending || form.name.trim() === ''}>
+              {environment ? 'Save' : 'Create the environment'}
+            </Button>
+          </div>
+        ) : null}
+      </fieldset>
+    </form>
+  )
+}

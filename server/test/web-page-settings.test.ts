@@ -5,6 +5,7 @@ import type { Browser } from 'playwright-core'
 import { findChromium, openBrowser } from './support/browser.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
 import { checkAccess, openPage } from './support/web-page.ts'
+import { openWebhookReceiver, type WebhookReceiver } from './support/webhook-receiver.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
@@ -13,15 +14,18 @@ describe('the pages of settings', { skip }, () => {
   let service: TestService
   let api: ReturnType<typeof apiOf>
   let browser: Browser
+  let receiver: WebhookReceiver
 
   before(async () => {
-    service = await startService()
+    receiver = await openWebhookReceiver()
+    service = await startService({ env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
     api = apiOf(service)
     browser = await openBrowser()
   })
   after(async () => {
     await browser?.close()
     await service?.stop()
+    await receiver?.close()
   })
 
   test('an environment is made, changed without losing values, run in and deleted', async () => {
@@ -97,6 +101,67 @@ describe('the pages of settings', { skip }, () => {
     await identity.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the identity' }).click()
     await identity.waitFor({ state: 'detached' })
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a schedule is made, starts runs, is paused and deleted', async () => {
+    await using opened = await openPage(browser, service, { at: '/schedules' })
+    const { page, complaints } = opened
+    await page.getByText('No schedule yet').waitFor()
+    await page.getByRole('link', { name: 'New schedule' }).click()
+    await page.getByLabel('Name').fill('often')
+    await page.getByLabel('When').fill('every minute')
+    await page.getByRole('textbox', { name: 'Prompt' }).fill(shell('echo on time'))
+    await page.getByRole('button', { name: 'Create the schedule' }).click()
+    await page.getByRole('alert').filter({ hasText: 'cron_schedule' }).waitFor()
+    await checkAccess(page)
+    await page.getByLabel('When').fill('*/10 * * * * *')
+    await page.getByRole('button', { name: 'Create the schedule' }).click()
+    await page.getByRole('heading', { name: 'often' }).waitFor()
+    assert.equal(await page.getByRole('list', { name: 'Next times' }).getByRole('listitem').count(), 3)
+    await page.getByRole('list', { name: 'History' }).getByRole('link').first().waitFor()
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    await page.getByLabel('Name').fill('seldom')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'seldom' }).waitFor()
+    // What the form does not show stays: it is still paused.
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    await page.getByRole('link', { name: 'Schedules' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'seldom' }).getByText('Paused').waitFor()
+    await checkAccess(page)
+    await page.getByRole('link', { name: 'seldom' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the schedule' }).click()
+    await page.getByText('No schedule yet').waitFor()
+    assert.deepEqual(
+      complaints.filter((text) => !text.includes('400')),
+      [],
+    )
+  })
+
+  test('a webhook is added, shows what was sent to it, and is sent it again', async () => {
+    await using opened = await openPage(browser, service, { at: '/webhooks' })
+    const { page, complaints } = opened
+    await page.getByText('No webhook yet').waitFor()
+    await page.getByLabel('Address').fill(receiver.url)
+    await page.getByRole('button', { name: 'Add a webhook' }).click()
+    assert.match((await page.getByRole('status').locator('pre').textContent()) ?? '', /^whsec_/)
+    await checkAccess(page)
+    await api.ended(await api.create({ prompt: shell('true'), config: RUNBOOK }))
+    await page.getByRole('link', { name: receiver.url }).click()
+    const row = page.getByRole('listitem').filter({ hasText: 'run.succeeded' })
+    await row.getByText('delivered').waitFor()
+    const before = receiver.received.length
+    await row.getByRole('button', { name: 'Send again' }).click()
+    while (receiver.received.length === before) await page.waitForTimeout(50)
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Turn off' }).click()
+    await page.getByRole('button', { name: 'Turn on' }).waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the webhook' }).click()
+    await page.getByText('No webhook yet').waitFor()
     assert.deepEqual(complaints, [])
   })
 

@@ -90,7 +90,37 @@ function createTree(refusal: string | undefined) {
     path: '/keys',
     component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
   })
+  const schedules = createRoute({
+    getParentRoute: () => root,
+    path: '/schedules',
+    component: lazyRouteComponent(() => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
+  })
+  const new_schedule = createRoute({
+    getParentRoute: () => root,
+    path: '/schedules/new',
+    component: lazyRouteComponent(() => import('./schedules/schedule-page.tsx'), 'NewSchedulePage'),
+  })
+  const schedule = createRoute({
+    getParentRoute: () => root,
+    path: '/schedules/$schedule_id',
+    component: lazyRouteComponent(() => import('./schedules/schedule-page.tsx'), 'SchedulePage'),
+  })
+  const webhooks = createRoute({
+    getParentRoute: () => root,
+    path: '/webhooks',
+    component: lazyRouteComponent(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+  })
+  const webhook = createRoute({
+    getParentRoute: () => root,
+    path: '/webhooks/$webhook_id',
+    component: lazyRouteComponent(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
+  })
   return root.addChildren([
+    schedules,
+    new_schedule,
+    schedule,
+    webhooks,
+    webhook,
     runs,
     run,
     new_run,

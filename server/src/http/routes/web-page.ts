@@ -6,7 +6,20 @@ import { baseOf, html, PAGE_HEADERS, sendPage } from '../page.ts'
 import { WEB_ROOT } from '../web-files.ts'
 
 /** What the page knows how to show; the rest of an address is its own. */
-const PATHS = ['/', '/sign-in', '/new', '/environments', '/environments/:uid', '/skills', '/usage', '/keys']
+const PATHS = [
+  '/',
+  '/sign-in',
+  '/new',
+  '/environments',
+  '/environments/:uid',
+  '/schedules',
+  '/schedules/:schedule_id',
+  '/webhooks',
+  '/webhooks/:webhook_id',
+  '/skills',
+  '/usage',
+  '/keys',
+]
 
 /**
  * The page of all runs, and of everything beside them. It holds nothing of anybody and is served to all: what it shows it asks

@@ -1,0 +1,135 @@
+import { NotFoundError, type ScheduledAgentItem } from '@runyard/client'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useAccess } from '../client.ts'
+import { plainText } from '../text/plain-text.ts'
+import { Button } from '../ui/button.tsx'
+import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { Ago } from '../ui/moment.tsx'
+import { PageHead, Rows } from '../ui/page-head.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { NextTimes } from './next-times.tsx'
+import { ScheduleForm } from './schedule-form.tsx'
+
+export function NewSchedulePage() {
+  return (
+    <>
+      <PageHead title="New schedule" />
+      <ScheduleForm schedule={undefined} />
+    </>
+  )
+}
+
+export function SchedulePage() {
+  const { schedule_id } = useParams({ from: '/schedules/$schedule_id' })
+  const { client } = useAccess()
+  const { data: schedule, error } = useQuery({
+    queryKey: ['schedules', schedule_id],
+    queryFn: ({ signal }) => client.schedules.retrieve(schedule_id, { signal }),
+  })
+  if (error instanceof NotFoundError) return <PageHead title="There is no such schedule" />
+  if (error) return <Problem error={error} />
+  return schedule ? <OpenSchedule schedule={schedule} /> : null
+}
+
+function OpenSchedule({ schedule }: { schedule: ScheduledAgentItem }) {
+  const { client, may_write } = useAccess()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const { id, name, enabled, next_runs, last_spawn_error } = schedule
+  const refresh = () => queries.invalidateQueries({ queryKey: ['schedules'] })
+  const turn = useMutation({
+    mutationFn: () => (enabled ? client.schedules.pause(id) : client.schedules.resume(id)),
+    onSuccess: refresh,
+  })
+  const remove = useMutation({
+    mutationFn: () => client.schedules.delete(id),
+    onSuccess: async () => {
+      await navigate({ to: '/schedules' })
+      await refresh()
+    },
+  })
+  const problem = turn.error ?? remove.error
+  return (
+    <>
+      <PageHead title={plainText(name)}>
+        {may_write ? (
+          <>
+            <Button disabled={turn.isPending} onClick={() => turn.mutate()}>
+              {enabled ? 'Pause' : 'Resume'}
+            </Button>
+            <ConfirmButton
+              confirm="Delete the schedule"
+              question="It is never due again. The runs that it started stay."
+              is_busy={remove.isPending}
+              onConfirm={() => remove.mutate()}
+            >
+              Delete
+            </ConfirmButton>
+          </>
+        ) : null}
+      </PageHead>
+      {problem ? <Problem error={problem} /> : null}
+      {last_spawn_error ? (
+        <p role="alert" className="mt-0 text-bad text-sm">
+          It could not start its last run: {plainText(last_spawn_error)}
+        </p>
+      ) : null}
+      <div className="grid gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,1fr)_22rem]">
+        <ScheduleForm key={id} schedule={schedule} />
+        <div className="grid content-start gap-8">
+          <section aria-labelledby="next">
+            <h2 id="next" className="m-0 mb-2 font-semibold text-base">
+              Next times
+            </h2>
+            <div className="flex">
+              {enabled ? <NextTimes times={next_runs} /> : <p className="m-0 text-sm text-wait">Paused</p>}
+            </div>
+          </section>
+          <Firings schedule_id={id} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** What became of its times, the newest first. */
+function Firings({ schedule_id }: { schedule_id: string }) {
+  const { client } = useAccess()
+  const { data, error } = useQuery({
+    queryKey: ['schedules', schedule_id, 'firings'],
+    queryFn: async ({ signal }) =>
+      (await client.schedules.firings(schedule_id, { limit: 50 }, { signal })).firings,
+    refetchInterval: 10_000,
+  })
+  return (
+    <section aria-labelledby="history">
+      <h2 id="history" className="m-0 mb-2 font-semibold text-base">
+        History
+      </h2>
+      {error ? <Problem error={error} /> : null}
+      {data?.length === 0 ? <p className="m-0 text-sm text-soft">It was not due yet.</p> : null}
+      {data && data.length > 0 ? (
+        <Rows label="History">
+          {data.map(({ due_at, outcome, run_id, reason }) => (
+            <li key={due_at} className="py-2 text-sm">
+              <span className="flex justify-between gap-4">
+                {run_id ? (
+                  <Link to="/sessions/$run_id" params={{ run_id }}>
+                    {outcome}
+                  </Link>
+                ) : (
+                  <span>{outcome}</span>
+                )}
+                <span className="text-soft">
+                  <Ago at={due_at} />
+                </span>
+              </span>
+              {reason ? <span className="text-soft">{plainText(reason)}</span> : null}
+            </li>
+          ))}
+        </Rows>
+      ) : null}
+    </section>
+  )
+}

@@ -1,0 +1,73 @@
+import type { ScheduledAgentItem } from '@runyard/client'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { useAccess } from '../client.ts'
+import { plainText } from '../text/plain-text.ts'
+import { buttonClass } from '../ui/button.tsx'
+import { CopyBlock } from '../ui/copy-block.tsx'
+import { PageHead, Rows } from '../ui/page-head.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { NextTimes } from './next-times.tsx'
+
+/** Runs at set times. */
+export function SchedulesPage() {
+  const { client, may_write } = useAccess()
+  const { data, error, refetch } = useQuery({
+    queryKey: ['schedules', 'list'],
+    queryFn: async ({ signal }) => (await client.schedules.list({ limit: 100 }, { signal })).schedules,
+  })
+  return (
+    <>
+      <PageHead title="Schedules">
+        {may_write ? (
+          <Link to="/schedules/new" className={buttonClass()}>
+            <Plus aria-hidden className="size-4" />
+            New schedule
+          </Link>
+        ) : null}
+      </PageHead>
+      {error ? <Problem error={error} onRetry={() => refetch()} /> : null}
+      {data?.length === 0 ? (
+        <div className="max-w-xl">
+          <p className="text-soft">No schedule yet. One starts a run at each of its times, and never two.</p>
+          <CopyBlock text={"runyard schedule create nightly --cron '0 3 * * *' 'Update the dependencies.'"} />
+        </div>
+      ) : null}
+      {data && data.length > 0 ? (
+        <Rows label="Schedules">
+          {data.map((schedule) => (
+            <ScheduleRow key={schedule.id} schedule={schedule} />
+          ))}
+        </Rows>
+      ) : null}
+    </>
+  )
+}
+
+function ScheduleRow({
+  schedule: { id, name, cron_schedule, time_zone, enabled, next_runs, last_spawn_error },
+}: {
+  schedule: ScheduledAgentItem
+}) {
+  return (
+    <li className="flex flex-wrap items-center gap-x-6 gap-y-1 py-3">
+      <span className="min-w-0 flex-1">
+        <Link
+          to="/schedules/$schedule_id"
+          params={{ schedule_id: id }}
+          className="font-medium text-ink no-underline hover:underline"
+        >
+          {plainText(name)}
+        </Link>
+        <span className="block text-sm text-soft">
+          <code>{cron_schedule}</code> {time_zone}
+        </span>
+        {last_spawn_error ? (
+          <span className="block text-bad text-sm">{plainText(last_spawn_error)}</span>
+        ) : null}
+      </span>
+      {enabled ? <NextTimes times={next_runs} /> : <span className="text-sm text-wait">Paused</span>}
+    </li>
+  )
+}

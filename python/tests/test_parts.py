@@ -64,6 +64,7 @@ NOT_OFFERED = {
         ("PutGrantsParams", "PutGrantsRequest", set()),
         ("CreateShareLinkParams", "CreateShareLinkRequest", set()),
         ("SessionSharingParam", "SessionSharing", set()),
+        ("TriggerReplyParam", "TriggerReply", set()),
         ("CreateSignInLinkParams", "CreateSignInLinkRequest", set()),
         ("CreateIdentityParams", "CreateAgentIdentityRequest", NOT_OFFERED),
         ("UpdateIdentityParams", "UpdateAgentIdentityRequest", NOT_OFFERED),

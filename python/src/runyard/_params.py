@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PermissionRule,
         RegistryAccess,
         SessionSharing,
+        TriggerReply,
         WebhookEventType,
     )
 
@@ -401,6 +402,15 @@ class ListFiringsParams(RequestOptions, total=False):
     """`next_cursor` of the page before."""
 
 
+class TriggerReplyParam(TypedDict, total=False):
+    """The run answers in the issue, pull request or thread of a review that it came from. For `github` alone."""
+
+    secret: Required[str]
+    """A secret with `git` for a host that speaks GitHub's API, and not read-only."""
+    when: Literal["start_and_end", "end"]
+    """Default `start_and_end`: a comment when the run starts, which becomes the answer when it ends."""
+
+
 class CreateTriggerParams(RequestOptions, total=False):
     """What starts runs when others post it, and which runs."""
 
@@ -421,6 +431,7 @@ class CreateTriggerParams(RequestOptions, total=False):
     mode: Literal["normal", "plan", "orchestrate"]
     budget: BudgetParam
     agent_uid: str
+    reply: TriggerReplyParam | TriggerReply
     enabled: bool
     """Default true."""
     team: bool
@@ -447,6 +458,7 @@ class UpdateTriggerParams(RequestOptions, total=False):
     mode: Literal["normal", "plan", "orchestrate"]
     budget: BudgetParam
     agent_uid: str
+    reply: TriggerReplyParam | TriggerReply
     enabled: Required[bool]
 
 

@@ -55,7 +55,14 @@ export const baseOf = (url: string): string => '../'.repeat(pathOf(url).split('/
 
 const pathOf = (url: string): string => url.split('?')[0] ?? ''
 
-const layOut = ({ title, main, styles = [], scripts = [] }: Page, path: string): Html => html`<!doctype html>
+/** A fragment alone would count from the base. A page that says what is not there repeats nothing of its address. */
+const skipLink = (path: string, status = 200): Html =>
+  status === 200 ? html`<a class="skip" href="${path.slice(1)}#main">Skip to the content</a>` : html``
+
+const layOut = (
+  { title, main, styles = [], scripts = [], status }: Page,
+  path: string,
+): Html => html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -70,7 +77,7 @@ ${styles.map((file) => html`<link rel="stylesheet" href="${file}">`)}
 ${scripts.map((file) => html`<script src="${file}" defer></script>`)}
 </head>
 <body>
-<a class="skip" href="${path.slice(1)}#main">Skip to the content</a>
+${skipLink(path, status)}
 <header class="bar">
 <a class="mark" href="./">Runyard</a>
 <nav aria-label="Documentation"><a href="docs">Docs</a><a href="docs/errors">Errors</a><a href="docs/api">API</a></nav>

@@ -8,6 +8,7 @@ import type { Browser, Page } from 'playwright-core'
 import { findChromium, openBrowser } from './support/browser.ts'
 import { startFaultyProxy } from './support/faulty-proxy.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
+import { startPathProxy } from './support/path-proxy.ts'
 import { answerCalls } from './support/scripted-calls.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { checkAccess, openPage } from './support/web-page.ts'
@@ -317,6 +318,29 @@ describe('the web page', { skip }, () => {
     await guest.page.goto(new URL(service.base_url).origin + pathname)
     await guest.page.getByRole('heading', { name: 'Open this run' }).waitFor()
     assert.deepEqual([...owner.complaints], [])
+  })
+
+  test('all of it works below a path of a proxy that does not pass that path on', async () => {
+    await using proxy = await startPathProxy(Number(new URL(service.base_url).port), '/tools/runyard')
+    const run_id = await api.create({ title: 'Below a path', prompt: shell('echo below'), config: RUNBOOK })
+    await api.ended(run_id)
+    const base_url = `${new URL(proxy.url).origin}/api/v1`
+    const at = `/tools/runyard/sessions/${run_id}`
+    await using opened = await openPage(browser, { ...service, base_url }, { at, is_signed_in: false })
+    const { page } = opened
+    await page.getByLabel('API key').fill(service.api_key)
+    await page.keyboard.press('Enter')
+    await page.locator('[data-block=bash]', { hasText: 'below' }).waitFor()
+    await page.getByRole('link', { name: 'New run' }).click()
+    await page.waitForURL(`${proxy.url}/new`)
+    await page.getByRole('link', { name: 'Runyard' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'Below a path' }).waitFor()
+    await page.goto(`${proxy.url}/docs/errors`)
+    await page.getByRole('link', { name: 'conflict' }).first().click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.goto(`${proxy.url}/docs/api`)
+    await page.locator('.opblock').first().waitFor()
+    assert.deepEqual(proxy.missed, [])
   })
 
   test('a wrong key is refused kindly, a link works once, and signing out ends it', async () => {

@@ -163,7 +163,7 @@ describe('the data directory', () => {
     }),
   )
 
-  for (const kilobytes of [0, 4_000, 20_000]) {
+  for (const kilobytes of [0, 4_000, 12_000]) {
     test(`on a disk with ${kilobytes} kB free is refused`, { skip: needs_root }, () =>
       onDisk(`size=${kilobytes + 4}k,mode=755`, async (place) => {
         if (kilobytes === 0) writeFileSync(join(place, 'full'), 'x')

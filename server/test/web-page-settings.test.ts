@@ -73,7 +73,7 @@ describe('the pages of settings', { skip }, () => {
     )
   })
 
-  test('a key is made, shown once, rotated and revoked; so are identities made and deleted', async () => {
+  test('a key is made, shown once, and revoked', async () => {
     await using opened = await openPage(browser, service, { at: '/keys' })
     const { page, complaints } = opened
     await page.getByLabel('What it is for').fill('CI')
@@ -94,13 +94,101 @@ describe('the pages of settings', { skip }, () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke the key' }).click()
     await row.getByText('revoked').waitFor()
     assert.equal((await asKey.call('GET', '/agent/runs')).status, 401)
+    assert.deepEqual(complaints, [])
+  })
 
+  test('who is no admin is offered what they may do with keys, and no more', async () => {
+    for (const role of ['member', 'viewer']) {
+      const body = { name: `a ${role}`, role, new_user: true }
+      const { api_key } = await api.json<{ api_key: string }>('POST', '/api-keys', body)
+      const who = { base_url: service.base_url, api_key }
+      await using opened = await openPage(browser, who, { at: '/keys' })
+      const { page, complaints } = opened
+      const row = page.getByRole('list', { name: 'API keys' }).getByRole('listitem')
+      await row.getByText(`a ${role}`).first().waitFor()
+      assert.equal(await row.count(), 1)
+      assert.equal(await page.getByRole('button', { name: 'Make a key' }).count(), 0)
+      assert.equal(await page.getByRole('link', { name: 'Audit log' }).count(), 0)
+      const makers = page.getByRole('link', { name: 'New identity' })
+      assert.equal(await makers.count(), role === 'member' ? 1 : 0)
+      await row.getByRole('button', { name: 'Rotate' }).click()
+      await page.getByRole('alertdialog').getByRole('button', { name: 'Rotate the key' }).click()
+      const rotated = (await page.getByRole('status').locator('pre').textContent()) ?? ''
+      const asKey = apiOf({ base_url: service.base_url, api_key: rotated })
+      assert.equal((await asKey.call('GET', '/agent/runs')).status, 200)
+      await page.getByText('replaced, ends').waitFor()
+      assert.deepEqual(complaints, [])
+    }
+  })
+
+  test('an identity is made, changed, given a key and lent; the audit log says so', async () => {
+    const guest = await api.json<{ api_key: string; principal: { uid: string } }>('POST', '/api-keys', {
+      ...{ name: 'guest', role: 'member', new_user: true },
+    })
+    await using opened = await openPage(browser, service, { at: '/keys' })
+    const { page, complaints } = opened
+    await page.getByRole('link', { name: 'New identity' }).click()
     await page.getByLabel('Name').fill('reviewer')
-    await page.getByRole('button', { name: 'Create an identity' }).click()
-    const identity = page.getByRole('listitem').filter({ hasText: 'reviewer' })
-    await identity.getByRole('button', { name: 'Delete' }).click()
+    await page.getByLabel('Prompt').fill('Review what changed.')
+    await page.getByLabel('Agent').selectOption('runbook')
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Create the identity' }).click()
+    await page.getByRole('heading', { name: 'reviewer' }).waitFor()
+    const uid = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+    await page.getByLabel('Description').fill('Reads along')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    const identity = await api.json<Record<string, unknown>>('GET', `/agent/identities/${uid}`)
+    assert.equal(identity.description, 'Reads along')
+    assert.equal(identity.prompt, 'Review what changed.')
+    assert.deepEqual(identity.harness, { type: 'runbook' })
+
+    await page.getByLabel('What it is for').fill('bot')
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    const key = (await page.getByRole('status').locator('pre').textContent()) ?? ''
+    const asBot = apiOf({ base_url: service.base_url, api_key: key })
+    const { api_keys } = await asBot.json<{ api_keys: { principal: { uid: string } }[] }>('GET', '/api-keys')
+    assert.deepEqual(
+      api_keys.map(({ principal }) => principal.uid),
+      [uid],
+    )
+
+    const grants = `/agent/grants?resource_type=identity&resource_id=${uid}`
+    await page.getByText('Admins, and who made it.').waitFor()
+    await page.getByLabel('Let somebody use it').selectOption(guest.principal.uid)
+    const lent = page.getByRole('list', { name: 'Who may use it' }).getByRole('listitem')
+    await lent.getByText('guest').waitFor()
+    const { grants: given } = await api.json<{ grants: { principal: { uid: string } }[] }>('GET', grants)
+    assert.deepEqual(
+      given.map(({ principal }) => principal.uid),
+      [guest.principal.uid],
+    )
+    await checkAccess(page)
+    await lent.getByRole('button', { name: 'Take it away from guest' }).click()
+    await page.getByText('Admins, and who made it.').waitFor()
+
+    await page.getByRole('link', { name: 'Keys', exact: true }).click()
+    await page.getByRole('link', { name: 'Audit log' }).click()
+    const entries = page.getByRole('list', { name: 'Audit log' }).getByRole('listitem')
+    await page.getByLabel('What was done').fill('putGrants')
+    await page.getByRole('button', { name: 'Show' }).click()
+    await page.waitForURL(/action=putGrants/)
+    await entries.filter({ hasNotText: 'putGrants' }).waitFor({ state: 'detached' })
+    assert.equal(await entries.count(), 2)
+    await checkAccess(page)
+    // A refusal is seen, with who was refused.
+    await apiOf({ base_url: service.base_url, api_key: guest.api_key }).call('GET', '/audit-log')
+    await page.goto(`${new URL(service.base_url).origin}/keys/audit?who=${guest.principal.uid}&days=1`)
+    await entries.filter({ hasText: 'refused, 403' }).filter({ hasText: 'guest' }).waitFor()
+    await page.getByLabel('To what').fill('nothing of this name')
+    await page.getByRole('button', { name: 'Show' }).click()
+    await page.getByText('Nothing like this was done.').waitFor()
+
+    await page.goto(`${new URL(service.base_url).origin}/keys/identities/${uid}`)
+    await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the identity' }).click()
-    await identity.waitFor({ state: 'detached' })
+    await page.waitForURL(/\/keys$/)
+    assert.equal((await asBot.call('GET', '/agent/runs')).status, 401)
     assert.deepEqual(complaints, [])
   })
 
@@ -180,7 +268,7 @@ describe('the pages of settings', { skip }, () => {
     await page.getByRole('menuitem', { name: 'Skills' }).click()
     await page.getByText('No skill yet').waitFor()
     await checkAccess(page)
-    for (const path of ['/', '/new', '/keys', '/environments']) {
+    for (const path of ['/', '/new', '/keys', '/keys/audit', '/keys/identities/new', '/environments']) {
       await page.goto(new URL(service.base_url).origin + path)
       await page.getByRole('heading', { level: 1 }).waitFor()
       assert(Number(await page.evaluate(overflow)) <= 0, path)

@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from '@tanstack/react-router'
 import { BASE_PATH } from './client.ts'
+import { readAuditSearch } from './keys/audit-search.ts'
 import { readRunSearch } from './runs/run-search.ts'
 import { RunsPage } from './runs/runs-page.tsx'
 import { AppShell } from './shell/app-shell.tsx'
@@ -90,6 +91,22 @@ function createTree(refusal: string | undefined) {
     path: '/keys',
     component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
   })
+  const audit = createRoute({
+    getParentRoute: () => root,
+    path: '/keys/audit',
+    validateSearch: readAuditSearch,
+    component: lazyRouteComponent(() => import('./keys/audit-page.tsx'), 'AuditPage'),
+  })
+  const new_identity = createRoute({
+    getParentRoute: () => root,
+    path: '/keys/identities/new',
+    component: lazyRouteComponent(() => import('./keys/identity-page.tsx'), 'NewIdentityPage'),
+  })
+  const identity = createRoute({
+    getParentRoute: () => root,
+    path: '/keys/identities/$uid',
+    component: lazyRouteComponent(() => import('./keys/identity-page.tsx'), 'IdentityPage'),
+  })
   const schedules = createRoute({
     getParentRoute: () => root,
     path: '/schedules',
@@ -130,6 +147,9 @@ function createTree(refusal: string | undefined) {
     skills,
     usage,
     keys,
+    audit,
+    new_identity,
+    identity,
   ])
 }
 

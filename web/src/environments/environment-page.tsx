@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../client.ts'
+import { Grants } from '../keys/grants.tsx'
 import { plainText } from '../text/plain-text.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
@@ -22,7 +23,7 @@ export function NewEnvironmentPage() {
 
 export function EnvironmentPage() {
   const { uid } = useParams({ from: '/environments/$uid' })
-  const { client, may_write } = useAccess()
+  const { client, may_write, may_administer } = useAccess()
   const queries = useQueryClient()
   const navigate = useNavigate()
   const { data: environment, error } = useQuery({
@@ -64,6 +65,7 @@ export function EnvironmentPage() {
       </PageHead>
       {remove.error ? <Problem error={remove.error} /> : null}
       <Form key={environment.uid} environment={environment} />
+      <Grants resource_type="environment" resource_id={uid} may_change={may_administer} />
     </>
   )
 }

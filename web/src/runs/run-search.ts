@@ -1,4 +1,5 @@
 import type { ListRunsParams, RunState } from '@runyard/client'
+import { startOfDay, textOf } from '../shell/search-value.ts'
 
 /** What the address of the list says: it can be shared. */
 export interface RunSearch {
@@ -22,11 +23,6 @@ export const STATE_GROUPS = {
 export type StateGroup = keyof typeof STATE_GROUPS
 
 export const SOURCES = ['API', 'CLI', 'SCHEDULED_AGENT', 'WEB_APP'] as const
-
-const textOf = (value: unknown): string | undefined => {
-  const text = typeof value === 'number' ? String(value) : value
-  return typeof text === 'string' && text !== '' ? text.slice(0, 256) : undefined
-}
 
 /** From an address that anybody may have written. */
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
@@ -59,12 +55,4 @@ export function toListParams({ q, state, source, environment, creator, days }: R
     ...(creator ? { creator } : {}),
     ...(days ? { created_after: startOfDay(days) } : {}),
   }
-}
-
-/** The midnight that many days back, so that the same address asks for the same page all day. */
-function startOfDay(days_back: number): string {
-  const day = new Date()
-  day.setHours(0, 0, 0, 0)
-  day.setDate(day.getDate() - days_back + 1)
-  return day.toISOString()
 }

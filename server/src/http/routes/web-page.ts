@@ -19,6 +19,8 @@ const PATHS = [
   '/skills',
   '/usage',
   '/keys',
+  '/keys/audit',
+  '/keys/identities/:uid',
 ]
 
 /**

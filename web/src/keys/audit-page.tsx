@@ -1,0 +1,175 @@
+import type { AuditEntry, ListAuditLogResponse } from '@runyard/client'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useAccess } from '../client.ts'
+import { plainText } from '../text/plain-text.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Ago } from '../ui/moment.tsx'
+import { PageHead, Rows } from '../ui/page-head.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { type AuditSearch, toAuditParams } from './audit-search.ts'
+import { useKeyList } from './key-list.ts'
+
+const PAGE = 100
+/** What is most often looked for; any other operation can be typed. */
+const ACTIONS = [
+  'createApiKey',
+  'rotateApiKey',
+  'revokeApiKey',
+  'createRun',
+  'cancelRun',
+  'putGrants',
+  'createSignInLink',
+  'useSecrets',
+]
+
+/** Who did what, when and from where. For admins. */
+export function AuditPage() {
+  const { client, may_administer } = useAccess()
+  const search = useSearch({ from: '/keys/audit' })
+  const list = useInfiniteQuery({
+    queryKey: ['audit-log', search],
+    queryFn: async ({ pageParam, signal }): Promise<ListAuditLogResponse> => {
+      const { entries, page_info } = await client.auditLog.list(
+        { ...toAuditParams(search), limit: PAGE, ...(pageParam ? { cursor: pageParam } : {}) },
+        { signal },
+      )
+      return { entries, page_info }
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.page_info.next_cursor,
+    enabled: may_administer,
+  })
+  const entries = list.data?.pages.flatMap((page) => page.entries)
+  return (
+    <>
+      <PageHead title="Audit log">
+        <Link to="/keys" className={buttonClass()}>
+          Keys and identities
+        </Link>
+      </PageHead>
+      {may_administer ? (
+        <>
+          <Filters key={JSON.stringify(search)} search={search} />
+          {list.error ? <Problem error={list.error} onRetry={() => list.refetch()} /> : null}
+          {entries?.length === 0 ? (
+            <p className="text-soft">
+              Nothing like this was done.{' '}
+              <Link to="/keys/audit" search={{}}>
+                Show all
+              </Link>
+            </p>
+          ) : null}
+          {entries && entries.length > 0 ? (
+            <Rows label="Audit log">
+              {entries.map((entry) => (
+                <EntryRow key={entry.entry_id} entry={entry} />
+              ))}
+            </Rows>
+          ) : null}
+          {list.hasNextPage ? (
+            <Button className="mt-4" disabled={list.isFetchingNextPage} onClick={() => list.fetchNextPage()}>
+              Older entries
+            </Button>
+          ) : null}
+        </>
+      ) : (
+        <p className="text-soft">Only admins read the audit log.</p>
+      )}
+    </>
+  )
+}
+
+/** All of them are in the address, which can be shared. */
+function Filters({ search }: { search: AuditSearch }) {
+  const navigate = useNavigate({ from: '/keys/audit' })
+  const { keys = [] } = useKeyList()
+  const [action, setAction] = useState(search.action ?? '')
+  const [target, setTarget] = useState(search.target ?? '')
+  const people = new Map(
+    keys.map(({ principal }) => [principal.uid, principal.display_name ?? principal.uid]),
+  )
+  if (search.who && !people.has(search.who)) people.set(search.who, search.who)
+  const show = (change: { who?: string; days?: string }) => {
+    const { who = search.who, days = search.days } = change
+    const next = Object.entries({ action: action.trim(), target: target.trim(), who, days: Number(days) })
+    navigate({ search: Object.fromEntries(next.filter(([, value]) => value)) })
+  }
+  return (
+    <search>
+      <form
+        className="mb-4 grid items-end gap-3 sm:grid-cols-2 lg:grid-cols-[1fr_1fr_1fr_1fr_auto]"
+        onSubmit={(event) => {
+          event.preventDefault()
+          show({})
+        }}
+      >
+        <TextField
+          label="What was done"
+          list="actions"
+          placeholder="createApiKey"
+          value={action}
+          onText={setAction}
+        />
+        <TextField label="To what" placeholder="Its id or name" value={target} onText={setTarget} />
+        <SelectField label="By whom" value={search.who ?? ''} onText={(who) => show({ who })}>
+          <option value="">Anybody</option>
+          {[...people].map(([uid, name]) => (
+            <option key={uid} value={uid}>
+              {plainText(name)}
+            </option>
+          ))}
+        </SelectField>
+        <SelectField label="When" value={search.days ?? ''} onText={(days) => show({ days: days || '0' })}>
+          <option value="">At any time</option>
+          <option value="1">Today</option>
+          <option value="7">Last 7 days</option>
+          <option value="30">Last 30 days</option>
+        </SelectField>
+        <Button type="submit" className="min-h-10">
+          Show
+        </Button>
+        <datalist id="actions">
+          {ACTIONS.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      </form>
+    </search>
+  )
+}
+
+const VIAS = { http: '', command_line: 'on the machine', worker: 'by a worker', service: 'by the service' }
+
+function EntryRow({ entry }: { entry: AuditEntry }) {
+  const { occurred_at, action, target, via, principal_id, principal_name, role, address, status, detail } =
+    entry
+  const is_denied = status !== undefined && status >= 400
+  const nobody = via === 'http' ? 'nobody who could be told' : ''
+  const who = plainText(principal_name ?? principal_id ?? nobody)
+  const facts = [role, VIAS[via], address ? `from ${address}` : '', detail].filter(Boolean).join(' · ')
+  return (
+    <li className="grid gap-0.5 py-2.5 text-sm">
+      <div className="flex flex-wrap items-baseline gap-x-3">
+        <code className="font-medium wrap-anywhere">{plainText(action)}</code>
+        {is_denied ? <span className="font-medium text-bad">refused, {status}</span> : null}
+        <span className="ml-auto text-soft">
+          <Ago at={occurred_at} />
+        </span>
+      </div>
+      {target ? <code className="text-soft text-xs wrap-anywhere">{plainText(target)}</code> : null}
+      <span className="text-soft wrap-anywhere">
+        {principal_id ? (
+          <Link to="/keys/audit" search={{ who: principal_id }}>
+            {who}
+          </Link>
+        ) : (
+          who
+        )}
+        {facts ? `${who ? ' · ' : ''}${plainText(facts)}` : ''}
+      </span>
+    </li>
+  )
+}

@@ -1,0 +1,132 @@
+import { type AgentIdentity, NotFoundError } from '@runyard/client'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useAccess } from '../client.ts'
+import { sessionQuery } from '../shell/session.ts'
+import { plainText } from '../text/plain-text.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { PageHead } from '../ui/page-head.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { Grants } from './grants.tsx'
+import { IdentityFields } from './identity-fields.tsx'
+import { formOf, type IdentityForm, requestOf } from './identity-form.ts'
+import { identityQuery } from './identity-queries.ts'
+import { KeyRows } from './key-rows.tsx'
+import { NewKey } from './new-key.tsx'
+
+export function NewIdentityPage() {
+  return (
+    <>
+      <PageHead title="New identity" />
+      <Form identity={undefined} may_change />
+    </>
+  )
+}
+
+/** One service account: what its runs are given, its keys, and who may use it. */
+export function IdentityPage() {
+  const { uid } = useParams({ from: '/keys/identities/$uid' })
+  const { client } = useAccess()
+  const { data: identity, error, refetch } = useQuery(identityQuery(client, uid))
+  if (error instanceof NotFoundError) return <PageHead title="There is no such identity" />
+  if (error) return <Problem error={error} onRetry={() => refetch()} />
+  return identity ? <OpenIdentity identity={identity} /> : null
+}
+
+function OpenIdentity({ identity }: { identity: AgentIdentity }) {
+  const { uid, name, creator } = identity
+  const { client, may_administer, may_write } = useAccess()
+  const { data: session } = useQuery(sessionQuery)
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const may_change = may_administer || (may_write && session?.principal.uid === creator.uid)
+  const remove = useMutation({
+    mutationFn: () => client.identities.delete(uid),
+    onSuccess: async () => {
+      await navigate({ to: '/keys' })
+      await Promise.all(
+        ['identities', 'api-keys'].map((noun) => queries.invalidateQueries({ queryKey: [noun] })),
+      )
+    },
+  })
+  return (
+    <>
+      <PageHead title={plainText(name)}>
+        <Link to="/" search={{ creator: uid }} className={buttonClass()}>
+          Runs it created
+        </Link>
+        {may_change ? (
+          <ConfirmButton
+            confirm="Delete the identity"
+            question="Its keys end with it. Its runs stay."
+            is_busy={remove.isPending}
+            onConfirm={() => remove.mutate()}
+          >
+            Delete
+          </ConfirmButton>
+        ) : null}
+      </PageHead>
+      {remove.error ? <Problem error={remove.error} /> : null}
+      <Form key={uid} identity={identity} may_change={may_change} />
+      {may_administer ? (
+        <section aria-labelledby="keys" className="mt-10 grid gap-4">
+          <h2 id="keys" className="m-0 font-semibold text-base">
+            Its keys
+          </h2>
+          <NewKey identity_uid={uid} />
+          <KeyRows principal_id={uid} />
+        </section>
+      ) : null}
+      <Grants resource_type="identity" resource_id={uid} may_change={may_change} />
+    </>
+  )
+}
+
+function Form({ identity, may_change }: { identity: AgentIdentity | undefined; may_change: boolean }) {
+  const { client } = useAccess()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const [form, setForm] = useState<IdentityForm>(() => formOf(identity))
+  const save = useMutation({
+    mutationFn: () => {
+      const request = requestOf(form, identity)
+      return identity ? client.identities.update(identity.uid, request) : client.identities.create(request)
+    },
+    onSuccess: async (saved) => {
+      setForm(formOf(saved))
+      await queries.invalidateQueries({ queryKey: ['identities'] })
+      if (!identity) await navigate({ to: '/keys/identities/$uid', params: { uid: saved.uid } })
+    },
+  })
+  return (
+    <form
+      className="max-w-2xl"
+      onSubmit={(event) => {
+        event.preventDefault()
+        save.mutate()
+      }}
+    >
+      <fieldset disabled={!may_change} className="m-0 grid gap-4 border-0 p-0">
+        <IdentityFields
+          form={form}
+          set={(field) => (text) => setForm((now) => ({ ...now, [field]: text }))}
+        />
+        {save.error ? <Problem error={save.error} /> : null}
+        {save.isSuccess ? (
+          <p role="status" className="m-0 text-good text-sm">
+            Saved.
+          </p>
+        ) : null}
+        {may_change ? (
+          <div>
+            <Button kind="primary" type="submit" disabled={save.isPending || form.name.trim() === ''}>
+              {identity ? 'Save' : 'Create the identity'}
+            </Button>
+          </div>
+        ) : null}
+      </fieldset>
+    </form>
+  )
+}

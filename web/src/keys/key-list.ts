@@ -1,0 +1,45 @@
+import type { ApiKey, ListApiKeysResponse, NewApiKey } from '@runyard/client'
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useAccess } from '../client.ts'
+import { sessionQuery } from '../shell/session.ts'
+
+const KEYS = 'api-keys'
+const PAGE = 100
+const RANKS = { viewer: 0, member: 1, admin: 2 } as const
+
+/** Keys page by page, oldest first: of one user or identity, or all that this person sees. */
+export function useKeyList(principal_id?: string) {
+  const { client } = useAccess()
+  const list = useInfiniteQuery({
+    queryKey: [KEYS, principal_id ?? null],
+    queryFn: async ({ pageParam, signal }): Promise<ListApiKeysResponse> => {
+      const { api_keys, page_info } = await client.apiKeys.list(
+        {
+          limit: PAGE,
+          ...(principal_id ? { principal_id } : {}),
+          ...(pageParam ? { cursor: pageParam } : {}),
+        },
+        { signal },
+      )
+      return { api_keys, page_info }
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.page_info.next_cursor,
+  })
+  return { ...list, keys: list.data?.pages.flatMap((page) => page.api_keys) }
+}
+
+/** A change of keys, after which every list of them is read again. */
+export function useKeyChange<V, K extends ApiKey | NewApiKey>(change: (value: V) => Promise<K>) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: change,
+    onSuccess: () => queries.invalidateQueries({ queryKey: [KEYS] }),
+  })
+}
+
+/** Whether this person may rotate and revoke a key they see: everybody their own, up to their role. */
+export function useMayChangeKey(): (key: Pick<ApiKey, 'role' | 'active'>) => boolean {
+  const { data: session } = useQuery(sessionQuery)
+  return ({ role, active }) => active && !!session && RANKS[role] <= RANKS[session.role]
+}

@@ -6,11 +6,13 @@ interface ProcessEntry {
 }
 
 /** Rounds of looking for processes forked while the last round ran. */
-const ROUNDS = 50
+const ROUNDS = 500
+/** Rounds in a row that find no new one: while `/proc` is read, a process can end behind the one it has just forked. */
+const QUIET_ROUNDS = 3
 
 /**
  * Freezing and killing without control groups: the processes `isRoot` names and all their descendants, looked up in
- * `/proc` until a round finds no new one. Weaker than a control group: it can lose a race against a fork bomb, never
+ * `/proc` until a few rounds find no new one. Weaker than a control group: it can lose a race against a fork bomb, never
  * against a process namespace, whose members all die with its first process.
  */
 export async function signalTree(
@@ -18,9 +20,9 @@ export async function signalTree(
   signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL',
 ): Promise<void> {
   const reached = new Set<number>()
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0, quiet = 0; round < ROUNDS && quiet < QUIET_ROUNDS; round++) {
     const fresh = findTree(isRoot).filter((pid) => !reached.has(pid))
-    if (fresh.length === 0) return
+    quiet = fresh.length === 0 ? quiet + 1 : 0
     for (const pid of fresh) {
       reached.add(pid)
       try {

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Conversation } from '../src/contract/conversation.ts'
 import { isResting } from '../src/contract/state.ts'
-import { findChromium, openBrowser, watchPage } from './support/browser.ts'
+import { findChromium, openBrowser } from './support/browser.ts'
 import { until } from './support/cluster.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { isSummary, printing, SUMMARY, strict, textOf, WINDOW } from './support/strict-model.ts'
 import { ofType } from './support/traces.ts'
+import { openPage } from './support/web-page.ts'
 
 describe('a long conversation', () => {
   let model: ModelServer
@@ -89,10 +90,15 @@ describe('a long conversation', () => {
   test('the page shows the summary', { skip: !findChromium() && 'no Chromium' }, async (t) => {
     const browser = await openBrowser()
     t.after(() => browser.close())
-    const page = await browser.newPage()
-    const complaints = watchPage(page, new URL(service.base_url).origin)
-    await page.goto((await api.get(run_id)).session_link)
+    await using opened = await openPage(browser, service, { at: `/sessions/${run_id}` })
+    const { page, complaints } = opened
     const summary = page.locator('details', { hasText: 'The conversation was summarised' }).first()
+    await page.locator('[data-entry], [data-block]').first().waitFor()
+    // Only what is near the screen is in the page.
+    await until('the summary is on the screen', async () => {
+      await page.mouse.wheel(0, 600)
+      return (await summary.count()) > 0
+    })
     await summary.locator('summary').click()
     await summary.locator('p', { hasText: SUMMARY }).waitFor()
     assert.deepEqual(complaints, [])

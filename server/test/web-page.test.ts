@@ -30,6 +30,8 @@ describe('the web page', { skip }, () => {
   const speak = (request: ChatRequest): Reply => {
     const prompt = String(request.messages.findLast(({ role }) => role === 'user')?.content)
     if (prompt.includes('Speak deeply')) return { text: `${'> '.repeat(5000)}deep ${HOSTILE}` }
+    if (prompt.includes('Speak widely'))
+      return { text: `${'|a'.repeat(8000)}\n${'|-'.repeat(8000)}\n${'|\n'.repeat(8000)}` }
     if (!prompt.includes('Speak slowly')) return answerCalls(request)
     const text = ['Some **bold** ', 'words, | and ', 'then the end.']
     return { text, pace: (chunk) => (chunk > 2 ? words_were_seen.promise : undefined) }
@@ -285,6 +287,11 @@ describe('the web page', { skip }, () => {
     await page.goto(`${new URL(service.base_url).origin}/sessions/${deep}`)
     await state(page, 'Succeeded')
     await page.getByLabel('Last message').getByText(`deep ${HOSTILE}`).waitFor()
+    // Set as a table it would be 64 million cells.
+    const wide = await api.create({ prompt: 'Speak widely.' })
+    await page.goto(`${new URL(service.base_url).origin}/sessions/${wide}`)
+    await state(page, 'Succeeded')
+    await page.getByLabel('Last message').getByText('|a|a|a').waitFor()
     await page.goto(new URL(service.base_url).origin)
     await page.getByRole('listitem').filter({ hasText: HOSTILE }).waitFor()
     assert.equal(await page.evaluate('window.pwned'), undefined)

@@ -1,8 +1,9 @@
-import { Component, memo, type ReactNode, useDeferredValue, useEffect, useState } from 'react'
+import { Component, memo, type ReactNode, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import Markdown, { type Components, type Options } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { OutsideLink } from '../ui/outside-link.tsx'
 import { ScrollBox, ScrollText } from '../ui/scroll-box.tsx'
+import { isCostly } from './costly-markdown.ts'
 import { plainText } from './plain-text.ts'
 
 /** Characters that are set; what follows stands as it came, so that no message holds the page up. */
@@ -62,7 +63,8 @@ export const Prose = memo(function Prose({
   const whole = <pre className="plain">{plain}</pre>
   const start = plain.slice(0, MOST_SET)
   const plugins = useHighlighting(!is_growing && NAMED_FENCE.test(start))
-  if (DEEP.test(start)) return <div className="prose">{whole}</div>
+  const is_too_much = useMemo(() => DEEP.test(start) || isCostly(start), [start])
+  if (is_too_much) return <div className="prose">{whole}</div>
   return (
     <div className="prose">
       <Fallback fallback={whole}>

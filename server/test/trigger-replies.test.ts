@@ -134,14 +134,14 @@ describe('triggers that answer on GitHub', () => {
   })
 
   test('what the agent said last stands there, calls nobody and holds no token', LIMIT, async () => {
-    const said = `Thanks @ann, see <!-- ${TOKEN} -->`
+    const said = `Thanks @ann, _@bo_, /@cy and &#64;di, see <!-- ${TOKEN} -->`
     const trigger = await create({ secret: 'GITHUB', when: 'end' }, `${shell('echo it')}\n\n${said}`)
     const answer = await post(trigger, 'pull_request', { action: 'opened', pull_request: { number: 9 } })
     await replied(trigger, answer)
     const [comment] = commentsOn(9)
     assert.match(
       comment?.body ?? '',
-      /\nRunyard is \[done\]\(.*\)\.\n\nThanks @\u2060ann, see &lt;!-- \*\*\* -->$/,
+      /\nRunyard is \[done\]\(.*\)\.\n\nThanks @\u2060ann, _@\u2060bo_, \/@\u2060cy and &amp;#64;di, see &lt;!-- \*\*\* -->$/,
     )
   })
 

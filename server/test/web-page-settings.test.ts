@@ -129,7 +129,7 @@ describe('the pages of settings', { skip }, () => {
     const { page, complaints } = opened
     await page.getByRole('link', { name: 'New identity' }).click()
     await page.getByLabel('Name').fill('reviewer')
-    await page.getByLabel('Prompt').fill('Review what changed.')
+    await page.getByLabel('Prompt', { exact: true }).fill('Review what changed.')
     await page.getByLabel('Agent').selectOption('runbook')
     await checkAccess(page)
     await page.getByRole('button', { name: 'Create the identity' }).click()

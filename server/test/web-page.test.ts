@@ -63,7 +63,7 @@ describe('the web page', { skip }, () => {
     await checkAccess(page)
     await page.keyboard.press('c')
     await page.waitForURL(/\/new$/)
-    await page.getByLabel('Prompt').fill('Speak slowly, please.')
+    await page.getByLabel('Prompt', { exact: true }).fill('Speak slowly, please.')
     await page.getByRole('tab', { name: 'Python' }).click()
     await page.getByText('client.runs.create_and_wait(').waitFor()
     await page.getByRole('tab', { name: 'curl' }).click()
@@ -181,13 +181,13 @@ describe('the web page', { skip }, () => {
 
     // A fork goes on with the workspace; a retry has the same prompt.
     await page.getByRole('link', { name: 'Fork', exact: true }).click()
-    await page.getByLabel('Prompt').fill('[["bash", {"command": "grep -c \'a + b\' sum.js"}]]')
+    await page.getByLabel('Prompt', { exact: true }).fill('[["bash", {"command": "grep -c \'a + b\' sum.js"}]]')
     await page.getByRole('button', { name: 'Start the run' }).click()
     await page.getByText('Forked from').waitFor()
     await page.locator('[data-block=bash]', { hasText: 'exit 0' }).waitFor()
     await page.getByText('Forked from').locator('..').getByRole('link').click()
     await page.getByRole('link', { name: 'Retry' }).click()
-    assert.match(await page.getByLabel('Prompt').inputValue(), /sed -i/)
+    assert.match(await page.getByLabel('Prompt', { exact: true }).inputValue(), /sed -i/)
     assert.deepEqual(complaints, [])
   })
 
@@ -229,7 +229,10 @@ describe('the web page', { skip }, () => {
     await page.keyboard.press('j')
     await page.keyboard.press('j')
     await page.keyboard.press('k')
-    assert.match((await page.evaluate('document.activeElement?.textContent')) as string, /Came later/)
+    assert.match(
+      (await page.evaluate('document.activeElement?.closest("[data-row]")?.textContent')) as string,
+      /Came later/,
+    )
     await page.keyboard.press('Enter')
     await page.waitForURL(new RegExp(newer))
     await page.keyboard.press('Control+k')
@@ -282,6 +285,20 @@ describe('the web page', { skip }, () => {
     for (const gone of ['\x1b', '\u202e', 'stolen']) assert(!output.includes(gone), JSON.stringify(gone))
     await page.getByRole('button', { name: 'Raw events' }).click()
     await page.getByText('tool.result').click()
+    // At another of its addresses than the public one, which links are made of.
+    const local = { ...service, base_url: service.base_url.replace('127.0.0.1', 'localhost') }
+    await using elsewhere = await openPage(browser, local, { at: `/sessions/${run_id}` })
+    await elsewhere.page.getByRole('button', { name: 'Raw events' }).click()
+    const saving = elsewhere.page.waitForEvent('download')
+    await elsewhere.page.getByRole('button', { name: 'Save all as JSON Lines' }).click()
+    const lines = readFileSync(await (await saving).path(), 'utf8')
+      .trimEnd()
+      .split('\n')
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line)),
+      await api.events(run_id),
+    )
+    assert.deepEqual(elsewhere.complaints, [])
     assert.equal(await page.locator('img, #page script, a[href^=javascript]').count(), 0)
     const deep = await api.create({ prompt: 'Speak deeply.' })
     await page.goto(`${new URL(service.base_url).origin}/sessions/${deep}`)
@@ -320,6 +337,28 @@ describe('the web page', { skip }, () => {
     await checkAccess(guest.page)
     await guest.page.goto(new URL(service.base_url).origin)
     await guest.page.getByLabel('API key').waitFor()
+
+    // Who has a key of their own, by which the run is not to be seen, opens it all the same.
+    const own = await api.create({
+      title: 'Personal',
+      prompt: shell('echo own'),
+      team: false,
+      config: RUNBOOK,
+    })
+    await api.ended(own)
+    const { url } = await api.json<{ url: string }>('POST', `/agent/runs/${own}/share-links`, {})
+    const { api_key } = await api.json<{ api_key: string }>('POST', '/api-keys', {
+      name: 'Bo',
+      new_user: true,
+    })
+    const as_other = { base_url: service.base_url, api_key }
+    const there = new URL(url).pathname
+    await using other = await openPage(browser, as_other, { at: there })
+    await other.page.getByRole('heading', { name: 'There is no such run' }).waitFor()
+    await other.page.goto(new URL(service.base_url).origin)
+    await other.page.goto(url)
+    await other.page.locator('[data-block=bash]', { hasText: 'own' }).waitFor()
+    assert.equal(await other.page.getByRole('button', { name: 'Share' }).count(), 0)
     await owner.page.getByRole('button', { name: 'Revoke' }).click()
     await owner.page.getByText('the auditors').waitFor({ state: 'detached' })
     await guest.page.goto(new URL(service.base_url).origin + pathname)

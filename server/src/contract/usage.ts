@@ -7,7 +7,7 @@ export const MOST_DAYS = 366
 /** Names of the tz database alone: what else PostgreSQL takes would not mean the same to others. */
 const isTimeZone = (name: string): boolean => {
   try {
-    return /^[A-Za-z]/.test(name) && Boolean(new Intl.DateTimeFormat('en', { timeZone: name }))
+    return /^(?!SystemV\/)[A-Za-z]/i.test(name) && Boolean(new Intl.DateTimeFormat('en', { timeZone: name }))
   } catch {
     return false
   }
@@ -28,6 +28,7 @@ export const UsageQuery = z
       .meta({ description: 'Of the days, such as `Europe/Berlin`. Default `UTC`.' }),
     creator: z.string().max(256).optional().meta({ description: 'Runs of this principal only.' }),
   })
+  .refine(({ to }) => to === undefined || to >= '1970', { path: ['to'], error: 'must be in 1970 or later' })
   .refine(
     ({ from, to }) =>
       from === undefined || Date.parse(from) < (to === undefined ? Date.now() : Date.parse(to)),

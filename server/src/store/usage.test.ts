@@ -107,6 +107,24 @@ onEachDatabase('usage', (open) => {
     ])
   })
 
+  test('a zone means what it means elsewhere, whatever PostgreSQL calls so', async () => {
+    const span = { from: '2024-07-01T00:00:00.000Z', to: '2024-07-02T12:00:00.000Z' }
+    await add('2024-07-01T07:30:00Z', 'SUCCEEDED')
+    await add('2024-07-01T20:30:00Z', 'SUCCEEDED')
+    const read = async (time_zone: string) => {
+      const { days, ...usage } = await readUsage(db, { ...span, time_zone }, actorOf(ada))
+      assert.equal(usage.time_zone, time_zone)
+      return days.filter(({ runs }) => runs > 0).map(({ date, runs }) => [date, runs])
+    }
+    // In summer Los Angeles is 7 hours behind, and India 5.5 ahead.
+    assert.deepEqual(await read('PST'), [['2024-07-01', 2]])
+    assert.deepEqual(await read('IST'), [
+      ['2024-07-01', 1],
+      ['2024-07-02', 1],
+    ])
+    for (const zone of ['US/Pacific-New', 'CTT', 'AET', 'europe/berlin']) await read(zone)
+  })
+
   test('without a span it is 30 whole days, and those without runs are there', async () => {
     const { from, days, totals } = await readUsage(
       db,

@@ -22,7 +22,9 @@ const FIGURES = sql`${COUNTS}, 'blocked', count(*) filter (where state = 'BLOCKE
 
 /** What the runs that the caller may see have come to; days are those of the time zone, whatever its clocks do. */
 export async function readUsage(db: Db, query: UsageQuery, actor: Actor): Promise<Usage> {
-  const { time_zone = 'UTC', from = null, creator } = query
+  const { time_zone: asked = 'UTC', from = null, creator } = query
+  // Of an abbreviation PostgreSQL would take its own: `IST` is Israel there, `PST` has no summer.
+  const time_zone = new Intl.DateTimeFormat('en', { timeZone: asked }).resolvedOptions().timeZone
   const to = query.to ?? new Date().toISOString()
   const by = (column: string, extra: RawBuilder<unknown> = sql``): RawBuilder<unknown> => sql`
     (select coalesce(jsonb_agg(g.figures || jsonb_build_object(${sql.lit(column)}::text, g.it) ${extra}
@@ -63,5 +65,5 @@ export async function readUsage(db: Db, query: UsageQuery, actor: Actor): Promis
     from span`.execute(db)
   const [row] = rows
   if (!row) throw new Error('The usage has no row.')
-  return { from: row.since.toISOString(), to: row.till.toISOString(), ...row.usage }
+  return { from: row.since.toISOString(), to: row.till.toISOString(), ...row.usage, time_zone: asked }
 }

@@ -59,9 +59,15 @@ const describePush = ({ repository, branch, url, pull_request }: Push): string =
     ? `- Pull request [#${pull_request.number}](${url}) in ${repository}`
     : `- Branch [${branch}](${url}) in ${repository}`
 
-/** An agent that repeats what strangers wrote must not call people, nor close what it names. */
+/**
+ * An agent that repeats what strangers wrote must not call people. GitHub looks for names in what the Markdown has become, so `_@ann_`,
+ * `\@ann` and `&#64;ann` call Ann as well.
+ */
 const defuse = (text: string): string =>
-  text.replace(/(?<![\w/])@(?=[A-Za-z0-9])/g, '@\u2060').replaceAll('<!--', '&lt;!--')
+  text
+    .replace(/&(?=#(?:0*64|x0*40);|commat;)/gi, '&amp;')
+    .replace(/(?<![A-Za-z0-9])@(?=[A-Za-z0-9\\&<])/g, '@\u2060')
+    .replaceAll('<!--', '&lt;!--')
 
 const quote = (text: string): string => text.replace(/^/gm, '> ')
 

@@ -1,12 +1,12 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { Download } from 'lucide-react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { Button } from '../ui/button.tsx'
 import { TimeOfDay } from '../ui/moment.tsx'
 import { Problem } from '../ui/problem.tsx'
-import { saveFile } from '../ui/save-file.ts'
 import { ScrollText } from '../ui/scroll-box.tsx'
+import { saveLog } from './save-output.ts'
 
 const PAGE = 100
 
@@ -22,19 +22,16 @@ export function RawEvents({ run_id, sequence }: { run_id: string; sequence: numb
   })
   const events = data?.pages.flatMap((page) => page.events) ?? []
   const last = events.at(-1)?.sequence ?? 0
-  const save = async () => {
-    const text = await client.runs.transcript(run_id)
-    saveFile(new Blob([text], { type: 'application/jsonl' }), `${run_id}.jsonl`)
-  }
+  const save = useMutation({ mutationFn: () => saveLog(client, run_id) })
   return (
     <div className="grid gap-2">
       <div>
-        <Button onClick={save}>
+        <Button disabled={save.isPending} onClick={() => save.mutate()}>
           <Download aria-hidden className="size-4" />
           Save all as JSON Lines
         </Button>
       </div>
-      {error ? <Problem error={error} /> : null}
+      {(error ?? save.error) ? <Problem error={error ?? save.error} /> : null}
       <ol className="m-0 grid list-none gap-1 p-0">
         {events.map((event) => (
           <li key={event.sequence} className="rounded-lg border border-line bg-sunken text-xs">

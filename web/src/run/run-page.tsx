@@ -1,7 +1,8 @@
 import { NotFoundError, type RunItem } from '@runyard/client'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useAccess } from '../client.ts'
+import { VisitGate } from '../shell/visit-gate.tsx'
 import { plainText } from '../text/plain-text.ts'
 import { Problem } from '../ui/problem.tsx'
 import { Activity } from './activity.tsx'
@@ -20,17 +21,10 @@ const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED']
 
 /** One run: what came of it first, then how. */
 export function RunPage({ run_id }: { run_id: string }) {
-  const { client } = useAccess()
+  const { client, is_visitor } = useAccess()
   const { data: run, error, refetch } = useQuery(runQuery(client, run_id))
   if (run) return <OpenRun key={run_id} run={run} />
-  if (error instanceof NotFoundError) {
-    return (
-      <div className="py-12">
-        <h1 className="m-0 font-semibold text-xl">There is no such run</h1>
-        <p className="text-soft">It does not exist, or it is somebody else's.</p>
-      </div>
-    )
-  }
+  if (error instanceof NotFoundError) return is_visitor ? <NoSuchRun /> : <VisitedRun run_id={run_id} />
   return error ? (
     <div className="py-12">
       <Problem error={error} onRetry={() => refetch()} />
@@ -39,6 +33,27 @@ export function RunPage({ run_id }: { run_id: string }) {
     <p className="py-12 text-soft">Opening the run…</p>
   )
 }
+
+/** The run of somebody else, whose link was opened by who has signed in as well. What one of both reads is not the other's. */
+function VisitedRun({ run_id }: { run_id: string }) {
+  const [queries] = useState(
+    () => new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 5_000 } } }),
+  )
+  return (
+    <QueryClientProvider client={queries}>
+      <VisitGate run_id={run_id} refused={<NoSuchRun />}>
+        <RunPage run_id={run_id} />
+      </VisitGate>
+    </QueryClientProvider>
+  )
+}
+
+const NoSuchRun = () => (
+  <div className="py-12">
+    <h1 className="m-0 font-semibold text-xl">There is no such run</h1>
+    <p className="text-soft">It does not exist, or it is somebody else's.</p>
+  </div>
+)
 
 function OpenRun({ run }: { run: RunItem }) {
   const { client } = useAccess()

@@ -130,7 +130,11 @@ function useRowKeys(
       current.current = next
       event.preventDefault()
       show(next)
-      requestAnimationFrame(() => place.current?.querySelector<HTMLElement>(`[data-row="${next}"]`)?.focus())
+      const find = () => place.current?.querySelector<HTMLElement>(`[data-row="${next}"]`)
+      const row = find()
+      // At once where it can be: the next key counts from there.
+      if (row) row.focus()
+      else requestAnimationFrame(() => find()?.focus())
     }
     document.addEventListener('keydown', onKeyDown)
     return () => document.removeEventListener('keydown', onKeyDown)

@@ -27,7 +27,7 @@ export function AppShell({ refusal }: { refusal: string | undefined }) {
   if (session === null) {
     if (run_id === undefined) return <SignIn reason={refusal} />
     return (
-      <VisitGate run_id={run_id} reason={refusal}>
+      <VisitGate run_id={run_id} refused={<SignIn reason={refusal} is_run />}>
         <Frame session={null}>
           <Outlet />
         </Frame>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { Dialog } from 'radix-ui'
-import { useDeferredValue, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { StateBadge } from '../ui/state-badge.tsx'
@@ -50,14 +50,17 @@ function Palette({ close }: { close: () => void }) {
   const { client } = useAccess()
   const navigate = useNavigate()
   const [text, setText] = useState('')
-  const q = useDeferredValue(text.trim())
-  const { data: runs = [] } = useQuery({
+  const q = text.trim()
+  const { data, isPlaceholderData } = useQuery({
     queryKey: ['runs', 'palette', q],
     queryFn: async ({ signal }) =>
       (await client.runs.list({ limit: 8, ...(q ? { q } : {}) }, { signal })).runs,
     placeholderData: (before) => before,
   })
-  const places = [...PLACES, NEW_RUN].filter(({ label }) => label.toLowerCase().includes(q.toLowerCase()))
+  const isNamed = (name: string) => name.toLowerCase().includes(q.toLowerCase())
+  const places = [...PLACES, NEW_RUN].filter(({ label }) => isNamed(label))
+  // Until the answer is there, Enter must not open a run that was found for fewer letters.
+  const runs = (data ?? []).filter(({ title }) => !isPlaceholderData || isNamed(title))
   return (
     <Command label="Go to" shouldFilter={false}>
       <Command.Input

@@ -4,16 +4,15 @@ import { type ReactNode, useMemo } from 'react'
 import { type Access, AccessContext, createClient } from '../client.ts'
 import { runQuery } from '../run/run-queries.ts'
 import { Problem } from '../ui/problem.tsx'
-import { SignIn } from './sign-in.tsx'
 
-/** Shows one run to whoever was given its link; asks everybody else to sign in. */
+/** Shows one run to whoever was given its link. `refused`: what everybody else sees. */
 export function VisitGate({
   run_id,
-  reason,
+  refused,
   children,
 }: {
   run_id: string
-  reason: string | undefined
+  refused: ReactNode
   children: ReactNode
 }) {
   const access = useMemo<Access>(
@@ -27,7 +26,7 @@ export function VisitGate({
     error instanceof AuthenticationError ||
     error instanceof NotFoundError ||
     error instanceof PermissionDeniedError
-  if (is_refused) return <SignIn reason={reason} is_run />
+  if (is_refused) return refused
   return (
     <main className="mx-auto mt-[12vh] max-w-md px-(--edge)">
       <Problem error={error} onRetry={() => refetch()} />

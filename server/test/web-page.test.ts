@@ -181,7 +181,9 @@ describe('the web page', { skip }, () => {
 
     // A fork goes on with the workspace; a retry has the same prompt.
     await page.getByRole('link', { name: 'Fork', exact: true }).click()
-    await page.getByLabel('Prompt', { exact: true }).fill('[["bash", {"command": "grep -c \'a + b\' sum.js"}]]')
+    await page
+      .getByLabel('Prompt', { exact: true })
+      .fill('[["bash", {"command": "grep -c \'a + b\' sum.js"}]]')
     await page.getByRole('button', { name: 'Start the run' }).click()
     await page.getByText('Forked from').waitFor()
     await page.locator('[data-block=bash]', { hasText: 'exit 0' }).waitFor()

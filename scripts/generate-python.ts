@@ -28,7 +28,7 @@ export async function generatePython(contract: string, version: string): Promise
     writeFileSync(join(target, '_models.py'), withoutNoise(models))
     const ruff = join(bin, 'ruff')
     const config = ['--config', 'python/pyproject.toml', '--quiet', '--no-cache', target]
-    // Renamed modules sort differently; what the lint finds beyond its own mending is said by the check.
+    // Renamed modules sort differently; what the lint finds beyond its own fixes is said by the check.
     await run(ruff, ['check', '--fix', '--exit-zero', ...config])
     await run(ruff, ['format', ...config])
     const reference = await run(setup.python, [

@@ -30,6 +30,10 @@ function write(name: string, text: string): void {
   }
 }
 
+/** They would be half of the file of types. */
+const withoutExamples = (document: string): string =>
+  JSON.stringify(JSON.parse(document), (key, value) => (key === 'example' ? undefined : value))
+
 /** What its source no longer has. */
 function remove(name: string): void {
   if (checking) stale.push(name)
@@ -38,13 +42,12 @@ function remove(name: string): void {
 
 const contract = `${JSON.stringify(buildOpenApi(version, [ErrorBody, MessageDelta, WebhookEvent]), null, 2)}\n`
 write('openapi.json', contract)
-const [types, python] = await Promise.all([
-  promisify(execFile)('node_modules/.bin/openapi-typescript', ['openapi.json', '--alphabetize'], {
-    cwd: root,
-    maxBuffer: 64 * 1024 * 1024,
-  }),
-  generatePython(contract, version),
-])
+const typing = promisify(execFile)('node_modules/.bin/openapi-typescript', ['--alphabetize'], {
+  cwd: root,
+  maxBuffer: 64 * 1024 * 1024,
+})
+typing.child.stdin?.end(withoutExamples(contract))
+const [types, python] = await Promise.all([typing, generatePython(contract, version)])
 write('client/src/api.gen.ts', types.stdout)
 write('client/api.md', describeClient())
 for (const [name, text] of Object.entries(python)) write(name, text)

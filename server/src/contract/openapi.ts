@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { ERRORS } from './error.ts'
+import type { Example } from './examples/example.ts'
+import { EXAMPLES } from './examples/examples.ts'
 import type { RouteDefinition } from './route.ts'
-import { ROUTES } from './routes.ts'
+import { type OperationId, ROUTES } from './routes.ts'
 
 type Json = Record<string, unknown>
 
@@ -45,8 +47,14 @@ function tidy(value: unknown): unknown {
   )
 }
 
-function parametersOf(shape: z.ZodObject | undefined, place: 'path' | 'query', components: Json): Json[] {
+function parametersOf(
+  shape: z.ZodObject | undefined,
+  place: 'path' | 'query',
+  example: Example,
+  components: Json,
+): Json[] {
   if (!shape) return []
+  const values: Json = example[place] ?? {}
   return Object.entries(shape.shape).map(([name, field]) => {
     // Query values arrive as strings; what they are parsed to says more to a reader.
     const { description, ...schema } = toSchema(field as z.ZodType, 'output', components)
@@ -58,11 +66,14 @@ function parametersOf(shape: z.ZodObject | undefined, place: 'path' | 'query', c
       ...(description ? { description } : {}),
       ...(isMap ? { style: 'deepObject', explode: true } : {}),
       schema,
+      ...exampleOf(values[name]),
     }
   })
 }
 
-function answersOf(route: RouteDefinition, components: Json): Json {
+const exampleOf = (value: unknown): Json => (value === undefined ? {} : { example: value })
+
+function answersOf(route: RouteDefinition, { answer }: Example, components: Json): Json {
   const success: Json = {
     description: route.status === 302 ? 'Redirect to a signed link.' : 'Success.',
     ...linksOf(route),
@@ -71,7 +82,12 @@ function answersOf(route: RouteDefinition, components: Json): Json {
   if (route.response || route.streams) {
     success.content = {
       ...(route.response
-        ? { 'application/json': { schema: toSchema(route.response, 'output', components) } }
+        ? {
+            'application/json': {
+              schema: toSchema(route.response, 'output', components),
+              ...exampleOf(answer),
+            },
+          }
         : {}),
       ...(route.streams ? { 'text/event-stream': { schema: { type: 'string' } } } : {}),
     }
@@ -120,7 +136,8 @@ function linksOf({ path, makes }: RouteDefinition): Json {
   return { links: Object.fromEntries(links) }
 }
 
-function operationOf(operationId: string, route: RouteDefinition, components: Json): Json {
+function operationOf(operationId: OperationId, route: RouteDefinition, components: Json): Json {
+  const example = EXAMPLES[operationId]
   const idempotency = {
     name: 'Idempotency-Key',
     in: 'header',
@@ -129,8 +146,8 @@ function operationOf(operationId: string, route: RouteDefinition, components: Js
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   }
   const parameters = [
-    ...parametersOf(route.params, 'path', components),
-    ...parametersOf(route.query, 'query', components),
+    ...parametersOf(route.params, 'path', example, components),
+    ...parametersOf(route.query, 'query', example, components),
     ...(route.method === 'POST' ? [idempotency] : []),
   ]
   return {
@@ -144,11 +161,17 @@ function operationOf(operationId: string, route: RouteDefinition, components: Js
       ? {
           requestBody: {
             required: !route.body.safeParse(undefined).success,
-            content: { 'application/json': { schema: toSchema(route.body, 'input', components) } },
+            content: {
+              'application/json': {
+                schema: toSchema(route.body, 'input', components),
+                ...exampleOf(example.body),
+              },
+            },
           },
         }
       : {}),
-    responses: answersOf(route, components),
+    responses: answersOf(route, example, components),
+    ...(example.client ? { 'x-client-method': example.client } : {}),
     ...(route.pages ? { 'x-pagination': paginated(route.pages) } : {}),
   }
 }
@@ -158,7 +181,7 @@ export function buildOpenApi(version: string, named: z.ZodType[]): Json {
   const components: Json = {}
   for (const schema of named) toSchema(schema, 'output', components)
   const paths: Record<string, Json> = {}
-  for (const [operationId, route] of Object.entries(ROUTES) as [string, RouteDefinition][]) {
+  for (const [operationId, route] of Object.entries(ROUTES) as [OperationId, RouteDefinition][]) {
     const operation = operationOf(operationId, route, components)
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation }
   }
@@ -175,6 +198,7 @@ export function buildOpenApi(version: string, named: z.ZodType[]): Json {
     tags: [
       'Runs',
       'Schedules',
+      'Triggers',
       'Environments',
       'Secrets',
       'Skills',

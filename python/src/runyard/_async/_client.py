@@ -64,6 +64,13 @@ class AsyncRunyard(AsyncEndpoints):
     skills: AsyncSkills
     models: AsyncModels
     artifacts: AsyncArtifacts
+    api_keys: AsyncApiKeys
+    identities: AsyncIdentities
+    grants: AsyncGrants
+    usage: AsyncUsageResource
+    share_links: AsyncShareLinks
+    sign_in_links: AsyncSignInLinks
+    audit_log: AsyncAuditLog
     webhooks: AsyncWebhooks
 
     def __init__(

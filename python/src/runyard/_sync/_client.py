@@ -65,6 +65,13 @@ class Runyard(Endpoints):
     skills: Skills
     models: Models
     artifacts: Artifacts
+    api_keys: ApiKeys
+    identities: Identities
+    grants: Grants
+    usage: UsageResource
+    share_links: ShareLinks
+    sign_in_links: SignInLinks
+    audit_log: AuditLog
     webhooks: Webhooks
 
     def __init__(

@@ -1,0 +1,222 @@
+import { LAST_PAGE, LENA, SERVICE, TEAM } from './people.ts'
+
+export const RUN_ID = '01a20b2e-6c1f-7c35-a9d4-7e10b8f2c615'
+export const ENVIRONMENT_ID = 'FrYCCl2EXy3tJT4a0KcpqD'
+export const ARTIFACT_ID = '01a20b31-9d44-7f0e-8c62-5b1a3e97d204'
+const SHA256 = '9b2f6d0e4c815a37be20f1d8a46c937501ef8b6ad24c3970815bde62f4a09c13'
+const APPROVAL_ID = '01a20b2f-18e7-7b90-93ac-64d02f5e8b71'
+const MODEL = 'anthropic/claude-sonnet-4-5'
+const PROMPT = 'Totals of the cart are a cent off for some orders. Find out why, fix it and add a test.'
+
+const request = {
+  prompt: PROMPT,
+  title: 'Fix rounding in the cart',
+  config: { environment_id: 'shop', model_id: MODEL },
+  budget: { max_cost_usd: 2 },
+  metadata: { ticket: 'SHOP-412' },
+} as const
+
+const created = { run_id: RUN_ID, task_id: RUN_ID, state: 'QUEUED', at_capacity: false } as const
+
+const PATCH_FILE = {
+  artifact_uid: ARTIFACT_ID,
+  filename: 'changes-turn-1.patch',
+  filepath: 'changes-turn-1.patch',
+  size_bytes: 1874,
+}
+const CHANGED = { turn: 1, files_changed: 2, additions: 19, deletions: 3 }
+
+const run = {
+  run_id: RUN_ID,
+  task_id: RUN_ID,
+  title: request.title,
+  state: 'SUCCEEDED',
+  prompt: PROMPT,
+  created_at: '2026-11-24T09:14:02.655Z',
+  updated_at: '2026-11-24T09:17:41.120Z',
+  started_at: '2026-11-24T09:14:03.118Z',
+  finished_at: '2026-11-24T09:17:41.093Z',
+  run_time: 'PT3M37.975S',
+  source: 'API',
+  creator: LENA,
+  executor: LENA,
+  session_id: RUN_ID,
+  session_link: `${SERVICE}/sessions/${RUN_ID}`,
+  agent_config: { environment_id: ENVIRONMENT_ID, model_id: MODEL, worker_host: 'default' },
+  resolved: { harness: 'oz', model_id: MODEL },
+  conversation_id: RUN_ID,
+  root_run_id: RUN_ID,
+  metadata: request.metadata,
+  artifacts: [
+    {
+      artifact_type: 'DIFF',
+      created_at: '2026-11-24T09:17:40.611Z',
+      data: { ...PATCH_FILE, mime_type: 'text/x-diff', ...CHANGED },
+    },
+    {
+      artifact_type: 'PULL_REQUEST',
+      created_at: '2026-11-24T09:17:40.982Z',
+      data: { branch: `runyard/${RUN_ID}`, url: 'https://github.com/acme/shop/pull/431' },
+    },
+  ],
+  request_usage: {
+    inference_cost_usd: 0.2184,
+    total_tokens: 61_240,
+    input_tokens: 57_902,
+    output_tokens: 3_338,
+  },
+  scope: TEAM,
+  execution_location: 'REMOTE',
+  is_sandbox_running: false,
+  is_run_type_cancellable: true,
+  attempt: 1,
+  execution: 1,
+} as const
+
+const patch = {
+  artifact_uid: ARTIFACT_ID,
+  artifact_type: 'DIFF',
+  created_at: '2026-11-24T09:17:40.611Z',
+  data: {
+    content_type: 'text/x-diff',
+    download_url: `${SERVICE}/downloads/artifacts/${ARTIFACT_ID}?expires=1795512161&key=01a1f3c8-6a02-7be4-b7d1-90c52e1f6a3d&signature=pZ3Vw0mJ8uQ`,
+    expires_at: '2026-11-24T09:32:41.000Z',
+    filename: PATCH_FILE.filename,
+    filepath: PATCH_FILE.filepath,
+    size_bytes: PATCH_FILE.size_bytes,
+    sha256: SHA256,
+  },
+} as const
+
+const conversation = {
+  conversation_id: RUN_ID,
+  run_ids: [RUN_ID],
+  steps: [
+    {
+      step: 1,
+      messages: [
+        {
+          message_id: RUN_ID,
+          run_id: RUN_ID,
+          role: 'user',
+          created_at: '2026-11-24T09:14:02.655Z',
+          blocks: [{ type: 'text', text: PROMPT }],
+        },
+        {
+          message_id: `${RUN_ID}:9`,
+          run_id: RUN_ID,
+          role: 'assistant',
+          created_at: '2026-11-24T09:14:09.307Z',
+          blocks: [
+            { type: 'text', text: 'I run the tests first.' },
+            { type: 'action', action_id: 'call_1', name: 'bash', input: { command: 'npm test' } },
+            {
+              type: 'action_result',
+              action_id: 'call_1',
+              is_error: false,
+              output: '41 passed\n',
+              exit_code: 0,
+              duration_ms: 2140,
+            },
+          ],
+        },
+      ],
+    },
+  ],
+  page_info: LAST_PAGE,
+} as const
+
+const followup = 'Round half to even, please, as the bank does.'
+
+export const RUN_EXAMPLES = {
+  createRun: { client: 'runs.create', body: request, answer: created },
+  runAgent: { body: request, answer: created },
+  listRuns: {
+    client: 'runs.list',
+    query: { state: ['INPROGRESS', 'BLOCKED'], environment_id: 'shop', limit: 50 },
+    answer: { runs: [run], page_info: LAST_PAGE },
+  },
+  getRun: { client: 'runs.retrieve', path: { run_id: RUN_ID }, answer: run },
+  submitFollowup: {
+    client: 'runs.followup',
+    path: { run_id: RUN_ID },
+    body: { message: followup },
+    answer: { followup_id: '01a20b2f-c0de-7a11-8f3b-1d92e64a70b5', outcome: 'live_session' },
+  },
+  cancelRun: { client: 'runs.cancel', path: { run_id: RUN_ID }, answer: RUN_ID },
+  interruptRun: { client: 'runs.interrupt', path: { run_id: RUN_ID }, answer: { run_id: RUN_ID } },
+  answerApproval: {
+    client: 'runs.answerApproval',
+    path: { run_id: RUN_ID, approval_id: APPROVAL_ID },
+    body: { decision: 'allow_once' },
+    answer: { run_id: RUN_ID, approval_id: APPROVAL_ID, decision: 'allow_once', sequence: 27 },
+  },
+  listEvents: {
+    client: 'runs.events',
+    path: { run_id: RUN_ID },
+    query: { after: 0, limit: 200 },
+    answer: {
+      events: [
+        {
+          sequence: 1,
+          run_id: RUN_ID,
+          type: 'run.state',
+          occurred_at: '2026-11-24T09:14:02.656Z',
+          data: { state: 'QUEUED', attempt: 0, execution: 1 },
+        },
+        {
+          sequence: 2,
+          run_id: RUN_ID,
+          type: 'message.user',
+          occurred_at: '2026-11-24T09:14:02.656Z',
+          data: { text: PROMPT, message_id: RUN_ID },
+        },
+      ],
+      has_more: false,
+    },
+  },
+  streamEvents: { client: 'runs.streamMany', query: { run_ids: [RUN_ID], follow: true } },
+  getRunConversation: { client: 'runs.conversation', path: { run_id: RUN_ID }, answer: conversation },
+  getConversation: { path: { conversation_id: RUN_ID }, answer: conversation },
+  getRunDiff: {
+    client: 'runs.diff',
+    path: { run_id: RUN_ID },
+    answer: {
+      run_id: RUN_ID,
+      ...CHANGED,
+      repositories: [{ directory: 'shop', base_commit: '4c1f0a9e7b3d2865f0c4e1a9d7b36258e4f0c1a2' }],
+      files: [
+        { path: 'src/cart.ts', status: 'modified', additions: 4, deletions: 3 },
+        { path: 'test/cart.test.ts', status: 'modified', additions: 15, deletions: 0 },
+      ],
+      notes: [],
+      patch,
+    },
+  },
+  getTranscript: { client: 'runs.transcript', path: { run_id: RUN_ID } },
+  listHandoffAttachments: {
+    client: 'runs.handoffAttachments',
+    path: { run_id: RUN_ID },
+    answer: {
+      attachments: [
+        {
+          attachment_id: '01a20b31-a1c9-7d52-b06e-3f84c7e0912a',
+          filename: 'workspace.tar.zst',
+          mime_type: 'application/zstd',
+          download_url: `${SERVICE}/downloads/snapshots/01a20b31-a1c9-7d52-b06e-3f84c7e0912a?expires=1795512161&key=01a1f3c8-6a02-7be4-b7d1-90c52e1f6a3d&signature=Qm7RkL2xY0s`,
+          expires_at: '2026-11-24T09:32:41.000Z',
+          size_bytes: 4_821_337,
+          sha256: SHA256,
+          turn: 1,
+          created_at: '2026-11-24T09:17:40.874Z',
+        },
+      ],
+    },
+  },
+  getArtifact: { client: 'artifacts.retrieve', path: { artifact_uid: ARTIFACT_ID }, answer: patch },
+  checkConversationRedirect: {
+    path: { conversation_id: RUN_ID },
+    answer: { session_id: RUN_ID },
+  },
+  checkSessionRedirect: { path: { session_uuid: RUN_ID }, answer: { conversation_id: RUN_ID } },
+} as const

@@ -32,7 +32,7 @@ function write(name: string, text: string): void {
 
 /** They would be half of the file of types. */
 const withoutExamples = (document: string): string =>
-  JSON.stringify(JSON.parse(document), (key, value) => (key === 'example' ? undefined : value))
+  JSON.stringify(JSON.parse(document), (key, value) => (/^examples?$/.test(key) ? undefined : value))
 
 /** What its source no longer has. */
 function remove(name: string): void {

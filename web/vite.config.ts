@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
@@ -11,6 +12,20 @@ export default defineConfig({
   // Relative, with the page's <base>: the service may lie below a path of a proxy.
   base: './',
   plugins: [react(), tailwindcss()],
-  build: { target: 'es2023', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  build: {
+    target: 'es2023',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      input: ['index.html', 'src/api-reference/main.ts'].map((file) => join(import.meta.dirname, file)),
+      output: {
+        // The page of the server that it belongs to knows its name.
+        entryFileNames: ({ facadeModuleId }) =>
+          facadeModuleId?.endsWith('/api-reference/main.ts')
+            ? 'assets/docs/api.js'
+            : 'assets/[name]-[hash].js',
+      },
+    },
+  },
   server: { proxy: { '/api': ownOrigin, '/web': ownOrigin, '/docs': ownOrigin, '/downloads': ownOrigin } },
 })

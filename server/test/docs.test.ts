@@ -99,6 +99,16 @@ describe('the documentation', () => {
     assert.equal(await operations.count(), Object.keys(ROUTES).length)
     await operations.first().locator('.opblock-summary-control').click()
     await page.getByRole('button', { name: 'Try it out' }).waitFor()
+    const samples = page.getByRole('region', { name: 'Request samples' })
+    const sample = samples.locator('code')
+    assert((await sample.textContent())?.startsWith(`curl -sS ${origin}/api/v1/agent/runs `))
+    await samples.getByRole('button', { name: 'Python' }).click()
+    assert.match((await sample.textContent()) ?? '', /client\.runs\.create\(\n {4}prompt="Totals/)
+    // Of the answer, and of a problem.
+    const answers = (await page.locator('.responses-wrapper').textContent()) ?? ''
+    assert.match(answers, /"state": "QUEUED"/)
+    assert.match(answers, /"error_code": "authentication_required"/)
+    assert.doesNotMatch(answers, /"string"/)
     assert.deepEqual(complaints, [])
   })
 })

@@ -36,8 +36,8 @@ test('every reference points to a component that exists, and none is left to zod
   const targets = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, target]) => target ?? '')
   assert(targets.length > 50)
   for (const target of targets) {
-    assert.match(target, /^#\/components\/schemas\/\w+$/)
-    assert(document.components?.schemas?.[target.split('/').at(-1) ?? ''], `${target} does not exist`)
+    const [, kind, name] = /^#\/components\/(schemas|examples)\/(\w+)$/.exec(target) ?? []
+    assert(document.components?.[kind ?? '']?.[name ?? ''], `${target} does not exist`)
   }
 })
 

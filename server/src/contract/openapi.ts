@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ERRORS } from './error.ts'
 import type { Example } from './examples/example.ts'
 import { EXAMPLES } from './examples/examples.ts'
+import { nameProblem, PROBLEM_EXAMPLES } from './examples/problem-examples.ts'
 import type { RouteDefinition } from './route.ts'
 import { type OperationId, ROUTES } from './routes.ts'
 
@@ -94,10 +95,15 @@ function answersOf(route: RouteDefinition, { answer }: Example, components: Json
   }
   const failures = failuresOf(route).map(({ status, description }) => [
     status,
-    { description, content: { 'application/problem+json': { schema: { $ref: `${REF}Error` } } } },
+    { description, content: { 'application/problem+json': problemOf(status) } },
   ])
   return { [route.status]: success, ...Object.fromEntries(failures) }
 }
+
+const problemOf = (status: number): Json => ({
+  schema: { $ref: `${REF}Error` },
+  examples: { problem: { $ref: `#/components/examples/${nameProblem(status)}` } },
+})
 
 /** What any operation of this kind may answer besides what its route names. */
 function failuresOf(route: RouteDefinition): Array<{ status: number; description: string }> {
@@ -211,6 +217,7 @@ export function buildOpenApi(version: string, named: z.ZodType[]): Json {
     })),
     paths,
     components: {
+      examples: PROBLEM_EXAMPLES,
       schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),
       securitySchemes: { api_key: { type: 'http', scheme: 'bearer', description: 'An API key, `ry_…`.' } },
     },

@@ -40,6 +40,8 @@ export interface Page {
   /** Paths of style sheets and scripts beside the common ones. */
   styles?: readonly string[]
   scripts?: readonly string[]
+  /** Those that are modules; they come after the scripts. */
+  modules?: readonly string[]
   status?: number
 }
 
@@ -60,7 +62,7 @@ const skipLink = (path: string, status = 200): Html =>
   status === 200 ? html`<a class="skip" href="${path.slice(1)}#main">Skip to the content</a>` : html``
 
 const layOut = (
-  { title, main, styles = [], scripts = [], status }: Page,
+  { title, main, styles = [], scripts = [], modules = [], status }: Page,
   path: string,
 ): Html => html`<!doctype html>
 <html lang="en">
@@ -75,6 +77,7 @@ const layOut = (
 <link rel="stylesheet" href="assets/docs/docs.css">
 ${styles.map((file) => html`<link rel="stylesheet" href="${file}">`)}
 ${scripts.map((file) => html`<script src="${file}" defer></script>`)}
+${modules.map((file) => html`<script type="module" src="${file}"></script>`)}
 </head>
 <body>
 ${skipLink(path, status)}

@@ -1,4 +1,7 @@
 import type { CreateRunParams } from '@runyard/client'
+import { toPythonArguments } from '../samples/python-literal.ts'
+import { quoteForShell } from '../samples/shell-word.ts'
+import { toTypeScript } from '../samples/typescript-literal.ts'
 
 export type SampleLanguage = 'curl' | 'TypeScript' | 'Python' | 'Command'
 
@@ -20,32 +23,14 @@ function writeCurl(request: CreateRunParams, base_url: string): string {
 const writeTypeScript = (request: CreateRunParams): string => `import { Runyard } from '@runyard/client'
 
 const client = new Runyard()
-const run = await client.runs.createAndWait(${JSON.stringify(request, null, 2).replace(/^( *)"([a-z_]+)":/gm, '$1$2:')})
+const run = await client.runs.createAndWait(${toTypeScript(request)})
 console.log(run.state)`
 
 const writePython = (request: CreateRunParams): string => `from runyard import Runyard
 
 client = Runyard()
-run = client.runs.create_and_wait(${writeArguments(request)})
+run = client.runs.create_and_wait(${toPythonArguments([], request)})
 print(run.state)`
-
-function writeArguments(request: CreateRunParams): string {
-  const lines = Object.entries(request).map(([name, value]) => `    ${name}=${toPython(value, '    ')},\n`)
-  return lines.length > 0 ? `\n${lines.join('')}` : ''
-}
-
-function toPython(value: unknown, indent: string): string {
-  if (value === null || value === undefined) return 'None'
-  if (typeof value === 'boolean') return value ? 'True' : 'False'
-  // JSON's escapes are among those of Python.
-  if (typeof value !== 'object') return JSON.stringify(value)
-  const inner = `${indent}    `
-  if (Array.isArray(value)) return `[${value.map((item) => toPython(item, indent)).join(', ')}]`
-  const lines = Object.entries(value).map(
-    ([name, item]) => `${inner}${JSON.stringify(name)}: ${toPython(item, inner)},\n`,
-  )
-  return `{\n${lines.join('')}${indent}}`
-}
 
 function writeCommand(request: CreateRunParams): string {
   const { prompt, title, skill, config = {}, budget = {}, replay_of_run_id, fork_of } = request
@@ -64,7 +49,3 @@ function writeCommand(request: CreateRunParams): string {
   const start = fork_of ? `runyard fork ${fork_of.run_id}` : 'runyard run'
   return [start, ...words, ...(prompt === undefined ? [] : [quoteForShell(prompt)])].join(' \\\n  ')
 }
-
-/** As one word of a POSIX shell. */
-const quoteForShell = (text: string): string =>
-  /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

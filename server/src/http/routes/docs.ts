@@ -115,8 +115,12 @@ const unknownErrorPage = (): Page => ({
 const API_PAGE: Page = {
   title: 'API reference',
   styles: ['assets/swagger-ui/swagger-ui.css', 'assets/docs/api.css'],
-  scripts: ['assets/swagger-ui/swagger-ui-bundle.js', 'assets/docs/api.js'],
+  scripts: ['assets/swagger-ui/swagger-ui-bundle.js'],
+  modules: ['assets/docs/api.js'],
   main: html`<noscript><p>This page needs JavaScript. The description itself is at
 <a href="api/v1/openapi.json">/api/v1/openapi.json</a>.</p></noscript>
+<h1>API reference</h1>
+<p class="lead">Every operation with an example to send, its fields and its answers. <b>Authorize</b> with an API key to try them
+here. The same for machines: <a href="api/v1/openapi.json">openapi.json</a>.</p>
 <div id="swagger-ui"></div>`,
 }

@@ -299,11 +299,11 @@ test('output without end, of whatever kind, costs the server its life and nobody
   const { outcome, setup, names } = await play(
     [
       hostile('line', endless(`'x'.repeat(65536)`)),
-      hostile('noise', endless(`'x'.repeat(1000) + '\\n'`)),
+      hostile('noise', endless(`('x'.repeat(1000) + '\\n').repeat(64)`)),
       hostile(
         'notes',
         endless(
-          `JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { a: 'x'.repeat(9000) } }) + '\\n'`,
+          `(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { a: 'x'.repeat(9000) } }) + '\\n').repeat(8)`,
         ),
       ),
       hostile(

@@ -192,6 +192,108 @@ describe('the pages of settings', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('a secret is kept by keyboard, never shown, replaced, used by a run and deleted', async () => {
+    await using opened = await openPage(browser, service, { at: '/secrets' })
+    const { page, complaints } = opened
+    await page.getByText('No secret yet').waitFor()
+    await checkAccess(page)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('new secret')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'New secret' }).waitFor()
+    await page.getByLabel('Name', { exact: true }).focus()
+    await page.keyboard.type('PASSPHRASE')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('first words')
+    const value = page.getByLabel('Value')
+    assert.equal(await value.inputValue(), 'first words')
+    // Dots on the screen, also while it is typed.
+    assert.equal(await page.evaluate('getComputedStyle(document.activeElement).webkitTextSecurity'), 'disc')
+    await checkAccess(page)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('Opens the store')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'PASSPHRASE' }).waitFor()
+    await page.getByText('version 1').waitFor()
+    assert.equal(await page.getByLabel('New value').inputValue(), '')
+    await page.getByLabel('New value').fill('second words\n')
+    await page.getByRole('button', { name: 'Replace the value' }).click()
+    await page.getByText('Kept as version 2').waitFor()
+    assert.equal(await page.getByLabel('New value').inputValue(), '')
+    assert.equal((await page.content()).includes('second words'), false)
+    await checkAccess(page)
+
+    const environment = { name: 'guarded', secrets: ['PASSPHRASE'] }
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
+    const prompt = shell('test "$PASSPHRASE" = "second words"')
+    const run = await api.ended(await api.create({ prompt, config: { ...RUNBOOK, environment_id: uid } }))
+    assert.equal(run.state, 'SUCCEEDED')
+    await api.json('DELETE', `/agent/environments/${uid}`)
+
+    // A new one does not replace one that is there.
+    await page.getByRole('link', { name: 'Secrets' }).click()
+    await page.getByRole('link', { name: 'New secret' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('PASSPHRASE')
+    await page.getByLabel('Value').fill('third words')
+    await page.getByRole('button', { name: 'Create the secret' }).click()
+    await page.getByRole('alert').filter({ hasText: 'already' }).waitFor()
+    await page.getByLabel('What it is').selectOption('git')
+    await page.getByLabel('Name', { exact: true }).fill('GITHUB')
+    await page.getByLabel('Token').fill('ghp_not_a_real_one')
+    await page.getByLabel('Repositories').fill('acme/site\nacme-labs/*')
+    await page.getByLabel('never pushes').check()
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Create the secret' }).click()
+    await page.getByRole('heading', { name: 'GITHUB' }).waitFor()
+    // What is said of it stays with another value.
+    await page.getByLabel('New token').fill('ghp_another_one')
+    await page.getByRole('button', { name: 'Replace the value' }).click()
+    await page.getByText('Kept as version 2').waitFor()
+    const { secrets } = await api.json<{ secrets: { name: string; git?: object; version: number }[] }>(
+      ...(['GET', '/agent/secrets'] as const),
+    )
+    assert.deepEqual(
+      secrets.map(({ name, git, version }) => [name, git, version]),
+      [
+        ['GITHUB', { host: 'github.com', repositories: ['acme/site', 'acme-labs/*'], read_only: true }, 2],
+        ['PASSPHRASE', undefined, 2],
+      ],
+    )
+
+    await page.getByRole('link', { name: 'Secrets' }).click()
+    const row = page.getByRole('list', { name: 'Secrets' }).getByRole('listitem')
+    await row.filter({ hasText: 'acme/site, acme-labs/* · never pushes' }).waitFor()
+    await row.filter({ hasText: 'Opens the store' }).filter({ hasText: 'version 2' }).waitFor()
+    await checkAccess(page)
+    for (const name of ['GITHUB', 'PASSPHRASE']) {
+      await page.getByRole('link', { name }).click()
+      await page.getByRole('button', { name: 'Delete' }).click()
+      await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the secret' }).click()
+      await page.waitForURL(/\/secrets$/)
+    }
+    await page.getByText('No secret yet').waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
+  test('who only reads sees secrets, and is offered none', async () => {
+    await api.json('PUT', '/agent/secrets/SEEN', { value: 'never shown', description: 'For all' })
+    const body = { name: 'a reader', role: 'viewer', new_user: true }
+    const { api_key } = await api.json<{ api_key: string }>('POST', '/api-keys', body)
+    const who = { base_url: service.base_url, api_key }
+    await using opened = await openPage(browser, who, { at: '/secrets' })
+    const { page, complaints } = opened
+    await page.getByRole('link', { name: 'SEEN' }).click()
+    await page.getByText('For runs of the team').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Delete' }).count(), 0)
+    assert.equal(await page.getByLabel('New value').count(), 0)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('new')
+    await page.getByRole('dialog').getByText('New secret').waitFor({ state: 'detached' })
+    await api.json('DELETE', '/agent/secrets/SEEN')
+    assert.deepEqual(complaints, [])
+  })
+
   test('a schedule is made, starts runs, is paused and deleted', async () => {
     await using opened = await openPage(browser, service, { at: '/schedules' })
     const { page, complaints } = opened
@@ -268,7 +370,15 @@ describe('the pages of settings', { skip }, () => {
     await page.getByRole('menuitem', { name: 'Skills' }).click()
     await page.getByText('No skill yet').waitFor()
     await checkAccess(page)
-    for (const path of ['/', '/new', '/keys', '/keys/audit', '/keys/identities/new', '/environments']) {
+    for (const path of [
+      '/',
+      '/new',
+      '/keys',
+      '/keys/audit',
+      '/keys/identities/new',
+      '/environments',
+      '/secrets/new',
+    ]) {
       await page.goto(new URL(service.base_url).origin + path)
       await page.getByRole('heading', { level: 1 }).waitFor()
       assert(Number(await page.evaluate(overflow)) <= 0, path)

@@ -132,7 +132,25 @@ function createTree(refusal: string | undefined) {
     path: '/webhooks/$webhook_id',
     component: lazyRouteComponent(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
   })
+  const secrets = createRoute({
+    getParentRoute: () => root,
+    path: '/secrets',
+    component: lazyRouteComponent(() => import('./secrets/secrets-page.tsx'), 'SecretsPage'),
+  })
+  const new_secret = createRoute({
+    getParentRoute: () => root,
+    path: '/secrets/new',
+    component: lazyRouteComponent(() => import('./secrets/secret-page.tsx'), 'NewSecretPage'),
+  })
+  const secret = createRoute({
+    getParentRoute: () => root,
+    path: '/secrets/$scope/$name',
+    component: lazyRouteComponent(() => import('./secrets/secret-page.tsx'), 'SecretPage'),
+  })
   return root.addChildren([
+    secrets,
+    new_secret,
+    secret,
     schedules,
     new_schedule,
     schedule,

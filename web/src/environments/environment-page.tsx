@@ -144,7 +144,7 @@ function Form({ environment }: { environment: Environment | undefined }) {
           area('setup_commands', 'Setup commands', 'One a line. They run in order before the agent begins.')
         )}
         {area('variables', 'Variables', 'One a line, NAME=value. A value of *** stays as it is stored.')}
-        {area('secrets', 'Secrets', 'Names of stored secrets, as in `runyard secret list`.')}
+        {area('secrets', 'Secrets', 'Names of what is kept under Secrets.')}
         <SelectField label="When a run succeeds" value={form.on_success} onText={set('on_success')}>
           <option value="nothing">Keep the changes as a patch</option>
           <option value="branch">Push a branch</option>

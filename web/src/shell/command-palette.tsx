@@ -6,10 +6,9 @@ import { useEffect, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { StateBadge } from '../ui/state-badge.tsx'
-import { PLACES } from './places.ts'
+import { MAKERS, PLACES } from './places.ts'
 import { isTyping } from './typing.ts'
 
-const NEW_RUN = { to: '/new', label: 'New run' } as const
 const ITEM =
   'flex items-center gap-3 rounded-md px-3 py-2 text-sm data-[selected=true]:bg-ink/6 cursor-pointer'
 
@@ -47,7 +46,7 @@ export function CommandPalette() {
 }
 
 function Palette({ close }: { close: () => void }) {
-  const { client } = useAccess()
+  const { client, may_write } = useAccess()
   const navigate = useNavigate()
   const [text, setText] = useState('')
   const q = text.trim()
@@ -58,7 +57,7 @@ function Palette({ close }: { close: () => void }) {
     placeholderData: (before) => before,
   })
   const isNamed = (name: string) => name.toLowerCase().includes(q.toLowerCase())
-  const places = [...PLACES, NEW_RUN].filter(({ label }) => isNamed(label))
+  const places = [...PLACES, ...(may_write ? MAKERS : [])].filter(({ label }) => isNamed(label))
   // Until the answer is there, Enter must not open a run that was found for fewer letters.
   const runs = (data ?? []).filter(({ title }) => !isPlaceholderData || isNamed(title))
   return (

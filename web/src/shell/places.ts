@@ -4,7 +4,17 @@ export const PLACES = [
   { to: '/environments', label: 'Environments' },
   { to: '/schedules', label: 'Schedules' },
   { to: '/webhooks', label: 'Webhooks' },
+  { to: '/secrets', label: 'Secrets' },
   { to: '/skills', label: 'Skills' },
   { to: '/usage', label: 'Usage' },
   { to: '/keys', label: 'Keys' },
+] as const
+
+/** The pages where something new is made, which take a right to write. */
+export const MAKERS = [
+  { to: '/new', label: 'New run' },
+  { to: '/environments/new', label: 'New environment' },
+  { to: '/schedules/new', label: 'New schedule' },
+  { to: '/secrets/new', label: 'New secret' },
+  { to: '/keys/identities/new', label: 'New identity' },
 ] as const

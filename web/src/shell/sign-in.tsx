@@ -23,8 +23,8 @@ export function SignIn({ reason, is_run = false }: { reason?: string | undefined
   const complaint = attempt.error?.message ?? reason
   return (
     <main className="mx-auto mt-[12vh] w-full max-w-sm px-(--edge)">
-      <h1 className="m-0 text-2xl">{is_run ? 'Open this run' : 'Sign in'}</h1>
-      <p className="text-base text-soft">
+      <h1 className="m-0 font-semibold text-xl">{is_run ? 'Open this run' : 'Sign in'}</h1>
+      <p className="mt-1 mb-5 text-base text-soft">
         The key is checked, not kept: this browser then has what the key may do, for 12 hours.
       </p>
       {complaint ? (

@@ -48,6 +48,56 @@ export function TextField({
   )
 }
 
+/** Text of several lines, as tall as it is. `look`: further classes. */
+export function AreaField({
+  label,
+  hint,
+  look = '',
+  onText,
+  ...props
+}: Omit<ComponentProps<'textarea'>, 'onChange' | 'className'> & {
+  label: string
+  hint?: ReactNode
+  look?: string
+  onText: (text: string) => void
+}) {
+  return (
+    <Field label={label} hint={hint}>
+      {(given) => (
+        <textarea
+          rows={3}
+          {...given}
+          {...props}
+          className={`${given.className} field-sizing-content max-h-[50vh] py-2 ${look}`}
+          onChange={(event) => onText(event.target.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** Yes or no. */
+export function CheckField({
+  label,
+  onCheck,
+  ...props
+}: Omit<ComponentProps<'input'>, 'onChange' | 'type'> & {
+  label: ReactNode
+  onCheck: (is_on: boolean) => void
+}) {
+  return (
+    <label className="flex min-h-6 w-fit cursor-pointer items-center gap-2 text-sm">
+      <input
+        type="checkbox"
+        className="m-0 size-4 shrink-0 accent-accent"
+        {...props}
+        onChange={(event) => onCheck(event.target.checked)}
+      />
+      {label}
+    </label>
+  )
+}
+
 /** Choices of a fixed list; the first says what counts when none is made. */
 export function SelectField({
   label,

@@ -2116,7 +2116,7 @@ export interface components {
         HarnessConfig: {
             model_id?: string;
             reasoning_level?: string;
-            /** @description `oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400. */
+            /** @description `oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400, and so is a field that the harness cannot honour. */
             type?: string;
         };
         InterruptedEvent: {

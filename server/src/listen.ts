@@ -7,10 +7,10 @@ import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
 import { kindOf } from './gateway/git-host.ts'
-import { harnessNames } from './harness-names.ts'
 import { createApp } from './http/app.ts'
 import type { HttpSettings, Readiness } from './http/context.ts'
 import type { RequestMaxima } from './http/request-limits.ts'
+import { listHarnesses } from './installed-harnesses.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { fingerprintsOf, readKeyring } from './secret-keys.ts'
@@ -56,7 +56,7 @@ export async function listen(
     version: config.version,
     log_level: config.log_level ?? 'warn',
     default_pool: config.pool,
-    harnesses: harnessNames(config),
+    harnesses: listHarnesses(config),
     isGitHub: (host) => kindOf(host, config.git_hosts) === 'github',
     ...(config.images
       ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }

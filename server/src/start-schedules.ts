@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Blobs } from './blobs/blobs.ts'
 import type { Config } from './config.ts'
-import { harnessNames } from './harness-names.ts'
+import { listHarnesses } from './installed-harnesses.ts'
 import { startScheduler } from './schedules/scheduler.ts'
 import { readKeyring } from './secret-keys.ts'
 import type { Store } from './store/db.ts'
@@ -26,7 +26,7 @@ export const startSchedules = ({
   startScheduler({
     intake: {
       ...{ db: store.db, blobs, max_run_files_bytes: config.max_run_files_bytes },
-      ...{ seal_key: readKeyring(config), default_pool: config.pool, harnesses: harnessNames(config) },
+      ...{ seal_key: readKeyring(config), default_pool: config.pool, harnesses: listHarnesses(config) },
       open_runs: config.open_runs,
     },
     watch,

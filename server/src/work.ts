@@ -6,6 +6,7 @@ import type { Blobs } from './blobs/blobs.ts'
 import { readDiskSpace } from './blobs/disk-space.ts'
 import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
+import { LOOP, RUNBOOK } from './contract/harness-fields.ts'
 import type { Persist } from './database-wait.ts'
 import type { GitCredential, ModelUsage } from './gateway/gateway.ts'
 import { openGateway } from './gateway/open-gateway.ts'
@@ -16,8 +17,8 @@ import { readFigures } from './harness/model-prices.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
 import { TOOLS } from './harness/tools/toolset.ts'
-import { harnessNames } from './harness-names.ts'
 import { findAgentsFolder } from './installed-agents.ts'
+import { listHarnesses } from './installed-harnesses.ts'
 import { createChild } from './intake/child-run.ts'
 import { chooseBackend, openFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
@@ -133,7 +134,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
   const spawnRun: SpawnRun = async (lease, request, key) => {
     const services = {
       ...{ db: store.db, blobs, max_run_files_bytes: config.max_run_files_bytes },
-      ...{ seal_key: readKeyring(config), default_pool: config.pool, harnesses: harnessNames(config) },
+      ...{ seal_key: readKeyring(config), default_pool: config.pool, harnesses: listHarnesses(config) },
       open_runs: config.open_runs,
     }
     const created = await createChild(services, lease, request, key)
@@ -152,10 +153,10 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     former_backends: await openFormerBackends(backend, { data_dir, installation_id }),
     harnesses: new Map(
       [loop, ...listAgents(config.acp_agents).map((agent) => createAcp(agent, models)), runbook].map(
-        (harness) => [harness.name, harness],
+        (harness) => [harness.traits.name, harness],
       ),
     ),
-    default_harness: models.configured ? loop.name : runbook.name,
+    default_harness: models.configured ? LOOP.name : RUNBOOK.name,
     tools: TOOLS,
     spawnRun,
     log,

@@ -188,7 +188,7 @@ for (const harness of ['oz', 'mine'])
 
     test('a runbook is refused where something would have to ask', async () => {
       const config = { harness: { type: 'runbook' }, permissions: TOUCH }
-      assert.equal((await api.call('POST', '/agent/runs', { prompt: shell('true'), config })).status, 403)
+      assert.equal((await api.call('POST', '/agent/runs', { prompt: shell('true'), config })).status, 400)
       const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
         name: 'asks',
         permissions: TOUCH,

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { LOOP } from '../src/contract/harness-fields.ts'
 import { openPostgres } from '../src/store/db.ts'
 import { type Cluster, startCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
@@ -146,7 +147,7 @@ describe('a worker whose disk is full', { skip: noCluster }, () => {
       min_free_percent: 5,
       harnesses: [
         {
-          name: 'filling',
+          traits: { ...LOOP, name: 'filling' },
           open: async ({ sandbox }) => ({
             async turn() {
               const { bavail, bsize } = statfsSync(data_dir)

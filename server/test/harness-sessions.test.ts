@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { LOOP } from '../src/contract/harness-fields.ts'
 import type { Execution, Harness, Session, TurnRequest } from '../src/harness/harness.ts'
 import { openPostgres, type Store } from '../src/store/db.ts'
 import { migrate } from '../src/store/migrate.ts'
@@ -37,7 +38,7 @@ describe('harness sessions', { skip }, () => {
   ) => {
     story = []
     const harness: Harness = {
-      name: 'told',
+      traits: { ...LOOP, name: 'told' },
       async open(execution) {
         story.push('open')
         return {

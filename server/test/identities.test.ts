@@ -121,6 +121,8 @@ onEachService('identities and grants', (service) => {
       [{ memory: { auto_memory: { enabled: true } } }, 403, /memory/],
       [{ harness: { type: 'nothing' } }, 400, /harness.type: this installation has no/],
       [{ harness: RUNBOOK, base_harness: 'oz' }, 400, /base_harness/],
+      [{ harness: RUNBOOK, prompt: 'Be brief.' }, 400, /"prompt: the harness runbook/],
+      [{ base_harness: 'claude', base_model: 'openai/x' }, 400, /"base_model: the harness claude calls/],
       [{ environment_id: 'not there' }, 400, /environment_id: there is no environment/],
       [{ worker_host: 'a b' }, 400, /worker_host/],
       [{ name: ' ' }, 400, /name/],
@@ -136,7 +138,6 @@ onEachService('identities and grants', (service) => {
     const { admin, other } = service()
     const { uid } = await makeIdentity(admin, {
       name: 'Runner',
-      harness: RUNBOOK,
       prompt: 'Be brief.',
       worker_host: NOBODY,
     })
@@ -151,7 +152,17 @@ onEachService('identities and grants', (service) => {
     assert.equal(run.scope.type, 'Team')
     assert.equal(run.agent_config.worker_host, NOBODY)
     assert.equal(run.agent_config.base_prompt, 'Be brief.')
-    assert.deepEqual(run.agent_config.harness, RUNBOOK)
+    // What its defaults ask for has to go with the harness that the run names.
+    await refused(
+      await create(api, { agent_identity_uid: uid, config: { harness: RUNBOOK } }),
+      400,
+      /config\.base_prompt: the harness runbook/,
+    )
+    const steps = await makeIdentity(admin, { name: 'Steps', harness: RUNBOOK, worker_host: NOBODY })
+    const { agent_config } = await admin.get(
+      await admin.create({ prompt: 'x', agent_identity_uid: steps.uid }),
+    )
+    assert.deepEqual(agent_config.harness, RUNBOOK)
     // What the run says itself wins.
     const own = await api.create({
       prompt: shell('echo by an identity'),

@@ -95,7 +95,7 @@ describe('a replay', () => {
     const ask = async (body: object) => (await api.owner.get(await api.owner.create(body))).agent_config
     const earlier = await api.owner.create({
       skill: 'acme/site:notes',
-      config: { ...IDLE.config, model_id: 'openai/one', harness: { type: 'claude', model_id: 'openai/two' } },
+      config: { ...IDLE.config, model_id: 'openai/one', harness: { type: 'codex', model_id: 'openai/two' } },
     })
     const replay_of_run_id = earlier
     assert.equal((await ask({ replay_of_run_id })).skill_spec, 'acme/site:notes')
@@ -104,7 +104,7 @@ describe('a replay', () => {
     assert.deepEqual([skill_spec, skills], ['acme/site:c', ['acme/site:c']])
     const model_id = 'openai/three'
     assert.deepEqual((await ask({ replay_of_run_id, config: { model_id } })).harness, {
-      ...{ type: 'claude', model_id },
+      ...{ type: 'codex', model_id },
     })
     const other = await ask({ replay_of_run_id, config: { harness: { type: 'oz' } } })
     assert.deepEqual([other.model_id, other.harness], [undefined, { type: 'oz' }])

@@ -130,7 +130,7 @@ describe('the pages of settings', { skip }, () => {
     await page.getByRole('link', { name: 'New identity' }).click()
     await page.getByLabel('Name').fill('reviewer')
     await page.getByLabel('Prompt', { exact: true }).fill('Review what changed.')
-    await page.getByLabel('Agent').selectOption('runbook')
+    await page.getByLabel('Agent').selectOption('claude')
     await checkAccess(page)
     await page.getByRole('button', { name: 'Create the identity' }).click()
     await page.getByRole('heading', { name: 'reviewer' }).waitFor()
@@ -141,7 +141,7 @@ describe('the pages of settings', { skip }, () => {
     const identity = await api.json<Record<string, unknown>>('GET', `/agent/identities/${uid}`)
     assert.equal(identity.description, 'Reads along')
     assert.equal(identity.prompt, 'Review what changed.')
-    assert.deepEqual(identity.harness, { type: 'runbook' })
+    assert.deepEqual(identity.harness, { type: 'claude' })
 
     await page.getByLabel('What it is for').fill('bot')
     await page.getByRole('button', { name: 'Make a key' }).click()

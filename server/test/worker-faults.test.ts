@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
+import { LOOP } from '../src/contract/harness-fields.ts'
 import type { Harness } from '../src/harness/harness.ts'
 import { runbook } from '../src/harness/runbook.ts'
 import type { Sandbox, SandboxBackend } from '../src/sandbox/sandbox.ts'
@@ -206,7 +207,7 @@ describe('a worker', { skip }, () => {
 
   /** Leaves an artifact, and takes away what commands need before the worker looks for it. */
   const wrecking = (wreck: () => void): Harness => ({
-    name: 'wrecking',
+    traits: { ...LOOP, name: 'wrecking' },
     open: async ({ sandbox, emit }) => ({
       async turn() {
         await emit({ type: 'tool.call', data: { tool_call_id: 'make', name: 'make', input: {} } })

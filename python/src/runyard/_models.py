@@ -444,7 +444,7 @@ class HandoffAttachmentsResponse(WireModel):
 
 class HarnessConfig(WireModel):
     type: str | None = None
-    """`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400."""
+    """`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400, and so is a field that the harness cannot honour."""
     model_id: str | None = None
     reasoning_level: str | None = None
 

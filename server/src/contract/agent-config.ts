@@ -52,7 +52,7 @@ export const HarnessConfig = z
       .regex(HARNESS_NAME, 'must be a name of a-z, 0-9, ".", "_", "-"')
       .meta({
         description:
-          '`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400.',
+          '`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400, and so is a field that the harness cannot honour.',
       })
       .optional(),
     model_id: text(256).optional(),

@@ -1,3 +1,4 @@
+import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { ModelApi } from '../contract/model.ts'
 import type { ModelGate } from './harness.ts'
 
@@ -24,6 +25,10 @@ export interface AcpAgent {
   mode?: string
   /** It cannot choose a model of its own. */
   needs_model?: true
+  /** It cannot be told which. */
+  ignores_model?: true
+  /** It acts without asking. */
+  never_asks?: true
   /** Given whether or not models go by the gateway. */
   env?: Readonly<Record<string, string>>
   /** Leads it to the gateway. */
@@ -61,6 +66,7 @@ export const ACP_AGENTS: readonly AcpAgent[] = [
     command: ['codex-acp'],
     install: npm('@agentclientprotocol/codex-acp'),
     apis: ['openai'],
+    never_asks: true,
     env: {
       DEFAULT_AUTH_REQUEST: '{"methodId":"api-key"}',
       INITIAL_AGENT_MODE: 'agent-full-access',
@@ -166,6 +172,12 @@ function gooseEnv(model: AgentModel): Record<string, string> {
   }
 }
 
+export const traitsOf = ({ name, apis, ignores_model, never_asks }: AcpAgent): HarnessTraits => ({
+  ...{ name, kind: 'agent', apis },
+  takes_model: apis.length > 0 && !ignores_model,
+  asks: !never_asks,
+})
+
 /** An agent of the operator's own, as `RUNYARD_ACP_AGENTS` gives it. */
 export interface CustomAgent {
   command: readonly string[]
@@ -189,7 +201,9 @@ function openCustom(name: string, { command, env = {}, provider }: CustomAgent):
   ]
   return {
     ...{ name, command, apis: provider ? [provider] : [], env: Object.fromEntries(plain) },
-    ...(filled.some(([, value]) => value.includes('{model}')) ? { needs_model: true } : {}),
+    ...(filled.some(([, value]) => value.includes('{model}'))
+      ? { needs_model: true }
+      : { ignores_model: true }),
     modelEnv: ({ id = '', token, base_url }) => {
       const values: Record<string, string> = { '{model}': id, '{token}': token, '{base_url}': base_url }
       const fill = (text: string) => text.replace(new RegExp(PLACE, 'g'), (place) => values[place] ?? '')

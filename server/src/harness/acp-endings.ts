@@ -16,12 +16,6 @@ const failed = (message: string, error_code?: ErrorCode): Outcome => ({
 
 export const refuse = (message: string): Outcome => failed(message, 'integration_not_configured')
 
-export const refuseReasoning = ({ name }: AcpAgent): Outcome =>
-  failed(
-    `The agent ${name} takes no reasoning_level: it is set in the agent's own files.`,
-    'feature_not_available',
-  )
-
 export const refuseServers = ({ name }: AcpAgent, refused: string[]): Outcome =>
   failed(
     `The agent ${name} takes no tool servers by HTTP: ${refused.join(', ')}. Give them as commands.`,

@@ -208,12 +208,6 @@ test('a program that is not there is named, with the way to get it', async () =>
   assert.match(outcome.status_message?.message ?? '', /no program "no-such-agent".*docs\/agents\.md/)
 })
 
-test('a level of reasoning is refused, since it would be left out', async () => {
-  const config = { harness: { reasoning_level: 'high' } }
-  const outcome = await turnOf({ prompt: 'one', config }).runHarness(harnessOf(''))
-  assert.equal(outcome.status_message?.error_code, 'feature_not_available')
-})
-
 test('files that may hold a key are gone when a turn has ended', async () => {
   const agent = listAgents({ scripted: { command: scriptedAgent('') } }).find(
     ({ name }) => name === 'scripted',

@@ -2,16 +2,9 @@ import { RequestError } from '@agentclientprotocol/sdk'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { isRecord } from '../contract/storable-text.ts'
 import { closeOpenCalls, TURN_STOPPED, WORKER_LOST } from '../log/interruption.ts'
-import type { AcpAgent } from './acp-agents.ts'
+import { type AcpAgent, traitsOf } from './acp-agents.ts'
 import { AgentConnection, AgentGone } from './acp-connection.ts'
-import {
-  describeError,
-  describeGone,
-  describeStop,
-  refuse,
-  refuseReasoning,
-  refuseServers,
-} from './acp-endings.ts'
+import { describeError, describeGone, describeStop, refuse, refuseServers } from './acp-endings.ts'
 import { AcpLog } from './acp-log.ts'
 import { type ChosenModel, chooseModel, modelEnv, nameModel } from './acp-model.ts'
 import type { PermissionAnswer } from './acp-permissions.ts'
@@ -47,7 +40,7 @@ interface Kept {
  */
 export function createAcp(agent: AcpAgent, models: Models): Harness {
   return {
-    name: agent.name,
+    traits: traitsOf(agent),
     runs_inside: true,
     async resolveModel(config) {
       const chosen = await chooseModel(agent, models, config)
@@ -58,8 +51,6 @@ export function createAcp(agent: AcpAgent, models: Models): Harness {
       return { model_id, has_price: 'model_id' in resolved && resolved.prices !== undefined }
     },
     async open(execution) {
-      const { reasoning_level } = execution.run.config.harness ?? {}
-      if (reasoning_level !== undefined) return endAtOnce(refuseReasoning(agent))
       const chosen = await chooseModel(agent, models, execution.run.config)
       if (chosen && 'reason' in chosen) return endAtOnce(refuse(chosen.reason))
       const session = new AcpSession(agent, chosen, execution)

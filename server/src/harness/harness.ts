@@ -1,5 +1,6 @@
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
+import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { PermissionRule } from '../contract/permission.ts'
 import type { RunState, RunStatusMessage } from '../contract/state.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -255,7 +256,7 @@ export interface Session {
 
 /** Turns prompts into actions. Keeps nothing outside the log, the workspace and its `state`, so any worker can go on. */
 export interface Harness {
-  readonly name: string
+  readonly traits: HarnessTraits
   /** Its agent is a program in the sandbox: it calls models from there, starts tool servers itself, and needs memory for it all. */
   readonly runs_inside?: true
   /** The model that a run of this config is answered by; absent where there is none, or none can be chosen. */

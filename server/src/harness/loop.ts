@@ -1,5 +1,6 @@
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { EventData, NewEvent } from '../contract/event.ts'
+import { LOOP, REASONING_LEVELS } from '../contract/harness-fields.ts'
 import { storableText } from '../contract/storable-text.ts'
 import { findApproval } from '../log/approvals.ts'
 import { closeInterrupted, MARK, WORKER_LOST } from '../log/interruption.ts'
@@ -34,7 +35,7 @@ import {
   modelOutcome,
   type PassingFailure,
 } from './model-errors.ts'
-import { askModel, REASONING_LEVELS, type StepRequest } from './model-step.ts'
+import { askModel, type StepRequest } from './model-step.ts'
 import { available, type Models, type ResolvedModel } from './models.ts'
 import { countRepeats, goesInCircles, IN_CIRCLES, warnOfRepeats } from './repeats.ts'
 import { pause, Retries, type RetryOptions } from './retries.ts'
@@ -65,7 +66,7 @@ const MAX_REMINDERS = 2
  */
 export function createLoop(models: Models, options: LoopOptions = {}): Harness {
   return {
-    name: 'oz',
+    traits: LOOP,
     async resolveModel(config) {
       const resolved = await models.resolve(modelOf(config))
       if ('reason' in resolved) return undefined
@@ -176,10 +177,6 @@ class LoopTurn {
     if ('state' in resolved) return resolved
     const level = config.harness?.reasoning_level
     const reasoning = REASONING_LEVELS.find((known) => known === level)
-    if (level !== undefined && reasoning === undefined) {
-      const message = `reasoning_level "${level}" is not known; there are ${REASONING_LEVELS.join(', ')}.`
-      return modelOutcome('FAILED', message, 'invalid_request')
-    }
     return {
       resolved,
       instructions: writeInstructions(this.#turn),

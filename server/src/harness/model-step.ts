@@ -7,6 +7,7 @@ import {
   type ToolSet,
 } from 'ai'
 import type { EventData, NewEvent } from '../contract/event.ts'
+import type { REASONING_LEVELS } from '../contract/harness-fields.ts'
 import { isRecord, storableJson, storableRecord, storableText } from '../contract/storable-text.ts'
 import { takeBack } from '../log/progress.ts'
 import type { Turn } from './harness.ts'
@@ -23,7 +24,6 @@ export interface StepRequest {
 }
 type Part = LanguageModelStreamPart<ToolSet>
 
-export const REASONING_LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type Reasoning = (typeof REASONING_LEVELS)[number]
 
 export type StepEnd =

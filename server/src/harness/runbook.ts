@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventData, NewEvent } from '../contract/event.ts'
+import { RUNBOOK } from '../contract/harness-fields.ts'
 import { closeInterrupted, isInterrupted, TURN_STOPPED, WORKER_LOST } from '../log/interruption.ts'
 import { callId, newMessage, noteId, type OpenMessage, openMessages, textId } from '../log/open-messages.ts'
 import { quote } from '../sandbox/sandbox.ts'
@@ -19,7 +20,7 @@ const STOPPED: Progress = { type: 'stopped' }
  * the first failure. What is left to do is computed from the log alone, so another worker can go on at any point.
  */
 export const runbook: Harness = {
-  name: 'runbook',
+  traits: RUNBOOK,
   open: async (execution) => ({
     turn: (request) => runTurn(turnOf(execution, request)),
     close: async () => {},

@@ -1,5 +1,6 @@
 import type { TlsOptions } from 'node:tls'
 import type { Blobs } from '../blobs/blobs.ts'
+import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
 import type { Keyring } from '../sealing/keyring.ts'
@@ -37,7 +38,7 @@ export interface HttpSettings {
   /** Default pool of runs whose config names none. */
   default_pool: string
   /** What runs may name as their harness. */
-  harnesses: readonly string[]
+  harnesses: readonly HarnessTraits[]
   /** Whether a git host speaks GitHub's API. */
   isGitHub: (host: string) => boolean
   /** Images that environments may name, where this process was told; the worker has the last word. */

@@ -6,6 +6,7 @@ import { onEachDatabase } from '../../test/support/databases.ts'
 import { temporaryDirectory } from '../../test/support/service.ts'
 import { holdRun } from '../../test/support/stored.ts'
 import { openDiskBlobs } from '../blobs/disk.ts'
+import { LOOP } from '../contract/harness-fields.ts'
 import { openKeyring } from '../sealing/keyring.ts'
 import type { Db } from '../store/db.ts'
 import { removeGrants, replaceGrants } from '../store/grants.ts'
@@ -25,7 +26,7 @@ onEachDatabase('child runs', (open) => {
     const services = {
       ...{ db, blobs: openDiskBlobs(temporaryDirectory('blobs')), max_run_files_bytes: 1 },
       open_runs: { principal: 0, total: 0 },
-      ...{ seal_key: openKeyring('a secret key of tests'), default_pool: 'default', harnesses: ['oz'] },
+      ...{ seal_key: openKeyring('a secret key of tests'), default_pool: 'default', harnesses: [LOOP] },
     }
     create = (lease, key, prompt = 'Do a part.') => createChild(services, lease, { prompt }, key)
   })

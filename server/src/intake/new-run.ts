@@ -4,6 +4,7 @@ import type { Actor } from '../contract/actor.ts'
 import { NAME_MAX_LENGTH } from '../contract/agent-config.ts'
 import { kindOfReference } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
+import { findUnhonoured, type HarnessTraits, LOOP } from '../contract/harness-fields.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import { type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
 import { checkSchema } from '../schema/check-schema.ts'
@@ -18,7 +19,7 @@ import { maskConfig } from './config-secrets.ts'
 import { replayRun } from './earlier-run.ts'
 import { findExecution, requireGrants } from './executor.ts'
 import { forkRun } from './fork.ts'
-import { requireAvailable } from './unavailable.ts'
+import { requireAvailable, requireInstalled } from './unavailable.ts'
 
 const TITLE_LENGTH = 80
 const MAX_DEPTH = 32
@@ -30,7 +31,7 @@ export interface RunServices {
   seal_key: Keyring
   default_pool: string
   /** What a run may name as its harness. */
-  harnesses: readonly string[]
+  harnesses: readonly HarnessTraits[]
   /** Runs that may be open at once. */
   open_runs: OpenRunMaxima
 }
@@ -111,11 +112,12 @@ async function requireSchema(schema: RunAgentRequest['output_schema']): Promise<
     throw new AppError('invalid_request', `output_schema: is no JSON Schema that can be used: ${wrong}`)
 }
 
-function requireHarness({ harnesses }: RunServices, { config }: RunAgentRequest): void {
-  const type = config?.harness?.type
-  if (type === undefined || harnesses.includes(type)) return
-  const detail = `config.harness.type: this installation has no harness "${type}"; it has ${harnesses.join(', ')}.`
-  throw new AppError('invalid_request', detail)
+/** Where the run names no harness the worker chooses, and takes the built-in loop wherever there is a model. */
+function requireHarness({ harnesses }: RunServices, request: RunAgentRequest): void {
+  const type = request.config?.harness?.type
+  const harness = type === undefined ? LOOP : requireInstalled(harnesses, type, 'config.harness.type')
+  const unhonoured = findUnhonoured(harness, request)
+  if (unhonoured.length > 0) throw new AppError('invalid_request', unhonoured.join(' '))
 }
 
 /** Checks what the request names; returns the parent run, when it names one, and who may see the run. */

@@ -1,4 +1,5 @@
 import { AppError } from '../contract/error.ts'
+import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { RunAgentRequest, RunFollowupRequest } from '../contract/run-request.ts'
 
 /**
@@ -13,21 +14,32 @@ export function requireAvailable(request: RunAgentRequest | RunFollowupRequest):
 }
 
 function fieldsOf(request: RunAgentRequest & RunFollowupRequest): string[] {
-  const { mode = 'normal', on_behalf_of, output_schema, config } = request
-  const harness = config?.harness?.type ?? 'oz'
+  const { mode = 'normal', on_behalf_of } = request
   return [
     ...(mode === 'normal' ? [] : [`mode: ${mode}`]),
     ...(on_behalf_of === undefined ? [] : ['on_behalf_of']),
-    ...(output_schema && harness === 'runbook' ? [`output_schema with the harness ${harness}`] : []),
   ]
 }
 
 function configFieldsOf(config: RunAgentRequest['config'] = {}): string[] {
-  const { computer_use_enabled, harness_auth_secrets = {}, permissions = [], harness } = config
-  const rules = permissions.some(({ action }) => action !== 'allow')
+  const { computer_use_enabled, harness_auth_secrets = {} } = config
   return [
     ...(computer_use_enabled ? ['config.computer_use_enabled'] : []),
-    ...(rules && harness?.type === 'runbook' ? ['config.permissions with the harness runbook'] : []),
     ...(Object.keys(harness_auth_secrets).length > 0 ? ['config.harness_auth_secrets'] : []),
   ]
+}
+
+/** The harness of that name. Throws `invalid_request`, naming the field, where the installation has none. */
+export function requireInstalled(
+  harnesses: readonly HarnessTraits[],
+  type: string,
+  field: string,
+): HarnessTraits {
+  const found = harnesses.find(({ name }) => name === type)
+  if (found) return found
+  const names = harnesses.map(({ name }) => name).join(', ')
+  throw new AppError(
+    'invalid_request',
+    `${field}: this installation has no harness "${type}"; it has ${names}.`,
+  )
 }

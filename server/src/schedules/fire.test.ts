@@ -7,6 +7,7 @@ import { onEachDatabase } from '../../test/support/databases.ts'
 import { temporaryDirectory } from '../../test/support/service.ts'
 import { actorOf, addPrincipal } from '../../test/support/stored.ts'
 import { openDiskBlobs } from '../blobs/disk.ts'
+import { LOOP, RUNBOOK } from '../contract/harness-fields.ts'
 import type { CreateScheduleRequest } from '../contract/schedule.ts'
 import { nextAfter, nextTimes } from '../intake/cron.ts'
 import type { RunServices } from '../intake/new-run.ts'
@@ -43,7 +44,7 @@ onEachDatabase('schedules', (open) => {
       ...{
         seal_key: openKeyring('a secret key of tests'),
         default_pool: 'default',
-        harnesses: ['oz', 'runbook'],
+        harnesses: [LOOP, RUNBOOK],
       },
     }
     await sql`create table fake_clock (at timestamptz not null)`.execute(db)

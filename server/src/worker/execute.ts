@@ -131,9 +131,9 @@ export class Execution {
     const name = run.config.harness?.type ?? run.resolved?.harness ?? this.#context.default_harness
     const harness = this.#context.harnesses.get(name)
     const budget = createBudget(run)
-    const unsupported = findUnsupported(run, name)
-    if (unsupported) return this.#giveUp(unsupported, inbox)
     if (!harness) return this.#giveUp(notInstalled(name, this.#context), inbox)
+    const unsupported = findUnsupported(run, harness.traits)
+    if (unsupported) return this.#giveUp(unsupported, inbox)
     const spent = budget.spent()
     if (spent) return this.#giveUp(spent, inbox)
     budget.start(() => {
@@ -165,7 +165,7 @@ export class Execution {
     if (spent) return this.#giveUp(spent, inbox)
     if ('failure' in prepared && this.#interrupt !== null) return this.#obeyInSetup()
     if ('failure' in prepared) return this.#giveUp(prepared.failure, inbox)
-    const unenforced = findUnenforced(run, prepared.environment, harness.name)
+    const unenforced = findUnenforced(prepared.environment, harness.traits)
     if (unenforced) return this.#giveUp(unenforced, inbox)
     await this.#writer.drain()
     // What was said before the agent starts is part of what it starts with.
@@ -178,7 +178,7 @@ export class Execution {
     this.#snapshots = this.#openSnapshots(prepared)
     const { image, commits, sandbox } = prepared
     await this.#store.start({
-      harness: harness.name,
+      harness: harness.traits.name,
       ...(model && { model_id: model.model_id }),
       ...(image && { image: sandbox.image_digest ? pinImage(image, sandbox.image_digest) : image }),
       ...(Object.keys(commits).length > 0 && { commits }),

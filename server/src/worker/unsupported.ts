@@ -1,25 +1,42 @@
+import type { AmbientAgentConfig } from '../contract/agent-config.ts'
+import { findUnhonoured, type HarnessTraits } from '../contract/harness-fields.ts'
 import type { Outcome } from '../harness/harness.ts'
 import type { EnvironmentRow } from '../store/environments.ts'
 import type { RunRow } from '../store/runs.ts'
 
+/**
+ * Without these a run would not be what was asked for. The rest has no effect where a run that names no harness is a runbook for
+ * want of a model.
+ */
+const NEEDED = ['output_schema', 'config.permissions']
+
 /** What was not known at create, where the run leaves the choice of its harness to the worker. */
-export function findUnsupported(run: RunRow, harness: string): Outcome | null {
-  if (!run.request.output_schema || harness !== 'runbook') return null
-  return refuse('The harness runbook has no output_schema: that takes an agent, and so a model.')
+export function findUnsupported({ request, config }: RunRow, harness: HarnessTraits): Outcome | null {
+  const { output_schema } = request
+  return refuse(findUnhonoured(harness, { ...(output_schema ? { output_schema } : {}), config }, NEEDED))
 }
 
-/** A runbook's steps are its caller's own: nothing in it asks. Doing without the rules would be worse. */
+/** Nobody would obey the rules of the run's environment, which it may have got since the run was created. */
 export function findUnenforced(
-  { config }: RunRow,
   environment: Pick<EnvironmentRow, 'config'> | null,
-  harness: string,
+  harness: HarnessTraits,
 ): Outcome | null {
-  const rules = [...(config.permissions ?? []), ...(environment?.config.permissions ?? [])]
-  if (harness !== 'runbook' || rules.every(({ action }) => action === 'allow')) return null
-  return refuse('The harness runbook cannot obey permissions, which the run or its environment has.')
+  const permissions = environment?.config.permissions
+  const config: AmbientAgentConfig = permissions ? { permissions } : {}
+  const unhonoured = findUnhonoured(harness, { config })
+  return refuse(
+    unhonoured.map((text) => text.replace('config.permissions', 'permissions of the environment')),
+  )
 }
 
-const refuse = (message: string): Outcome => ({
-  state: 'FAILED',
-  status_message: { message, error_code: 'feature_not_available', retryable: false },
-})
+const refuse = (unhonoured: readonly string[]): Outcome | null =>
+  unhonoured.length === 0
+    ? null
+    : {
+        state: 'FAILED',
+        status_message: {
+          message: unhonoured.join(' '),
+          error_code: 'feature_not_available',
+          retryable: false,
+        },
+      }

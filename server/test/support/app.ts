@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { openDiskBlobs } from '../../src/blobs/disk.ts'
 import { readConfig } from '../../src/config.ts'
+import { LOOP, RUNBOOK } from '../../src/contract/harness-fields.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { HttpSettings } from '../../src/http/context.ts'
 import { openKeyring } from '../../src/sealing/keyring.ts'
@@ -19,7 +20,7 @@ export const settingsOf = (secret_key = SECRET): HttpSettings => ({
   version: '0',
   log_level: 'silent',
   default_pool: 'default',
-  harnesses: ['oz', 'runbook'],
+  harnesses: [LOOP, RUNBOOK],
   isGitHub: () => false,
   limit_maxima: readConfig({}).limit_maxima,
   min_schedule_seconds: 10,

@@ -64,8 +64,8 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
       blobs: openDiskBlobs(join(data_dir, 'blobs')),
       backend: wrap(await openBubblewrap({ data_dir, installation_id })),
       former_backends: [],
-      harnesses: new Map(harnesses.map((harness) => [harness.name, harness])),
-      default_harness: first.name,
+      harnesses: new Map(harnesses.map((harness) => [harness.traits.name, harness])),
+      default_harness: first.traits.name,
       tools: TOOLS,
       gateway,
       disk: createDiskGuard({

@@ -2,8 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
 import { kindOfReference } from '../../contract/environment-name.ts'
 import { AppError } from '../../contract/error.ts'
+import { findUnhonoured, type HarnessTraits, LOOP } from '../../contract/harness-fields.ts'
 import type { AgentIdentity, AgentIdentityRequest, IdentityConfig } from '../../contract/identity.ts'
 import { ROUTES } from '../../contract/routes.ts'
+import { requireInstalled } from '../../intake/unavailable.ts'
 import type { Db } from '../../store/db.ts'
 import { findEnvironmentId } from '../../store/environments.ts'
 import { findMissingGrants, notGranted } from '../../store/grants.ts'
@@ -29,6 +31,7 @@ export function serveIdentities(app: FastifyInstance, services: Services): void 
     requireOffered(call.body, settings.harnesses)
     return sendOnce(store.db, call, async (db) => {
       const config = await changeConfig(db, {}, call.body)
+      requireHonoured(config, settings.harnesses)
       await requireUsable(db, config, call.actor, null)
       const creator_id = call.actor.principal_id
       const row = await insertIdentity(db, { name: call.body.name, config, creator_id })
@@ -56,10 +59,11 @@ export function serveIdentities(app: FastifyInstance, services: Services): void 
     // Looked up before, since what changes a row may wait for nothing else.
     const named = await changeConfig(store.db, {}, body)
     await requireUsable(store.db, named, actor, uid)
-    const row = await replaceIdentity(store.db, uid, ({ name, config }) => ({
-      name: body.name ?? name,
-      config: mergeConfig(config, body, named.environment_id),
-    }))
+    const row = await replaceIdentity(store.db, uid, (kept) => {
+      const config = mergeConfig(kept.config, body, named.environment_id)
+      requireHonoured(config, settings.harnesses)
+      return { name: body.name ?? kept.name, config }
+    })
     return viewIdentity(row ?? (await requireIdentity(store.db, uid)))
   })
 
@@ -106,7 +110,7 @@ async function requireUsable(
 }
 
 /** Throws, naming the fields, when an identity is to have what this version does not do for its runs. */
-function requireOffered(asked: AgentIdentityRequest, harnesses: readonly string[]): void {
+function requireOffered(asked: AgentIdentityRequest, harnesses: readonly HarnessTraits[]): void {
   const { memory, agent_type, credential_strategy } = asked
   const missing = [
     ...(agent_type && agent_type !== 'CUSTOM' ? [`agent_type: ${agent_type}`] : []),
@@ -125,13 +129,29 @@ function requireOffered(asked: AgentIdentityRequest, harnesses: readonly string[
   if (missing.length > 0)
     throw new AppError('feature_not_available', `This version does not offer ${missing.join(', ')}.`)
   const type = asked.harness?.type ?? asked.base_harness
-  if (type && !harnesses.includes(type)) {
-    const field = asked.harness?.type ? 'harness.type' : 'base_harness'
-    const detail = `${field}: this installation has no harness "${type}"; it has ${harnesses.join(', ')}.`
-    throw new AppError('invalid_request', detail)
-  }
+  if (type) requireInstalled(harnesses, type, asked.harness?.type ? 'harness.type' : 'base_harness')
   if (asked.harness?.type && asked.base_harness && asked.harness.type !== asked.base_harness)
     throw new AppError('invalid_request', 'base_harness: is another one than harness.type; leave it out.')
+}
+
+/** Throws where the harness of an identity cannot honour its other defaults: its runs would all be refused. */
+function requireHonoured(
+  { harness, base_harness, prompt, base_model, skills }: IdentityConfig,
+  harnesses: readonly HarnessTraits[],
+): void {
+  const type = harness?.type ?? base_harness
+  const traits = harnesses.find(({ name }) => name === type) ?? LOOP
+  const config = {
+    ...(harness ? { harness } : {}),
+    ...{ base_prompt: prompt, model_id: base_model, skills },
+  }
+  const unhonoured = findUnhonoured(traits, { config }).map((text) =>
+    text
+      .replace(/^config\.base_prompt/, 'prompt')
+      .replace(/^config\.model_id/, 'base_model')
+      .replace(/^config\./, ''),
+  )
+  if (unhonoured.length > 0) throw new AppError('invalid_request', unhonoured.join(' '))
 }
 
 const isFilled = (value: object | null | undefined): boolean => Object.keys(value ?? {}).length > 0

@@ -44,6 +44,7 @@ export function describeClient(): string {
     'TriggerDeliveryList',
     'ApiKeyList',
     'AuditList',
+    'ShareLinkList',
     'WebhookList',
     'WebhookDeliveryList',
     'ConversationPages',

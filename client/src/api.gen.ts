@@ -2185,6 +2185,7 @@ export interface components {
             secrets: components["schemas"]["Secret"][];
         };
         ListShareLinksResponse: {
+            page_info: components["schemas"]["PageInfo"];
             share_links: components["schemas"]["ShareLink"][];
         };
         ListSkillsResponse: {
@@ -6825,7 +6826,12 @@ export interface operations {
     };
     listShareLinks: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
+                /** @description 1 to 500, default 100. */
+                limit?: number;
+            };
             header?: never;
             path: {
                 /** @description Id of the run. */

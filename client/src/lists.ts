@@ -13,6 +13,7 @@ import type {
   ListRunsResponse,
   ListSchedulesResponse,
   ListSecretsResponse,
+  ListShareLinksResponse,
   ListTriggerDeliveriesResponse,
   ListTriggersResponse,
   ListWebhooksResponse,
@@ -20,6 +21,7 @@ import type {
   ScheduledAgentItem,
   ScheduleFiring,
   Secret,
+  ShareLink,
   Trigger,
   TriggerDelivery,
   Webhook,
@@ -126,5 +128,12 @@ export class TriggerList extends PageList<ListTriggersResponse, Trigger> {
 export class TriggerDeliveryList extends PageList<ListTriggerDeliveriesResponse, TriggerDelivery> {
   async *[Symbol.asyncIterator](): AsyncGenerator<TriggerDelivery, void, undefined> {
     for await (const page of this.pages()) yield* page.deliveries
+  }
+}
+
+/** Links to a run. */
+export class ShareLinkList extends PageList<ListShareLinksResponse, ShareLink> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<ShareLink, void, undefined> {
+    for await (const page of this.pages()) yield* page.share_links
   }
 }

@@ -146,6 +146,7 @@ export type ListTriggersParams = Sendable<NonNullable<operations['listTriggers']
 export type ListTriggerDeliveriesParams = Sendable<
   NonNullable<operations['listTriggerDeliveries']['parameters']['query']>
 >
+export type ListShareLinksParams = Sendable<NonNullable<operations['listShareLinks']['parameters']['query']>>
 export type ListFiringsParams = Sendable<NonNullable<operations['listFirings']['parameters']['query']>>
 export type ListApiKeysParams = Sendable<NonNullable<operations['listApiKeys']['parameters']['query']>>
 /** Which pool, environment or identity. */

@@ -1,6 +1,7 @@
 import type { APIPromise } from './api-promise.ts'
+import { ShareLinkList } from './lists.ts'
 import { requestJson } from './request.ts'
-import type { CreateShareLinkRequest, ListShareLinksResponse, NewShareLink, ShareLink } from './schemas.ts'
+import type { CreateShareLinkRequest, ListShareLinksParams, NewShareLink, ShareLink } from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
 
 /** `client.shareLinks`: links that open one run for people without a key. Only what makes one gives its address, once. */
@@ -21,8 +22,8 @@ export class ShareLinks {
   }
 
   /** The links of a run, oldest first, without their addresses. */
-  list(run_id: string, options?: RequestOptions): APIPromise<ListShareLinksResponse> {
-    return requestJson(this.#transport, { method: 'GET', path: pathOf(run_id) }, options)
+  list(run_id: string, params: ListShareLinksParams = {}, options?: RequestOptions): ShareLinkList {
+    return new ShareLinkList(this.#transport, { path: pathOf(run_id), query: params }, options)
   }
 
   /** Ends a link, and what was opened with it; returns it as it was. */

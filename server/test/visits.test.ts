@@ -5,6 +5,7 @@ import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import type { RunItem } from '../src/contract/run.ts'
+import type { ListShareLinksResponse } from '../src/contract/share-link.ts'
 import { reachKeys } from '../src/control.ts'
 import { seedKeys } from './support/seed-keys.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
@@ -169,6 +170,29 @@ describe('visits', () => {
     assert.equal(listed?.name, 'For Ada')
     assert(listed?.last_used_at)
     assert(!JSON.stringify(await list()).includes(token))
+  })
+
+  test('links are listed page by page, oldest first, also while others are made and revoked', async () => {
+    const run_id = await as('owner').create({ prompt: 'x', config: { worker_host: 'nobody' } })
+    const made: string[] = []
+    for (let index = 0; index < 5; index++) made.push((await share(run_id)).share_link_id)
+    const path = `/agent/runs/${run_id}/share-links`
+    const page = (query: string) => as('owner').json<ListShareLinksResponse>('GET', `${path}?${query}`)
+    const idsOf = ({ share_links }: ListShareLinksResponse) =>
+      share_links.map(({ share_link_id }) => share_link_id)
+    const first = await page('limit=2')
+    assert.deepEqual(idsOf(first), made.slice(0, 2))
+    await as('owner').json('DELETE', `${path}/${made[1]}`)
+    const second = await page(`limit=2&cursor=${first.page_info.next_cursor}`)
+    assert.deepEqual(idsOf(second), made.slice(2, 4))
+    const third = await page(`limit=1&cursor=${second.page_info.next_cursor}`)
+    assert.deepEqual([idsOf(third), third.page_info], [made.slice(4), { has_next_page: false }])
+    // A cursor is a place in ids, of whatever run: it shows nothing of another.
+    const other = await as('owner').create({ prompt: 'x', config: { worker_host: 'nobody' } })
+    const elsewhere = `/agent/runs/${other}/share-links?cursor=${first.page_info.next_cursor}`
+    assert.deepEqual(idsOf(await as('owner').json('GET', elsewhere)), [])
+    for (const query of ['cursor=x', 'limit=0', 'limit=501', 'cursor=WzFd'])
+      assert.equal((await as('owner').call('GET', `${path}?${query}`)).status, 400, query)
   })
 
   test('who created the run, and admins, share it', async () => {

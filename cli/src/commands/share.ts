@@ -32,7 +32,7 @@ export function addShareCommand(program: Command): void {
     if ([makes, list, revoke !== undefined].filter(Boolean).length > 1)
       throw usageFailure('Give --list, --revoke or what a new link is to be.')
     const { client, output } = openSession(options)
-    if (list) return print(output, (await client.shareLinks.list(run_id)).share_links)
+    if (list) return print(output, await Array.fromAsync(client.shareLinks.list(run_id)))
     if (revoke !== undefined) {
       const revoked = await client.shareLinks.revoke(run_id, revoke)
       if (output.format === 'text') output.line(`Revoked ${oneLine(revoked.share_link_id)}`)

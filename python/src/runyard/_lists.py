@@ -14,6 +14,7 @@ from ._async._page import (
     AsyncRunPage,
     AsyncSchedulePage,
     AsyncSecretPage,
+    AsyncShareLinkPage,
     AsyncTriggerDeliveryPage,
     AsyncTriggerPage,
     AsyncWebhookDeliveryPage,
@@ -28,6 +29,7 @@ from ._sync._page import (
     RunPage,
     SchedulePage,
     SecretPage,
+    ShareLinkPage,
     TriggerDeliveryPage,
     TriggerPage,
     WebhookDeliveryPage,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         ScheduledAgentItem,
         ScheduleFiring,
         Secret,
+        ShareLink,
         Trigger,
         TriggerDelivery,
         Webhook,
@@ -407,5 +410,35 @@ class TriggerDeliveryList(TriggerDeliveryPage):
     """The first page of a list of deliveries. Iterated, every delivery of every page."""
 
     def __init__(self, first: Callable[[], TriggerDeliveryPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class AsyncShareLinkList:
+    """A list of links to a run that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every link of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncShareLinkPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncShareLinkPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[ShareLink]:
+        async for share_link in await self._first():
+            yield share_link
+
+    async def iter_pages(self) -> AsyncIterator[AsyncShareLinkPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class ShareLinkList(ShareLinkPage):
+    """The first page of a list of links to a run. Iterated, every link of every page."""
+
+    def __init__(self, first: Callable[[], ShareLinkPage]) -> None:
         page = first()
         super().__init__(page.response, page._cursor, page._fetch)

@@ -1471,6 +1471,7 @@ class ListFiringsResponse(WireModel):
 
 class ListShareLinksResponse(WireModel):
     share_links: list[ShareLink]
+    page_info: PageInfo
 
 
 class MessageAssistantEvent(WireModel):

@@ -631,6 +631,15 @@ class CreateShareLinkParams(RequestOptions, total=False):
     """When it ends by itself; default: when it is revoked."""
 
 
+class ListShareLinksParams(RequestOptions, total=False):
+    """Page size of links to a run."""
+
+    limit: int | None
+    """Of each page: 1 to 500, default 100."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+
+
 class CreateSignInLinkParams(RequestOptions, total=False):
     """Where a link leads that signs in."""
 

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { Cursor, PageInfo } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
+import { wholeNumber } from './whole-number.ts'
 
 /** Strict, since a misspelt end would be none. */
 export const CreateShareLinkRequest = z
@@ -30,6 +32,13 @@ export const NewShareLink = ShareLink.extend({
   url: z.string().meta({ description: 'Opens the run. It is not shown again.' }),
 }).meta({ id: 'NewShareLink', description: 'A link that was just made.' })
 
+export const ListShareLinksQuery = z.object({
+  limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 100.' }),
+  cursor: Cursor.optional(),
+})
+export type ListShareLinksQuery = z.infer<typeof ListShareLinksQuery>
+
 export const ListShareLinksResponse = z
-  .object({ share_links: z.array(ShareLink) })
+  .object({ share_links: z.array(ShareLink), page_info: PageInfo })
   .meta({ id: 'ListShareLinksResponse' })
+export type ListShareLinksResponse = z.infer<typeof ListShareLinksResponse>

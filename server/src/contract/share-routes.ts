@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { define, reading, writing } from './route.ts'
-import { CreateShareLinkRequest, ListShareLinksResponse, NewShareLink, ShareLink } from './share-link.ts'
+import {
+  CreateShareLinkRequest,
+  ListShareLinksQuery,
+  ListShareLinksResponse,
+  NewShareLink,
+  ShareLink,
+} from './share-link.ts'
 
 const RunParams = z.object({ run_id: z.string().meta({ description: 'Id of the run.' }) })
 
@@ -27,8 +33,10 @@ export const SHARE_ROUTES = {
     description: 'Oldest first, without their addresses. For who created the run, and admins.',
     tag: 'Runs',
     params: RunParams,
+    query: ListShareLinksQuery,
     status: 200,
     response: ListShareLinksResponse,
+    pages: 'share_links',
     errors: ['not_authorized', ...reading],
   }),
   revokeShareLink: define({

@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
+import type { ListShareLinksQuery } from '../contract/share-link.ts'
+import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
 import { makeOpaqueToken } from './opaque-token.ts'
 
@@ -40,12 +42,24 @@ export async function createShareLink(
   return row ? { token, link: row } : null
 }
 
-/** Oldest first, those that are over as well: at most 100. */
-export async function listShareLinks(db: Db, run_id: string): Promise<ShareLinkRow[]> {
-  const found = await sql<ShareLinkRow>`
+/** Oldest first, those that are over as well. */
+export async function listShareLinks(
+  db: Db,
+  run_id: string,
+  { limit = 100, cursor }: ListShareLinksQuery,
+): Promise<{ links: ShareLinkRow[]; next_cursor: string | null }> {
+  const conditions = [sql`s.run_id = ${run_id}::uuid`]
+  if (cursor !== undefined) {
+    const [after] = decodeCursor(cursor, 1)
+    if (typeof after !== 'string' || !isUuid(after)) throw brokenCursor()
+    conditions.push(sql`s.share_link_id > ${after}::uuid`)
+  }
+  const { rows } = await sql<ShareLinkRow>`
     select ${COLUMNS} from share_links s join principals p on p.principal_id = s.created_by
-    where s.run_id = ${run_id}::uuid order by s.share_link_id`.execute(db)
-  return found.rows
+    where ${sql.join(conditions, sql` and `)} order by s.share_link_id limit ${limit + 1}`.execute(db)
+  const links = rows.slice(0, limit)
+  const last = links.at(-1)
+  return { links, next_cursor: last && rows.length > limit ? encodeCursor([last.share_link_id]) : null }
 }
 
 /** The link as it was; what was opened with it goes with it. `null` when the run has none with this id. */

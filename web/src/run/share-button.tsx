@@ -46,7 +46,9 @@ function ShareLinks({ run_id }: { run_id: string }) {
   const queryKey = ['run', run_id, 'share-links']
   const { data, error } = useQuery({
     queryKey,
-    queryFn: async ({ signal }) => (await client.shareLinks.list(run_id, { signal })).share_links,
+    // One page holds as many as a run may have.
+    queryFn: async ({ signal }) =>
+      (await client.shareLinks.list(run_id, { limit: 100 }, { signal })).share_links,
   })
   const refresh = () => queries.invalidateQueries({ queryKey })
   const [name, setName] = useState('')

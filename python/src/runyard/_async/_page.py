@@ -22,6 +22,7 @@ from .._models import (
     ListRunsResponse,
     ListSchedulesResponse,
     ListSecretsResponse,
+    ListShareLinksResponse,
     ListTriggerDeliveriesResponse,
     ListTriggersResponse,
     ListWebhooksResponse,
@@ -30,6 +31,7 @@ from .._models import (
     ScheduledAgentItem,
     ScheduleFiring,
     Secret,
+    ShareLink,
     Trigger,
     TriggerDelivery,
     Webhook,
@@ -50,6 +52,7 @@ _R = TypeVar(
     ListDeliveriesResponse,
     ListTriggersResponse,
     ListTriggerDeliveriesResponse,
+    ListShareLinksResponse,
 )
 _P = TypeVar("_P")
 
@@ -388,3 +391,29 @@ class AsyncTriggerDeliveryPage(AsyncPage[ListTriggerDeliveriesResponse, "AsyncTr
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.deliveries)} deliveries, has_next_page={self.has_next_page})"
+
+
+class AsyncShareLinkPage(AsyncPage[ListShareLinksResponse, "AsyncShareLinkPage"]):
+    """A page of links to a run, and the way to the next one."""
+
+    @property
+    def share_links(self) -> list[ShareLink]:
+        """Those of this page."""
+        return self.response.share_links
+
+    async def iter_pages(self) -> AsyncIterator[AsyncShareLinkPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncShareLinkPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[ShareLink]:
+        async for page in self.iter_pages():
+            for share_link in page.share_links:
+                yield share_link
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self.share_links)} share links, has_next_page={self.has_next_page})"
+        )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing_extensions import Unpack
 
+from .._lists import AsyncShareLinkList
 from .._models import ListShareLinksResponse, NewShareLink, ShareLink
 from .._options import RequestOptions
-from .._params import CreateShareLinkParams
+from .._params import CreateShareLinkParams, ListShareLinksParams
 from .._parse import into
 from .._request import Call, segment
 from .._split import split
+from ._page import AsyncShareLinkPage
 from ._streaming_response import raw_method, streaming_method
 from ._transport import AsyncRawTransport, AsyncStreamingTransport, AsyncTransport
 
@@ -41,9 +43,22 @@ class AsyncShareLinks:
         body, options = split("create", params, CreateShareLinkParams)
         return await self._transport.send(Call("POST", _path(run_id), body=body), into(NewShareLink), options)
 
-    async def list(self, run_id: str, **options: Unpack[RequestOptions]) -> ListShareLinksResponse:
-        """The links of a run, oldest first, without their addresses."""
-        return await self._transport.send(Call("GET", _path(run_id)), into(ListShareLinksResponse), options)
+    def list(self, run_id: str, **params: Unpack[ListShareLinksParams]) -> AsyncShareLinkList:
+        """The links of a run, oldest first, without their addresses. Iterated, it goes through all pages."""
+        fields, options = split("list", params, ListShareLinksParams)
+
+        async def fetch(cursor: str | None) -> AsyncShareLinkPage:
+            call = Call("GET", _path(run_id), {**fields, "cursor": cursor})
+            read = into(ListShareLinksResponse, "share_links")
+            return AsyncShareLinkPage(await self._transport.send(call, read, options), cursor, fetch)
+
+        return AsyncShareLinkList(lambda: fetch(fields.get("cursor")))
+
+    async def list_page(self, run_id: str, **params: Unpack[ListShareLinksParams]) -> ListShareLinksResponse:
+        """One page of links as it comes. `list` goes on to the next ones."""
+        fields, options = split("list", params, ListShareLinksParams)
+        call = Call("GET", _path(run_id), fields)
+        return await self._transport.send(call, into(ListShareLinksResponse), options)
 
     async def revoke(self, run_id: str, share_link_id: str, **options: Unpack[RequestOptions]) -> ShareLink:
         """Ends a link, and what was opened with it; returns it as it was."""
@@ -61,7 +76,7 @@ class AsyncShareLinksWithRawResponse:
     def __init__(self, transport: AsyncTransport) -> None:
         share_links = AsyncShareLinks(AsyncRawTransport(transport.settings, transport.http))
         self.create = raw_method(share_links.create)
-        self.list = raw_method(share_links.list)
+        self.list = raw_method(share_links.list_page)
         self.revoke = raw_method(share_links.revoke)
 
 
@@ -71,5 +86,5 @@ class AsyncShareLinksWithStreamingResponse:
     def __init__(self, transport: AsyncTransport) -> None:
         share_links = AsyncShareLinks(AsyncStreamingTransport(transport.settings, transport.http))
         self.create = streaming_method(share_links.create)
-        self.list = streaming_method(share_links.list)
+        self.list = streaming_method(share_links.list_page)
         self.revoke = streaming_method(share_links.revoke)

@@ -23,6 +23,7 @@ from .._models import (
     ListRunsResponse,
     ListSchedulesResponse,
     ListSecretsResponse,
+    ListShareLinksResponse,
     ListTriggerDeliveriesResponse,
     ListTriggersResponse,
     ListWebhooksResponse,
@@ -31,6 +32,7 @@ from .._models import (
     ScheduledAgentItem,
     ScheduleFiring,
     Secret,
+    ShareLink,
     Trigger,
     TriggerDelivery,
     Webhook,
@@ -51,6 +53,7 @@ _R = TypeVar(
     ListDeliveriesResponse,
     ListTriggersResponse,
     ListTriggerDeliveriesResponse,
+    ListShareLinksResponse,
 )
 _P = TypeVar("_P")
 
@@ -389,3 +392,29 @@ class TriggerDeliveryPage(Page[ListTriggerDeliveriesResponse, "TriggerDeliveryPa
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.deliveries)} deliveries, has_next_page={self.has_next_page})"
+
+
+class ShareLinkPage(Page[ListShareLinksResponse, "ShareLinkPage"]):
+    """A page of links to a run, and the way to the next one."""
+
+    @property
+    def share_links(self) -> list[ShareLink]:
+        """Those of this page."""
+        return self.response.share_links
+
+    def iter_pages(self) -> Iterator[ShareLinkPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: ShareLinkPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[ShareLink]:
+        for page in self.iter_pages():
+            for share_link in page.share_links:
+                yield share_link
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self.share_links)} share links, has_next_page={self.has_next_page})"
+        )

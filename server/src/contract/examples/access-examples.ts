@@ -156,7 +156,11 @@ export const ACCESS_EXAMPLES = {
       url: `${SERVICE}/sessions/${RUN_ID}#access=0csAEb1aBO_T7josRykaqIBUFV7laMTqjYY58GdU01M`,
     },
   },
-  listShareLinks: { client: 'shareLinks.list', path: ofRun, answer: { share_links: [share_link] } },
+  listShareLinks: {
+    client: 'shareLinks.list',
+    path: ofRun,
+    answer: { share_links: [share_link], page_info: LAST_PAGE },
+  },
   revokeShareLink: {
     client: 'shareLinks.revoke',
     path: { ...ofRun, share_link_id: share_link.share_link_id },

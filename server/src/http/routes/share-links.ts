@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
+import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { ShareLink } from '../../contract/share-link.ts'
 import type { RunRow } from '../../store/runs.ts'
@@ -35,9 +36,10 @@ export function serveShareLinks(app: FastifyInstance, services: Services): void 
     })
   })
 
-  serve(app, services, ROUTES.listShareLinks, async ({ params, actor }) => {
+  serve(app, services, ROUTES.listShareLinks, async ({ params, query, actor }) => {
     const { run_id } = await requireShareable(services, params.run_id, actor)
-    return { share_links: (await listShareLinks(store.db, run_id)).map(viewLink) }
+    const { links, next_cursor } = await listShareLinks(store.db, run_id, query)
+    return { share_links: links.map(viewLink), page_info: pageInfo(next_cursor) }
   })
 
   serve(app, services, ROUTES.revokeShareLink, async ({ params, actor }) => {

@@ -26,7 +26,7 @@ export class ApiKeys {
   }
 
   /**
-   * `for await (const key of apiKeys.list())` goes through all pages, oldest first; `await apiKeys.list()` is the first one.
+   * `for await (const key of apiKeys.list())` goes through all pages, newest first; `await apiKeys.list()` is the first one.
    * Admins see all, others those of their own principal.
    */
   list(params: ListApiKeysParams = {}, options?: RequestOptions): ApiKeyList {

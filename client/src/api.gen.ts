@@ -983,7 +983,7 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Masked, oldest first. Admins see all, others those of their own principal.
+         * @description Masked, newest first. Admins see all, others those of their own principal.
          */
         get: operations["listApiKeys"];
         put?: never;
@@ -2991,6 +2991,16 @@ export interface components {
             created_by: components["schemas"]["RunCreatorInfo"];
             enabled: boolean;
             filter?: string;
+            /** @description The newest that came to it, of the last 30 days. */
+            last_delivery?: {
+                outcome: components["schemas"]["TriggerOutcome"];
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, UTC, milliseconds.
+                 */
+                received_at: string;
+                run_id?: string;
+            };
             metadata: {
                 [key: string]: string;
             };
@@ -3093,6 +3103,16 @@ export interface components {
             created_by: components["schemas"]["RunCreatorInfo"];
             enabled: boolean;
             filter?: string;
+            /** @description The newest that came to it, of the last 30 days. */
+            last_delivery?: {
+                outcome: components["schemas"]["TriggerOutcome"];
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, UTC, milliseconds.
+                 */
+                received_at: string;
+                run_id?: string;
+            };
             metadata: {
                 [key: string]: string;
             };

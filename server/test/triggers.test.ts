@@ -290,9 +290,19 @@ describe('triggers', { skip }, () => {
 
   test('a replay does what the trigger does by then, as a delivery of its own', async () => {
     const trigger = await create({ filter: 'payload.ok' })
+    const path = `/agent/triggers/${trigger.trigger_id}`
+    const lastOf = async () => {
+      const { last_delivery } = await owner.json<Trigger>('GET', path)
+      const { triggers } = await owner.json<ListTriggersResponse>('GET', '/agent/triggers?limit=200')
+      const listed = triggers.find(({ trigger_id }) => trigger_id === trigger.trigger_id)
+      assert.deepEqual(listed?.last_delivery, last_delivery)
+      return last_delivery
+    }
+    assert.deepEqual([trigger.last_delivery, await lastOf()], [undefined, undefined])
     const first = await post(trigger, { ok: false, text: 'kept' })
     assert.equal(first.outcome, 'filtered')
-    const path = `/agent/triggers/${trigger.trigger_id}`
+    const [{ received_at } = { received_at: '' }] = await deliveriesOf(trigger)
+    assert.deepEqual(await lastOf(), { received_at, outcome: 'filtered' })
     const changed = { name: 'T', verification: 'github', prompt: '{{payload.text}}', enabled: true, ...IDLE }
     const updated = await owner.json<Trigger>('PUT', path, changed)
     assert.deepEqual([updated.filter, updated.prompt], [undefined, '{{payload.text}}'])
@@ -306,6 +316,9 @@ describe('triggers', { skip }, () => {
       [202, 'run_started', first.delivery_id, null],
     )
     assert.equal((await owner.get(made.run_id ?? '')).prompt, 'kept')
+    assert.deepEqual(await lastOf(), {
+      ...{ received_at: made.received_at, outcome: 'run_started', run_id: made.run_id },
+    })
     assert.deepEqual(await (await replay(first.delivery_id, key)).json(), made)
     assert.equal((await replay(first.delivery_id)).status, 202)
     assert.equal((await replay(randomUUID())).status, 404)

@@ -174,6 +174,7 @@ describe('the pages of settings', { skip }, () => {
     await page.getByRole('button', { name: 'Show' }).click()
     await page.waitForURL(/action=putGrants/)
     await entries.filter({ hasNotText: 'putGrants' }).waitFor({ state: 'detached' })
+    await entries.nth(1).waitFor()
     assert.equal(await entries.count(), 2)
     await checkAccess(page)
     // A refusal is seen, with who was refused.

@@ -132,6 +132,21 @@ function createTree(refusal: string | undefined) {
     path: '/webhooks/$webhook_id',
     component: lazyRouteComponent(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
   })
+  const triggers = createRoute({
+    getParentRoute: () => root,
+    path: '/triggers',
+    component: lazyRouteComponent(() => import('./triggers/triggers-page.tsx'), 'TriggersPage'),
+  })
+  const new_trigger = createRoute({
+    getParentRoute: () => root,
+    path: '/triggers/new',
+    component: lazyRouteComponent(() => import('./triggers/new-trigger-page.tsx'), 'NewTriggerPage'),
+  })
+  const trigger = createRoute({
+    getParentRoute: () => root,
+    path: '/triggers/$trigger_id',
+    component: lazyRouteComponent(() => import('./triggers/trigger-page.tsx'), 'TriggerPage'),
+  })
   const secrets = createRoute({
     getParentRoute: () => root,
     path: '/secrets',
@@ -148,6 +163,9 @@ function createTree(refusal: string | undefined) {
     component: lazyRouteComponent(() => import('./secrets/secret-page.tsx'), 'SecretPage'),
   })
   return root.addChildren([
+    triggers,
+    new_trigger,
+    trigger,
     secrets,
     new_secret,
     secret,

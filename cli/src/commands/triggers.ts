@@ -307,11 +307,13 @@ async function listTriggers(options: ClientOptions): Promise<void> {
     { heading: 'NAME', flexible: true },
     { heading: 'FROM' },
     { heading: 'STATE' },
+    { heading: 'LAST' },
     { heading: 'OF' },
   ]
   const rows = triggers.map((trigger) => [
     ...[trigger.trigger_id, trigger.name, trigger.verification],
     trigger.stopped_reason && trigger.enabled ? 'stopped' : wordFor(trigger),
+    trigger.last_delivery ? formatAge(trigger.last_delivery.received_at) : 'never',
     trigger.scope.type === 'User' ? 'you' : 'team',
   ])
   output.line(formatTable(columns, rows, output.columns()))

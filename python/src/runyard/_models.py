@@ -854,6 +854,15 @@ TriggerVerification = TypeAliasType(
 """How a sender proves itself: `standard_webhooks` (`webhook-signature`), `github` (`X-Hub-Signature-256`), `gitlab` (`X-Gitlab-Token`), `slack` (`X-Slack-Signature`) or `linear` (`Linear-Signature`)."""
 
 
+class TriggerWithSecretLastDelivery(WireModel):
+    """The newest that came to it, of the last 30 days."""
+
+    received_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    outcome: TriggerOutcome
+    run_id: str | None = None
+
+
 class TriggerWithSecretScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
@@ -1759,35 +1768,6 @@ class ToolResultEvent(WireModel):
     data: ToolResultEventData
 
 
-class Trigger(WireModel):
-    trigger_id: str
-    name: str
-    url: str
-    """Where the sender posts to."""
-    verification: TriggerVerification
-    enabled: bool
-    filter: str | None = None
-    on_open_run: TriggerOnOpenRun
-    prompt: str
-    title: str | None = None
-    agent_config: AmbientAgentConfig
-    metadata: dict[str, str]
-    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
-    budget: BudgetLimits | None = None
-    agent_uid: str | None = None
-    """The identity that executes its runs."""
-    reply: TriggerReply | None = None
-    stopped_reason: str | None = None
-    """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    updated_at: datetime
-    """Of the last change by somebody, not of its deliveries."""
-    created_by: RunCreatorInfo
-    updated_by: RunCreatorInfo
-    scope: TriggerScope
-
-
 class TriggerDelivery(WireModel):
     delivery_id: str
     trigger_id: str
@@ -1806,6 +1786,15 @@ class TriggerDelivery(WireModel):
     replay_of: str | None = None
     """The delivery whose payload it has."""
     reply: TriggerDeliveryReply | None = None
+
+
+class TriggerLastDelivery(WireModel):
+    """The newest that came to it, of the last 30 days."""
+
+    received_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    outcome: TriggerOutcome
+    run_id: str | None = None
 
 
 class TriggerWithSecret(WireModel):
@@ -1828,6 +1817,7 @@ class TriggerWithSecret(WireModel):
     reply: TriggerReply | None = None
     stopped_reason: str | None = None
     """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
+    last_delivery: TriggerWithSecretLastDelivery | None = None
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     updated_at: datetime
@@ -2174,11 +2164,6 @@ class ListTriggerDeliveriesResponse(WireModel):
     page_info: PageInfo
 
 
-class ListTriggersResponse(WireModel):
-    triggers: list[Trigger]
-    page_info: PageInfo
-
-
 class ListWebhooksResponse(WireModel):
     webhooks: list[Webhook]
     page_info: PageInfo
@@ -2269,6 +2254,36 @@ class SetupEvent(WireModel):
     data: SetupEventData
 
 
+class Trigger(WireModel):
+    trigger_id: str
+    name: str
+    url: str
+    """Where the sender posts to."""
+    verification: TriggerVerification
+    enabled: bool
+    filter: str | None = None
+    on_open_run: TriggerOnOpenRun
+    prompt: str
+    title: str | None = None
+    agent_config: AmbientAgentConfig
+    metadata: dict[str, str]
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    budget: BudgetLimits | None = None
+    agent_uid: str | None = None
+    """The identity that executes its runs."""
+    reply: TriggerReply | None = None
+    stopped_reason: str | None = None
+    """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
+    last_delivery: TriggerLastDelivery | None = None
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """Of the last change by somebody, not of its deliveries."""
+    created_by: RunCreatorInfo
+    updated_by: RunCreatorInfo
+    scope: TriggerScope
+
+
 class UpdateAgentIdentityRequest(WireModel):
     """What is left out or null stays; an empty text, list or object is none."""
 
@@ -2345,6 +2360,11 @@ class ListDeliveriesResponse(WireModel):
 
 class ListRunsResponse(WireModel):
     runs: list[RunItem]
+    page_info: PageInfo
+
+
+class ListTriggersResponse(WireModel):
+    triggers: list[Trigger]
     page_info: PageInfo
 
 

@@ -44,7 +44,7 @@ export const ACCESS_ROUTES = {
     method: 'GET',
     path: '/api-keys',
     summary: 'List API keys',
-    description: 'Masked, oldest first. Admins see all, others those of their own principal.',
+    description: 'Masked, newest first. Admins see all, others those of their own principal.',
     tag: 'Access',
     query: ListApiKeysQuery,
     status: 200,

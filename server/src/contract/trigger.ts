@@ -111,6 +111,13 @@ export const UpdateTriggerRequest = z
   .meta({ id: 'UpdateTriggerRequest' })
 export type UpdateTriggerRequest = z.infer<typeof UpdateTriggerRequest>
 
+export const TriggerOutcome = z.enum(['run_started', 'followup_sent', 'filtered', 'failed']).meta({
+  id: 'TriggerOutcome',
+  description:
+    'What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused.',
+})
+export type TriggerOutcome = z.infer<typeof TriggerOutcome>
+
 export const Trigger = z
   .object({
     trigger_id: z.string().meta({ format: 'uuid' }),
@@ -131,6 +138,10 @@ export const Trigger = z
     stopped_reason: z.string().optional().meta({
       description: 'Why it answers nothing though it is enabled: whoever saved it last is disabled.',
     }),
+    last_delivery: z
+      .object({ received_at: Timestamp, outcome: TriggerOutcome, run_id: z.string().optional() })
+      .optional()
+      .meta({ description: 'The newest that came to it, of the last 30 days.' }),
     created_at: Timestamp,
     updated_at: Timestamp.meta({ description: 'Of the last change by somebody, not of its deliveries.' }),
     created_by: RunCreatorInfo,
@@ -160,13 +171,6 @@ export const ListTriggersResponse = z
   .object({ triggers: z.array(Trigger), page_info: PageInfo })
   .meta({ id: 'ListTriggersResponse' })
 export type ListTriggersResponse = z.infer<typeof ListTriggersResponse>
-
-export const TriggerOutcome = z.enum(['run_started', 'followup_sent', 'filtered', 'failed']).meta({
-  id: 'TriggerOutcome',
-  description:
-    'What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused.',
-})
-export type TriggerOutcome = z.infer<typeof TriggerOutcome>
 
 export const TriggerReplyStatus = z.enum(['pending', 'posted', 'failed'])
 export type TriggerReplyStatus = z.infer<typeof TriggerReplyStatus>

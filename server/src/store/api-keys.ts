@@ -200,7 +200,7 @@ export async function listKeys(db: Db): Promise<KeyListing[]> {
   return found.rows
 }
 
-/** One page, oldest first; of one principal, or of all. */
+/** One page, newest first; of one principal, or of all. */
 export async function listKeyPage(
   db: Db,
   { limit = 100, cursor, principal_id }: ListApiKeysQuery,
@@ -210,10 +210,10 @@ export async function listKeyPage(
   if (cursor !== undefined) {
     const [after] = decodeCursor(cursor, 1)
     if (typeof after !== 'string' || !isUuid(after)) throw brokenCursor()
-    conditions.push(sql`k.key_id > ${after}::uuid`)
+    conditions.push(sql`k.key_id < ${after}::uuid`)
   }
   const { rows } = await sql<KeyListing>`
-    select ${LISTED} ${FROM} where ${sql.join(conditions, sql` and `)} order by k.key_id limit ${limit + 1}`.execute(
+    select ${LISTED} ${FROM} where ${sql.join(conditions, sql` and `)} order by k.key_id desc limit ${limit + 1}`.execute(
     db,
   )
   const keys = rows.slice(0, limit)

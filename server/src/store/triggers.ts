@@ -4,7 +4,13 @@ import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import type { BudgetLimits, RunAgentRequest } from '../contract/run-request.ts'
-import type { ListTriggersQuery, OnOpenRun, TriggerReply, TriggerVerification } from '../contract/trigger.ts'
+import type {
+  ListTriggersQuery,
+  OnOpenRun,
+  TriggerOutcome,
+  TriggerReply,
+  TriggerVerification,
+} from '../contract/trigger.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isPlainText } from './cursor.ts'
 import { type Db, transact } from './db.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
@@ -47,6 +53,11 @@ export interface TriggerRow extends TriggerContent {
   editor_disabled: boolean
 }
 
+/** With the newest that came to it, of the 30 days that are kept. */
+export interface ListedTrigger extends TriggerRow {
+  last_delivery: { received_at: string; outcome: TriggerOutcome; run_id: string | null } | null
+}
+
 const WRITTEN = [
   ...['name', 'verification', 'filter', 'on_open_run', 'prompt', 'title', 'mode', 'config', 'metadata'],
   ...['budget', 'agent_uid', 'reply', 'sealed', 'enabled'],
@@ -58,6 +69,11 @@ const person = (alias: string): RawBuilder<unknown> =>
 const LISTED = sql`${sql.join(COLUMNS.map((column) => sql.ref(`t.${column}`)))},
   ${person('c')} as creator, ${person('e')} as editor, e.disabled as editor_disabled`
 const PEOPLE = sql`join principals c on c.principal_id = t.creator_id join principals e on e.principal_id = t.editor_id`
+
+/** Not asked for by what posts to it. */
+const LAST_DELIVERY = sql`(
+  select jsonb_build_object('received_at', d.received_at, 'outcome', d.outcome, 'run_id', d.run_id)
+  from trigger_deliveries d where d.trigger_id = t.trigger_id order by d.delivery_id desc limit 1) as last_delivery`
 
 /** Personal triggers are visible to their owner only. */
 const visibleTo = ({ principal_id }: Pick<Actor, 'principal_id'>): RawBuilder<unknown> =>
@@ -91,14 +107,14 @@ export async function insertTrigger(
     scope,
     ...content
   }: TriggerContent & { trigger_id: string; creator_id: string; scope: 'User' | 'Team' },
-): Promise<TriggerRow> {
+): Promise<ListedTrigger> {
   const values = written(content)
-  const { rows } = await sql<TriggerRow>`
+  const { rows } = await sql<ListedTrigger>`
     with t as (
       insert into triggers (trigger_id, creator_id, editor_id, scope, ${sql.join(Object.keys(values).map((name) => sql.ref(name)))})
       values (${trigger_id}::uuid, ${creator_id}::uuid, ${creator_id}::uuid, ${scope}, ${sql.join(Object.values(values))})
       returning *)
-    select ${LISTED} from t ${PEOPLE}`.execute(db)
+    select ${LISTED}, ${LAST_DELIVERY} from t ${PEOPLE}`.execute(db)
   if (!rows[0]) throw new Error('The trigger was not stored.')
   return rows[0]
 }
@@ -108,9 +124,11 @@ export async function findTrigger(
   db: Db,
   trigger_id: string,
   actor: Pick<Actor, 'principal_id'>,
-): Promise<TriggerRow | null> {
-  const { rows } = await sql<TriggerRow>`
-    select ${LISTED} from triggers t ${PEOPLE} where ${isNamed(trigger_id, actor)}`.execute(db)
+): Promise<ListedTrigger | null> {
+  const { rows } = await sql<ListedTrigger>`
+    select ${LISTED}, ${LAST_DELIVERY} from triggers t ${PEOPLE} where ${isNamed(trigger_id, actor)}`.execute(
+    db,
+  )
   return rows[0] ?? null
 }
 
@@ -141,7 +159,7 @@ export async function replaceTrigger(
   trigger_id: string,
   actor: Pick<Actor, 'principal_id'>,
   change: (trx: Db, trigger: TriggerRow) => Promise<TriggerContent>,
-): Promise<TriggerRow | null> {
+): Promise<ListedTrigger | null> {
   return transact(db, async (trx) => {
     const { rows } = await sql<TriggerRow>`
       select ${LISTED} from triggers t ${PEOPLE} where ${isNamed(trigger_id, actor)} for update of t`.execute(
@@ -160,18 +178,19 @@ export const turnTrigger = (
   trigger_id: string,
   actor: Pick<Actor, 'principal_id'>,
   enabled: boolean,
-): Promise<TriggerRow | null> => update(db, isNamed(trigger_id, actor), { enabled: sql`${enabled}::boolean` })
+): Promise<ListedTrigger | null> =>
+  update(db, isNamed(trigger_id, actor), { enabled: sql`${enabled}::boolean` })
 
 async function update(
   db: Db,
   which: RawBuilder<unknown>,
   values: Record<string, RawBuilder<unknown>>,
-): Promise<TriggerRow | null> {
+): Promise<ListedTrigger | null> {
   const set = sql.join(Object.entries(values).map(([name, value]) => sql`${sql.ref(name)} = ${value}`))
-  const { rows } = await sql<TriggerRow>`
+  const { rows } = await sql<ListedTrigger>`
     with t as (
       update triggers t set ${set}, updated_at = next_update(updated_at) where ${which} returning *)
-    select ${LISTED} from t ${PEOPLE}`.execute(db)
+    select ${LISTED}, ${LAST_DELIVERY} from t ${PEOPLE}`.execute(db)
   return rows[0] ?? null
 }
 
@@ -191,13 +210,13 @@ export async function listTriggers(
   db: Db,
   { limit = 50, cursor }: ListTriggersQuery,
   actor: Pick<Actor, 'principal_id'>,
-): Promise<{ triggers: TriggerRow[]; next_cursor: string | null }> {
+): Promise<{ triggers: ListedTrigger[]; next_cursor: string | null }> {
   const position = cursor === undefined ? null : readPosition(cursor)
   const beyond = position
     ? sql`and (lower(t.name) collate "C", t.trigger_id) > (${position.name}::text, ${position.trigger_id}::uuid)`
     : sql``
   const page = cutPage(
-    sql`select * from (select ${LISTED}, lower(t.name) as sort_name from triggers t ${PEOPLE}
+    sql`select * from (select ${LISTED}, ${LAST_DELIVERY}, lower(t.name) as sort_name from triggers t ${PEOPLE}
       where ${visibleTo(actor)} ${beyond}) r`,
     {
       order: sql`r.sort_name collate "C", r.trigger_id`,
@@ -205,7 +224,7 @@ export async function listTriggers(
       limit,
     },
   )
-  const { rows: triggers } = await sql<TriggerRow & Paged & { sort_name: string }>`${page}`.execute(db)
+  const { rows: triggers } = await sql<ListedTrigger & Paged & { sort_name: string }>`${page}`.execute(db)
   const last = triggers.at(-1)
   const more = isFollowed(triggers) && last
   return { triggers, next_cursor: more ? encodeCursor([last.sort_name, last.trigger_id]) : null }

@@ -5,11 +5,12 @@ import { useState } from 'react'
 import { useAccess } from '../client.ts'
 import { Grants } from '../keys/grants.tsx'
 import { plainText } from '../text/plain-text.ts'
-import { Button, buttonClass } from '../ui/button.tsx'
+import { buttonClass } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
-import { Field, SelectField, TextField } from '../ui/field.tsx'
+import { AreaField, SelectField, TextField } from '../ui/field.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { SettingsForm } from '../ui/settings-form.tsx'
 import { configOf, type EnvironmentForm, formOf, hasLongCommands } from './environment-form.ts'
 
 export function NewEnvironmentPage() {
@@ -94,76 +95,56 @@ function Form({ environment }: { environment: Environment | undefined }) {
     label: string,
     hint: string,
   ) => (
-    <Field label={label} hint={hint}>
-      {(given) => (
-        <textarea
-          {...given}
-          rows={3}
-          spellCheck={false}
-          className={`${given.className} field-sizing-content max-h-80 py-2 font-mono text-sm`}
-          value={form[name]}
-          onChange={(event) => set(name)(event.target.value)}
-        />
-      )}
-    </Field>
+    <AreaField
+      label={label}
+      hint={hint}
+      look="font-mono text-sm"
+      spellCheck={false}
+      value={form[name]}
+      onText={set(name)}
+    />
   )
   return (
-    <form
-      className="grid max-w-2xl gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate()
-      }}
+    <SettingsForm
+      save={save}
+      action={environment ? 'Save' : 'Create the environment'}
+      may_change={may_write}
+      can_save={form.name.trim() !== ''}
     >
-      <fieldset disabled={!may_write} className="m-0 grid gap-4 border-0 p-0">
-        <TextField label="Name" required maxLength={256} value={form.name} onText={set('name')} />
-        <TextField
-          label="What it is for"
-          maxLength={4096}
-          value={form.description}
-          onText={set('description')}
-        />
-        <TextField
-          label="Image"
-          hint="For Docker; else the machine’s own tools."
-          placeholder="node:24-bookworm"
-          value={form.image}
-          onText={set('image')}
-        />
-        {area(
-          'repositories',
-          'Repositories',
-          'One a line: the address, then a branch, tag or commit if you want one.',
-        )}
-        {hasLongCommands(environment?.config) ? (
-          <p className="m-0 text-sm text-soft">
-            The setup has commands of several lines, which this form leaves alone. Change them with{' '}
-            <code>runyard env update</code>.
-          </p>
-        ) : (
-          area('setup_commands', 'Setup commands', 'One a line. They run in order before the agent begins.')
-        )}
-        {area('variables', 'Variables', 'One a line, NAME=value. A value of *** stays as it is stored.')}
-        {area('secrets', 'Secrets', 'Names of what is kept under Secrets.')}
-        <SelectField label="When a run succeeds" value={form.on_success} onText={set('on_success')}>
-          <option value="nothing">Keep the changes as a patch</option>
-          <option value="branch">Push a branch</option>
-          <option value="pull_request">Open a pull request</option>
-        </SelectField>
-        {save.error ? <Problem error={save.error} /> : null}
-        {save.isSuccess ? (
-          <p role="status" className="m-0 text-good text-sm">
-            Saved.
-          </p>
-        ) : null}
-        {may_write ? (
-          <div>
-            <Button kind="primary" type="submit" disabled={save.isPending || form.name.trim() === ''}>
-              {environment ? 'Save' : 'Create the environment'}
-            </Button>
-          </div>
-        ) : null}
-      </fieldset>
-    </form>
+      <TextField label="Name" required maxLength={256} value={form.name} onText={set('name')} />
+      <TextField
+        label="What it is for"
+        maxLength={4096}
+        value={form.description}
+        onText={set('description')}
+      />
+      <TextField
+        label="Image"
+        hint="For Docker; else the machine’s own tools."
+        placeholder="node:24-bookworm"
+        value={form.image}
+        onText={set('image')}
+      />
+      {area(
+        'repositories',
+        'Repositories',
+        'One a line: the address, then a branch, tag or commit if you want one.',
+      )}
+      {hasLongCommands(environment?.config) ? (
+        <p className="m-0 text-sm text-soft">
+          The setup has commands of several lines, which this form leaves alone. Change them with{' '}
+          <code>runyard env update</code>.
+        </p>
+      ) : (
+        area('setup_commands', 'Setup commands', 'One a line. They run in order before the agent begins.')
+      )}
+      {area('variables', 'Variables', 'One a line, NAME=value. A value of *** stays as it is stored.')}
+      {area('secrets', 'Secrets', 'Names of what is kept under Secrets.')}
+      <SelectField label="When a run succeeds" value={form.on_success} onText={set('on_success')}>
+        <option value="nothing">Keep the changes as a patch</option>
+        <option value="branch">Push a branch</option>
+        <option value="pull_request">Open a pull request</option>
+      </SelectField>
+    </SettingsForm>
   )
 }

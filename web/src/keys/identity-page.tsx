@@ -5,10 +5,11 @@ import { useState } from 'react'
 import { useAccess } from '../client.ts'
 import { sessionQuery } from '../shell/session.ts'
 import { plainText } from '../text/plain-text.ts'
-import { Button, buttonClass } from '../ui/button.tsx'
+import { buttonClass } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { SettingsForm } from '../ui/settings-form.tsx'
 import { Grants } from './grants.tsx'
 import { IdentityFields } from './identity-fields.tsx'
 import { formOf, type IdentityForm, requestOf } from './identity-form.ts'
@@ -101,32 +102,13 @@ function Form({ identity, may_change }: { identity: AgentIdentity | undefined; m
     },
   })
   return (
-    <form
-      className="max-w-2xl"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate()
-      }}
+    <SettingsForm
+      save={save}
+      action={identity ? 'Save' : 'Create the identity'}
+      may_change={may_change}
+      can_save={form.name.trim() !== ''}
     >
-      <fieldset disabled={!may_change} className="m-0 grid gap-4 border-0 p-0">
-        <IdentityFields
-          form={form}
-          set={(field) => (text) => setForm((now) => ({ ...now, [field]: text }))}
-        />
-        {save.error ? <Problem error={save.error} /> : null}
-        {save.isSuccess ? (
-          <p role="status" className="m-0 text-good text-sm">
-            Saved.
-          </p>
-        ) : null}
-        {may_change ? (
-          <div>
-            <Button kind="primary" type="submit" disabled={save.isPending || form.name.trim() === ''}>
-              {identity ? 'Save' : 'Create the identity'}
-            </Button>
-          </div>
-        ) : null}
-      </fieldset>
-    </form>
+      <IdentityFields form={form} set={(field) => (text) => setForm((now) => ({ ...now, [field]: text }))} />
+    </SettingsForm>
   )
 }

@@ -7,7 +7,7 @@ const KEYS = 'api-keys'
 const PAGE = 100
 const RANKS = { viewer: 0, member: 1, admin: 2 } as const
 
-/** Keys page by page, oldest first: of one user or identity, or all that this person sees. */
+/** Keys page by page, newest first: of one user or identity, or all that this person sees. */
 export function useKeyList(principal_id?: string) {
   const { client } = useAccess()
   const list = useInfiniteQuery({

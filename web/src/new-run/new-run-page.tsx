@@ -8,11 +8,11 @@ import { runQuery } from '../run/run-queries.ts'
 import { plainText } from '../text/plain-text.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyBlock } from '../ui/copy-block.tsx'
-import { Field, SelectField, TextField } from '../ui/field.tsx'
+import { AreaField, TextField } from '../ui/field.tsx'
 import { FileButton, FileChips } from '../ui/file-picker.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { readAttachment } from '../ui/read-attachment.ts'
-import { useChoices } from './choices.ts'
+import { AgentFields, SkillField } from './agent-fields.tsx'
 import { type SampleLanguage, writeSamples } from './request-samples.ts'
 import { buildRequest, EMPTY_FORM, formOf, type Origin, type RunForm } from './run-form.ts'
 
@@ -67,25 +67,21 @@ function Form({ origin, start }: { origin: Origin; start: RunForm }) {
             create.mutate()
           }}
         >
-          <Field
+          <AreaField
             label="Prompt"
             hint="Markdown. With the harness “runbook”, its shell blocks are run as they stand."
-          >
-            {(given) => (
-              <textarea
-                {...given}
-                // biome-ignore lint/a11y/noAutofocus: the page is there for this field.
-                autoFocus
-                rows={7}
-                className={`${given.className} field-sizing-content max-h-[50vh] min-h-40 resize-y py-2`}
-                placeholder={origin?.kind === 'fork' ? 'What it is to do next' : 'What the agent is to do'}
-                value={form.prompt}
-                onChange={(event) => set('prompt')(event.target.value)}
-                onKeyDown={onKeyDown}
-              />
-            )}
-          </Field>
-          <Choices form={form} set={set} />
+            autoFocus
+            rows={7}
+            look="min-h-40 resize-y"
+            placeholder={origin?.kind === 'fork' ? 'What it is to do next' : 'What the agent is to do'}
+            value={form.prompt}
+            onText={set('prompt')}
+            onKeyDown={onKeyDown}
+          />
+          <div className="grid gap-4 sm:grid-cols-2">
+            <AgentFields form={form} set={set} />
+            <SkillField value={form.skill} onText={set('skill')} />
+          </div>
           <div className="grid gap-2">
             <FileChips files={files} onFiles={setFiles} />
             <div>
@@ -136,54 +132,6 @@ const RunLink = ({ run }: { run: RunItem }) => (
 interface Part {
   form: RunForm
   set: (name: keyof RunForm) => (text: string) => void
-}
-
-function Choices({ form, set }: Part) {
-  const { environments, models, default_model, skills, harnesses } = useChoices()
-  return (
-    <div className="grid gap-4 sm:grid-cols-2">
-      <SelectField label="Environment" value={form.environment} onText={set('environment')}>
-        <option value="">None: an empty sandbox</option>
-        {environments.map(({ uid, name }) => (
-          <option key={uid} value={uid}>
-            {name}
-          </option>
-        ))}
-      </SelectField>
-      <TextField
-        label="Model"
-        list="models"
-        placeholder={default_model ?? 'provider/model'}
-        value={form.model}
-        onText={set('model')}
-      />
-      <SelectField label="Agent" value={form.harness} onText={set('harness')}>
-        <option value="">Default</option>
-        {harnesses.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </SelectField>
-      <TextField
-        label="Skill"
-        list="skills"
-        placeholder="owner/repo:name"
-        value={form.skill}
-        onText={set('skill')}
-      />
-      <datalist id="models">
-        {models.map((id) => (
-          <option key={id} value={id} />
-        ))}
-      </datalist>
-      <datalist id="skills">
-        {skills.map((id) => (
-          <option key={id} value={id} />
-        ))}
-      </datalist>
-    </div>
-  )
 }
 
 function More({ form, set }: Part) {

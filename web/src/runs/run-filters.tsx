@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Search } from 'lucide-react'
+import { Search, X } from 'lucide-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { environmentsQuery } from '../environments/environment-queries.ts'
@@ -15,6 +15,10 @@ const SOURCES = {
   API: 'API',
   CLI: 'Command line',
   SCHEDULED_AGENT: 'Schedules',
+  GITHUB_WEBHOOK: 'GitHub',
+  GITLAB_WEBHOOK: 'GitLab',
+  SLACK: 'Slack',
+  LINEAR: 'Linear',
   WEB_APP: 'This page',
 } as const
 
@@ -68,9 +72,27 @@ export function RunFilters({
         <option value="7">Last 7 days</option>
         <option value="30">Last 30 days</option>
       </Choice>
+      {search.trigger ? (
+        <Narrowed onClear={() => set({ trigger: undefined })}>Of one trigger</Narrowed>
+      ) : null}
+      {search.creator ? (
+        <Narrowed onClear={() => set({ creator: undefined })}>Of one creator</Narrowed>
+      ) : null}
     </search>
   )
 }
+
+/** What a link from elsewhere has chosen, which can be taken away again. */
+const Narrowed = ({ onClear, children }: { onClear: () => void; children: ReactNode }) => (
+  <button
+    type="button"
+    className={`${FIELD} inline-flex items-center gap-1.5 border-soft font-medium`}
+    onClick={onClear}
+  >
+    {children}
+    <X aria-label="Take this filter away" className="size-3.5 text-soft" />
+  </button>
+)
 
 function SearchField({ value, onSettled }: { value: string; onSettled: (text: string) => void }) {
   const [text, setText] = useState(value)

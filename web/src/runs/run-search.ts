@@ -8,6 +8,8 @@ export interface RunSearch {
   source?: string
   environment?: string
   creator?: string
+  /** Id of the trigger that started them. */
+  trigger?: string
   /** Days back. */
   days?: number
 }
@@ -22,16 +24,15 @@ export const STATE_GROUPS = {
 } as const satisfies Record<string, { label: string; states: readonly RunState[] }>
 export type StateGroup = keyof typeof STATE_GROUPS
 
-export const SOURCES = ['API', 'CLI', 'SCHEDULED_AGENT', 'WEB_APP'] as const
-
 /** From an address that anybody may have written. */
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
-  const [q, state, source, environment, creator] = [
+  const [q, state, source, environment, creator, trigger] = [
     search.q,
     search.state,
     search.source,
     search.environment,
     search.creator,
+    search.trigger,
   ].map(textOf)
   const days = Number(search.days)
   return {
@@ -40,12 +41,21 @@ export function readRunSearch(search: Record<string, unknown>): RunSearch {
     ...(source ? { source } : {}),
     ...(environment ? { environment } : {}),
     ...(creator ? { creator } : {}),
+    ...(trigger ? { trigger } : {}),
     ...(Number.isInteger(days) && days > 0 && days <= 3650 ? { days } : {}),
   }
 }
 
 /** The same as the API takes it. The newest come first: a list in the order of changes would move under the reader. */
-export function toListParams({ q, state, source, environment, creator, days }: RunSearch): ListRunsParams {
+export function toListParams({
+  q,
+  state,
+  source,
+  environment,
+  creator,
+  trigger,
+  days,
+}: RunSearch): ListRunsParams {
   return {
     sort_by: 'created_at',
     ...(q ? { q } : {}),
@@ -53,6 +63,7 @@ export function toListParams({ q, state, source, environment, creator, days }: R
     ...(source ? { source: source as NonNullable<ListRunsParams['source']> } : {}),
     ...(environment ? { environment_id: environment } : {}),
     ...(creator ? { creator } : {}),
+    ...(trigger ? { trigger_id: trigger } : {}),
     ...(days ? { created_after: startOfDay(days) } : {}),
   }
 }

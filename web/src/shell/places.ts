@@ -3,6 +3,7 @@ export const PLACES = [
   { to: '/', label: 'Runs' },
   { to: '/environments', label: 'Environments' },
   { to: '/schedules', label: 'Schedules' },
+  { to: '/triggers', label: 'Triggers' },
   { to: '/webhooks', label: 'Webhooks' },
   { to: '/secrets', label: 'Secrets' },
   { to: '/skills', label: 'Skills' },
@@ -15,6 +16,7 @@ export const MAKERS = [
   { to: '/new', label: 'New run' },
   { to: '/environments/new', label: 'New environment' },
   { to: '/schedules/new', label: 'New schedule' },
+  { to: '/triggers/new', label: 'New trigger' },
   { to: '/secrets/new', label: 'New secret' },
   { to: '/keys/identities/new', label: 'New identity' },
 ] as const

@@ -43,7 +43,7 @@ class AsyncApiKeys:
         return await self._transport.send(Call("POST", _PATH, body=body), into(NewApiKey), options)
 
     def list(self, **params: Unpack[ListApiKeysParams]) -> AsyncApiKeyList:
-        """Keys, masked, oldest first. Iterated, it goes through all pages.
+        """Keys, masked, newest first. Iterated, it goes through all pages.
 
         Admins see all, others those of their own principal.
         """

@@ -44,7 +44,7 @@ class ApiKeys:
         return self._transport.send(Call("POST", _PATH, body=body), into(NewApiKey), options)
 
     def list(self, **params: Unpack[ListApiKeysParams]) -> ApiKeyList:
-        """Keys, masked, oldest first. Iterated, it goes through all pages.
+        """Keys, masked, newest first. Iterated, it goes through all pages.
 
         Admins see all, others those of their own principal.
         """

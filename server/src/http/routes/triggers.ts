@@ -19,9 +19,9 @@ import {
   deleteTrigger,
   findTrigger,
   insertTrigger,
+  type ListedTrigger,
   listTriggers,
   replaceTrigger,
-  type TriggerRow,
   turnTrigger,
 } from '../../store/triggers.ts'
 import type { Services } from '../context.ts'
@@ -31,8 +31,8 @@ import { wake } from './hooks.ts'
 
 export function serveTriggers(app: FastifyInstance, services: Services): void {
   const { store, settings, watch } = services
-  const view = (row: TriggerRow): Trigger => viewTrigger(row, settings.public_url)
-  const viewFound = (row: TriggerRow | null): Trigger => view(required(row))
+  const view = (row: ListedTrigger): Trigger => viewTrigger(row, settings.public_url)
+  const viewFound = (row: ListedTrigger | null): Trigger => view(required(row))
 
   serve(app, services, ROUTES.listTriggers, async ({ query, actor }) => {
     const { triggers, next_cursor } = await listTriggers(store.db, query, actor)
@@ -132,17 +132,17 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
 
 const noSuchTrigger = (): AppError => new AppError('resource_not_found', 'There is no trigger with this id.')
 
-function required(row: TriggerRow | null): TriggerRow {
+function required(row: ListedTrigger | null): ListedTrigger {
   if (!row) throw noSuchTrigger()
   return row
 }
 
-const stoppedReason = ({ editor_disabled, editor }: TriggerRow): string | null =>
+const stoppedReason = ({ editor_disabled, editor }: ListedTrigger): string | null =>
   editor_disabled
     ? `${editor.display_name}, who saved the trigger last, is disabled. It works again once somebody else saves it.`
     : null
 
-function viewTrigger(row: TriggerRow, public_url: string): Trigger {
+function viewTrigger(row: ListedTrigger, public_url: string): Trigger {
   const stopped = stoppedReason(row)
   return {
     trigger_id: row.trigger_id,
@@ -161,6 +161,7 @@ function viewTrigger(row: TriggerRow, public_url: string): Trigger {
     ...(row.agent_uid === null ? {} : { agent_uid: row.agent_uid }),
     ...(row.reply ? { reply: row.reply } : {}),
     ...(stopped === null ? {} : { stopped_reason: stopped }),
+    ...(row.last_delivery ? { last_delivery: viewLast(row.last_delivery) } : {}),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     created_by: row.creator,
@@ -168,6 +169,16 @@ function viewTrigger(row: TriggerRow, public_url: string): Trigger {
     scope: row.scope === 'Team' ? { type: 'Team' } : { type: 'User', uid: row.creator.uid },
   }
 }
+
+const viewLast = ({
+  received_at,
+  outcome,
+  run_id,
+}: NonNullable<ListedTrigger['last_delivery']>): Trigger['last_delivery'] => ({
+  received_at: new Date(received_at).toISOString(),
+  outcome,
+  ...(run_id === null ? {} : { run_id }),
+})
 
 const viewReply = ({ status, comment_url, error }: ReplyRow): TriggerDelivery['reply'] => ({
   status,

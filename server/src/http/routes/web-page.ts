@@ -14,6 +14,8 @@ const PATHS = [
   '/environments/:uid',
   '/schedules',
   '/schedules/:schedule_id',
+  '/triggers',
+  '/triggers/:trigger_id',
   '/webhooks',
   '/webhooks/:webhook_id',
   '/secrets',

@@ -1,0 +1,143 @@
+/** The pages of what comes from others and goes to others, in Chromium: triggers and webhooks. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import type { Browser } from 'playwright-core'
+import type { HookAnswer, ListTriggersResponse, Trigger } from '../src/contract/trigger.ts'
+import { findChromium, openBrowser } from './support/browser.ts'
+import { apiOf, shell, startService, type TestService } from './support/service.ts'
+import { checkAccess, openPage } from './support/web-page.ts'
+import { openWebhookReceiver, type WebhookReceiver } from './support/webhook-receiver.ts'
+
+const skip = findChromium() ? false : 'there is no Chromium on this machine'
+const RUNBOOK = { harness: { type: 'runbook' } }
+const SECRETS: Record<Trigger['verification'], string> = {
+  github: 'github-secret',
+  gitlab: 'gitlab-token',
+  slack: "slack's-$ecret",
+  linear: 'lin_wh_0123',
+  standard_webhooks: `whsec_${Buffer.from('a key of some bytes').toString('base64')}`,
+}
+
+describe('the pages of hooks', { skip }, () => {
+  let service: TestService
+  let api: ReturnType<typeof apiOf>
+  let browser: Browser
+  let receiver: WebhookReceiver
+
+  before(async () => {
+    receiver = await openWebhookReceiver()
+    service = await startService({ env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
+    api = apiOf(service)
+    browser = await openBrowser()
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+    await receiver?.close()
+  })
+
+  /** Runs a sample as somebody does who has copied it. */
+  async function runSample(script: string): Promise<HookAnswer> {
+    const { stdout } = await promisify(execFile)('sh', ['-euc', script])
+    return JSON.parse(stdout) as HookAnswer
+  }
+
+  test('a trigger is made, tried by its own sample, replayed, changed, paused and deleted', async () => {
+    await api.json('PUT', '/agent/secrets/GITHUB', {
+      value: 'ghp_not_a_real_one',
+      git: { host: 'github.com' },
+    })
+    await using opened = await openPage(browser, service, { at: '/triggers' })
+    const { page, complaints } = opened
+    await page.getByText('No trigger yet').waitFor()
+    await checkAccess(page)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('new trig')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'New trigger' }).waitFor()
+    await page.getByLabel('Name').fill('issues')
+    await page.getByLabel('Prompt').fill(shell('echo {{payload.issue.title}}'))
+    await page.getByLabel('Filter').fill('payload.action ==')
+    await page.getByLabel('Agent').selectOption('runbook')
+    await page.getByLabel('Answer in the thread').selectOption('GITHUB')
+    await page.getByLabel('When').selectOption('end')
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Create the trigger' }).click()
+    // Where the filter is wrong.
+    await page.getByRole('alert').filter({ hasText: 'filter' }).waitFor()
+    await page.getByLabel('Filter').fill('payload.action == "opened"')
+    await page.getByRole('button', { name: 'Create the trigger' }).click()
+    await page.getByText('It is there.').waitFor()
+    await checkAccess(page)
+    const shown = page.getByRole('status').locator('pre')
+    const [url, secret, sample] = await shown.allTextContents()
+    assert(url && secret && sample)
+    const said = await runSample(sample)
+    assert.equal(said.outcome, 'run_started')
+    await api.ended(said.run_id ?? '')
+
+    await page.getByRole('link', { name: 'Open the trigger' }).click()
+    await page.getByRole('heading', { name: 'History' }).waitFor()
+    await page.getByText(url, { exact: true }).waitFor()
+    assert.equal((await page.content()).includes(secret), false)
+    const rows = page.getByRole('list', { name: 'History' }).getByRole('listitem')
+    await rows.getByRole('link', { name: 'Started a run' }).waitFor()
+    await rows.filter({ hasText: 'issues' }).waitFor()
+    // By keyboard.
+    await rows.getByRole('button', { name: 'Replay' }).press('Enter')
+    await rows.filter({ hasText: 'a replay' }).waitFor()
+    assert.equal(await rows.count(), 2)
+    await page.getByRole('link', { name: 'Its runs' }).click()
+    await page.getByRole('button', { name: 'Of one trigger' }).waitFor()
+    await page.getByRole('link', { name: 'echo Try it' }).or(page.getByText('echo Try it')).first().waitFor()
+    await page.goBack()
+
+    await page.getByLabel('Filter').fill('payload.action == "closed"')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    await checkAccess(page)
+    const { triggers } = await api.json<ListTriggersResponse>('GET', '/agent/triggers')
+    const [saved] = triggers
+    assert(saved)
+    assert.deepEqual(
+      [saved.filter, saved.reply, saved.agent_config],
+      ['payload.action == "closed"', { secret: 'GITHUB', when: 'end' }, RUNBOOK],
+    )
+    // The secret stayed: what it signs is still taken.
+    assert.equal((await runSample(sample.replaceAll('try-', 'once-more-'))).outcome, 'filtered')
+    await rows.filter({ hasText: 'Filtered out' }).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    assert.equal(await rows.getByRole('button', { name: 'Replay' }).count(), 0)
+    await page.getByRole('link', { name: 'Triggers' }).click()
+    const row = page.getByRole('list', { name: 'Triggers' }).getByRole('listitem')
+    await row.filter({ hasText: 'Paused' }).filter({ hasText: 'Filtered out' }).waitFor()
+    await checkAccess(page)
+    await page.getByRole('link', { name: 'issues' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the trigger' }).click()
+    await page.getByText('No trigger yet').waitFor()
+    assert.deepEqual(
+      complaints.filter((text) => !text.includes('400')),
+      [],
+    )
+  })
+
+  test('the sample of each sender is signed as that sender signs', async () => {
+    await using opened = await openPage(browser, service, { at: '/triggers' })
+    const { page, complaints } = opened
+    for (const [verification, secret] of Object.entries(SECRETS)) {
+      const asked = { name: verification, verification, secret, prompt: shell('true'), agent_config: RUNBOOK }
+      const { trigger_id } = await api.json<Trigger>('POST', '/agent/triggers', asked)
+      await page.goto(`${new URL(service.base_url).origin}/triggers/${trigger_id}`)
+      await page.getByText('Try it with curl').click()
+      const sample = (await page.locator('details pre').textContent()) ?? ''
+      const quoted = `'${secret.replaceAll("'", `'\\''`)}'`
+      const { outcome } = await runSample(sample.replace("SECRET='…'", () => `SECRET=${quoted}`))
+      assert.equal(outcome, 'run_started', verification)
+    }
+    assert.deepEqual(complaints, [])
+  })
+})

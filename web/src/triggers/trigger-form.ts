@@ -1,0 +1,78 @@
+import type { CreateTriggerRequest, Trigger, UpdateTriggerRequest } from '@runyard/client'
+import { type AgentChoice, choiceOf, configOf } from '../new-run/agent-choice.ts'
+
+export type Verification = Trigger['verification']
+
+/** The fields of a trigger that its form shows, as they were typed. What it does not show is kept as it was. */
+export interface TriggerForm extends AgentChoice {
+  name: string
+  verification: Verification
+  /** Of the sender; empty, one is made, or the one there is stays. */
+  secret: string
+  filter: string
+  prompt: string
+  title: string
+  skill: string
+  on_open_run: Trigger['on_open_run']
+  /** Name of the secret that answers on GitHub; empty, nothing is answered. */
+  reply_secret: string
+  reply_when: NonNullable<NonNullable<Trigger['reply']>['when']>
+  is_personal: boolean
+}
+
+export const formOf = (trigger: Trigger | undefined): TriggerForm => ({
+  ...choiceOf(trigger?.agent_config),
+  name: trigger?.name ?? '',
+  verification: trigger?.verification ?? 'github',
+  secret: '',
+  filter: trigger?.filter ?? '',
+  prompt: trigger?.prompt ?? '',
+  title: trigger?.title ?? '',
+  skill: trigger?.agent_config.skill_spec ?? '',
+  on_open_run: trigger?.on_open_run ?? 'followup',
+  reply_secret: trigger?.reply?.secret ?? '',
+  reply_when: trigger?.reply?.when ?? 'start_and_end',
+  is_personal: trigger?.scope.type === 'User',
+})
+
+/** What the form says of a trigger. `before`: what it was made from, whose other settings stay. */
+function saidOf(form: TriggerForm, before: Trigger | undefined) {
+  const [secret, filter, title, skill] = [form.secret, form.filter, form.title, form.skill].map((text) =>
+    text.trim(),
+  )
+  const { skill_spec: _, ...config } = configOf(form, before?.agent_config)
+  return {
+    name: form.name.trim(),
+    verification: form.verification,
+    on_open_run: form.on_open_run,
+    agent_config: { ...config, ...(skill ? { skill_spec: skill } : {}) },
+    ...(secret ? { secret } : {}),
+    ...(filter ? { filter } : {}),
+    ...(form.prompt.trim() ? { prompt: form.prompt } : {}),
+    ...(title ? { title } : {}),
+    ...(form.verification === 'github' && form.reply_secret
+      ? { reply: { secret: form.reply_secret, when: form.reply_when } }
+      : {}),
+  }
+}
+
+export const creationOf = (form: TriggerForm): CreateTriggerRequest => ({
+  ...saidOf(form, undefined),
+  ...(form.is_personal ? { team: false } : {}),
+})
+
+export function updateOf(form: TriggerForm, before: Trigger): UpdateTriggerRequest {
+  const { enabled, metadata, mode, budget, agent_uid } = before
+  return {
+    ...saidOf(form, before),
+    enabled,
+    metadata,
+    ...(mode ? { mode } : {}),
+    ...(budget ? { budget } : {}),
+    ...(agent_uid ? { agent_uid } : {}),
+  }
+}
+
+/** Whether all is there that has to be. */
+export const isWhole = ({ name, prompt, skill }: TriggerForm): boolean =>
+  name.trim() !== '' && (prompt.trim() !== '' || skill.trim() !== '')

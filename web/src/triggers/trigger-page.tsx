@@ -1,0 +1,114 @@
+import { NotFoundError, type Trigger } from '@runyard/client'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useAccess } from '../client.ts'
+import { plainText } from '../text/plain-text.ts'
+import { Button } from '../ui/button.tsx'
+import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { CopyBlock } from '../ui/copy-block.tsx'
+import { PageHead } from '../ui/page-head.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { SettingsForm } from '../ui/settings-form.tsx'
+import { writeHookSample } from './hook-sample.ts'
+import { TriggerDeliveries } from './trigger-deliveries.tsx'
+import { TriggerFields } from './trigger-fields.tsx'
+import { formOf, isWhole, type TriggerForm, updateOf } from './trigger-form.ts'
+import { TriggerState } from './triggers-page.tsx'
+
+/** One trigger: its address, what it does, and what came to it. */
+export function TriggerPage() {
+  const { trigger_id } = useParams({ from: '/triggers/$trigger_id' })
+  const { client } = useAccess()
+  const { data: trigger, error } = useQuery({
+    queryKey: ['triggers', trigger_id],
+    queryFn: ({ signal }) => client.triggers.retrieve(trigger_id, { signal }),
+  })
+  if (error instanceof NotFoundError) return <PageHead title="There is no such trigger" />
+  if (error) return <Problem error={error} />
+  return trigger ? <OpenTrigger key={trigger_id} trigger={trigger} /> : null
+}
+
+function OpenTrigger({ trigger }: { trigger: Trigger }) {
+  const { client, may_write } = useAccess()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const { trigger_id, name, enabled, url, verification, updated_by } = trigger
+  const refresh = () => queries.invalidateQueries({ queryKey: ['triggers'] })
+  const turn = useMutation({
+    mutationFn: () => (enabled ? client.triggers.pause(trigger_id) : client.triggers.resume(trigger_id)),
+    onSuccess: refresh,
+  })
+  const remove = useMutation({
+    mutationFn: () => client.triggers.delete(trigger_id),
+    onSuccess: async () => {
+      await navigate({ to: '/triggers' })
+      await refresh()
+    },
+  })
+  const problem = turn.error ?? remove.error
+  return (
+    <>
+      <PageHead title={plainText(name)}>
+        {may_write ? (
+          <>
+            <Button disabled={turn.isPending} onClick={() => turn.mutate()}>
+              {enabled ? 'Pause' : 'Resume'}
+            </Button>
+            <ConfirmButton
+              confirm="Delete the trigger"
+              question="Its address and its history go with it. The runs that it started stay."
+              is_busy={remove.isPending}
+              onConfirm={() => remove.mutate()}
+            >
+              Delete
+            </ConfirmButton>
+          </>
+        ) : null}
+      </PageHead>
+      {problem ? <Problem error={problem} /> : null}
+      <p className="mt-0 mb-4 text-sm text-soft">
+        <TriggerState trigger={trigger} /> · its runs are created as{' '}
+        {plainText(updated_by.display_name ?? updated_by.uid)}
+      </p>
+      <div className="grid gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,1fr)_24rem]">
+        <div className="grid min-w-0 content-start gap-6">
+          <section aria-labelledby="address" className="grid max-w-2xl gap-1">
+            <h2 id="address" className="m-0 font-medium text-sm">
+              Address
+            </h2>
+            <CopyBlock text={url} label="Copy the address" />
+            <details>
+              <summary className="w-fit text-sm text-soft before:content-['▸_'] [[open]>&]:before:content-['▾_']">
+                Try it with curl
+              </summary>
+              <div className="mt-2">
+                <CopyBlock text={writeHookSample(verification, url)} label="Copy the script" />
+              </div>
+            </details>
+          </section>
+          <Form trigger={trigger} />
+        </div>
+        <TriggerDeliveries trigger={trigger} />
+      </div>
+    </>
+  )
+}
+
+function Form({ trigger }: { trigger: Trigger }) {
+  const { client, may_write } = useAccess()
+  const queries = useQueryClient()
+  const [form, setForm] = useState<TriggerForm>(() => formOf(trigger))
+  const save = useMutation({
+    mutationFn: () => client.triggers.update(trigger.trigger_id, updateOf(form, trigger)),
+    onSuccess: (saved) => {
+      setForm(formOf(saved))
+      return queries.invalidateQueries({ queryKey: ['triggers'] })
+    },
+  })
+  return (
+    <SettingsForm save={save} action="Save" may_change={may_write} can_save={isWhole(form)}>
+      <TriggerFields form={form} is_new={false} set={(change) => setForm((now) => ({ ...now, ...change }))} />
+    </SettingsForm>
+  )
+}

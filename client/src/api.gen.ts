@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List skills
-         * @description Skills of the environments’ repositories, as the last run of each environment found them. An environment that no run has used yet has none here.
+         * @description Skills of the environments’ repositories, as the last run of each environment found them, or with `refresh` as they are now. Without it an environment that no run has used yet has none here.
          */
         get: operations["listSkills"];
         put?: never;
@@ -2190,6 +2190,12 @@ export interface components {
         };
         ListSkillsResponse: {
             agents: components["schemas"]["AgentSkill"][];
+            /** @description With `refresh`: environments that could not be read again, and why. Of these the list has what was kept. */
+            not_refreshed?: {
+                name: string;
+                reason: string;
+                uid: string;
+            }[];
         };
         ListTriggerDeliveriesResponse: {
             deliveries: components["schemas"]["TriggerDelivery"][];
@@ -3522,7 +3528,7 @@ export interface operations {
             query?: {
                 /** @description Those that cannot be used as well, with `error`. */
                 include_malformed_skills?: boolean;
-                /** @description Of no effect: each run of an environment refreshes its skills. */
+                /** @description The repositories are read again, as they are now, before the list is made. It waits for that up to 30 seconds. Viewers may not. */
                 refresh?: boolean;
                 /** @description Of this repository only: `owner/repo`. */
                 repo?: string;
@@ -3555,6 +3561,15 @@ export interface operations {
             };
             /** @description `authentication_required` */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

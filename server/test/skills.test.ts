@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Runyard } from '@runyard/client'
@@ -312,6 +312,65 @@ describe('skills', () => {
       (await client.skills.list({ repo: 'acme/app' })).agents.map(({ name }) => name),
       ['deploy', 'steps'],
     )
+  })
+
+  test('are read again where that is asked for, without a run', async () => {
+    const directory = write('acme/fresh', {
+      '.claude/skills/first/SKILL.md': skill('first', 'The first one.'),
+    })
+    commit('acme/fresh')
+    await addEnvironment('fresh', 'acme/fresh')
+    const listed = async (query = '') => {
+      const answer = await api.json<{
+        agents: AgentSkill[]
+        not_refreshed?: { name: string; reason: string }[]
+      }>('GET', `/agent?repo=acme/fresh${query}`)
+      return { ...answer, names: answer.agents.map(({ name }) => name) }
+    }
+    assert.deepEqual((await listed()).names, [], 'no run has looked yet')
+    const first = await listed('&refresh=true')
+    assert.deepEqual([first.names, first.not_refreshed], [['first'], []])
+
+    mkdirSync(join(directory, '.claude/skills/second'))
+    writeFileSync(join(directory, '.claude/skills/second/SKILL.md'), skill('second', 'The second one.'))
+    commit('acme/fresh')
+    assert.deepEqual((await listed()).names, ['first'], 'what is kept')
+    const env = { RUNYARD_BASE_URL: service.base_url, RUNYARD_API_KEY: service.api_key }
+    const child = spawnRunyard(['skill', 'list', '--repo', 'acme/fresh', '--refresh'], env)
+    let printed = ''
+    child.stdout?.on('data', (data) => (printed += data))
+    await new Promise((resolve) => child.once('close', resolve))
+    assert.match(printed, /\nfirst .*\nsecond /s)
+    assert.deepEqual((await listed()).names, ['first', 'second'])
+
+    // Several at once are all answered with what is there by then.
+    git(directory, 'rm', '--quiet', '-r', '.claude/skills/first')
+    commit('acme/fresh')
+    const all = await Promise.all([1, 2, 3].map(() => listed('&refresh=true')))
+    assert.deepEqual(
+      all.map(({ names }) => names),
+      [['second'], ['second'], ['second']],
+    )
+    const { runs } = await api.json<{ runs: unknown[] }>(
+      'GET',
+      `/agent/runs?environment_id=${environments.fresh}`,
+    )
+    assert.deepEqual(runs, [])
+
+    rmSync(directory, { recursive: true })
+    const gone = await listed('&refresh=true')
+    assert.deepEqual(gone.names, ['second'], 'what was kept stays')
+    assert.deepEqual(
+      gone.not_refreshed?.map(({ name }) => name),
+      ['fresh'],
+    )
+    assert.match(gone.not_refreshed?.[0]?.reason ?? '', /no local repository/)
+    const { api_key } = await api.json<{ api_key: string }>('POST', '/api-keys', {
+      ...{ name: 'reader', role: 'viewer' },
+    })
+    const viewer = apiOf({ ...service, api_key })
+    assert.equal((await viewer.call('GET', '/agent?refresh=true')).status, 403)
+    assert.equal((await viewer.call('GET', '/agent?refresh=false')).status, 200)
   })
 
   onlyLong('of a hostile repository hurt nobody', { timeout: 120_000 }, async () => {

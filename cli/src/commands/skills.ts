@@ -7,6 +7,7 @@ import { formatTable } from '../table.ts'
 interface ListOptions extends ClientOptions {
   repo?: string
   malformed?: boolean
+  refresh?: boolean
   sort?: NonNullable<ListSkillsParams['sort_by']>
 }
 
@@ -22,19 +23,25 @@ export function addSkillCommands(program: Command): void {
       .alias('ls')
       .description('Lists skills, as the last run of each environment found them.')
       .option('--repo <owner/repo>', 'of this repository')
+      .option('--refresh', 'have the repositories read again, as they are now')
       .option('--malformed', 'those that cannot be used as well, and why')
       .addOption(new Option('--sort <order>', 'order').choices(['name', 'last_run'])),
-  ).action(async ({ repo, malformed, sort, ...options }: ListOptions) => {
+  ).action(async ({ repo, malformed, refresh, sort, ...options }: ListOptions) => {
     const { client, output } = openSession(options)
     const listed = await client.skills.list({
       ...(repo ? { repo } : {}),
+      ...(refresh ? { refresh: true } : {}),
       ...(malformed ? { include_malformed_skills: true } : {}),
       ...(sort ? { sort_by: sort } : {}),
     })
+    for (const { name, reason } of listed.not_refreshed ?? [])
+      output.note(`Not read again: ${oneLine(name)}. ${oneLine(reason)}`)
     if (output.format === 'json') return output.json(listed)
     if (output.format === 'ndjson') return listed.agents.forEach(output.json)
     if (listed.agents.length === 0)
-      return output.note('No skills. They are found when a run clones the repositories of its environment.')
+      return output.note(
+        'No skills. They are found when a run clones the repositories of its environment, or with --refresh.',
+      )
     const columns = [
       ...[{ heading: 'NAME' }, { heading: 'ID' }, { heading: 'ENVIRONMENTS' }],
       { heading: 'DESCRIPTION', flexible: true },

@@ -458,6 +458,12 @@ class InterruptedEventData(WireModel):
     by: str | None = None
 
 
+class ListSkillsResponseNotRefreshed(WireModel):
+    name: str
+    uid: str
+    reason: str
+
+
 class MCPServerConfig(WireModel):
     """A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`. A name in braces behind a dollar sign, in `args`, `env` and `headers`, is a secret or variable of the environment."""
 
@@ -2157,6 +2163,8 @@ class ListSecretsResponse(WireModel):
 
 class ListSkillsResponse(WireModel):
     agents: list[AgentSkill]
+    not_refreshed: list[ListSkillsResponseNotRefreshed] | None = None
+    """With `refresh`: environments that could not be read again, and why. Of these the list has what was kept."""
 
 
 class ListTriggerDeliveriesResponse(WireModel):

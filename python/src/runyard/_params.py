@@ -271,7 +271,7 @@ class ListSkillsParams(RequestOptions, total=False):
     include_malformed_skills: bool | None
     """Those that cannot be used as well, with `error`."""
     refresh: bool | None
-    """Of no effect: each run of an environment refreshes its skills."""
+    """Have the repositories read again, as they are now; waits for that up to 30 seconds."""
 
 
 class GitHubRepoParam(TypedDict):

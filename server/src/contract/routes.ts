@@ -250,12 +250,12 @@ export const ROUTES = {
     path: '/agent',
     summary: 'List skills',
     description:
-      'Skills of the environments’ repositories, as the last run of each environment found them. An environment that no run has used yet has none here.',
+      'Skills of the environments’ repositories, as the last run of each environment found them, or with `refresh` as they are now. Without it an environment that no run has used yet has none here.',
     tag: 'Skills',
     query: ListSkillsQuery,
     status: 200,
     response: ListSkillsResponse,
-    errors: ['invalid_request', ...reading],
+    errors: ['invalid_request', 'not_authorized', ...reading],
   }),
   listModels: define({
     method: 'GET',

@@ -45,10 +45,22 @@ export const ListSkillsQuery = z.object({
   include_malformed_skills: flag()
     .optional()
     .meta({ description: 'Those that cannot be used as well, with `error`.' }),
-  refresh: flag()
-    .optional()
-    .meta({ description: 'Of no effect: each run of an environment refreshes its skills.' }),
+  refresh: flag().optional().meta({
+    description:
+      'The repositories are read again, as they are now, before the list is made. It waits for that up to 30 seconds. Viewers may not.',
+  }),
 })
 export type ListSkillsQuery = z.infer<typeof ListSkillsQuery>
 
-export const ListSkillsResponse = z.object({ agents: z.array(AgentSkill) }).meta({ id: 'ListSkillsResponse' })
+export const ListSkillsResponse = z
+  .object({
+    agents: z.array(AgentSkill),
+    not_refreshed: z
+      .array(z.object({ name: z.string(), uid: z.string(), reason: z.string() }))
+      .optional()
+      .meta({
+        description:
+          'With `refresh`: environments that could not be read again, and why. Of these the list has what was kept.',
+      }),
+  })
+  .meta({ id: 'ListSkillsResponse' })

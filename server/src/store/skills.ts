@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
+import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { EnvironmentSkills } from '../contract/skill.ts'
 import type { Db } from './db.ts'
 import { visibleTo } from './runs.ts'
@@ -41,6 +42,15 @@ export async function readSkills(db: Db): Promise<SkillsOfEnvironment[]> {
       from environments e join environment_skills s on s.environment_id = e.uid
       where s.version = e.last_updated) listed
     where bytes <= ${MAX_BYTES} order by name collate "C", uid`.execute(db)
+  return rows
+}
+
+/** The environments that may have skills, in the order of their names. */
+export async function readSkillPlaces(
+  db: Db,
+): Promise<Array<{ uid: string; name: string; config: EnvironmentConfig }>> {
+  const { rows } = await sql<{ uid: string; name: string; config: EnvironmentConfig }>`
+    select uid, name, config from environments order by name collate "C", uid`.execute(db)
   return rows
 }
 

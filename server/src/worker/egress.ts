@@ -1,7 +1,7 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
+import { repositoriesOf } from '../contract/environment-repositories.ts'
 import type { EgressPolicy } from '../sandbox/sandbox.ts'
 import type { WorkerContext } from './context.ts'
-import { repositoriesOf } from './repository.ts'
 
 /** From the narrowest to the widest. */
 const POLICIES: readonly EgressPolicy[] = ['none', 'allowlist', 'open']

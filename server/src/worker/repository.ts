@@ -1,16 +1,8 @@
 import { basename } from 'node:path'
-import type { EnvironmentConfig, EnvironmentRepository } from '../contract/environment.ts'
+import type { EnvironmentRepository } from '../contract/environment.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { type RepositoryExport, TRAILER } from './repository-export.ts'
 import type { SetupSteps } from './setup-step.ts'
-
-/** All repositories of an environment; `github_repos` is the wire format's short form. */
-export const repositoriesOf = (config: EnvironmentConfig): EnvironmentRepository[] => [
-  ...(config.github_repos ?? []).map(({ owner, repo }) => ({
-    url: `https://github.com/${owner}/${repo}.git`,
-  })),
-  ...(config.repositories ?? []),
-]
 
 /** Folder below `/workspace`. */
 export const directoryOf = (repository: EnvironmentRepository): string => {

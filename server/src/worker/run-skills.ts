@@ -1,4 +1,4 @@
-import type { EnvironmentRepository } from '../contract/environment.ts'
+import { ownerOf, repositoriesOf } from '../contract/environment-repositories.ts'
 import type { ResolvedRun } from '../contract/run.ts'
 import type { EnvironmentSkills } from '../contract/skill.ts'
 import type { Guide, Outcome, SkillBook, StartedSkill } from '../harness/harness.ts'
@@ -15,7 +15,7 @@ import { isNamedBy, parseSpec, resolveSpec } from '../skills/skill-spec.ts'
 import type { RunRow } from '../store/runs.ts'
 import { refuse } from './endings.ts'
 import type { Workspace } from './prepare.ts'
-import { directoryOf, repositoriesOf } from './repository.ts'
+import { directoryOf } from './repository.ts'
 
 /** What the repositories of a run say to its agent. */
 export interface RunSkills {
@@ -88,23 +88,12 @@ function specsOf({ skill_spec, config }: Pick<RunRow, 'skill_spec' | 'config'>):
 }
 
 /** Repositories that have a commit. */
-function checkoutsOf({ config, commits }: Pick<Workspace, 'config' | 'commits'>): Checkout[] {
+export function checkoutsOf({ config, commits }: Pick<Workspace, 'config' | 'commits'>): Checkout[] {
   return repositoriesOf(config).flatMap((repository) => {
     const directory = directoryOf(repository)
     const commit = commits[directory]
     return commit ? [{ ...ownerOf(repository), directory, commit }] : []
   })
-}
-
-/** `https://github.com/acme/site.git` is acme/site, and so is the repository of this machine at `/srv/acme/site/.git`. */
-export function ownerOf({ url, local_path = '' }: EnvironmentRepository): { owner: string; repo: string } {
-  const path = (url ? decodeURI(new URL(url).pathname) : local_path)
-    .replace(/\/+(\.git\/*)?$/, '')
-    .replace(/\.git$/, '')
-  const parts = path.split('/').filter(Boolean)
-  // Of a repository of this machine, where it lies is nobody's business.
-  const owner = url ? parts.slice(0, -1).join('/') : (parts.at(-2) ?? '')
-  return { owner: owner || 'local', repo: parts.at(-1) ?? 'repository' }
 }
 
 const directoryIn = ({ checkout, path }: RepositorySkill): string =>
@@ -146,7 +135,7 @@ function withMalformed(refusal: string, spec: string, contents: readonly Reposit
 const MAX_LISTED_TEXT = 8_192
 const MAX_LISTED = 1024 ** 2
 
-function listFound(contents: readonly RepositoryContent[]): EnvironmentSkills {
+export function listFound(contents: readonly RepositoryContent[]): EnvironmentSkills {
   let left = MAX_LISTED
   const shorten = (text: string): string => {
     const cut = text.length > MAX_LISTED_TEXT ? `${text.slice(0, MAX_LISTED_TEXT).toWellFormed()}[…]` : text

@@ -1,8 +1,10 @@
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import type { GitCredential } from '../gateway/gateway.ts'
 import type { RegistryLogin } from '../sandbox/sandbox.ts'
+import type { Keyring } from '../sealing/keyring.ts'
 import { openSecret } from '../sealing/secret-value.ts'
 import type { RunRow } from '../store/runs.ts'
+import type { SecretRow } from '../store/secrets.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
 
@@ -26,14 +28,19 @@ export async function readUsedSecrets(
   run: RunRow,
   { secrets: names = [] }: EnvironmentConfig,
 ): Promise<UsedSecrets | { missing: string[] }> {
-  const used: UsedSecrets = { variables: {}, credentials: [], logins: [], values: [], versions: [] }
-  if (names.length === 0) return used
-  const rows = new Map((await store.readSecrets(names, run)).map((row) => [row.name, row]))
-  const missing = names.filter((name) => !rows.has(name))
+  if (names.length === 0) return openSecrets(settings.seal_key, [])
+  const rows = await store.readSecrets(names, run)
+  const missing = names.filter((name) => !rows.some((row) => row.name === name))
   if (missing.length > 0) return { missing }
   await store.noteSecrets(names, run)
-  for (const row of rows.values()) {
-    const secret = openSecret(settings.seal_key, row)
+  return openSecrets(settings.seal_key, rows)
+}
+
+/** By what each is for. */
+export function openSecrets(seal_key: Keyring, rows: readonly SecretRow[]): UsedSecrets {
+  const used: UsedSecrets = { variables: {}, credentials: [], logins: [], values: [], versions: [] }
+  for (const row of rows) {
+    const secret = openSecret(seal_key, row)
     used.values.push(secret)
     used.versions.push([row.scope, row.owner_id, row.name, row.version].join(' '))
     if (row.registry) {

@@ -12,6 +12,9 @@ const PAUSE_MS = 300
 const RETRY_MS = 30_000
 const SEPARATOR = '.warm-'
 
+/** What a worker makes beside its runs has such a name, and is left alone while that worker lives. */
+export const nameOfOwn = (worker_id: string): string => `${worker_id}${SEPARATOR}${randomUUID()}`
+
 /** The worker in whose life the sandbox of this name was made in advance; `null` when it was not. */
 export function workerOfWarm(name: string): string | null {
   const [worker_id = '', rest] = name.split(SEPARATOR)
@@ -99,7 +102,7 @@ export class WarmSandboxes {
     if (!backend.createWarm) throw new Error(`${backend.name} makes no sandboxes in advance.`)
     const way = kind.egress === 'allowlist' ? gateway.reserve() : null
     try {
-      const name = `${this.#worker_id}${SEPARATOR}${randomUUID()}`
+      const name = nameOfOwn(this.#worker_id)
       return { way, sandbox: await backend.createWarm(name, { ...kind, ...(way && { proxy: way }) }) }
     } catch (error) {
       way?.close()

@@ -14,6 +14,7 @@ import type { Warden, WorkerContext } from './context.ts'
 import { Executions } from './executions.ts'
 import { Orders } from './orders.ts'
 import { reapSandboxes } from './reap.ts'
+import { SkillRefreshes } from './skill-refreshes.ts'
 import type { StopReason } from './stopping.ts'
 import { WarmSandboxes } from './warm-sandboxes.ts'
 
@@ -81,6 +82,7 @@ class Life implements WorkerHandle {
   readonly #executions: Executions
   readonly #claims: Claims
   readonly #orders: Orders
+  readonly #refreshes: SkillRefreshes
   readonly #timers: NodeJS.Timeout[]
   readonly #stopListening: () => void
   readonly #resolveLost: () => void
@@ -103,7 +105,11 @@ class Life implements WorkerHandle {
     // Workspaces that only wait for follow-ups must not keep new runs waiting.
     this.#claims = new Claims(context, worker_id, this.#executions, () => this.#reap())
     this.#orders = new Orders(context, worker_id, this.#executions, this.#claims)
-    this.#stopListening = context.watch.onPool(context.settings.pool, () => this.#claims.nudge())
+    this.#refreshes = new SkillRefreshes(context, worker_id)
+    this.#stopListening = context.watch.onPool(context.settings.pool, () => {
+      this.#claims.nudge()
+      this.#refreshes.nudge()
+    })
     this.#timers = [
       every(REAP_MS, () => this.#reap()),
       every(REAP_MS, () => this.#inBackground(() => context.warm.removeUnused())),
@@ -146,6 +152,7 @@ class Life implements WorkerHandle {
   async #end(reason: StopReason): Promise<void> {
     this.#claims.close()
     this.#stopListening()
+    const refreshed = this.#refreshes.close()
     if (reason === 'shutdown') await this.#draining
     this.#executions.stop(reason)
     // A claim under way may bring more.
@@ -153,6 +160,7 @@ class Life implements WorkerHandle {
     this.#executions.stop(reason)
     await this.#executions.ended()
     this.#orders.close()
+    await refreshed.catch(() => {})
     for (const timer of this.#timers) clearInterval(timer)
     await this.#context.warden.close()
     await this.#context.warm.close()

@@ -3,15 +3,22 @@ import { ROUTES } from '../../contract/routes.ts'
 import type { AgentSkill, ListSkillsQuery } from '../../contract/skill.ts'
 import { readLastRuns, readSkills, type SkillsOfEnvironment } from '../../store/skills.ts'
 import type { Services } from '../context.ts'
+import { refreshSkills } from '../refresh-skills.ts'
 import { serve } from '../route.ts'
 
 type Variant = AgentSkill['variants'][number]
 
 export function serveSkills(app: FastifyInstance, services: Services): void {
   const { store } = services
-  serve(app, services, ROUTES.listSkills, async ({ query, actor }) => {
+  serve(app, services, ROUTES.listSkills, async ({ query, actor, reply }) => {
+    const left = new AbortController()
+    reply.raw.once('close', () => left.abort())
+    const not_refreshed = query.refresh ? await refreshSkills(services, query, actor, left.signal) : null
     const [environments, last_runs] = await Promise.all([readSkills(store.db), readLastRuns(store.db, actor)])
-    return { agents: sort(gather(environments, last_runs, query), query) }
+    return {
+      agents: sort(gather(environments, last_runs, query), query),
+      ...(not_refreshed ? { not_refreshed } : {}),
+    }
   })
 }
 

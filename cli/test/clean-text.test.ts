@@ -60,12 +60,10 @@ for (const [name, piece] of Object.entries({
   'device strings': '\u001bP',
 })) {
   test(`${name} are cleaned in time that grows with the text`, () => {
-    const text = `${piece.repeat(300_000 / piece.length)}\r`
-    const began = performance.now()
+    // What looked again at all the text for each character would take an hour.
+    const text = `${piece.repeat(3_000_000 / piece.length)}\r`
     cleanText(text)
     const cleaner = new TextCleaner()
     for (let at = 0; at < text.length; at += 100) cleaner.push(text.slice(at, at + 100))
-    // Takes a twentieth of a second; what looked again at all the text for each character took half a minute.
-    assert.ok(performance.now() - began < 5000)
   })
 }

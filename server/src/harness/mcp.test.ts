@@ -212,14 +212,11 @@ test('a call that is never answered ends at its time limit, and the server hears
   assert.equal(results[1]?.output, 'true')
 })
 
+// A start is given 20 seconds, and a call longer.
 test('a turn that is stopped does not wait for a call, nor for a start', { timeout: 15_000 }, async () => {
   for (const never of ['', `ready(message) || list(message, [${TOOL}])`]) {
-    let began = 0
     const stopLater = (turn: TestTurn) => {
-      const stop = () => {
-        began = performance.now()
-        turn.stop()
-      }
+      const stop = () => turn.stop()
       if (never === '') setTimeout(stop, 300)
       else turn.onEvent = (event) => event.type === 'tool.call' && setTimeout(stop, 50)
     }
@@ -228,7 +225,6 @@ test('a turn that is stopped does not wait for a call, nor for a start', { timeo
       [call('never__go'), { text: 'Done.' }],
       stopLater,
     )
-    assert(performance.now() - began < 1000)
     assert.equal(outcome?.state, 'ERROR')
   }
 })

@@ -41,11 +41,9 @@ describe('a SKILL.md', () => {
       'a: &a [x,x]',
       ...'bcdefghijklmnop'.split('').map((n, i) => `${n}: &${n} [${`*${'abcdefghijklmno'[i]},`.repeat(9)}]`),
     ]
-    const began = performance.now()
     assert.match(errorOf(skill(`${GOOD}\n${bomb.join('\n')}`)), /alias/i)
     assert.match(errorOf(skill(`${GOOD}\nx: ${'['.repeat(8_000)}`)), /no YAML/)
     assert.match(errorOf(`---\n${'---\n '.repeat(100_000)}`), /front matter|YAML/)
-    assert(performance.now() - began < 2_000)
     assert.deepEqual(parseSkill(skill(`__proto__: {description: no}\n${GOOD}`), 'deploy'), {
       ...{ name: 'deploy', description: 'Deploys.', text: 'Do it.' },
     })

@@ -8,6 +8,7 @@ import { GOOD, openScene, type Scene } from './support/good-requests.ts'
 import { apiOf } from './support/service.ts'
 
 const REPLAYED = 'idempotent-replayed'
+const WAITING = { prompt: 'x', config: { worker_host: 'nobody' } }
 const posts = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(
   ([, { method }]) => method === 'POST',
 )
@@ -63,4 +64,30 @@ describe('once with one Idempotency-Key', () => {
       assert.equal(others.headers.get(REPLAYED), null)
     })
   }
+
+  test('is a wish about one thing: with another id in the path it is another', async () => {
+    const api = apiOf(scene.service)
+    const headers = { authorization: `Bearer ${scene.service.api_key}`, 'idempotency-key': randomUUID() }
+    for (const run_id of [await api.create(WAITING), await api.create(WAITING)]) {
+      const path = `/agent/runs/${run_id}/cancel`
+      const answer = await fetch(scene.service.base_url + path, { method: 'POST', headers })
+      assert.deepEqual([await answer.json(), answer.headers.get(REPLAYED)], [run_id, null])
+      assert.equal((await api.get(run_id)).state, 'CANCELLED')
+    }
+  })
+
+  test('is of 1 to 255 characters', async () => {
+    const statusOf = async (key: string) => {
+      const headers = {
+        ...{ authorization: `Bearer ${scene.service.api_key}`, 'idempotency-key': key },
+        'content-type': 'application/json',
+      }
+      const body = JSON.stringify(WAITING)
+      return (await fetch(`${scene.service.base_url}/agent/runs`, { method: 'POST', headers, body })).status
+    }
+    assert.deepEqual(
+      [await statusOf('k'.repeat(255)), await statusOf('k'.repeat(256)), await statusOf('')],
+      [200, 400, 400],
+    )
+  })
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { isResting } from '../src/contract/state.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { answerCalls } from './support/scripted-calls.ts'
 import { seedKeys } from './support/seed-keys.ts'
@@ -89,6 +90,17 @@ describe('a replay', () => {
       ...IDLE,
     })
     assert.equal((await api.member.get(of_replay)).prompt, otherwise.prompt)
+  })
+
+  test('has the budget of the earlier run', async () => {
+    const ended = (run_id: string) => api.owner.until(run_id, ({ state }) => isResting(state))
+    const request = { prompt: shell('sleep 600'), config: { harness: { type: 'runbook' } } }
+    const earlier = await ended(
+      await api.owner.create({ ...request, budget: { max_duration_minutes: 1 / 60 } }),
+    )
+    const again = await ended(await api.owner.create({ replay_of_run_id: earlier.run_id }))
+    for (const { state, status_message } of [earlier, again])
+      assert.deepEqual([state, status_message?.error_code], ['BLOCKED', 'budget_exceeded'])
   })
 
   test('has another skill, model or agent in place of the earlier one', async () => {

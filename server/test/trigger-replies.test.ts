@@ -11,12 +11,15 @@ import type {
 } from '../src/contract/trigger.ts'
 import { until } from './support/cluster.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
+import { addComment, commentUnheard } from './support/git-hosts-comments.ts'
 import {
   type Answer,
   addHostedRepository,
   type GitHostRequest,
   type HostedComment,
 } from './support/hosted-repositories.ts'
+import { type ModelServer, openModelServer } from './support/model-server.ts'
+import { answerCalls } from './support/scripted-calls.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { SIGN } from './support/sign-hook.ts'
 
@@ -27,8 +30,11 @@ describe('triggers that answer on GitHub', () => {
   const root = temporaryDirectory('hosted')
   const app = generateKeyPairSync('rsa', { modulusLength: 2048 })
   let host: GitHost
+  let model: ModelServer
   let service: TestService
   let api: ReturnType<typeof apiOf>
+  let behind_ms = 0
+  const now = () => Date.now() - behind_ms
   let interfere: ((request: GitHostRequest) => Answer | Error | 'silence' | undefined) | undefined
   before(async () => {
     addHostedRepository(root, 'acme/site')
@@ -38,10 +44,14 @@ describe('triggers that answer on GitHub', () => {
         ...{ app_id: '7', installation_id: '8', account: 'acme' },
         public_key: app.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
       },
+      now,
       interfere: (request) => (request.path.startsWith('/api/') ? interfere?.(request) : undefined),
     })
+    model = await openModelServer(answerCalls)
     service = await startService({
       env: {
+        OPENAI_BASE_URL: model.url,
+        OPENAI_API_KEY: 'a-key',
         NODE_EXTRA_CA_CERTS: host.ca_file,
         RUNYARD_PRIVATE_HOSTS: host.host,
         RUNYARD_GIT_HOSTS: `${host.host}=github`,
@@ -61,12 +71,15 @@ describe('triggers that answer on GitHub', () => {
   }, LIMIT)
   after(async () => {
     await service?.stop()
+    await model?.close()
     host?.close()
   }, LIMIT)
 
   const create = (reply: object, prompt: string, body: object = {}) =>
     api.json<Trigger & { secret: string }>('POST', '/agent/triggers', {
-      ...{ name: 'T', verification: 'github', prompt, reply, ...body },
+      ...{ name: 'T', verification: 'github', prompt, reply },
+      agent_config: { harness: { type: 'runbook' } },
+      ...body,
     })
   async function post(
     { url, secret }: Trigger & { secret: string },
@@ -168,22 +181,12 @@ describe('triggers that answer on GitHub', () => {
     async () => {
       const trigger = await create({ secret: 'GITHUB' }, shell('echo done'))
       let writes = 0
-      interfere = ({ method, path, body }) => {
-        if (method !== 'POST') return undefined
+      interfere = (request) => {
+        if (request.method !== 'POST') return undefined
         writes += 1
         if (writes > 1) return undefined
         // It is there, and nobody hears so.
-        const number = Number(/issues\/(\d+)/.exec(path)?.[1])
-        host.comments.push({
-          ...{
-            id: 99,
-            repository: 'acme/site',
-            number,
-            kind: 'issues',
-            created_at: new Date().toISOString(),
-          },
-          body: (JSON.parse(body) as { body: string }).body,
-        })
+        commentUnheard({ comments: host.comments, now }, request)
         return new Error('cut')
       }
       const first = await post(trigger, 'issue_comment', issue(3))
@@ -225,6 +228,55 @@ describe('triggers that answer on GitHub', () => {
       interfere = undefined
     },
   )
+
+  test('it is found behind others, by another clock, and not said twice', LIMIT, async () => {
+    behind_ms = 120_000
+    const place = { repository: 'acme/site', number: 20, kind: 'issues' } as const
+    for (let count = 0; count < 130; count++)
+      addComment({ comments: host.comments, now }, { ...place, body: 'Me too.' })
+    let cut = false
+    interfere = (request) => {
+      if (request.method !== 'POST' || cut) return undefined
+      cut = true
+      commentUnheard({ comments: host.comments, now }, request)
+      return new Error('cut')
+    }
+    const trigger = await create({ secret: 'GITHUB' }, shell('echo done'))
+    await replied(trigger, await post(trigger, 'issues', issue(20)))
+    const ours = commentsOn(20).filter(({ body }) => body.includes('<!-- runyard:'))
+    assert.deepEqual([cut, ours.length], [true, 1])
+    assert.match(ours[0]?.body ?? '', /is \[done\]/)
+    behind_ms = 0
+    interfere = undefined
+  })
+
+  test('a question is asked in the thread, and its answer there goes on with the run', LIMIT, async () => {
+    const prompt = '[["ask_user", {"question": "Red or blue, @ann?", "options": ["red", "blue"]}]]'
+    const trigger = await create({ secret: 'GITHUB' }, prompt, { agent_config: { harness: { type: 'oz' } } })
+    const answer = await post(trigger, 'issues', issue(21))
+    await until('the question to be asked', () => commentsOn(21)[0]?.body.includes('waits for a person'))
+    const page = new URL(`/sessions/${answer.run_id}`, service.base_url).href
+    assert.equal(
+      commentsOn(21)[0]?.body,
+      `<!-- runyard:${answer.delivery_id} -->\nRunyard [waits for a person](${page}).\n\n` +
+        '> Red or blue, @\u2060ann?\n> 1. red\n> 2. blue',
+    )
+    assert.equal((await deliveryOf(trigger, answer)).reply?.status, 'pending')
+    await api.json('POST', `/agent/runs/${answer.run_id}/followups`, {
+      message: '[["ask_user", {"question": "Light or dark?"}]]',
+    })
+    await until('the next question to be asked', () => commentsOn(21)[0]?.body.includes('> Light or dark?'))
+    await api.json('POST', `/agent/runs/${answer.run_id}/followups`, { message: 'Dark.' })
+    await replied(trigger, answer)
+    assert.equal(commentsOn(21).length, 1)
+    assert.match(commentsOn(21)[0]?.body ?? '', /is \[done\]\(.*\)\.\n\nDone\.$/)
+    // With an answer at the end alone, somebody has to hear of the question all the same.
+    const late = await create({ secret: 'GITHUB', when: 'end' }, prompt, {
+      agent_config: { harness: { type: 'oz' } },
+    })
+    await post(late, 'issues', issue(22))
+    await until('the question to be asked', () => commentsOn(22)[0]?.body.includes('> Red or blue'))
+  })
 
   test('a token goes to its own host alone, for the repositories that it is for', LIMIT, async () => {
     const trigger = await create({ secret: 'ELSEWHERE' }, shell('echo done'))

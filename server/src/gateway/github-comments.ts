@@ -8,6 +8,11 @@ import { isPage } from './pulls.ts'
 
 /** Whoever asks tries again, later: what is asked here at once is asked once. */
 const LIMIT_MS = 0
+/** A thread with more comments than this has after a moment is not looked through. */
+const MAX_PAGES = 10
+const PAGE = 100
+/** GitHub cuts times to the second, and its clock is another one than ours. */
+const CLOCKS_DIFFER_MS = 10 * 60_000
 /** What an App needs for comments on issues, on pull requests and on their code. */
 const WANTED = [{ issues: 'write', pull_requests: 'write' }, { pull_requests: 'write' }, { issues: 'write' }]
 
@@ -39,7 +44,7 @@ export interface GithubComments {
   post(body: string): Promise<PostedComment>
   /** `null`: it is gone. */
   edit(id: number, body: string): Promise<PostedComment | null>
-  /** The comment that begins with this text, of those since a moment; `null`: none is seen. */
+  /** The comment that begins with this text, of those since a moment by our clock; `null`: none is seen. */
   find(beginning: string, since: Date): Promise<PostedComment | null>
 }
 
@@ -98,11 +103,16 @@ export async function openGithubComments(
       return answer.status === 404 || answer.status === 410 ? null : read(check(answer).data)
     },
     async find(beginning, since) {
-      const query = { since: since.toISOString(), per_page: '100', sort: 'created', direction: 'desc' }
-      const { data } = check(await ask('GET', comments, { query }))
-      const found = Array.isArray(data) ? data : []
-      const ours = found.find((each: unknown) => stringOf(each, 'body')?.startsWith(beginning))
-      return ours === undefined ? null : read(ours)
+      const from = new Date(since.getTime() - CLOCKS_DIFFER_MS).toISOString()
+      for (let page = 1; page <= MAX_PAGES; page++) {
+        const query = { since: from, per_page: String(PAGE), page: String(page) }
+        const { data } = check(await ask('GET', comments, { query }))
+        const found: unknown[] = Array.isArray(data) ? data : []
+        const ours = found.find((each) => stringOf(each, 'body')?.startsWith(beginning))
+        if (ours !== undefined) return read(ours)
+        if (found.length < PAGE) break
+      }
+      return null
     },
   }
 }

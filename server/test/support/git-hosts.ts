@@ -32,6 +32,8 @@ export interface GitHost {
   pulls: HostedPull[]
   comments: HostedComment[]
   lfs: LfsHost | null
+  /** Ends what is open now, `silence` too. */
+  breakOff(): void
   close(): void
 }
 
@@ -75,6 +77,7 @@ export async function serveGitHost(options: GitHostOptions): Promise<GitHost> {
   return {
     ...{ url: state.url, host, ca_file: cert_file, requests, pulls: state.pulls, lfs },
     comments: state.comments,
+    breakOff: () => server.closeAllConnections(),
     close() {
       lfs?.close()
       server.close()

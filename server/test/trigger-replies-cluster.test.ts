@@ -1,0 +1,195 @@
+/** Answers on GitHub of two processes, which are killed or stand still in the middle: how many stand in the thread. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
+import type { HookAnswer, Trigger } from '../src/contract/trigger.ts'
+import { type Cluster, type ServeRole, startCluster, until } from './support/cluster.ts'
+import { createDatabase, stopTestServer } from './support/databases.ts'
+import { type GitHost, serveGitHost } from './support/git-hosts.ts'
+import { commentUnheard } from './support/git-hosts-comments.ts'
+import { type Answer, addHostedRepository, type GitHostRequest } from './support/hosted-repositories.ts'
+import { findPostgres } from './support/postgres-server.ts'
+import { temporaryDirectory } from './support/service.ts'
+import { SIGN } from './support/sign-hook.ts'
+
+const TOKEN = 'canary-reply-token'
+const LIMIT = { timeout: 180_000 }
+const DELIVERIES = 20
+
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+describe('answers on GitHub of two processes on PostgreSQL', { skip }, () => {
+  const root = temporaryDirectory('hosted')
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let host: GitHost
+  let cluster: Cluster
+  let trigger: Trigger & { secret: string }
+  let interfere: ((request: GitHostRequest) => Answer | Error | 'silence' | undefined) | undefined
+
+  before(async () => {
+    addHostedRepository(root, 'acme/site')
+    host = await serveGitHost({
+      ...{ root, kind: 'github', token: TOKEN },
+      interfere: (request) => (request.path.startsWith('/api/') ? interfere?.(request) : undefined),
+    })
+    database = await createDatabase()
+    cluster = await startCluster(database.url, {
+      NODE_EXTRA_CA_CERTS: host.ca_file,
+      RUNYARD_PRIVATE_HOSTS: host.host,
+      RUNYARD_GIT_HOSTS: `${host.host}=github`,
+    })
+    await cluster.api.json('PUT', '/agent/secrets/GITHUB', { value: TOKEN, git: { host: host.host } })
+    trigger = await cluster.api.json('POST', '/agent/triggers', {
+      ...{ name: 'T', verification: 'github', prompt: 'x', reply: { secret: 'GITHUB' } },
+      agent_config: { worker_host: 'nobody' },
+    })
+  }, LIMIT)
+  after(async () => {
+    await cluster?.stop()
+    host?.close()
+    await database?.drop()
+    await stopTestServer()
+  }, LIMIT)
+
+  async function post(
+    { base_url }: Pick<ServeRole, 'base_url'>,
+    number: number,
+    more: object = {},
+  ): Promise<HookAnswer> {
+    const repository = { full_name: 'acme/site', html_url: `${host.url}/acme/site` }
+    const body = JSON.stringify({ action: 'opened', issue: { number }, repository, ...more })
+    const headers = SIGN.github({ secret: trigger.secret, body, id: `issue ${number}` })
+    const url = new URL(`/hooks/${trigger.trigger_id}`, base_url)
+    return (await (await fetch(url, { method: 'POST', body, headers })).json()) as HookAnswer
+  }
+  const bodiesOn = (number: number): string[] =>
+    host.comments.filter((comment) => comment.number === number).map(({ body }) => body)
+  const ended = (count: number) => () => bodiesOn(count).some((body) => /was \[stopped\]/.test(body))
+  const rowOf = async ({ delivery_id }: HookAnswer): Promise<{ status: string; attempts: number }> => {
+    const { rows } = await sql<{ status: string; attempts: number }>`
+      select status, attempts from trigger_replies where delivery_id = ${delivery_id}::uuid`.execute(
+      cluster.store.db,
+    )
+    assert(rows[0])
+    return rows[0]
+  }
+  /** As if the minute and a half were over in which nobody else does what a process has taken. */
+  const letGo = ({ delivery_id }: HookAnswer) =>
+    sql`update trigger_replies set next_attempt_at = clock_timestamp() where delivery_id = ${delivery_id}::uuid`.execute(
+      cluster.store.db,
+    )
+  const onceTo = (method: string, does: (request: GitHostRequest) => void): Promise<void> =>
+    new Promise((resolve) => {
+      interfere = (request) => {
+        if (request.method !== method) return undefined
+        interfere = undefined
+        does(request)
+        resolve()
+        return 'silence'
+      }
+    })
+
+  test('two processes at once say each thing once', LIMIT, async () => {
+    const second = await cluster.serve()
+    const numbers = Array.from({ length: DELIVERIES }, (_, index) => 100 + index)
+    const answers = await Promise.all(
+      numbers.map((number) => post(number % 2 === 0 ? cluster : second, number)),
+    )
+    const writes = () => host.requests.filter(({ method }) => method === 'POST' || method === 'PATCH').length
+    const before = writes()
+    await until('all to have begun', () => numbers.every((number) => bodiesOn(number).length > 0))
+    for (const { run_id } of answers) await cluster.api.json('POST', `/agent/runs/${run_id}/cancel`)
+    await until('all to have ended', () => numbers.every((number) => ended(number)()))
+    assert.deepEqual(
+      numbers.map((number) => bodiesOn(number).length),
+      numbers.map(() => 1),
+    )
+    assert(writes() - before <= 2 * DELIVERIES, 'and no process says it again')
+    await second.end('SIGTERM')
+  })
+
+  test('of a follow-up it tells how that turn ended, and not the one before', LIMIT, async () => {
+    const { api } = cluster
+    const run_id = await api.create({ prompt: 'x', config: { worker_host: 'nobody' } })
+    const html_url = `${host.url}/acme/site/pull/7`
+    await sql`
+      insert into pushes (artifact_uid, run_id, directory, repository, branch, commit, url, pull_request)
+      values (${randomUUID()}::uuid, ${run_id}::uuid, 'site', 'acme/site', 'b', 'c', ${html_url}, 7)`.execute(
+      cluster.store.db,
+    )
+    await api.json('POST', `/agent/runs/${run_id}/cancel`)
+    const answer = await post(cluster, 7, { issue: { number: 7, pull_request: { html_url } } })
+    assert.deepEqual([answer.outcome, answer.run_id], ['followup_sent', run_id])
+    await until('a comment to be there', () => bodiesOn(7).length > 0)
+    assert.match(bodiesOn(7)[0] ?? '', /is working on it/)
+    assert.equal((await rowOf(answer)).status, 'pending')
+    await api.json('POST', `/agent/runs/${run_id}/cancel`)
+    await until('the end to be told', ended(7))
+    await until('it to be noted', async () => (await rowOf(answer)).status === 'posted')
+  })
+
+  test('who is killed before it could note its comment leaves one that is found', LIMIT, async () => {
+    const first = await cluster.serve()
+    await cluster.first.end('SIGTERM')
+    const posted = onceTo('POST', (request) =>
+      commentUnheard({ comments: host.comments, now: Date.now }, request),
+    )
+    const answer = await post(first, 1)
+    await posted
+    await first.end('SIGKILL')
+    assert.deepEqual(await rowOf(answer), { status: 'pending', attempts: 1 })
+    await letGo(answer)
+    const next = await cluster.serve()
+    await until('it to be told anew', async () => (await rowOf(answer)).attempts > 1)
+    await next.api.json('POST', `/agent/runs/${answer.run_id}/cancel`)
+    await until('the end to be told', ended(1))
+    assert.equal(bodiesOn(1).length, 1)
+
+    // The same for the end: it is written twice into one comment.
+    const other = await post(next, 2)
+    await until('a comment to be there', () => bodiesOn(2).length > 0)
+    const edited = onceTo('PATCH', () => {})
+    await next.api.json('POST', `/agent/runs/${other.run_id}/cancel`)
+    await edited
+    await next.end('SIGKILL')
+    await letGo(other)
+    const last = await cluster.serve()
+    await until('the end to be told', ended(2))
+    await until('it to be noted', async () => (await rowOf(other)).status === 'posted')
+    assert.equal(bodiesOn(2).length, 1)
+
+    // And what was not said when it was killed is said.
+    const unsaid = onceTo('POST', () => {})
+    const third = await post(last, 3)
+    await unsaid
+    await last.end('SIGKILL')
+    assert.deepEqual(bodiesOn(3), [])
+    await letGo(third)
+    const lastOfAll = await cluster.serve()
+    await until('it to be said', () => bodiesOn(3).length === 1)
+    await lastOfAll.end('SIGTERM')
+  })
+
+  test('who stood still while another said it says no more of it', LIMIT, async () => {
+    const slow = await cluster.serve()
+    const posted = onceTo('POST', (request) =>
+      commentUnheard({ comments: host.comments, now: Date.now }, request),
+    )
+    const answer = await post(slow, 4)
+    await posted
+    slow.signal('SIGSTOP')
+    await letGo(answer)
+    const other = await cluster.serve()
+    await other.api.json('POST', `/agent/runs/${answer.run_id}/cancel`)
+    await until('the end to be told', ended(4))
+    await until('it to be noted', async () => (await rowOf(answer)).status === 'posted')
+    slow.signal('SIGCONT')
+    // Its request is broken off now, which is no failure of the answer's.
+    host.breakOff()
+    await until('it to be alive', async () => (await slow.api.call('GET', '/agent/runs')).ok)
+    await slow.end('SIGTERM')
+    assert.equal(bodiesOn(4).length, 1)
+    assert.match(bodiesOn(4)[0] ?? '', /was \[stopped\]/)
+    assert.equal((await rowOf(answer)).status, 'posted')
+  })
+})

@@ -28,7 +28,9 @@ describe('the pages of hooks', { skip }, () => {
 
   before(async () => {
     receiver = await openWebhookReceiver()
-    service = await startService({ env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
+    service = await startService({
+      env: { RUNYARD_PRIVATE_HOSTS: receiver.host, RUNYARD_CREATES_PER_MINUTE: '0' },
+    })
     api = apiOf(service)
     browser = await openBrowser()
   })
@@ -138,6 +140,68 @@ describe('the pages of hooks', { skip }, () => {
       const { outcome } = await runSample(sample.replace("SECRET='…'", () => `SECRET=${quoted}`))
       assert.equal(outcome, 'run_started', verification)
     }
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a webhook is told what was chosen, moved to another address, sent to again and read to its end', async () => {
+    await using opened = await openPage(browser, service, { at: '/webhooks' })
+    const { page, complaints } = opened
+    await page.getByText('No webhook yet').waitFor()
+    await page.getByRole('link', { name: 'New webhook' }).click()
+    await page.getByLabel('Address').fill(`http://${receiver.host}/first`)
+    const events = page.getByRole('group', { name: 'It is told when a run' }).getByRole('checkbox')
+    assert.equal(await events.count(), 7)
+    for (const box of await events.all()) await box.uncheck()
+    assert.equal(await page.getByRole('button', { name: 'Create the webhook' }).isDisabled(), true)
+    await page.getByLabel('run.created').check()
+    await page.getByLabel('run.cancelled').press('Space')
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Create the webhook' }).click()
+    assert.match((await page.getByRole('status').locator('pre').textContent()) ?? '', /^whsec_/)
+    await checkAccess(page)
+    await page.getByRole('link', { name: 'Open the webhook' }).click()
+    const webhook_id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+    // Two each: more than a page.
+    for (let run = 0; run < 26; run += 1) {
+      const run_id = await api.create({ prompt: 'x', config: { worker_host: 'nobody' } })
+      await api.call('POST', `/agent/runs/${run_id}/cancel`)
+    }
+    const rows = page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem')
+    await page.getByRole('button', { name: 'Older deliveries' }).click()
+    await rows.nth(51).waitFor()
+    assert.equal(await rows.count(), 52)
+    await page.getByRole('button', { name: 'Older deliveries' }).waitFor({ state: 'detached' })
+    assert.equal(await rows.filter({ hasText: 'run.cancelled' }).count(), 26)
+    await rows.first().getByText('Delivered').waitFor()
+    await checkAccess(page)
+
+    await page.getByLabel('Address').fill(`http://${receiver.host}/second`)
+    await page.getByLabel('Description').fill('The other one')
+    await page.getByLabel('run.succeeded').check()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    const said = await api.json<Record<string, unknown>>('GET', `/agent/webhooks/${webhook_id}`)
+    assert.deepEqual(
+      [said.url, said.description, said.events],
+      [`http://${receiver.host}/second`, 'The other one', ['run.created', 'run.succeeded', 'run.cancelled']],
+    )
+    const before = receiver.received.length
+    await rows.first().getByRole('button', { name: 'Send again' }).press('Enter')
+    while (receiver.received.length === before) await page.waitForTimeout(50)
+    assert.equal(receiver.received.at(-1)?.path, '/second')
+    await page.getByRole('button', { name: 'Turn off' }).click()
+    await page.getByRole('button', { name: 'Turn on' }).waitFor()
+    // What was chosen stays.
+    const off = await api.json<Record<string, unknown>>('GET', `/agent/webhooks/${webhook_id}`)
+    assert.deepEqual([off.enabled, off.events], [false, said.events])
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    const row = page.getByRole('list', { name: 'Webhooks' }).getByRole('listitem')
+    await row.filter({ hasText: 'Off' }).filter({ hasText: 'The other one' }).waitFor()
+    await checkAccess(page)
+    await page.getByRole('link', { name: `${receiver.host}/second` }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the webhook' }).click()
+    await page.getByText('No webhook yet').waitFor()
     assert.deepEqual(complaints, [])
   })
 })

@@ -107,6 +107,11 @@ function createTree(refusal: string | undefined) {
     path: '/keys/identities/$uid',
     component: lazyRouteComponent(() => import('./keys/identity-page.tsx'), 'IdentityPage'),
   })
+  const pool = createRoute({
+    getParentRoute: () => root,
+    path: '/keys/pools/$pool',
+    component: lazyRouteComponent(() => import('./keys/pool-page.tsx'), 'PoolPage'),
+  })
   const schedules = createRoute({
     getParentRoute: () => root,
     path: '/schedules',
@@ -126,6 +131,11 @@ function createTree(refusal: string | undefined) {
     getParentRoute: () => root,
     path: '/webhooks',
     component: lazyRouteComponent(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+  })
+  const new_webhook = createRoute({
+    getParentRoute: () => root,
+    path: '/webhooks/new',
+    component: lazyRouteComponent(() => import('./webhooks/new-webhook-page.tsx'), 'NewWebhookPage'),
   })
   const webhook = createRoute({
     getParentRoute: () => root,
@@ -173,6 +183,7 @@ function createTree(refusal: string | undefined) {
     new_schedule,
     schedule,
     webhooks,
+    new_webhook,
     webhook,
     runs,
     run,
@@ -186,6 +197,7 @@ function createTree(refusal: string | undefined) {
     audit,
     new_identity,
     identity,
+    pool,
   ])
 }
 

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import type { WebhookEvent } from '../../src/contract/webhook.ts'
 
 export interface ReceivedWebhook {
+  path: string
   headers: IncomingHttpHeaders
   body: string
   event: WebhookEvent
@@ -26,7 +27,8 @@ export async function openWebhookReceiver(
   const received: ReceivedWebhook[] = []
   const server = createServer(async (request, response) => {
     const body = await text(request)
-    const one = { headers: request.headers, body, event: JSON.parse(body) as WebhookEvent }
+    const event = JSON.parse(body) as WebhookEvent
+    const one = { path: request.url ?? '', headers: request.headers, body, event }
     received.push(one)
     answer(one, response)
   })

@@ -66,7 +66,9 @@ export function EnvironmentPage() {
       </PageHead>
       {remove.error ? <Problem error={remove.error} /> : null}
       <Form key={environment.uid} environment={environment} />
-      <Grants resource_type="environment" resource_id={uid} may_change={may_administer} />
+      <div className="mt-10">
+        <Grants resource_type="environment" resource_id={uid} may_change={may_administer} />
+      </div>
     </>
   )
 }

@@ -1,5 +1,4 @@
-import type { AuditEntry, ListAuditLogResponse } from '@runyard/client'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import type { AuditEntry } from '@runyard/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../client.ts'
@@ -7,8 +6,8 @@ import { plainText } from '../text/plain-text.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Ago } from '../ui/moment.tsx'
-import { PageHead, Rows } from '../ui/page-head.tsx'
-import { Problem } from '../ui/problem.tsx'
+import { PageHead } from '../ui/page-head.tsx'
+import { PagedRows, usePages } from '../ui/paged-rows.tsx'
 import { type AuditSearch, toAuditParams } from './audit-search.ts'
 import { useKeyList } from './key-list.ts'
 
@@ -29,20 +28,17 @@ const ACTIONS = [
 export function AuditPage() {
   const { client, may_administer } = useAccess()
   const search = useSearch({ from: '/keys/audit' })
-  const list = useInfiniteQuery({
-    queryKey: ['audit-log', search],
-    queryFn: async ({ pageParam, signal }): Promise<ListAuditLogResponse> => {
+  const pages = usePages<AuditEntry>(
+    ['audit-log', search],
+    async (cursor, options) => {
       const { entries, page_info } = await client.auditLog.list(
-        { ...toAuditParams(search), limit: PAGE, ...(pageParam ? { cursor: pageParam } : {}) },
-        { signal },
+        { ...toAuditParams(search), limit: PAGE, ...cursor },
+        options,
       )
-      return { entries, page_info }
+      return { items: entries, page_info }
     },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.page_info.next_cursor,
-    enabled: may_administer,
-  })
-  const entries = list.data?.pages.flatMap((page) => page.entries)
+    { enabled: may_administer },
+  )
   return (
     <>
       <PageHead title="Audit log">
@@ -53,27 +49,21 @@ export function AuditPage() {
       {may_administer ? (
         <>
           <Filters key={JSON.stringify(search)} search={search} />
-          {list.error ? <Problem error={list.error} onRetry={() => list.refetch()} /> : null}
-          {entries?.length === 0 ? (
-            <p className="text-soft">
-              Nothing like this was done.{' '}
-              <Link to="/keys/audit" search={{}}>
-                Show all
-              </Link>
-            </p>
-          ) : null}
-          {entries && entries.length > 0 ? (
-            <Rows label="Audit log">
-              {entries.map((entry) => (
-                <EntryRow key={entry.entry_id} entry={entry} />
-              ))}
-            </Rows>
-          ) : null}
-          {list.hasNextPage ? (
-            <Button className="mt-4" disabled={list.isFetchingNextPage} onClick={() => list.fetchNextPage()}>
-              Older entries
-            </Button>
-          ) : null}
+          <PagedRows
+            pages={pages}
+            label="Audit log"
+            more="Older entries"
+            empty={
+              <p className="text-soft">
+                Nothing like this was done.{' '}
+                <Link to="/keys/audit" search={{}}>
+                  Show all
+                </Link>
+              </p>
+            }
+          >
+            {(entry) => <EntryRow key={entry.entry_id} entry={entry} />}
+          </PagedRows>
         </>
       ) : (
         <p className="text-soft">Only admins read the audit log.</p>
@@ -85,7 +75,7 @@ export function AuditPage() {
 /** All of them are in the address, which can be shared. */
 function Filters({ search }: { search: AuditSearch }) {
   const navigate = useNavigate({ from: '/keys/audit' })
-  const { keys = [] } = useKeyList()
+  const { items: keys = [] } = useKeyList()
   const [action, setAction] = useState(search.action ?? '')
   const [target, setTarget] = useState(search.target ?? '')
   const people = new Map(

@@ -28,7 +28,7 @@ export function Grants({ resource_type, resource_id, may_change }: Granted & { m
   const ids = named.map(({ uid }) => uid)
   const problem = error ?? put.error
   return (
-    <section aria-labelledby="grants" className="mt-10 grid max-w-2xl gap-3">
+    <section aria-labelledby="grants" className="grid max-w-2xl gap-3">
       <h2 id="grants" className="m-0 font-semibold text-base">
         Who may use it
       </h2>
@@ -82,7 +82,7 @@ function AddGrant({
   onAdd: (principal_id: string) => void
 }) {
   const { client } = useAccess()
-  const { keys = [] } = useKeyList()
+  const { items: keys = [] } = useKeyList()
   const { data: identities = [] } = useQuery(identitiesQuery(client))
   const known = new Map([
     ...keys.map(({ principal }) => [principal.uid, principal.display_name ?? principal.uid] as const),

@@ -80,7 +80,9 @@ function OpenIdentity({ identity }: { identity: AgentIdentity }) {
           <KeyRows principal_id={uid} />
         </section>
       ) : null}
-      <Grants resource_type="identity" resource_id={uid} may_change={may_change} />
+      <div className="mt-10">
+        <Grants resource_type="identity" resource_id={uid} may_change={may_change} />
+      </div>
     </>
   )
 }

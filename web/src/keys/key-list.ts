@@ -1,7 +1,8 @@
-import type { ApiKey, ListApiKeysResponse, NewApiKey } from '@runyard/client'
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ApiKey, NewApiKey } from '@runyard/client'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useAccess } from '../client.ts'
 import { sessionQuery } from '../shell/session.ts'
+import { usePages } from '../ui/paged-rows.tsx'
 
 const KEYS = 'api-keys'
 const PAGE = 100
@@ -10,23 +11,13 @@ const RANKS = { viewer: 0, member: 1, admin: 2 } as const
 /** Keys page by page, newest first: of one user or identity, or all that this person sees. */
 export function useKeyList(principal_id?: string) {
   const { client } = useAccess()
-  const list = useInfiniteQuery({
-    queryKey: [KEYS, principal_id ?? null],
-    queryFn: async ({ pageParam, signal }): Promise<ListApiKeysResponse> => {
-      const { api_keys, page_info } = await client.apiKeys.list(
-        {
-          limit: PAGE,
-          ...(principal_id ? { principal_id } : {}),
-          ...(pageParam ? { cursor: pageParam } : {}),
-        },
-        { signal },
-      )
-      return { api_keys, page_info }
-    },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.page_info.next_cursor,
+  return usePages<ApiKey>([KEYS, principal_id ?? null], async (cursor, options) => {
+    const { api_keys, page_info } = await client.apiKeys.list(
+      { limit: PAGE, ...(principal_id ? { principal_id } : {}), ...cursor },
+      options,
+    )
+    return { items: api_keys, page_info }
   })
-  return { ...list, keys: list.data?.pages.flatMap((page) => page.api_keys) }
 }
 
 /** A change of keys, after which every list of them is read again. */

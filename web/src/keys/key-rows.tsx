@@ -1,38 +1,26 @@
 import type { ApiKey } from '@runyard/client'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
-import { Button } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Ago } from '../ui/moment.tsx'
-import { Rows } from '../ui/page-head.tsx'
+import { PagedRows } from '../ui/paged-rows.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { useKeyChange, useKeyList, useMayChangeKey } from './key-list.ts'
 import { ShownKey } from './new-key.tsx'
 
 /** The keys of one user or identity, or all that this person sees. */
-export function KeyRows({ principal_id }: { principal_id?: string }) {
-  const { keys, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useKeyList(principal_id)
-  return (
-    <>
-      {error ? <Problem error={error} onRetry={() => refetch()} /> : null}
-      {keys?.length === 0 ? <p className="m-0 text-sm text-soft">No key yet.</p> : null}
-      {keys && keys.length > 0 ? (
-        <Rows label="API keys">
-          {keys.map((key) => (
-            <KeyRow key={key.key_id} api_key={key} />
-          ))}
-        </Rows>
-      ) : null}
-      {hasNextPage ? (
-        <div>
-          <Button disabled={isFetchingNextPage} onClick={() => fetchNextPage()}>
-            More keys
-          </Button>
-        </div>
-      ) : null}
-    </>
-  )
-}
+export const KeyRows = ({ principal_id }: { principal_id?: string }) => (
+  <div>
+    <PagedRows
+      pages={useKeyList(principal_id)}
+      label="API keys"
+      more="Older keys"
+      empty={<p className="m-0 text-sm text-soft">No key yet.</p>}
+    >
+      {(key) => <KeyRow key={key.key_id} api_key={key} />}
+    </PagedRows>
+  </div>
+)
 
 function KeyRow({ api_key }: { api_key: ApiKey }) {
   const { client } = useAccess()

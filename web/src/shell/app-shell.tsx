@@ -134,7 +134,7 @@ function PersonMenu({ session }: { session: Session }) {
     <DropdownMenu.Root>
       <DropdownMenu.Trigger className={buttonClass()} aria-label={`Menu of ${name}`}>
         <Menu aria-hidden className="size-4" />
-        <span className="max-w-32 truncate max-sm:hidden">{name}</span>
+        <span className="max-w-32 truncate max-sm:hidden lg:max-xl:hidden">{name}</span>
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content

@@ -17,6 +17,7 @@ export const MAKERS = [
   { to: '/environments/new', label: 'New environment' },
   { to: '/schedules/new', label: 'New schedule' },
   { to: '/triggers/new', label: 'New trigger' },
+  { to: '/webhooks/new', label: 'New webhook' },
   { to: '/secrets/new', label: 'New secret' },
   { to: '/keys/identities/new', label: 'New identity' },
 ] as const

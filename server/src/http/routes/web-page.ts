@@ -26,6 +26,7 @@ const PATHS = [
   '/keys',
   '/keys/audit',
   '/keys/identities/:uid',
+  '/keys/pools/:pool',
 ]
 
 /**

@@ -1,0 +1,64 @@
+import { CheckField, TextField } from '../ui/field.tsx'
+import { EVENT_TYPES, EVENTS, type WebhookForm } from './webhook-form.ts'
+
+/** `is_new`: whose it is, is chosen once. */
+export function WebhookFields({
+  form,
+  is_new,
+  set,
+}: {
+  form: WebhookForm
+  is_new: boolean
+  set: (change: Partial<WebhookForm>) => void
+}) {
+  return (
+    <>
+      <TextField
+        label="Address"
+        type="url"
+        required
+        maxLength={2048}
+        placeholder="https://example.com/hooks/runyard"
+        value={form.url}
+        onText={(url) => set({ url })}
+      />
+      <TextField
+        label="Description"
+        maxLength={1024}
+        value={form.description}
+        onText={(description) => set({ description })}
+      />
+      <fieldset className="m-0 grid gap-1.5 border-0 p-0">
+        <legend className="mb-1 p-0 font-medium text-sm">It is told when a run</legend>
+        <div className="grid gap-x-4 gap-y-1.5 sm:grid-cols-2">
+          {EVENT_TYPES.map((type) => (
+            <CheckField
+              key={type}
+              label={
+                <span>
+                  {EVENTS[type]} <code className="text-soft text-xs">{type}</code>
+                </span>
+              }
+              checked={form.events.includes(type)}
+              onCheck={(is_on) =>
+                set({
+                  events: EVENT_TYPES.filter((each) => (each === type ? is_on : form.events.includes(each))),
+                })
+              }
+            />
+          ))}
+        </div>
+      </fieldset>
+      {is_new ? (
+        <CheckField
+          label="Personal: of your own runs, personal ones too"
+          checked={form.is_personal}
+          onCheck={(is_personal) => set({ is_personal })}
+        />
+      ) : null}
+    </>
+  )
+}
+
+/** Whether all is there that has to be. */
+export const isWhole = ({ url, events }: WebhookForm): boolean => url.trim() !== '' && events.length > 0

@@ -42,6 +42,7 @@ export const MODEL_SETTINGS = {
   ANTHROPIC_BASE_URL: address.optional(),
   GOOGLE_GENERATIVE_AI_API_KEY: key,
   GEMINI_API_KEY: key,
+  GOOGLE_GEMINI_BASE_URL: address.optional(),
   ...(Object.fromEntries(Object.values(KNOWN_ENDPOINTS).map(({ variable }) => [variable, key])) as Record<
     (typeof KNOWN_ENDPOINTS)[KnownEndpoint]['variable'],
     typeof key
@@ -58,7 +59,7 @@ export interface ModelConfig extends ModelSettings {
 export function readModels(env: Variables): ModelConfig {
   const openai = provider(env.OPENAI_API_KEY, env.OPENAI_BASE_URL)
   const anthropic = provider(env.ANTHROPIC_API_KEY, env.ANTHROPIC_BASE_URL)
-  const google = provider(env.GOOGLE_GENERATIVE_AI_API_KEY ?? env.GEMINI_API_KEY, undefined)
+  const google = provider(env.GOOGLE_GENERATIVE_AI_API_KEY ?? env.GEMINI_API_KEY, env.GOOGLE_GEMINI_BASE_URL)
   const known = Object.entries(KNOWN_ENDPOINTS).flatMap(([name, { variable, base_url }]) => {
     const api_key = env[variable]
     return api_key ? [[name, { base_url, api_key }] as const] : []

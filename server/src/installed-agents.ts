@@ -29,7 +29,7 @@ const MAX_SAID = 2_000
 const STAGE = '.stage-'
 const STAGE_AGE_MS = 3_600_000
 
-export const INSTALLABLE = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
+export const INSTALLABLE = ['claude', 'codex', 'gemini', 'goose', 'opencode', 'qwen'] as const
 export type InstallableAgent = (typeof INSTALLABLE)[number]
 
 export interface InstalledAgent {
@@ -107,6 +107,8 @@ const programOf = (name: InstallableAgent): string =>
 /** Below the folder of the agent. opencode's own link is made by a script; what it would lead to is one of these. */
 function findBinary(folder: string, name: InstallableAgent, program: string): string {
   const npms = join('node_modules', '.bin', program)
+  if (name === 'goose')
+    return join('node_modules', '@aaif', `goose-binary-linux-${process.arch}`, 'bin', 'goose')
   if (name !== 'opencode') return npms
   const plain = `opencode-linux-${process.arch}`
   const wanted = hasOldProcessor() ? [`${plain}-baseline`, plain] : [plain, `${plain}-baseline`]

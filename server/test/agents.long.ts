@@ -1,7 +1,10 @@
-import { CLAUDE, OPENCODE, QWEN, testAgent } from './support/agent-journeys.ts'
+import { CLAUDE, CODEX, GEMINI, GOOSE, OPENCODE, QWEN, testAgent } from './support/agent-journeys.ts'
 
 testAgent(CLAUDE, 'bubblewrap', true)
 testAgent(OPENCODE, 'bubblewrap', true)
 testAgent(QWEN, 'bubblewrap', true)
+testAgent(CODEX, 'bubblewrap', true)
+testAgent(GEMINI, 'bubblewrap', true)
+testAgent(GOOSE, 'bubblewrap', true)
 testAgent(CLAUDE, 'docker', true)
 testAgent(OPENCODE, 'docker')

@@ -8,7 +8,7 @@ interface AgentOptions {
   json?: boolean
 }
 
-const NAMES = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
+const NAMES = ['claude', 'codex', 'gemini', 'goose', 'opencode', 'qwen'] as const
 
 /** Agents are installed on the machine of a worker, for the sandboxes of its runs. */
 export function addAgentCommands(program: Command): void {

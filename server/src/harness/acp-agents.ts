@@ -96,7 +96,12 @@ export const ACP_AGENTS: readonly AcpAgent[] = [
     command: ['gemini', '--acp', '--approval-mode', 'default'],
     install: npm('@google/gemini-cli'),
     apis: ['google'],
-    env: { GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_DEFAULT_AUTH_TYPE: 'gemini-api-key' },
+    env: {
+      GEMINI_CLI_TRUST_WORKSPACE: 'true',
+      GEMINI_DEFAULT_AUTH_TYPE: 'gemini-api-key',
+      // What a command prints on a terminal it does not tell.
+      GEMINI_PTY_INFO: 'child_process',
+    },
     modelEnv: (model) => ({
       GOOGLE_GEMINI_BASE_URL: model.base_url,
       GEMINI_API_KEY: model.token,
@@ -134,6 +139,7 @@ export const ACP_AGENTS: readonly AcpAgent[] = [
   {
     name: 'goose',
     command: ['goose', 'acp'],
+    install: npm('@aaif/goose-binary-linux-x64'),
     apis: ['anthropic', 'openai', 'google'],
     needs_model: true,
     env: { GOOSE_MODE: 'approve', GOOSE_DISABLE_KEYRING: '1' },

@@ -3,7 +3,7 @@ import type { EventData, NewEvent } from '../contract/event.ts'
 import { isRecord, storableRecord, storableText } from '../contract/storable-text.ts'
 import { closeInterrupted } from '../log/interruption.ts'
 import { namesOf } from './acp-permissions.ts'
-import { type AgentUpdate, type CallUpdate, readCall, textOf } from './acp-update.ts'
+import { type AgentUpdate, type CallUpdate, pieceOf, readCall, terminalOf, textOf } from './acp-update.ts'
 import { clip, shorten } from './cut-text.ts'
 import type { Execution } from './harness.ts'
 import { StreamedText } from './streamed-text.ts'
@@ -97,7 +97,7 @@ export class AcpLog {
       call && {
         ...this.#dataOf(call),
         is_late: call.stored !== call.input,
-        names: namesOf(call.name, call.kind),
+        names: namesOf(call.name, call.kind, call.input),
       }
     )
   }
@@ -165,9 +165,15 @@ export class AcpLog {
     call.kind = update.kind ?? call.kind
     call.title = update.title ?? call.title
     if (hasInput(update.rawInput)) call.input = update.rawInput
+    // Some say the command in the title alone, and ask with that.
+    if (opens && call.kind === 'execute' && !hasInput(call.input) && call.title !== '')
+      call.input = { command: call.title }
     const { status } = update
     // Until it begins, its input is still being written.
     if (opens || (status && status !== 'pending')) this.#open(call)
+    const piece = pieceOf(update)
+    if (piece !== '' && call.state === 'announced') this.#open(call)
+    if (piece !== '') this.#show(call, call.shown + piece)
     const text = textOf(update.content)
     if (status === 'completed' || status === 'failed') this.#close(call, update, text)
     else if (call.state === 'open' && prints) this.#show(call, text)
@@ -216,8 +222,9 @@ export class AcpLog {
     this.#emit({ type: 'tool.output', data: { tool_call_id, stream: 'stdout', text: storableText(more) } })
   }
 
-  #close(call: Call, { status, rawOutput }: CallUpdate, text: string): void {
-    const said = unfence(text) || rawText(rawOutput)
+  #close(call: Call, update: CallUpdate, text: string): void {
+    const { status, rawOutput } = update
+    const said = unfence(text) || rawText(rawOutput) || call.shown
     const fits = said.length <= MAX_OUTPUT && said.startsWith(call.shown)
     if (fits) this.#show(call, said)
     call.state = 'closed'
@@ -226,7 +233,7 @@ export class AcpLog {
       this.#emit({ type: 'tool.result', data: closeInterrupted(call.tool_call_id, this.#stopped) })
       return
     }
-    const exit_code = exitOf(rawOutput)
+    const exit_code = exitOf(rawOutput) ?? exitOf(terminalOf(update, 'terminal_exit'))
     const data: EventData<'tool.result'> = {
       tool_call_id: call.tool_call_id,
       is_error: status === 'failed',

@@ -1,4 +1,5 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import { isRecord } from '../contract/storable-text.ts'
 
 /** `stop`: its turn ends, and with it the call. */
 export type PermissionAnswer = 'allow' | 'deny' | 'stop'
@@ -33,7 +34,11 @@ const OURS: Record<string, readonly string[]> = {
   fetch: ['fetch_url'],
 }
 
-export const namesOf = (name: string, kind: string | undefined): string[] => [
-  name,
-  ...(OURS[kind ?? ''] ?? []),
+/** Whatever has a command for its input runs it, of whatever kind its agent says that it is. */
+export const namesOf = (name: string, kind: string | undefined, input: unknown): string[] => [
+  ...new Set([
+    name,
+    ...(OURS[kind ?? ''] ?? []),
+    ...(isRecord(input) && typeof input.command === 'string' ? ['bash'] : []),
+  ]),
 ]

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isRecord } from '../contract/storable-text.ts'
 
 /** What of an agent's updates is made use of. Agents send more, and some of it before it is in any release of the protocol. */
 const Text = z.object({ type: z.literal('text'), text: z.string() })
@@ -51,4 +52,16 @@ export function textOf(content: CallUpdate['content']): string {
       return 'path' in part ? [`Changed ${part.path}.`] : []
     })
     .join('\n')
+}
+
+/** What codex says of a command beside the protocol (`_meta` of its tool calls). */
+export const terminalOf = ({ _meta }: CallUpdate, key: string): Record<string, unknown> | null => {
+  const told = _meta?.[key]
+  return isRecord(told) ? told : null
+}
+
+/** What a command printed since the update before, where an agent tells it so. */
+export function pieceOf(update: CallUpdate): string {
+  const told = terminalOf(update, 'terminal_output_delta') ?? terminalOf(update, 'terminal_output')
+  return typeof told?.data === 'string' ? told.data : ''
 }

@@ -109,6 +109,28 @@ test('a call is stored before it is allowed, with its output, title and exit cod
   assert.deepEqual(turn.deltas.map(({ text }) => text).join(''), 'Next:All done.')
 })
 
+test('rules see a command that is said in the title of its call alone', async () => {
+  const rule = { tool: 'bash', pattern: 'touch *', action: 'deny' } as const
+  const turn = turnOf({ prompt: '$ touch titled\n$ ls' }, { permissions: [[rule]] })
+  assert.deepEqual(await turn.runHarness(harnessOf('titled')), { state: 'SUCCEEDED' })
+  assert.equal(await sandbox.stat('/workspace/titled'), null)
+  assert.deepEqual(turn.data('tool.call')[0]?.input, { command: 'touch titled' })
+})
+
+test('what a command prints may come in pieces, and its exit code beside them', async () => {
+  const turn = turnOf({ prompt: '$ echo out; sleep 0.1; echo more; exit 3' })
+  await turn.runHarness(harnessOf('pieces'))
+  assert.equal(
+    turn
+      .data('tool.output')
+      .map(({ text }) => text)
+      .join(''),
+    'out\nmore\n',
+  )
+  const [result] = turn.data('tool.result')
+  assert.deepEqual([result?.is_error, result?.exit_code, result?.output], [true, 3, undefined])
+})
+
 test('rules see what a call was announced to be, where the agent asks by its id alone', async () => {
   const rule = { tool: 'bash', pattern: 'touch *', action: 'deny' } as const
   const turn = turnOf({ prompt: '$ touch terse\n$ ls' }, { permissions: [[rule]] })

@@ -52,7 +52,7 @@ async function run(sessionId, command) {
     toolCallId,
     title: command,
     kind: 'execute',
-    ...(offers.includes('terse') ? {} : { name: 'bash' }),
+    ...(/terse|titled/.test(offers) ? {} : { name: 'bash' }),
   }
   update(sessionId, {
     sessionUpdate: 'tool_call',
@@ -64,7 +64,10 @@ async function run(sessionId, command) {
   const permission = await ask('session/request_permission', {
     sessionId,
     // Of what it has told before, an agent need not say all again.
-    toolCall: offers.includes('terse') ? { toolCallId } : { ...call, rawInput: { command } },
+    toolCall: offers.includes('terse')
+      ? { toolCallId }
+      : // Some say what they do in its title alone.
+        { ...call, ...(offers.includes('titled') ? {} : { rawInput: { command } }) },
     options: [
       { optionId: 'no', name: 'No', kind: 'reject_once' },
       { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
@@ -80,6 +83,11 @@ async function run(sessionId, command) {
     for (const stream of [running.stdout, running.stderr])
       stream.on('data', (chunk) => {
         output += chunk
+        if (offers.includes('pieces'))
+          return update(sessionId, {
+            ...{ sessionUpdate: 'tool_call_update', toolCallId },
+            _meta: { terminal_output_delta: { data: String(chunk), terminal_id: toolCallId } },
+          })
         const content = [{ type: 'content', content: { type: 'text', text: output } }]
         update(sessionId, { sessionUpdate: 'tool_call_update', toolCallId, content })
       })
@@ -91,7 +99,9 @@ async function run(sessionId, command) {
     sessionUpdate: 'tool_call_update',
     toolCallId,
     status,
-    rawOutput: { output, exit_code: code },
+    ...(offers.includes('pieces')
+      ? { _meta: { terminal_exit: { exit_code: code, terminal_id: toolCallId } } }
+      : { rawOutput: { output, exit_code: code } }),
   })
 }
 

@@ -8,10 +8,12 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { RunItem } from '../../src/contract/run.ts'
 import { until } from './cluster.ts'
+import { openContentServer } from './content-server.ts'
 import { removeSandbox } from './docker-images.ts'
 import { whyNoDocker } from './machine.ts'
 import { openMessageServer } from './message-server.ts'
 import { type ChatMessage, type ChatRequest, openModelServer, type Reply } from './model-server.ts'
+import { openResponsesServer } from './responses-server.ts'
 import { type BackendName, TEST_IMAGE } from './sandbox-backends.ts'
 import { apiOf, spawnRunyard, startService, type TestService, temporaryDirectory } from './service.ts'
 import { findProcesses, ofType, printed } from './traces.ts'
@@ -24,15 +26,29 @@ export interface TestedAgent {
   harness: string
   /** Its program, to see whether it is installed. */
   program: string
-  provider: 'openai' | 'anthropic'
+  provider: 'openai' | 'responses' | 'anthropic' | 'google'
   /** It is installed by the command, not in `test/tools`. */
   by_command?: true
+  /** It does not find its session again, so that it is told what was said. */
+  forgets?: true
+  /** It says what its provider refused, and calls its turn done. */
+  says_refusals?: true
 }
 
 export const OPENCODE: TestedAgent = { harness: 'opencode', program: 'opencode', provider: 'openai' }
 export const INSTALLED: TestedAgent = { ...OPENCODE, by_command: true }
 export const QWEN: TestedAgent = { harness: 'qwen', program: 'qwen', provider: 'openai' }
 export const CLAUDE: TestedAgent = { harness: 'claude', program: 'claude-agent-acp', provider: 'anthropic' }
+
+export const CODEX: TestedAgent = {
+  ...{ harness: 'codex', program: 'codex-acp', provider: 'responses', by_command: true, says_refusals: true },
+}
+export const GEMINI: TestedAgent = {
+  ...{ harness: 'gemini', program: 'gemini', provider: 'google', by_command: true, forgets: true },
+}
+export const GOOSE: TestedAgent = {
+  ...{ harness: 'goose', program: 'goose', provider: 'openai', by_command: true, says_refusals: true },
+}
 
 function whyNot({ program, by_command }: TestedAgent, sandbox: BackendName): string | false {
   if (!by_command && !existsSync(`${TOOLS}/node_modules/.bin/${program}`))
@@ -54,26 +70,34 @@ const processesOf = (run_id: string): string[] =>
 const textOf = ({ content }: ChatMessage): string =>
   typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('\n')
 
+/** Some agents join what was said before a turn was cancelled with what was said after it. */
+const ONLY = 'No more of that, only this:'
+
+/** What agents call their tool for commands. */
+const SHELL = /^(bash|run_shell_command|shell_command|exec_command|shell|developer__shell)$/i
+
 /** What of the conversation is the run's: agents ask for titles and suggestions too, and tell the model of themselves. */
-const said = ({ messages }: ChatRequest): ChatMessage[] => messages.filter(({ role }) => role !== 'system')
+const said = ({ messages }: ChatRequest): ChatMessage[] =>
+  messages.filter(({ role }) => role !== 'system' && role !== 'developer')
 
 /**
  * A model that runs the lines after `$` of the last message, one after the other. What it is told to run stands in the prompt,
  * so that nothing of a script is bound to an order of requests.
  */
 function obey(request: ChatRequest, gone: (text: string) => Reply | null): Reply {
-  const tool = request.tools?.find(({ function: { name } }) => /^(bash|run_shell_command)$/i.test(name))
+  const tool = request.tools?.find(({ function: { name } }) => SHELL.test(name))
   if (!tool) return { text: 'A title' }
   const messages = said(request)
   const asked = messages.findLastIndex((message) => message.role === 'user' && /^\$ /m.test(textOf(message)))
   const text = asked < 0 ? '' : textOf(messages[asked] ?? { role: 'user', content: '' })
-  const commands = [...text.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command)
+  const wanted = text.split(ONLY).at(-1) ?? ''
+  const commands = [...wanted.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command)
   const done = messages.slice(asked + 1).filter(({ role }) => role === 'tool').length
   const command = commands[done]
   const scripted = gone(text)
   if (scripted) return scripted
   if (command === undefined) return { text: ['All ', 'done.'] }
-  const input = { command, description: 'Next' }
+  const input = tool.function.name === 'exec_command' ? { cmd: command } : { command, description: 'Next' }
   return { text: ['Let me ', 'see.'], calls: [{ name: tool.function.name, arguments: input }] }
 }
 
@@ -120,6 +144,8 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
   const script = (request: ChatRequest) => obey(request, fail)
   const openai = provider === 'openai' ? await openModelServer(script, { api_key: KEY }) : null
   const anthropic = provider === 'anthropic' ? await openMessageServer(script) : null
+  const responses = provider === 'responses' ? await openResponsesServer(script, KEY) : null
+  const google = provider === 'google' ? await openContentServer(script, KEY) : null
   const data_dir = temporaryDirectory('data')
   if (by_command) await install(harness, data_dir)
   const start = () =>
@@ -129,6 +155,8 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
       env: {
         ...(by_command ? {} : { RUNYARD_TOOLS_DIR: TOOLS }),
         ...(openai ? { OPENAI_BASE_URL: openai.url, OPENAI_API_KEY: KEY } : {}),
+        ...(responses ? { OPENAI_BASE_URL: responses.url, OPENAI_API_KEY: KEY } : {}),
+        ...(google ? { GOOGLE_GEMINI_BASE_URL: google.url, GEMINI_API_KEY: KEY } : {}),
         ...(anthropic ? { ANTHROPIC_BASE_URL: anthropic.url, ANTHROPIC_API_KEY: KEY } : {}),
         ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
       },
@@ -138,7 +166,8 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
   const opened: Opened = {
     service,
     api: apiOf(service),
-    requests: () => openai?.requests.map(({ body }) => body) ?? anthropic?.requests ?? [],
+    requests: () =>
+      openai?.requests.map(({ body }) => body) ?? (anthropic ?? responses ?? google)?.requests ?? [],
     async restart() {
       await opened.service.kill('SIGKILL')
       opened.service = await start()
@@ -153,6 +182,8 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
       await opened.service.stop()
       await openai?.close()
       await anthropic?.close()
+      await responses?.close()
+      await google?.close()
       if (sandbox === 'docker') for (const run_id of runs) removeSandbox(run_id)
     },
   }
@@ -173,7 +204,11 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
     after(() => opened?.close())
 
     /** Not every agent shows what a command prints before it ends. */
-    const begun = (marker: string) => until('the command', () => findProcesses(marker).length > 0)
+    const begun = async (marker: string) => {
+      await until('the command', () => findProcesses(marker).length > 0)
+      // One that does not ask may tell of it later.
+      await until('the call', async () => ofType(await opened.api.events(run_id), 'tool.call').length > 0)
+    }
 
     test('a whole turn: instructions, text, a tool, its output, the cost', LIMIT, async () => {
       run_id = await opened.create('Do this.\n$ echo made > made.txt; cat made.txt; echo "$HOME"', {
@@ -215,7 +250,8 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       assert(request)
       const texts = said(request).map(textOf)
       assert(texts.some((text) => text.includes('Do this.')))
-      assert(!texts.some((text) => text.includes('From the service')), 'its own record is enough')
+      const is_told = texts.some((text) => text.includes('From the service'))
+      assert.equal(is_told, agent.forgets === true)
       assert.equal(texts.filter((text) => text.includes('PIRATE')).length, 1)
     })
 
@@ -227,7 +263,9 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       assert.deepEqual(findProcesses('4711.1'), [])
       const result = ofType(await opened.api.events(run_id), 'tool.result').at(-1)
       assert.match(result?.data.output ?? '', /^interrupted: /)
-      await opened.api.json('POST', `/agent/runs/${run_id}/followups`, { message: '$ echo instead' })
+      await opened.api.json('POST', `/agent/runs/${run_id}/followups`, {
+        message: `${ONLY}\n$ echo instead`,
+      })
       assertEnded(await opened.api.ended(run_id, 200), 'SUCCEEDED')
       const events = await opened.api.events(run_id)
       assert.match(printed(events), /instead/)
@@ -281,7 +319,7 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       const events = await opened.api.events(run_id)
       const words = JSON.stringify([run.status_message, ofType(events, 'message.assistant')])
       assert.match(words, /scripted refusal/)
-      assert.equal(run.state === 'SUCCEEDED', false, words)
+      assert.equal(run.state === 'SUCCEEDED', agent.says_refusals === true, words)
     })
   })
 }

@@ -1,6 +1,6 @@
 import type { RunItem } from '@runyard/client'
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, type LinkProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useAccess } from '../client.ts'
 import { environmentsQuery } from '../environments/environment-queries.ts'
@@ -28,12 +28,19 @@ export function RunFacts({ run, view }: { run: RunItem; view: SessionView }) {
           {config.environment_id ? <EnvironmentName uid={config.environment_id} /> : null}
         </Fact>
         <Fact name="Skill">{run.agent_skill?.full_path ? plainText(run.agent_skill.full_path) : null}</Fact>
-        <Fact name="Asked by">
-          {schedule
-            ? `schedule ${plainText(schedule.schedule_name)}`
-            : trigger
-              ? `trigger ${trigger.trigger_id}`
-              : null}
+        <Fact name="Schedule">
+          {schedule ? (
+            <OwnLink to="/schedules/$schedule_id" params={{ schedule_id: schedule.schedule_id }}>
+              {plainText(schedule.schedule_name)}
+            </OwnLink>
+          ) : null}
+        </Fact>
+        <Fact name="Trigger">
+          {trigger ? (
+            <OwnLink to="/triggers/$trigger_id" params={{ trigger_id: trigger.trigger_id }}>
+              <code>{trigger.trigger_id.slice(-12)}</code>
+            </OwnLink>
+          ) : null}
         </Fact>
         <Fact name="Forked from">{fork_of ? <RunLink run_id={fork_of.run_id} /> : null}</Fact>
         <Fact name="Repeats">{replay_of_run_id ? <RunLink run_id={replay_of_run_id} /> : null}</Fact>
@@ -72,6 +79,12 @@ const RunLink = ({ run_id }: { run_id: string }) => (
     <code>{run_id.slice(-12)}</code>
   </Link>
 )
+
+/** Only text for visitors, who see nothing beside the run. */
+function OwnLink({ children, ...link }: LinkProps & { children: ReactNode }) {
+  const { is_visitor } = useAccess()
+  return is_visitor ? <span>{children}</span> : <Link {...link}>{children}</Link>
+}
 
 /** By its name, which a visitor does not learn. */
 function EnvironmentName({ uid }: { uid: string }) {

@@ -52,7 +52,7 @@ test('one is made, posted to, changed, replayed, paused and deleted', LIMIT, asy
   const shown = await trigger('get', 'Issues')
   assert.match(shown.stdout, /^trigger +[0-9a-f-]{36}\nname +Issues\naddress +http/)
   assert.match(shown.stdout, /\nfilter +payload\.ok\n[\s\S]*\n\nLook at \{\{payload\.title\}\}\.\n$/)
-  assert.match((await trigger('list')).stdout, / Issues +gitlab +enabled +team\n/)
+  assert.match((await trigger('list')).stdout, / Issues +gitlab +enabled +(just now|\d+[smh] ago) +team\n/)
   const { stdout: came } = await trigger('deliveries', 'Issues')
   assert.match(
     came,

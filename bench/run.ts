@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { apiOf, shell, startService } from '../server/test/support/service.ts'
+import { measureCancels } from './cancels.ts'
 import { writeFigures } from './figures.ts'
 import { measureLoop } from './loop.ts'
 import { measurePostgres } from './postgres.ts'
@@ -143,6 +144,9 @@ console.log(in_sandboxes)
 const in_loop = await measureLoop()
 console.log(in_loop)
 
+const of_cancels = await measureCancels()
+console.log(of_cancels)
+
 const on_postgres = await measurePostgres()
 console.log(on_postgres)
 
@@ -150,5 +154,6 @@ if (process.argv.includes('--write')) {
   writeFigures('figures', table)
   writeFigures('sandboxes', in_sandboxes)
   writeFigures('loop', in_loop)
+  writeFigures('cancels', of_cancels)
   writeFigures('postgres', on_postgres)
 }

@@ -12,10 +12,17 @@ import { type Answer, addHostedRepository, type GitHostRequest } from './support
 import { findPostgres } from './support/postgres-server.ts'
 import { temporaryDirectory } from './support/service.ts'
 import { SIGN } from './support/sign-hook.ts'
+import { cancel } from './support/stored.ts'
 
 const TOKEN = 'canary-reply-token'
 const LIMIT = { timeout: 180_000 }
 const DELIVERIES = 20
+
+interface Reply {
+  status: string
+  attempts: number
+  error: string | null
+}
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 describe('answers on GitHub of two processes on PostgreSQL', { skip }, () => {
@@ -65,9 +72,9 @@ describe('answers on GitHub of two processes on PostgreSQL', { skip }, () => {
   const bodiesOn = (number: number): string[] =>
     host.comments.filter((comment) => comment.number === number).map(({ body }) => body)
   const ended = (count: number) => () => bodiesOn(count).some((body) => /was \[stopped\]/.test(body))
-  const rowOf = async ({ delivery_id }: HookAnswer): Promise<{ status: string; attempts: number }> => {
-    const { rows } = await sql<{ status: string; attempts: number }>`
-      select status, attempts from trigger_replies where delivery_id = ${delivery_id}::uuid`.execute(
+  const rowOf = async ({ delivery_id }: HookAnswer): Promise<Reply> => {
+    const { rows } = await sql<Reply>`
+      select status, attempts, error from trigger_replies where delivery_id = ${delivery_id}::uuid`.execute(
       cluster.store.db,
     )
     assert(rows[0])
@@ -128,6 +135,21 @@ describe('answers on GitHub of two processes on PostgreSQL', { skip }, () => {
     await until('it to be noted', async () => (await rowOf(answer)).status === 'posted')
   })
 
+  test('for who was disabled meanwhile nothing is said any more', LIMIT, async () => {
+    const { db } = cluster.store
+    const answer = await post(cluster, 8)
+    await until('a comment to be there', () => bodiesOn(8).length > 0)
+    const editor = trigger.updated_by.uid
+    const disable = (disabled: boolean) =>
+      sql`update principals set disabled = ${disabled} where principal_id = ${editor}::uuid`.execute(db)
+    await disable(true)
+    await cancel(db, answer.run_id ?? '', editor)
+    await until('it to be given up', async () => (await rowOf(answer)).status === 'failed')
+    await disable(false)
+    assert.equal((await rowOf(answer)).error, 'Whoever saved the trigger last is disabled.')
+    assert.match(bodiesOn(8)[0] ?? '', /is working on it/)
+  })
+
   test('who is killed before it could note its comment leaves one that is found', LIMIT, async () => {
     const first = await cluster.serve()
     await cluster.first.end('SIGTERM')
@@ -137,7 +159,8 @@ describe('answers on GitHub of two processes on PostgreSQL', { skip }, () => {
     const answer = await post(first, 1)
     await posted
     await first.end('SIGKILL')
-    assert.deepEqual(await rowOf(answer), { status: 'pending', attempts: 1 })
+    const { status, attempts } = await rowOf(answer)
+    assert.deepEqual([status, attempts], ['pending', 1])
     await letGo(answer)
     const next = await cluster.serve()
     await until('it to be told anew', async () => (await rowOf(answer)).attempts > 1)

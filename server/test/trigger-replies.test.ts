@@ -235,14 +235,23 @@ describe('triggers that answer on GitHub', () => {
     for (let count = 0; count < 130; count++)
       addComment({ comments: host.comments, now }, { ...place, body: 'Me too.' })
     let cut = false
+    let refuses = true
     interfere = (request) => {
+      if (request.method === 'PATCH' && refuses) return { status: 403 }
       if (request.method !== 'POST' || cut) return undefined
       cut = true
       commentUnheard({ comments: host.comments, now }, request)
       return new Error('cut')
     }
     const trigger = await create({ secret: 'GITHUB' }, shell('echo done'))
-    await replied(trigger, await post(trigger, 'issues', issue(20)))
+    const answer = await post(trigger, 'issues', issue(20))
+    // Once it is found it is known, whatever becomes of what it is to say.
+    await until('it to be found', async () => {
+      const { reply } = await deliveryOf(trigger, answer)
+      return reply?.error?.includes('lacks access') && reply.url !== undefined
+    })
+    refuses = false
+    await replied(trigger, answer)
     const ours = commentsOn(20).filter(({ body }) => body.includes('<!-- runyard:'))
     assert.deepEqual([cut, ours.length], [true, 1])
     assert.match(ours[0]?.body ?? '', /is \[done\]/)

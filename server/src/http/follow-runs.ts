@@ -3,17 +3,8 @@ import { MOST_FOLLOWED } from '../contract/event-stream.ts'
 import type { Db } from '../store/db.ts'
 import { type Followed, type LogState, readLogs } from '../store/many-logs.ts'
 import type { Watch } from '../store/watch.ts'
-import {
-  deltaOf,
-  forget,
-  formatDelta,
-  formatEvent,
-  KEEP_ALIVE,
-  KEEP_ALIVE_MS,
-  OPENING,
-  PAGE_BYTES,
-  RECHECK_MS,
-} from './sse.ts'
+import { KeyCheck } from './key-check.ts'
+import { deltaOf, forget, formatDelta, formatEvent, KEEP_ALIVE, OPENING, PAGE_BYTES } from './sse.ts'
 import { encodePlaces, type Places, tailOf } from './stream-cursor.ts'
 import { Wake } from './wake.ts'
 
@@ -51,13 +42,10 @@ export async function* followRuns(
   const wake = new Wake(signal)
   const watched = new Watched(watch, wake)
   const texts = new OpenTexts()
-  let checked_at = performance.now()
+  const key = new KeyCheck(options.isAllowed)
   try {
     while (!signal.aborted) {
-      if (performance.now() - checked_at > RECHECK_MS) {
-        checked_at = performance.now()
-        if (!(await options.isAllowed())) return
-      }
+      if (!(await key.isStillAllowed())) return
       wake.clear()
       const { logs, events } = await readLogs(db, options, places, since, PAGE)
       if (logs.filter((log) => log.shown).length > MOST_FOLLOWED) return
@@ -77,7 +65,7 @@ export async function* followRuns(
         return
       }
       for (const log of logs) yield* texts.deltas(log)
-      if (!(await wake.wait(KEEP_ALIVE_MS))) yield { kind: 'keep-alive' }
+      if (!(await wake.wait(key.wait_ms()))) yield { kind: 'keep-alive' }
     }
   } finally {
     watched.close()

@@ -2,13 +2,12 @@ import type { MessageDelta, RunEvent } from '../contract/event.ts'
 import type { Db } from '../store/db.ts'
 import { type OpenMessage, readLog, readOpenMessages } from '../store/events.ts'
 import type { Watch } from '../store/watch.ts'
+import { KeyCheck } from './key-check.ts'
 import { Wake } from './wake.ts'
 
 const PAGE = 500
 /** What a stream may hold for a reader that does not read. */
 export const PAGE_BYTES = 256 * 1024
-export const KEEP_ALIVE_MS = 15_000
-export const RECHECK_MS = 30_000
 
 export type StreamItem =
   | { kind: 'event'; event: RunEvent }
@@ -37,14 +36,10 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
   const stop = watch.onRun(options.run_id, () => wake.set())
   const sent = new Map<string, number>()
   let cursor = options.after
-  let checked_at = performance.now()
+  const key = new KeyCheck(options.isAllowed)
   try {
     while (!options.signal.aborted) {
-      // Between pages too: a long log that is read slowly takes its time.
-      if (performance.now() - checked_at > RECHECK_MS) {
-        checked_at = performance.now()
-        if (!(await options.isAllowed())) return
-      }
+      if (!(await key.isStillAllowed())) return
       wake.clear()
       const page = await readLog(db, options.run_id, cursor, PAGE, PAGE_BYTES)
       if (!page) return
@@ -62,7 +57,7 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
       yield* open
         .flatMap((message) => deltaOf(message, sent))
         .map((delta) => ({ kind: 'delta', delta }) as const)
-      if (!(await wake.wait(KEEP_ALIVE_MS))) yield { kind: 'keep-alive' }
+      if (!(await wake.wait(key.wait_ms()))) yield { kind: 'keep-alive' }
     }
   } finally {
     stop()

@@ -1,0 +1,29 @@
+/** A comment at least so often keeps proxies from closing a stream. */
+export const KEEP_ALIVE_MS = 15_000
+const RECHECK_MS = 30_000
+
+/** Asks a stream every 30 s whether what it was asked with is still good. */
+export class KeyCheck {
+  readonly #isAllowed: () => Promise<boolean>
+  readonly #now: () => number
+  #due: number
+
+  constructor(isAllowed: () => Promise<boolean>, now = () => performance.now()) {
+    this.#isAllowed = isAllowed
+    this.#now = now
+    this.#due = now() + RECHECK_MS
+  }
+
+  /** To be asked between pages too: a long log that is read slowly takes its time. */
+  async isStillAllowed(): Promise<boolean> {
+    const now = this.#now()
+    if (now < this.#due) return true
+    this.#due = now + RECHECK_MS
+    return this.#isAllowed()
+  }
+
+  /** How long a stream may wait for something to send, in milliseconds. */
+  wait_ms(): number {
+    return Math.max(0, Math.min(KEEP_ALIVE_MS, this.#due - this.#now()))
+  }
+}

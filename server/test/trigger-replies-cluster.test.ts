@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import type { HookAnswer, Trigger } from '../src/contract/trigger.ts'
+import { markTold, takeReplies } from '../src/store/trigger-replies.ts'
 import { type Cluster, type ServeRole, startCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
@@ -113,6 +114,32 @@ describe('answers on GitHub of two processes on PostgreSQL', { skip }, () => {
     )
     assert(writes() - before <= 2 * DELIVERIES, 'and no process says it again')
     await second.end('SIGTERM')
+  })
+
+  test('of those who look at once each takes others', LIMIT, async () => {
+    // So that the processes leave them alone.
+    cluster.first.signal('SIGSTOP')
+    const { db } = cluster.store
+    const { rows } = await sql<{ delivery_id: string }>`
+      update trigger_replies set status = 'pending', next_attempt_at = clock_timestamp()
+      where delivery_id in (select delivery_id from trigger_replies order by delivery_id limit ${DELIVERIES}::int)
+      returning delivery_id`.execute(db)
+    const taken = (await Promise.all([1, 2, 3, 4, 5, 6].map(() => takeReplies(db, DELIVERIES)))).flat()
+    const ids = taken.map(({ delivery_id }) => delivery_id)
+    assert.deepEqual(ids.toSorted(), rows.map(({ delivery_id }) => delivery_id).toSorted())
+    // Somebody else has taken it since: what one of the first says of it counts no more.
+    const [first] = taken
+    assert(first)
+    await letGo({ delivery_id: first.delivery_id, outcome: 'run_started' })
+    await until('it to be taken again', async () => (await takeReplies(db, 1)).length > 0)
+    await markTold(db, first, { told: 'too late' })
+    const { rows: told } = await sql<{ told: string }>`
+      select told from trigger_replies where delivery_id = ${first.delivery_id}::uuid`.execute(db)
+    assert.notEqual(told[0]?.told, 'too late')
+    await sql`update trigger_replies set status = 'posted', next_attempt_at = null where delivery_id = any(${ids}::uuid[])`.execute(
+      db,
+    )
+    cluster.first.signal('SIGCONT')
   })
 
   test('of a follow-up it tells how that turn ended, and not the one before', LIMIT, async () => {

@@ -4,6 +4,7 @@
  */
 import { loadavg } from 'node:os'
 import { until } from '../server/test/support/cluster.ts'
+import { removeSandboxesBeside } from '../server/test/support/docker-images.ts'
 import { whyNoBubblewrap, whyNoDocker } from '../server/test/support/machine.ts'
 import { openModelServer } from '../server/test/support/model-server.ts'
 import { obey } from '../server/test/support/obedient-model.ts'
@@ -55,6 +56,7 @@ async function inCommands(sandbox: BackendName): Promise<Row[]> {
   })
   const api = apiOf(service)
   const rows: Row[] = []
+  let last = ''
   const asks = { oz: (command: string) => `$ ${command}`, runbook: shell }
   for (const [type, ask] of Object.entries(asks)) {
     const row: Row = { what: `a command of \`${type}\`, ${sandbox}`, answered: [], ended: [] }
@@ -63,11 +65,14 @@ async function inCommands(sandbox: BackendName): Promise<Row[]> {
       const prompt = ask(`setsid sleep ${marker} & sleep ${marker}`)
       const run_id = await api.create({ prompt, config: { harness: { type } } })
       await until('the command', () => findProcesses(marker).length > 1, 60, 10)
+      last = run_id
       await cancel(api, run_id, row, () => until('its end', () => findProcesses(marker).length === 0, 60, 2))
     }
     rows.push(sort(row))
   }
   await service.stop()
+  // They stay for a while, for follow-ups.
+  if (sandbox === 'docker') removeSandboxesBeside(last)
   await model.close()
   return rows
 }

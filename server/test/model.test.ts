@@ -163,7 +163,7 @@ describe('a run with a model', () => {
     assert.deepEqual([refused.status, /^output_schema: is no JSON Schema/.test(detail)], [400, true])
     const harness = { type: 'runbook' }
     const other = await api.call('POST', '/agent/runs', { prompt: 'x', output_schema, config: { harness } })
-    assert.equal(other.status, 403)
+    assert.equal(other.status, 400)
   })
 
   test('a question waits for its answer, and the run goes on with it', async () => {

@@ -20,23 +20,27 @@ export async function requestRefreshes(
   environments: readonly string[],
   { principal_id, pool }: { principal_id: string; pool: string },
 ): Promise<Moment> {
-  // In one order, so that two at once wait for each other and do not block each other.
+  // Later than what is being read already: the embedded database's clock goes by milliseconds. In one order, so that two at
+  // once wait for each other and do not block each other.
   const { rows } = await sql<{ at: Moment }>`
-    with asked as (
+    with latest as (
+      select greatest(now(), max(greatest(claimed_at, served_at)) + interval '1 microsecond') as at
+      from skill_refreshes where environment_id = any (${[...environments]}::text[])),
+    asked as (
       insert into skill_refreshes (environment_id, principal_id, pool, requested_at)
-      select uid, ${principal_id}::uuid, ${pool}, now() from environments
+      select uid, ${principal_id}::uuid, ${pool}, latest.at from environments, latest
       where uid = any (${[...environments]}::text[]) order by uid
       on conflict (environment_id) do update
       set principal_id = excluded.principal_id, pool = excluded.pool, requested_at = excluded.requested_at
       returning 1)
-    select now()::text as at, count(*) from asked`.execute(db)
+    select at::text, (select count(*) from asked) from latest`.execute(db)
   return rows[0]?.at ?? ''
 }
 
 /** Takes the oldest that nobody is at; `null`: there is none. */
 export async function claimRefresh(db: Db, pool: string): Promise<SkillRefresh | null> {
   const { rows } = await sql<SkillRefresh>`
-    update skill_refreshes set claimed_at = clock_timestamp()
+    update skill_refreshes set claimed_at = greatest(clock_timestamp(), requested_at)
     where environment_id = (
       select environment_id from skill_refreshes
       where pool = ${pool} and (served_at is null or served_at < requested_at)

@@ -317,7 +317,7 @@ export const SERVICE: Probe[] = [
       }
       const run_id = await owner.create({
         prompt: 'x',
-        config: { worker_host: 'nobody', environment_id: uid, mcp_servers },
+        config: { worker_host: 'nobody', environment_id: uid, mcp_servers, harness: { type: 'oz' } },
       })
       const paths = [
         `/agent/environments/${uid}`,

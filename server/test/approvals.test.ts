@@ -193,11 +193,30 @@ for (const harness of ['oz', 'mine'])
         name: 'asks',
         permissions: TOUCH,
       })
-      const run_id = await api.create({
+      const request = {
         prompt: shell('true'),
         config: { harness: { type: 'runbook' }, environment_id: uid },
-      })
-      const { state, status_message } = await api.ended(run_id)
+      }
+      const refused = await api.call('POST', '/agent/runs', request)
+      assert.equal(refused.status, 400)
+      assert.match(
+        await refused.text(),
+        /config\.environment_id: permissions of the environment: the harness runbook/,
+      )
+      // Rules that came after the run was created: only its worker knows them.
+      await api.json('PUT', `/agent/environments/${uid}`, { name: 'asks' })
+      const run_id = await api.create(request)
+      assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
+      await api.json('PUT', `/agent/environments/${uid}`, { name: 'asks', permissions: TOUCH })
+      await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('true') })
+      const { state, status_message } = await api.until(
+        run_id,
+        (run) =>
+          run.state !== 'QUEUED' &&
+          run.attempt === 2 &&
+          run.finished_at !== undefined &&
+          !run.is_sandbox_running,
+      )
       assert.deepEqual([state, status_message?.error_code], ['FAILED', 'feature_not_available'])
     })
   })

@@ -139,3 +139,12 @@ export function findUnhonoured(
     return why === null ? [] : [`${field}: the harness ${harness.name} ${why}.`]
   })
 }
+
+/** Why the harness would not obey the rules of an environment, as `findUnhonoured` says it; empty: it would. */
+export const findUnenforced = (
+  harness: HarnessTraits,
+  { permissions = [] }: Pick<AmbientAgentConfig, 'permissions'>,
+): string[] =>
+  findUnhonoured(harness, { config: { permissions } }).map((text) =>
+    text.replace('config.permissions', 'permissions of the environment'),
+  )

@@ -4,14 +4,14 @@ import type { Actor } from '../contract/actor.ts'
 import { NAME_MAX_LENGTH } from '../contract/agent-config.ts'
 import { kindOfReference } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
-import { findUnhonoured, type HarnessTraits, LOOP } from '../contract/harness-fields.ts'
+import { findUnenforced, findUnhonoured, type HarnessTraits, LOOP } from '../contract/harness-fields.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import { type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
 import { checkSchema } from '../schema/check-schema.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
-import { findEnvironmentId } from '../store/environments.ts'
+import { findEnvironmentId, findEnvironmentRules } from '../store/environments.ts'
 import type { OpenRunMaxima } from '../store/quotas.ts'
 import { findConversation, findRun, type NewRun, type RunRow } from '../store/runs.ts'
 import { copyAttachments, storeAttachments } from './attachments.ts'
@@ -49,13 +49,14 @@ export async function resolveRun(
   const wanted = fork?.request ?? earlier?.request ?? asked
   const { request, principal_id, is_identity } = await findExecution(services.db, wanted, actor)
   requireAvailable(request)
-  requireHarness(services, request)
+  const harness = requireHarness(services, request)
   await requireSchema(request.output_schema)
   const run_id = uuidv7()
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...rest } = request
   const { replay_of_run_id, fork_of: __, ...recorded } = rest
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
   const { parent, scope, environment_id } = await lookUp(services.db, request, actor)
+  if (environment_id !== undefined) await requireObeyed(services.db, environment_id, harness)
   if (is_identity && scope === 'User') {
     const detail =
       'agent_identity_uid: runs of an identity are runs of the team, and the parent or the conversation is personal.'
@@ -113,11 +114,22 @@ async function requireSchema(schema: RunAgentRequest['output_schema']): Promise<
 }
 
 /** Where the run names no harness the worker chooses, and takes the built-in loop wherever there is a model. */
-function requireHarness({ harnesses }: RunServices, request: RunAgentRequest): void {
+function requireHarness({ harnesses }: RunServices, request: RunAgentRequest): HarnessTraits {
   const type = request.config?.harness?.type
   const harness = type === undefined ? LOOP : requireInstalled(harnesses, type, 'config.harness.type')
   const unhonoured = findUnhonoured(harness, request)
   if (unhonoured.length > 0) throw new AppError('invalid_request', unhonoured.join(' '))
+  return harness
+}
+
+/** Throws where nobody would obey the rules of the environment. It may get others before a worker looks at them again. */
+async function requireObeyed(db: Db, environment_id: string, harness: HarnessTraits): Promise<void> {
+  // The loop obeys them all: the usual create needs no other query.
+  if (harness === LOOP) return
+  const rules = await findEnvironmentRules(db, environment_id)
+  const unenforced = rules ? findUnenforced(harness, rules) : []
+  if (unenforced.length > 0)
+    throw new AppError('invalid_request', `config.environment_id: ${unenforced.join(' ')}`)
 }
 
 /** Checks what the request names; returns the parent run, when it names one, and who may see the run. */

@@ -129,6 +129,18 @@ export async function findEnvironmentId(db: Db, reference: string): Promise<stri
   return rows[0]?.uid ?? null
 }
 
+/** What an environment allows the agents of its runs; `null` when there is no such environment. */
+export async function findEnvironmentRules(
+  db: Db,
+  uid: string,
+): Promise<Pick<EnvironmentConfig, 'permissions'> | null> {
+  const { rows } = await sql<Pick<EnvironmentConfig, 'permissions'>>`
+    select coalesce(e.config->'permissions', '[]') as permissions from environments e where e.uid = ${uid}`.execute(
+    db,
+  )
+  return rows[0] ?? null
+}
+
 /** For its worker. */
 export async function findEnvironment(db: Db, uid: string): Promise<EnvironmentRow | null> {
   const found = await sql<EnvironmentRow>`select ${LISTED}, e.sealed ${FROM} where e.uid = ${uid}`.execute(db)

@@ -24,7 +24,7 @@ import { SandboxGate } from './sandbox-gate.ts'
 import { Snapshots } from './snapshots.ts'
 import { Stopping, type StopReason } from './stopping.ts'
 import { hasAttachments, takeTurn } from './turn.ts'
-import { findUnenforced, findUnsupported } from './unsupported.ts'
+import { findUnsupported, refuseUnenforced } from './unsupported.ts'
 import { WayOut } from './way-out.ts'
 
 /** A signal that was sent to all processes of the service may be heard here a moment after a command died of it. */
@@ -165,7 +165,7 @@ export class Execution {
     if (spent) return this.#giveUp(spent, inbox)
     if ('failure' in prepared && this.#interrupt !== null) return this.#obeyInSetup()
     if ('failure' in prepared) return this.#giveUp(prepared.failure, inbox)
-    const unenforced = findUnenforced(prepared.environment, harness.traits)
+    const unenforced = refuseUnenforced(prepared.environment, harness.traits)
     if (unenforced) return this.#giveUp(unenforced, inbox)
     await this.#writer.drain()
     // What was said before the agent starts is part of what it starts with.

@@ -1,5 +1,4 @@
-import type { AmbientAgentConfig } from '../contract/agent-config.ts'
-import { findUnhonoured, type HarnessTraits } from '../contract/harness-fields.ts'
+import { findUnenforced, findUnhonoured, type HarnessTraits } from '../contract/harness-fields.ts'
 import type { Outcome } from '../harness/harness.ts'
 import type { EnvironmentRow } from '../store/environments.ts'
 import type { RunRow } from '../store/runs.ts'
@@ -16,18 +15,11 @@ export function findUnsupported({ request, config }: RunRow, harness: HarnessTra
   return refuse(findUnhonoured(harness, { ...(output_schema ? { output_schema } : {}), config }, NEEDED))
 }
 
-/** Nobody would obey the rules of the run's environment, which it may have got since the run was created. */
-export function findUnenforced(
+/** The rules that nobody would obey: the environment may have got them since the run was created. */
+export const refuseUnenforced = (
   environment: Pick<EnvironmentRow, 'config'> | null,
   harness: HarnessTraits,
-): Outcome | null {
-  const permissions = environment?.config.permissions
-  const config: AmbientAgentConfig = permissions ? { permissions } : {}
-  const unhonoured = findUnhonoured(harness, { config })
-  return refuse(
-    unhonoured.map((text) => text.replace('config.permissions', 'permissions of the environment')),
-  )
-}
+): Outcome | null => refuse(environment ? findUnenforced(harness, environment.config) : [])
 
 const refuse = (unhonoured: readonly string[]): Outcome | null =>
   unhonoured.length === 0

@@ -1,21 +1,25 @@
 /** The pages of what runs are made of and by, in Chromium. */
 import assert from 'node:assert/strict'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { findChromium, openBrowser } from './support/browser.ts'
-import { apiOf, shell, startService, type TestService } from './support/service.ts'
+import { git, makeRepository } from './support/git.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { checkAccess, openPage } from './support/web-page.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
 
 describe('the pages of settings', { skip }, () => {
+  const repositories = temporaryDirectory('local')
   let service: TestService
   let api: ReturnType<typeof apiOf>
   let browser: Browser
 
   before(async () => {
-    service = await startService()
+    service = await startService({ env: { RUNYARD_LOCAL_REPOS: repositories } })
     api = apiOf(service)
     browser = await openBrowser()
   })
@@ -384,6 +388,31 @@ describe('the pages of settings', { skip }, () => {
       await page.getByRole('heading', { level: 1 }).waitFor()
       assert(Number(await page.evaluate(overflow)) <= 0, path)
     }
+    assert.deepEqual(complaints, [])
+  })
+
+  test('skills are read again at a press, and what could not be read is named', async () => {
+    const local_path = join(repositories, 'site')
+    makeRepository(local_path)
+    mkdirSync(join(local_path, '.claude/skills/tidy'), { recursive: true })
+    writeFileSync(
+      join(local_path, '.claude/skills/tidy/SKILL.md'),
+      '---\nname: tidy\ndescription: Tidies up.\n---\nTidy.\n',
+    )
+    git(local_path, 'add', '--all')
+    git(local_path, 'commit', '--quiet', '--message', 'A skill')
+    await api.json('POST', '/agent/environments', { name: 'tidied', repositories: [{ local_path }] })
+    await using opened = await openPage(browser, service, { at: '/skills' })
+    const { page, complaints } = opened
+    await page.getByText('No skill yet').waitFor()
+    const again = page.getByRole('button', { name: 'Read repositories again' })
+    await again.click()
+    await page.getByRole('listitem').filter({ hasText: 'Tidies up. In tidied.' }).waitFor()
+    rmSync(local_path, { recursive: true })
+    await again.click()
+    await page.getByRole('alert').filter({ hasText: 'tidied could not be read again' }).waitFor()
+    await page.getByRole('listitem').filter({ hasText: 'Tidies up.' }).waitFor()
+    await checkAccess(page)
     assert.deepEqual(complaints, [])
   })
 })

@@ -1,9 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useAccess } from '../client.ts'
 import { Prose } from '../text/markdown.tsx'
 import { plainText } from '../text/plain-text.ts'
-import { buttonClass } from '../ui/button.tsx'
+import { Button, buttonClass } from '../ui/button.tsx'
 import { Ago } from '../ui/moment.tsx'
 import { PageHead, Rows } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
@@ -11,21 +11,38 @@ import { Problem } from '../ui/problem.tsx'
 /** What the repositories of environments teach agents, as it was last read. */
 export function SkillsPage() {
   const { client, may_write } = useAccess()
+  const queries = useQueryClient()
   const { data, error, refetch } = useQuery({
     queryKey: ['skills'],
     queryFn: ({ signal }) => client.skills.list({}, { signal }),
+  })
+  const refresh = useMutation({
+    mutationFn: () => client.skills.list({ refresh: true }),
+    onSuccess: (found) => queries.setQueryData(['skills'], found),
   })
   const skills = data?.agents.flatMap(({ name, variants }) =>
     variants.map((variant) => ({ name, ...variant })),
   )
   return (
     <>
-      <PageHead title="Skills" />
+      <PageHead title="Skills">
+        {may_write ? (
+          <Button disabled={refresh.isPending} onClick={() => refresh.mutate()}>
+            {refresh.isPending ? 'Reading…' : 'Read repositories again'}
+          </Button>
+        ) : null}
+      </PageHead>
       {error ? <Problem error={error} onRetry={() => refetch()} /> : null}
+      {refresh.error ? <Problem error={refresh.error} onRetry={() => refresh.mutate()} /> : null}
+      {data?.not_refreshed?.map(({ uid, name, reason }) => (
+        <p key={uid} role="alert" className="m-0 mb-3 text-bad text-sm">
+          {plainText(name)} could not be read again: {plainText(reason)}
+        </p>
+      ))}
       {skills?.length === 0 ? (
         <p className="max-w-2xl text-soft">
           No skill yet. A file <code>SKILL.md</code> in a repository of an environment is one; it is listed
-          when a run has cloned the repository.
+          when a run has cloned the repository, or when you have the repositories read again.
         </p>
       ) : null}
       {skills && skills.length > 0 ? (

@@ -44,7 +44,9 @@ export const SCHEMA_HASH = createHash('sha256')
  * an advisory lock). Returns the names of those that ran.
  */
 export async function migrate(db: Db, last = MIGRATION_NAMES.at(-1)): Promise<string[]> {
-  await refuseNewer(db)
+  const applied = await refuseNewer(db)
+  // Most starts find nothing to do, and Kysely would read the whole catalogue to learn whether its tables are there.
+  if (last === MIGRATION_NAMES.at(-1) && applied.length === SCHEMA_VERSION) return []
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => MIGRATIONS },
@@ -58,19 +60,21 @@ export async function migrate(db: Db, last = MIGRATION_NAMES.at(-1)): Promise<st
 
 /** How many migrations are missing. Throws when the database is newer than this code. */
 export async function pendingMigrations(db: Db): Promise<number> {
-  const applied = await appliedMigrations(db)
-  await refuseNewer(db)
+  const applied = await refuseNewer(db)
   return Object.keys(MIGRATIONS).filter((name) => !applied.includes(name)).length
 }
 
-async function refuseNewer(db: Db): Promise<void> {
-  const unknown = (await appliedMigrations(db)).filter((name) => !(name in MIGRATIONS))
+/** Those that ran, all of which this code knows. */
+async function refuseNewer(db: Db): Promise<string[]> {
+  const applied = await appliedMigrations(db)
+  const unknown = applied.filter((name) => !(name in MIGRATIONS))
   if (unknown.length) {
     throw new AppError(
       'operation_not_supported',
       `The database was migrated by a newer version (${unknown.join(', ')}). Start that version or restore a backup.`,
     )
   }
+  return applied
 }
 
 async function appliedMigrations(db: Db): Promise<string[]> {

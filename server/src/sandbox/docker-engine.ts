@@ -1,7 +1,30 @@
+import { access } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type Docker from 'dockerode'
 import { SandboxFault } from './sandbox.ts'
 
 /** An engine that takes longer to say that it is there is as good as none. */
 export const ANSWER_LIMIT_MS = 20_000
+
+/**
+ * A client of the engine that `DOCKER_HOST` names, else of the local one; whether that answers is another question. Throws
+ * where there is none to ask.
+ */
+export async function connectEngine(options: { timeout?: number }): Promise<Docker> {
+  if (!process.env.DOCKER_HOST) await findSocket()
+  // A seventh of what a start would load, most of it for making images, and many machines have no engine.
+  const { default: Client } = await import('dockerode')
+  return new Client(options)
+}
+
+/** Throws when there is neither the system's nor that of Docker Desktop. */
+const findSocket = (): Promise<void> =>
+  access('/var/run/docker.sock').catch((error) =>
+    access(join(homedir(), '.docker/run/docker.sock')).catch(() => {
+      throw error
+    }),
+  )
 
 /** The status the engine answered with; 0 when it did not answer. */
 export function statusOf(error: unknown): number {

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
-import Docker from 'dockerode'
+import type Docker from 'dockerode'
 import { DockerContainer } from './docker-container.ts'
-import { ANSWER_LIMIT_MS, engineFault, ignoreStatus, messageOf, statusOf } from './docker-engine.ts'
+import {
+  ANSWER_LIMIT_MS,
+  connectEngine,
+  engineFault,
+  ignoreStatus,
+  messageOf,
+  statusOf,
+} from './docker-engine.ts'
 import { requireImage, type SandboxImage } from './docker-image.ts'
 import { ImageRights } from './docker-image-rights.ts'
 import { LABELS, LOOK } from './docker-labels.ts'
@@ -63,8 +70,8 @@ export async function openDocker(options: DockerOptions): Promise<SandboxBackend
   let docker: Docker
   let engine: Awaited<ReturnType<typeof describeEngine>>
   try {
-    docker = new Docker(silence_limit_ms === undefined ? {} : { timeout: silence_limit_ms })
-    const asked = new Docker({ timeout: ANSWER_LIMIT_MS })
+    docker = await connectEngine(silence_limit_ms === undefined ? {} : { timeout: silence_limit_ms })
+    const asked = await connectEngine({ timeout: ANSWER_LIMIT_MS })
     await asked.ping()
     engine = await describeEngine(asked, options.runtime)
   } catch (error) {

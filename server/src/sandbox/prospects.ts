@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import Docker from 'dockerode'
+import type Docker from 'dockerode'
 import { openBubblewrap } from './bubblewrap.ts'
 import { bubblewrapSetup } from './choose.ts'
 import { openDocker } from './docker.ts'
-import { ANSWER_LIMIT_MS, messageOf } from './docker-engine.ts'
+import { ANSWER_LIMIT_MS, connectEngine, messageOf } from './docker-engine.ts'
 import { collectExec, DEFAULT_LIMITS, type SandboxBackend, SandboxFault } from './sandbox.ts'
 import { userName } from './user-name.ts'
 
@@ -38,7 +38,7 @@ export async function examineDocker(image: string): Promise<Prospect> {
   const findings: Finding[] = []
   let docker: Docker
   try {
-    docker = new Docker({ timeout: ANSWER_LIMIT_MS })
+    docker = await connectEngine({ timeout: ANSWER_LIMIT_MS })
     const { Version, ApiVersion } = await docker.version()
     findings.push({
       state: 'good',

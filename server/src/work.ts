@@ -10,9 +10,8 @@ import { LOOP, RUNBOOK } from './contract/harness-fields.ts'
 import type { Persist } from './database-wait.ts'
 import type { GitCredential, ModelUsage } from './gateway/gateway.ts'
 import { openGateway } from './gateway/open-gateway.ts'
-import { createAcp } from './harness/acp.ts'
-import { listAgents } from './harness/acp-agents.ts'
-import { createLoop } from './harness/loop.ts'
+import { listAgents, traitsOf } from './harness/acp-agents.ts'
+import { loadLater } from './harness/load-later.ts'
 import { readFigures } from './harness/model-prices.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
@@ -38,6 +37,8 @@ import { startWorker, type WorkerHandle, type WorkerOptions } from './worker/wor
 
 /** Between two tries to begin a new life: the database may be away. */
 const RESTART_MS = 1_000
+/** After a start, when nobody waits for it any more. */
+const LOAD_MS = 1_000
 /** A new life that is on its way when the process is to stop gets so long to begin, so that it can be ended in order. */
 const START_MS = 2_000
 const WARDEN = fileURLToPath(new URL('./warden-process.ts', import.meta.url))
@@ -104,7 +105,17 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
   const models = openModels(config.models)
   const providers = findProviders(config.models)
   const { retry_for_ms } = config.models
-  const loop = createLoop(models, retry_for_ms === undefined ? {} : { retry_for_ms })
+  // A fifth of what a start would load, and runs of neither kind may ever come.
+  const loop = loadLater({ traits: LOOP }, async () => {
+    const { createLoop } = await import('./harness/loop.ts')
+    return createLoop(models, retry_for_ms === undefined ? {} : { retry_for_ms })
+  })
+  const agents = listAgents(config.acp_agents).map((agent) =>
+    loadLater({ traits: traitsOf(agent), runs_inside: true }, async () => {
+      const { createAcp } = await import('./harness/acp.ts')
+      return createAcp(agent, models)
+    }),
+  )
   const wardenArguments: WardenArguments = {
     backend: backend.name,
     data_dir,
@@ -151,11 +162,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     blobs,
     backend,
     former_backends: await openFormerBackends(backend, { data_dir, installation_id }),
-    harnesses: new Map(
-      [loop, ...listAgents(config.acp_agents).map((agent) => createAcp(agent, models)), runbook].map(
-        (harness) => [harness.traits.name, harness],
-      ),
-    ),
+    harnesses: new Map([loop, ...agents, runbook].map((harness) => [harness.traits.name, harness])),
     default_harness: models.configured ? LOOP.name : RUNBOOK.name,
     tools: TOOLS,
     spawnRun,
@@ -222,6 +229,8 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     }
   }
   live().catch(() => {})
+  // Where it will be needed, the first run need not wait for it. What keeps it from being loaded is said by that run.
+  if (models.configured) setTimeout(() => import('./harness/loop.ts').catch(() => {}), LOAD_MS).unref()
   return {
     backend,
     has_models: models.configured,

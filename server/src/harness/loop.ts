@@ -35,7 +35,7 @@ import {
   modelOutcome,
   type PassingFailure,
 } from './model-errors.ts'
-import { askModel, type StepRequest } from './model-step.ts'
+import { askModel, describeTools, type StepRequest } from './model-step.ts'
 import { available, type Models, type ResolvedModel } from './models.ts'
 import { countRepeats, goesInCircles, IN_CIRCLES, warnOfRepeats } from './repeats.ts'
 import { pause, Retries, type RetryOptions } from './retries.ts'
@@ -43,7 +43,6 @@ import { writeSkillNotes } from './skill-notes.ts'
 import { makeCallId } from './tool-call.ts'
 import { loadSkill } from './tools/load-skill.ts'
 import { createSubmitResult, SUBMIT_RESULT } from './tools/submit-result.ts'
-import { describeTools } from './tools/toolset.ts'
 
 export interface LoopOptions extends Partial<RetryOptions> {
   /** Steps of the model between two messages of the user, at most. */

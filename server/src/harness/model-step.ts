@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
+  jsonSchema,
   type LanguageModelStreamPart,
   type LanguageModelUsage,
   type ModelMessage,
@@ -10,7 +11,7 @@ import type { EventData, NewEvent } from '../contract/event.ts'
 import type { REASONING_LEVELS } from '../contract/harness-fields.ts'
 import { isRecord, storableJson, storableRecord, storableText } from '../contract/storable-text.ts'
 import { takeBack } from '../log/progress.ts'
-import type { Turn } from './harness.ts'
+import type { Tool, Turn } from './harness.ts'
 import type { ResolvedModel } from './models.ts'
 import { StreamedText } from './streamed-text.ts'
 import { isTooDeep, TOO_DEEP } from './tool-call.ts'
@@ -43,7 +44,7 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
     // One request and its answer. `streamText` around it would take another millisecond or two a step, for what the loop does
     // itself: further steps, new tries, running tools.
     const { stream } = await streamCall({
-      model: resolved.model,
+      model: await resolved.openModel(),
       providerOptions: resolved.provider_options,
       instructions,
       messages,
@@ -69,6 +70,15 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
   const usage = usageEvent(resolved, end.usage)
   return { type: 'complete', events: [...events, usage], finish_reason: end.finishReason, is_empty }
 }
+
+/** Tools as a request describes them: without execution, and with validation left to `Tool.run`. */
+export const describeTools = (tools: ReadonlyMap<string, Tool>): ToolSet =>
+  Object.fromEntries(
+    [...tools.values()].map(({ name, description, input_schema }) => [
+      name,
+      { description, inputSchema: jsonSchema(input_schema) },
+    ]),
+  )
 
 type Block =
   | {

@@ -79,7 +79,7 @@ test('how much a model takes in is what the operator says, else its server, else
     ['openai/untold', 5],
   ] as const) {
     const resolved = await models.resolve(id)
-    assert.equal('model' in resolved && resolved.context_window, expected)
+    assert.equal('model_id' in resolved && resolved.context_window, expected)
   }
 })
 
@@ -112,19 +112,19 @@ test('a model is found by provider/model, also when its id holds slashes', async
   const models = openModels({ openai: { base_url: refused }, anthropic: { api_key: 'k' } })
   for (const id of ['openai/vendor/model', 'anthropic/opus']) {
     const resolved = await models.resolve(id)
-    assert.ok('model' in resolved)
+    assert.ok('model_id' in resolved)
     assert.equal(resolved.model_id, id)
   }
 })
 
 test('a bare id works with a single provider, or where a listing has it', async () => {
   const single = await openModels({ openai: { base_url: refused } }).resolve('qwen/qwen3')
-  assert.equal('model' in single && single.model_id, 'openai/qwen/qwen3')
+  assert.equal('model_id' in single && single.model_id, 'openai/qwen/qwen3')
 
   const { url } = await serve({ '/models': { data: [{ id: 'local' }] } })
   const two = openModels({ openai: { base_url: url }, anthropic: { api_key: 'k', base_url: refused } })
   const found = await two.resolve('local')
-  assert.equal('model' in found && found.model_id, 'openai/local')
+  assert.equal('model_id' in found && found.model_id, 'openai/local')
   const missing = await two.resolve('other')
   assert.match(
     'reason' in missing ? missing.reason : '',
@@ -144,17 +144,17 @@ test('without an id the default is taken, else the first model that can chat', a
   })
   const settings = { openai: { base_url: url } }
   const chosen = await openModels({ ...settings, default_model: 'openai/b' }).resolve()
-  assert.equal('model' in chosen && chosen.model_id, 'openai/b')
+  assert.equal('model_id' in chosen && chosen.model_id, 'openai/b')
   const first = openModels(settings)
   const found = await first.resolve()
-  assert.equal('model' in found && found.model_id, 'openai/a')
+  assert.equal('model_id' in found && found.model_id, 'openai/a')
   assert.deepEqual(
     (await first.list()).map(({ model_id }) => model_id),
     ['openai/a', 'openai/b'],
   )
   // A name is a guess; where it leaves nothing, nothing is left out.
   const only = await openModels({ openai: { base_url: `${url}/embeds` } }).resolve()
-  assert.equal('model' in only && only.model_id, 'openai/text-embedding-3')
+  assert.equal('model_id' in only && only.model_id, 'openai/text-embedding-3')
   const away = await openModels({ openai: { base_url: refused } }).resolve()
   assert.equal('reason' in away && away.away, true)
 })
@@ -169,7 +169,7 @@ test('the first provider decides, by a table of defaults as far as it lists them
   const anthropic = { api_key: 'k', base_url: `${url}/a` }
   const idOf = async (settings: ModelSettings) => {
     const resolved = await openModels(settings).resolve()
-    return 'model' in resolved ? resolved.model_id : resolved.reason
+    return 'model_id' in resolved ? resolved.model_id : resolved.reason
   }
   assert.equal(await idOf({ anthropic }), 'anthropic/claude-sonnet-5-20260801')
   assert.equal(
@@ -196,7 +196,7 @@ test('prices and windows are those of the operator, else public ones, else unkno
   })
   const resolve = async (id: string) => {
     const resolved = await models.resolve(id)
-    assert('model' in resolved)
+    assert('model_id' in resolved)
     return resolved
   }
   const tokens = { input_tokens: 1_000_000, output_tokens: 100_000, cached_input_tokens: 400_000 }
@@ -231,8 +231,8 @@ test('a provider needs a key, except an endpoint of one’s own', () => {
 test('nothing is kept at OpenAI, and Anthropic’s cache is used', async () => {
   const models = openModels({ openai: { api_key: 'k' }, anthropic: { api_key: 'k' } })
   const [openai, anthropic] = await Promise.all(['openai/x', 'anthropic/x'].map((id) => models.resolve(id)))
-  assert.deepEqual(openai && 'model' in openai && openai.provider_options, { openai: { store: false } })
-  assert.deepEqual(anthropic && 'model' in anthropic && anthropic.provider_options, {
+  assert.deepEqual(openai && 'model_id' in openai && openai.provider_options, { openai: { store: false } })
+  assert.deepEqual(anthropic && 'model_id' in anthropic && anthropic.provider_options, {
     anthropic: { cacheControl: { type: 'ephemeral' } },
   })
 })

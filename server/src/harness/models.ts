@@ -36,7 +36,7 @@ export interface ModelSettings {
 export interface ResolvedModel extends ModelFigures {
   /** `provider/model`. */
   model_id: string
-  model: LanguageModel
+  openModel(): Promise<LanguageModel>
   /** Passed with every call to this model. */
   provider_options: ProviderOptions
 }
@@ -98,7 +98,10 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
     const { context_windows: own = {} } = settings
     const context_window = own[model_id] ?? told?.context_window ?? figures.context_window ?? own['*']
     const window = context_window === undefined ? {} : { context_window }
-    return { model_id, model: provider.languageModel(id), provider_options, ...figures, ...window }
+    return {
+      ...{ model_id, provider_options, ...figures, ...window },
+      openModel: () => provider.openModel(id),
+    }
   }
 
   async function resolveDefault(): Promise<ResolvedModel | NoModel> {

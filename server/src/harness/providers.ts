@@ -1,7 +1,3 @@
-import { createAnthropic } from '@ai-sdk/anthropic'
-import { createGoogle } from '@ai-sdk/google'
-import { createOpenAI } from '@ai-sdk/openai'
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModel, streamText } from 'ai'
 import { isKnownEndpoint } from './known-endpoints.ts'
 import type { ListingRequest } from './model-listing.ts'
@@ -23,7 +19,8 @@ export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]['prov
 /** One whose models can be asked. */
 export interface Provider {
   listing: ListingRequest
-  languageModel(id: string): LanguageModel
+  /** Loads what speaks its API, which other providers, and services without one, do not need. */
+  openModel(id: string): Promise<LanguageModel>
   /** Passed with every call. */
   provider_options: ProviderOptions
   /** It is the provider that the world calls so, not another server under its name: the table of defaults knows it. */
@@ -39,10 +36,12 @@ export function openOpenAI(settings: ProviderSettings, fetch: typeof globalThis.
     return openEndpoint('openai', { base_url, ...(api_key ? { api_key } : {}) }, fetch)
   if (!api_key) return null
   const baseURL = trim(base_url)
-  const official = createOpenAI({ apiKey: api_key, baseURL, fetch })
   return {
     listing: { provider: 'openai', base_url: baseURL, headers: bearer(api_key), format: 'openai' },
-    languageModel: (id) => official(id),
+    async openModel(id) {
+      const { createOpenAI } = await import('@ai-sdk/openai')
+      return createOpenAI({ apiKey: api_key, baseURL, fetch })(id)
+    },
     // The log is the only memory: nothing is kept at the provider, reasoning comes back encrypted instead.
     provider_options: { openai: { store: false } },
     is_public: true,
@@ -55,19 +54,16 @@ export function openEndpoint(
   fetch: typeof globalThis.fetch,
 ): Provider {
   const baseURL = trim(base_url)
-  const compatible = createOpenAICompatible({
-    name,
-    baseURL,
-    includeUsage: true,
-    fetch,
-    ...(api_key && { apiKey: api_key }),
-  })
+  const settings = { name, baseURL, includeUsage: true, fetch, ...(api_key && { apiKey: api_key }) }
   return {
     listing: {
       ...{ provider: name, base_url: baseURL, format: 'openai' },
       headers: api_key ? bearer(api_key) : {},
     },
-    languageModel: (id) => compatible(id),
+    async openModel(id) {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+      return createOpenAICompatible(settings)(id)
+    },
     provider_options: {},
     is_public: isKnownEndpoint(name, baseURL),
   }
@@ -77,11 +73,13 @@ export function openAnthropic(settings: ProviderSettings, fetch: typeof globalTh
   const { api_key, base_url = 'https://api.anthropic.com/v1' } = settings
   if (!api_key) return null
   const baseURL = trim(base_url)
-  const provider = createAnthropic({ apiKey: api_key, baseURL, fetch })
   const headers = { 'x-api-key': api_key, 'anthropic-version': '2023-06-01' }
   return {
     listing: { provider: 'anthropic', base_url: baseURL, headers, format: 'anthropic' },
-    languageModel: (id) => provider(id),
+    async openModel(id) {
+      const { createAnthropic } = await import('@ai-sdk/anthropic')
+      return createAnthropic({ apiKey: api_key, baseURL, fetch })(id)
+    },
     // Each step sends the whole conversation again; without the cache it would be paid for in full each time.
     provider_options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
     is_public: true,
@@ -92,13 +90,15 @@ export function openGoogle(settings: ProviderSettings, fetch: typeof globalThis.
   const { api_key, base_url = 'https://generativelanguage.googleapis.com/v1beta' } = settings
   if (!api_key) return null
   const baseURL = trim(base_url)
-  const provider = createGoogle({ apiKey: api_key, baseURL, fetch })
   return {
     listing: {
       ...{ provider: 'google', base_url: baseURL, format: 'google' },
       headers: { 'x-goog-api-key': api_key },
     },
-    languageModel: (id) => provider(id),
+    async openModel(id) {
+      const { createGoogle } = await import('@ai-sdk/google')
+      return createGoogle({ apiKey: api_key, baseURL, fetch })(id)
+    },
     provider_options: {},
     is_public: true,
   }

@@ -1,5 +1,3 @@
-import { fileTypeFromBuffer } from 'file-type'
-
 /** What is looked at of a file, from its beginning. */
 export const HEAD_BYTES = 4_100
 
@@ -26,6 +24,8 @@ const SVG = /<(\w+:)?svg[\s>]/i
  * or a program of anything.
  */
 export async function readContentType(head: Uint8Array, filename: string): Promise<string> {
+  // Its readers of every format are loaded with the first file.
+  const { fileTypeFromBuffer } = await import('file-type')
   const known = await fileTypeFromBuffer(head)
   if (known && known.mime !== 'application/xml') return known.mime
   // Byte by byte: any bytes are characters then.

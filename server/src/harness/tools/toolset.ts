@@ -1,4 +1,3 @@
-import { jsonSchema, type ToolSet } from 'ai'
 import type { Tool } from '../harness.ts'
 import { askUser } from './ask-user.ts'
 import { attachArtifact } from './attach-artifact.ts'
@@ -24,12 +23,3 @@ export const TOOLS: ReadonlyMap<string, Tool> = new Map(
     ...[fetchUrl, plan, attachArtifact, reportReference, spawnRun, readRun, askUser, openPullRequest],
   ].map((tool) => [tool.name, tool]),
 )
-
-/** Tools as a request describes them: without execution, and with validation left to `Tool.run`. */
-export const describeTools = (tools: ReadonlyMap<string, Tool>): ToolSet =>
-  Object.fromEntries(
-    [...tools.values()].map(({ name, description, input_schema }) => [
-      name,
-      { description, inputSchema: jsonSchema(input_schema) },
-    ]),
-  )

@@ -98,8 +98,8 @@ process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
 async function runNodeTests(): Promise<void> {
   const stream = run({
     files,
-    // More than most machines of CI have cores: much of it waits for processes, databases and browsers.
-    concurrency: 3,
+    // More than there are cores: much of it waits for processes, databases, browsers and timers.
+    concurrency: availableParallelism() + 2,
     timeout: long ? 3_600_000 : 600_000,
     // A connection that the Docker engine leaves open after the last test must not keep a file from ending.
     execArgv: ['--test-force-exit'],

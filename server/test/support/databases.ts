@@ -5,7 +5,8 @@ import pg from 'pg'
 import { openPglite, openPostgres, type Store } from '../../src/store/db.ts'
 import { openEmbedded as open } from '../../src/store/embedded.ts'
 import { putEmptyDatabase } from '../../src/store/empty-database.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import { forgetInstallation, foundInstallation } from '../../src/store/installation.ts'
+import { migrate, SCHEMA_HASH } from '../../src/store/migrate.ts'
 import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts'
 import { CACHE_DIR, temporaryDirectory } from './service.ts'
 
@@ -18,19 +19,63 @@ async function serverUrl(): Promise<string> {
   return (await server).url
 }
 
-async function admin(statement: string): Promise<void> {
+async function asAdmin<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: await serverUrl() })
   await client.connect()
-  await client.query(statement).finally(() => client.end())
+  return work(client).finally(() => client.end())
+}
+
+const admin = (statement: string) => asAdmin((client) => client.query(statement))
+
+async function urlOf(name: string): Promise<string> {
+  const url = new URL(await serverUrl())
+  url.pathname = `/${name}`
+  return url.href
 }
 
 /** A database of its own, empty; `drop` ends its connections. */
-export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+export async function createDatabase(
+  template = 'template1',
+): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await admin(`create database ${name}`)
-  const url = new URL(await serverUrl())
-  url.pathname = `/${name}`
-  return { url: url.href, drop: () => admin(`drop database ${name} with (force)`) }
+  await admin(`create database ${name} template ${template}`)
+  return {
+    url: await urlOf(name),
+    drop: async () => {
+      await admin(`drop database ${name} with (force)`)
+    },
+  }
+}
+
+/** A database of its own with every migration: a copy, which takes a fifth of the time that they do. */
+export async function createMigrated(): ReturnType<typeof createDatabase> {
+  const database = await createDatabase(await migratedTemplate())
+  await withStore(database.url, ({ db }) => foundInstallation(db))
+  return database
+}
+
+/** Made once a server, by whichever process is the first to need it. */
+const migratedTemplate = (): Promise<string> =>
+  asAdmin(async (client) => {
+    const name = `migrated_${SCHEMA_HASH}`
+    // Held until this connection ends.
+    await client.query('select pg_advisory_lock(1)')
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
+    if (rowCount) return name
+    // Under its name it is whole.
+    const draft = `draft_${randomUUID().replaceAll('-', '')}`
+    await client.query(`create database ${draft}`)
+    await withStore(await urlOf(draft), async ({ db }) => {
+      await migrate(db)
+      await forgetInstallation(db)
+    })
+    await client.query(`alter database ${draft} rename to ${name}`)
+    return name
+  })
+
+async function withStore(url: string, work: (store: Store) => Promise<void>): Promise<void> {
+  const store = openPostgres({ url, max: 1 })
+  await work(store).finally(() => store.close())
 }
 
 /** An embedded database, empty and migrated. */
@@ -66,13 +111,12 @@ export function onEachDatabase(name: string, body: (open: () => Promise<Store>) 
   describe(`${name} on PostgreSQL`, { skip: missing }, () => {
     const closers: Array<() => Promise<void>> = []
     body(async () => {
-      const database = await createDatabase()
+      const database = await createMigrated()
       const store = openPostgres({ url: database.url })
       closers.push(async () => {
         await store.close()
         await database.drop()
       })
-      await migrate(store.db)
       return store
     })
     after(async () => {

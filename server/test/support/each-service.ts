@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { migrateDatabase, readConfig, startServe, startWorkerRole } from '../../src/main.ts'
 import { openPostgres } from '../../src/store/db.ts'
-import { createDatabase, stopTestServer } from './databases.ts'
+import { createMigrated, stopTestServer } from './databases.ts'
 import { LONG } from './once.ts'
 import { findPostgres } from './postgres-server.ts'
 import { type KeySpec, makeKeys, seedKeys } from './seed-keys.ts'
@@ -84,7 +84,7 @@ async function startDev(): Promise<JourneyService> {
 }
 
 async function startOnPostgres(): Promise<JourneyService> {
-  const database = await createDatabase()
+  const database = await createMigrated()
   const config = readConfig({
     ...SETTINGS,
     DATABASE_URL: database.url,

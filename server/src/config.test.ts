@@ -5,7 +5,7 @@ import { readConfig } from './config.ts'
 import { KNOWN_ENDPOINTS } from './harness/known-endpoints.ts'
 
 test('empty variables count as absent', () => {
-  const config = readConfig({ DATABASE_URL: '', RUNYARD_PORT: '', OPENAI_API_KEY: '' })
+  const config = readConfig({ DATABASE_URL: '', RUNYARD_PORT: '', OPENAI_API_KEY: ' ' })
   assert.equal(config.database_url, undefined)
   assert.equal(config.port, 4200)
   assert.deepEqual(config.models, {})

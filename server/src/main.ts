@@ -86,6 +86,7 @@ type Closer = () => Promise<void> | void
 function configure(options: RoleOptions): Config {
   // Before anything is written: nothing the service makes is for other users of the machine.
   process.umask(0o077)
+  dropEmptyVariables()
   const given = options.config ?? readConfig()
   const config = {
     ...given,
@@ -102,6 +103,11 @@ function configure(options: RoleOptions): Config {
       `RUNYARD_LOCAL_REPOS: ${local_repos} lies in the data directory, and nothing there is opened as a repository.`,
     )
   return config
+}
+
+/** What empty variables are for `readConfig` they are for libraries that read some by themselves: the SDKs of models fail on them. */
+function dropEmptyVariables(): void {
+  for (const [name, value] of Object.entries(process.env)) if (!value?.trim()) delete process.env[name]
 }
 
 /** Logs are JSON lines on standard error: standard output belongs to the command. */

@@ -26,6 +26,9 @@ const WAITING: Partial<Record<string, string>> = {
   INPROGRESS: 'Working',
 }
 
+/** In what an agent says a carriage return ends a line, where a progress bar would begin its line again: nothing it said is hidden. */
+const splitReturns = (text: string): string => text.replace(/\r(?!\n)/g, '\n')
+
 /**
  * Shows a run as it happens. On a terminal the agent's text appears while it is written, a running command is one line with a
  * spinner, and its output is folded when it ends; elsewhere everything is whole lines in the order of the log.
@@ -134,17 +137,18 @@ export class RunView {
       this.#writing = message_id
     }
     open.length += text.length
-    this.#output.write(this.#output.raw ? text : open.cleaner.push(text))
+    this.#output.write(this.#output.raw ? text : open.cleaner.push(splitReturns(text)))
   }
 
   #message({ message_id, text }: DataOf<'message.assistant'>): void {
     const shown = this.#open.get(message_id)?.length ?? 0
     this.#open.delete(message_id)
+    const rest = this.#clean(splitReturns(text.slice(shown)))
     if (this.#writing !== message_id) {
-      this.#block('text', this.#clean(text.slice(shown)).trim())
+      this.#block('text', rest.trim())
       return
     }
-    this.#output.write(this.#clean(text.slice(shown)).trimEnd())
+    this.#output.write(rest.trimEnd())
     this.#endLine()
     this.#wait('Working')
   }

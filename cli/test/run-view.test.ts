@@ -120,6 +120,12 @@ test('on a terminal text appears while it is written, and once', () => {
   assert.match(settled(text), /^Hello world!\n\nThe end\.\n$/)
 })
 
+test('a carriage return hides nothing of what an agent says', () => {
+  const said = event('message.assistant', { message_id: 'm1', text: 'It deletes all.\rIt is harmless.' })
+  for (const written of [show([said]), settled(show([delta(0, 'It deletes all.\rIt '), said], 80))])
+    assert.match(written, /It deletes all\.\n\s*It is harmless\./)
+})
+
 test('no line of the spinner is wider than the terminal', () => {
   const text = show(
     [call('c1', `echo ${'x'.repeat(300)}`), printed('c1', `${'漢'.repeat(300)}\n`), result('c1')],

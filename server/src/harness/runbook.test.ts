@@ -140,6 +140,16 @@ test('a prompt without blocks names what would help; a follow-up without blocks 
   assert.equal(second.status_message?.error_code, 'invalid_request')
 })
 
+test('a message without blocks is named where others were run, once', async () => {
+  const turn = new TestTurn({ sandbox, prompt: 'Fix the bug, please.' })
+  turn.followUp(fence('true'))
+  assert.deepEqual(await turn.runHarness(runbook), { state: 'SUCCEEDED' })
+  const said = /^The prompt holds no fenced sh or bash block, .* “Fix the bug, please\.”$/
+  assert.match(turn.data('message.assistant').at(-1)?.text ?? '', said)
+  const again = await resume(turn.log)
+  assert.deepEqual(again.turn.emitted, [])
+})
+
 test('follow-ups join behind the current message and decide the outcome too', async () => {
   const turn = new TestTurn({ sandbox, prompt: [fence('echo 1'), fence('echo 2')].join('\n') })
   turn.onEvent = (event) => {

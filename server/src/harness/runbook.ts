@@ -34,6 +34,7 @@ async function runTurn(turn: Turn): Promise<Outcome> {
   }
   let failure: Outcome | undefined
   let ran = false
+  const idle: OpenMessage[] = []
   for (let next = 0; !turn.signal.aborted; next += 1) {
     if (next === queue.length) await takeFollowups()
     const message = queue[next]
@@ -44,11 +45,31 @@ async function runTurn(turn: Turn): Promise<Outcome> {
     const progress = await runMessage(turn, message, book, takeFollowups)
     if (progress.type === 'stopped') break
     if (progress.type === 'failed') failure ??= progress.outcome
-    ran ||= hasSteps(book)
+    if (hasSteps(book)) ran = true
+    else idle.push(message)
   }
   if (turn.signal.aborted) return STOPPED_TURN
-  if (failure) return failure
-  return ran ? { state: 'SUCCEEDED' } : nothingToRun(queue)
+  if (!failure && !ran) return nothingToRun(queue)
+  await noteIdle(turn, idle)
+  return failure ?? { state: 'SUCCEEDED' }
+}
+
+/** Where others ran, a message without a step is not what the run fails of, but nobody should take it for done. */
+async function noteIdle(turn: Turn, idle: readonly OpenMessage[]): Promise<void> {
+  for (const { message_id, is_prompt, text, said } of idle) {
+    const id = textId(message_id, 0)
+    if (said.has(id)) continue
+    const it = is_prompt ? 'The prompt' : 'This follow-up'
+    await turn.emit(
+      assistantSays(id, `${it} holds no fenced sh or bash block, so nothing was run for it: “${cut(text)}”`),
+    )
+  }
+}
+
+const QUOTED = 80
+const cut = (text: string): string => {
+  const line = text.trim().replace(/\s+/g, ' ')
+  return line.length > QUOTED ? `${line.slice(0, QUOTED).toWellFormed()}…` : line
 }
 
 /** The run's first message has the steps of its skill before its own. */

@@ -138,6 +138,19 @@ for (const harness of ['oz', 'mine'])
       assert.doesNotMatch(printed(await api.events(run_id)), /^one$/m)
     })
 
+    test('the rules of the parent hold as well, and the strictest counts', async () => {
+      const strict: PermissionRule[] = [{ tool: '*', pattern: 'touch *', action: 'deny' }]
+      const parent = await begin(['ls'], strict)
+      assert.equal((await rested(parent)).state, 'SUCCEEDED')
+      const lax: PermissionRule[] = [{ tool: '*', action: 'allow' }]
+      const below = (parent_run_id: string, prompt: string) =>
+        api.create({ prompt, parent_run_id, config: { harness: { type: harness }, permissions: lax } })
+      const child = await below(parent, '$ ls')
+      const grandchild = await below(child, '$ touch one\n$ ls')
+      assert.equal((await rested(grandchild)).state, 'SUCCEEDED')
+      assert.doesNotMatch(printed(await api.events(grandchild)), /^one$/m)
+    })
+
     const kills = harness === 'oz' ? test : onlyLong
     kills(
       'the service is killed between the question and the answer, and while the call is made',

@@ -30,15 +30,15 @@ onEitherService('a conversation', (service) => {
     const { admin, other } = service()
     const IDLE = { config: { worker_host: NOBODY } }
     const parent = await admin.create({ prompt: 'parent', ...IDLE })
-    const below = (parent_run_id: string, title: string, more = {}, api = admin) =>
-      api.create({ prompt: `prompt of ${title}`, title, parent_run_id, ...IDLE, ...more })
+    const below = (parent_run_id: string, title: string, more = {}) =>
+      admin.create({ prompt: `prompt of ${title}`, title, parent_run_id, ...IDLE, ...more })
     const one = await below(parent, 'one')
     const two = await below(one, 'two')
-    await below(parent, 'hidden', { team: false }, other)
+    await below(parent, 'hidden', { team: false })
     await below(parent, 'same', { conversation_id: parent })
     let deepest = two
     for (const title of ['three', 'four', 'five', 'six']) deepest = await below(deepest, title)
-    const whole = await admin.json<Conversation>('GET', `/agent/conversations/${parent}`)
+    const whole = await other.json<Conversation>('GET', `/agent/conversations/${parent}`)
     const titles: string[] = []
     for (let { children } = whole; children; children = children[0]?.children) {
       assert.equal(children.length, 1)
@@ -56,7 +56,7 @@ onEitherService('a conversation', (service) => {
     )
     assert.match(JSON.stringify(child?.steps), /prompt of one/)
     assert.equal('children' in (await admin.json<object>('GET', `/agent/conversations/${deepest}`)), false)
-    const seen = (await other.json<Conversation>('GET', `/agent/runs/${parent}/conversation`)).children
+    const seen = (await admin.json<Conversation>('GET', `/agent/runs/${parent}/conversation`)).children
     assert.deepEqual(
       seen?.map(({ title }) => title),
       ['one', 'hidden'],

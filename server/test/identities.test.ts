@@ -184,12 +184,11 @@ onEachService('identities and grants', (service) => {
       /^.*team: runs of an identity/,
     )
     const personal = await api.create({ prompt: 'x', team: false, ...IDLE })
-    for (const place of [{ parent_run_id: personal }, { conversation_id: personal }])
-      await refused(
-        await create(api, { agent_identity_uid: uid, ...place }),
-        400,
-        /agent_identity_uid: .*personal/,
-      )
+    for (const [place, why] of [
+      [{ parent_run_id: personal }, /agent_identity_uid: the parent run is executed by /],
+      [{ conversation_id: personal }, /agent_identity_uid: .*personal/],
+    ] as const)
+      await refused(await create(api, { agent_identity_uid: uid, ...place }), 400, why)
 
     // With a key of its own it needs to name nothing.
     const key = await admin.json<NewApiKey>('POST', '/api-keys', { name: 'k', agent_identity_uid: uid })

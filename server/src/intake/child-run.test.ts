@@ -67,7 +67,9 @@ onEachDatabase('child runs', (open) => {
     assert.deepEqual(child?.request.budget, { max_tokens: 600, max_cost_usd: 1.5 })
     assert.deepEqual([child?.pool, child?.principal_id, child?.scope], [held.pool, held.principal_id, 'Team'])
     await spend(1_000)
-    assert.deepEqual(await create(held, 'call-2'), { refusal: 'The budget of this run is spent.' })
+    assert.deepEqual(await create(held, 'call-2'), {
+      refusal: 'budget.max_tokens: the parent run has spent its budget.',
+    })
     // The call that has made one still has it.
     assert.deepEqual(await create(held, 'call-1'), made)
   })
@@ -94,6 +96,7 @@ onEachDatabase('child runs', (open) => {
     const made = await create(held, 'call-1')
     const [child] = 'run_id' in made ? await readRuns(db, [made.run_id]) : []
     assert.deepEqual(child?.config.permissions, permissions)
+    assert.deepEqual(child?.rules_above, [permissions])
   })
 
   test('children of children are counted together', async () => {

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { AppError } from '../contract/error.ts'
-import { type BudgetLimits, RunAgentRequest } from '../contract/run-request.ts'
+import { RunAgentRequest } from '../contract/run-request.ts'
 import { isWorking } from '../contract/state.ts'
 import { hashBody, type IdempotencyKey, readAnswer } from '../store/idempotency.ts'
-import { isPrincipalActive } from '../store/identities.ts'
 import type { Lease } from '../store/leases.ts'
 import { findFullTree, type TreeMaxima } from '../store/quotas.ts'
 import { insertRun, type RunRow, readRuns } from '../store/runs.ts'
@@ -24,8 +23,8 @@ export interface ChildWish {
 }
 
 /**
- * Creates a run below the one that is held, once for each key: with the environment, permissions, principal, pool, harness and
- * visibility of its parent, and at most what is left of that one's budget. `refusal`: why there is none, for the agent.
+ * Creates a run below the one that is held, once for each key: with its harness, beside what every child has of its parent
+ * (`parent.ts`). `refusal`: why there is none, for the agent.
  */
 export async function createChild(
   services: RunServices,
@@ -57,10 +56,13 @@ export async function createChild(
   const ancestor_run_ids = [...parent.ancestor_run_ids, parent.run_id]
   if (earlier)
     return { run_id: (earlier.body as { run_id: string }).run_id, pool: parent.pool, ancestor_run_ids }
-  if (!(await isPrincipalActive(db, parent.principal_id)))
-    return { refusal: 'The identity that executes this run was deleted.' }
-  const refusal = await findLimit(services, parent)
-  if (refusal !== null) return { refusal }
+  // Counted again where it is stored: this one only spares the work.
+  const full = await findFullTree(
+    db,
+    { parent_run_id: parent.run_id, root_run_id: parent.root_run_id },
+    TREE_MAXIMA,
+  )
+  if (full !== null) return { refusal: full }
   const request = RunAgentRequest.safeParse(requestOf(parent, wish))
   if (!request.success) return { refusal: z.prettifyError(request.error) }
   try {
@@ -77,50 +79,18 @@ export async function createChild(
   }
 }
 
-async function findLimit({ db }: RunServices, parent: RunRow): Promise<string | null> {
-  // Counted again where it is stored: this one only spares the work.
-  const full = await findFullTree(
-    db,
-    { parent_run_id: parent.run_id, root_run_id: parent.root_run_id },
-    TREE_MAXIMA,
-  )
-  if (full !== null) return full
-  const left = budgetLeft(parent)
-  return Object.values(left).some((limit) => limit !== undefined && limit <= 0)
-    ? 'The budget of this run is spent.'
-    : null
-}
-
 function requestOf(parent: RunRow, { prompt, title, model_id, skill }: ChildWish): unknown {
-  const { harness, model_id: own_model, base_prompt, permissions } = parent.config
-  const budget = budgetLeft(parent)
+  const { harness, model_id: own_model, base_prompt } = parent.config
   return {
     prompt,
     ...(title ? { title } : {}),
     ...(skill ? { skill } : {}),
     parent_run_id: parent.run_id,
     ...(parent.priority === 0 ? {} : { priority: parent.priority }),
-    ...(Object.keys(budget).length > 0 ? { budget } : {}),
     config: {
-      worker_host: parent.pool,
-      ...(parent.environment_id ? { environment_id: parent.environment_id } : {}),
       ...(base_prompt ? { base_prompt } : {}),
-      ...(permissions ? { permissions } : {}),
       ...(model_id ? { model_id } : own_model ? { model_id: own_model } : {}),
       ...(harness ? { harness: model_id ? { ...harness, model_id } : harness } : {}),
     },
-  }
-}
-
-function budgetLeft(run: RunRow): BudgetLimits {
-  const { max_cost_usd, max_tokens, max_duration_minutes } = run.request.budget ?? {}
-  const claimed = run.claimed_at ? Date.now() - run.claimed_at.getTime() : 0
-  const worked_ms = run.run_time_ms + Math.max(0, claimed)
-  return {
-    ...(max_cost_usd === undefined ? {} : { max_cost_usd: max_cost_usd - run.inference_cost_usd }),
-    ...(max_tokens === undefined ? {} : { max_tokens: max_tokens - run.input_tokens - run.output_tokens }),
-    ...(max_duration_minutes === undefined
-      ? {}
-      : { max_duration_minutes: max_duration_minutes - worked_ms / 60_000 }),
   }
 }

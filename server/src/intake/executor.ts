@@ -49,7 +49,8 @@ function applyDefaults({ config: own }: IdentityRow, request: RunAgentRequest): 
   const harness = given.harness ?? own.harness ?? (own.base_harness ? { type: own.base_harness } : undefined)
   const skilled = request.skill ?? given.skill_spec ?? given.skills?.[0]
   const model_id = given.model_id ?? (isModelOf(own, harness) ? own.base_model : undefined)
-  const environment_id = given.environment_id ?? own.environment_id
+  // A run with a parent is where that one is.
+  const environment_id = given.environment_id ?? (request.parent_run_id ? undefined : own.environment_id)
   const base_prompt = given.base_prompt ?? own.prompt
   const worker_host = given.worker_host || own.worker_host
   return {

@@ -2,7 +2,7 @@ import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { ForkOf } from '../contract/fork.ts'
 import type { RunAgentRequest } from '../contract/run-request.ts'
-import { findEnvironmentId } from '../store/environments.ts'
+import { isEnvironment } from '../store/environments.ts'
 import { findRun, type NewRun, type RunRow } from '../store/runs.ts'
 import { readTurnEnds, type TurnEnd } from '../store/turn-ends.ts'
 import { type EarlierServices, takeOver } from './earlier-run.ts'
@@ -56,8 +56,7 @@ async function requireSameEnvironment(
   { config }: RunAgentRequest,
 ): Promise<void> {
   const reference = config?.environment_id
-  if (reference === undefined || reference === environment_id) return
-  if (environment_id !== null && (await findEnvironmentId(db, reference)) === environment_id) return
+  if (reference === undefined || (await isEnvironment(db, reference, environment_id))) return
   throw new AppError(
     'invalid_request',
     'config.environment_id: a fork goes on in the workspace of the earlier run, so it has the same environment; leave it out.',

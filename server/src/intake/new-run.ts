@@ -5,6 +5,7 @@ import { NAME_MAX_LENGTH } from '../contract/agent-config.ts'
 import { kindOfReference } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
 import { findUnenforced, findUnhonoured, type HarnessTraits, LOOP } from '../contract/harness-fields.ts'
+import type { Permissions } from '../contract/permission.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import { type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
 import { checkSchema } from '../schema/check-schema.ts'
@@ -13,16 +14,16 @@ import { seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
 import { findEnvironmentId, findEnvironmentRules } from '../store/environments.ts'
 import type { OpenRunMaxima } from '../store/quotas.ts'
-import { findConversation, findRun, type NewRun, type RunRow } from '../store/runs.ts'
+import { findConversation, type NewRun, type RunRow } from '../store/runs.ts'
 import { copyAttachments, storeAttachments } from './attachments.ts'
 import { maskConfig } from './config-secrets.ts'
 import { replayRun } from './earlier-run.ts'
 import { findExecution, requireGrants } from './executor.ts'
 import { forkRun } from './fork.ts'
+import { placeRequest } from './parent.ts'
 import { requireAvailable, requireInstalled } from './unavailable.ts'
 
 const TITLE_LENGTH = 80
-const MAX_DEPTH = 32
 
 export interface RunServices {
   db: Db
@@ -47,19 +48,23 @@ export async function resolveRun(
   const earlier = await replayRun(services, asked, actor)
   const fork = await forkRun(services, asked, actor)
   const wanted = fork?.request ?? earlier?.request ?? asked
-  const { request, principal_id, is_identity } = await findExecution(services.db, wanted, actor)
+  // What the agent of a run creates is where that run is, which was allowed already.
+  const by_agent = source === 'ORCHESTRATION'
+  const placed = await placeRequest(services, wanted, actor, by_agent)
+  const { parent, rules_above } = placed
+  const { request, principal_id, is_identity } = await findExecution(services.db, placed.request, actor)
   requireAvailable(request)
-  const harness = requireHarness(services, request)
+  const harness = requireHarness(services, request, rules_above)
   await requireSchema(request.output_schema)
   const run_id = uuidv7()
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...rest } = request
   const { replay_of_run_id, fork_of: __, ...recorded } = rest
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
-  const { parent, scope, environment_id } = await lookUp(services.db, request, actor)
+  const { scope, environment_id } = await lookUp(services.db, request, parent, actor)
   if (environment_id !== undefined) await requireObeyed(services.db, environment_id, harness)
   if (is_identity && scope === 'User') {
     const detail =
-      'agent_identity_uid: runs of an identity are runs of the team, and the parent or the conversation is personal.'
+      'agent_identity_uid: runs of an identity are runs of the team, and the conversation is personal.'
     throw new AppError('invalid_request', detail)
   }
   const { config, secrets } = maskConfig({
@@ -71,8 +76,8 @@ export async function resolveRun(
     worker_host: given.worker_host || services.default_pool,
   })
   const pool = config.worker_host ?? services.default_pool
-  // What the agent of a run creates is where that run is, which was allowed already.
-  if (source !== 'ORCHESTRATION')
+  // Of a run with a parent they are that one's, and asked about with it.
+  if (!parent)
     await requireGrants(services.db, actor, {
       principal_id,
       pool,
@@ -95,6 +100,7 @@ export async function resolveRun(
     source: parent ? 'ORCHESTRATION' : source,
     config,
     sealed: Object.keys(secrets).length ? seal(services.seal_key, run_id, secrets) : null,
+    rules_above,
     request: recorded,
     metadata: inherit(parent, request),
     conversation_id: request.conversation_id ?? run_id,
@@ -114,10 +120,16 @@ async function requireSchema(schema: RunAgentRequest['output_schema']): Promise<
 }
 
 /** Where the run names no harness the worker chooses, and takes the built-in loop wherever there is a model. */
-function requireHarness({ harnesses }: RunServices, request: RunAgentRequest): HarnessTraits {
-  const type = request.config?.harness?.type
+function requireHarness(
+  { harnesses }: RunServices,
+  request: RunAgentRequest,
+  rules_above: readonly Permissions[],
+): HarnessTraits {
+  const { config } = request
+  const type = config?.harness?.type
   const harness = type === undefined ? LOOP : requireInstalled(harnesses, type, 'config.harness.type')
-  const unhonoured = findUnhonoured(harness, request)
+  const permissions = [...rules_above.flat(), ...(config?.permissions ?? [])]
+  const unhonoured = findUnhonoured(harness, { ...request, config: { ...config, permissions } })
   if (unhonoured.length > 0) throw new AppError('invalid_request', unhonoured.join(' '))
   return harness
 }
@@ -132,19 +144,19 @@ async function requireObeyed(db: Db, environment_id: string, harness: HarnessTra
     throw new AppError('invalid_request', `config.environment_id: ${unenforced.join(' ')}`)
 }
 
-/** Checks what the request names; returns the parent run, when it names one, and who may see the run. */
+/** Checks what the request names; returns who may see the run. */
 async function lookUp(
   db: Db,
   request: RunAgentRequest,
+  parent: RunRow | null,
   actor: Actor,
-): Promise<{ parent: RunRow | null; scope: NewRun['scope']; environment_id: string | undefined }> {
+): Promise<{ scope: NewRun['scope']; environment_id: string | undefined }> {
   const { config, conversation_id } = request
   const environment_id = await lookUpEnvironment(db, config?.environment_id)
   const conversation = conversation_id ? await findConversation(db, conversation_id, actor) : null
   if (conversation_id && !conversation) {
     throw new AppError('resource_not_found', 'conversation_id: there is no conversation with this id.')
   }
-  const parent = await lookUpParent(db, request, actor)
   if (request.team) {
     if (conversation?.personal) {
       const detail =
@@ -157,7 +169,11 @@ async function lookUp(
     }
   }
   const personal = request.team === false || conversation?.personal || parent?.scope === 'User'
-  return { parent, scope: personal ? 'User' : 'Team', environment_id }
+  if (personal && parent?.scope === 'Team' && environment_id !== undefined) {
+    const detail = `${request.team === false ? 'team' : 'conversation_id'}: a personal run has secrets of its owner, which the parent run has not.`
+    throw new AppError('invalid_request', detail)
+  }
+  return { scope: personal ? 'User' : 'Team', environment_id }
 }
 
 async function lookUpEnvironment(db: Db, reference: string | undefined): Promise<string | undefined> {
@@ -168,20 +184,6 @@ async function lookUpEnvironment(db: Db, reference: string | undefined): Promise
     throw new AppError('invalid_request', detail)
   }
   return uid
-}
-
-async function lookUpParent(
-  db: Db,
-  { parent_run_id }: RunAgentRequest,
-  actor: Actor,
-): Promise<RunRow | null> {
-  if (!parent_run_id) return null
-  const parent = await findRun(db, parent_run_id, actor)
-  if (!parent) throw new AppError('resource_not_found', 'parent_run_id: there is no run with this id.')
-  if (parent.ancestor_run_ids.length >= MAX_DEPTH) {
-    throw new AppError('invalid_request', `parent_run_id: runs nest at most ${MAX_DEPTH} deep.`)
-  }
-  return parent
 }
 
 const placeBelow = (parent: RunRow | null, run_id: string) => ({

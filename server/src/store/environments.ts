@@ -129,6 +129,10 @@ export async function findEnvironmentId(db: Db, reference: string): Promise<stri
   return rows[0]?.uid ?? null
 }
 
+/** Whether an id or name is that of this environment. */
+export const isEnvironment = async (db: Db, reference: string, uid: string | null): Promise<boolean> =>
+  uid !== null && (reference === uid || (await findEnvironmentId(db, reference)) === uid)
+
 /** What an environment allows the agents of its runs; `null` when there is no such environment. */
 export async function findEnvironmentRules(
   db: Db,

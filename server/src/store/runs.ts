@@ -4,6 +4,7 @@ import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { ArtifactItem } from '../contract/artifact.ts'
 import { AppError } from '../contract/error.ts'
 import type { ForkedFrom } from '../contract/fork.ts'
+import type { Permissions } from '../contract/permission.ts'
 import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType, RunTrigger } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
 import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
@@ -46,6 +47,8 @@ export interface NewRun {
   config: AmbientAgentConfig
   /** Encrypted values that `config` shows as `***`. */
   sealed: Buffer | null
+  /** What the runs above it are held to, which holds for it too: sets of rules. */
+  rules_above: readonly Permissions[]
   /** Fields of the request that are recorded but not resolved. */
   request: Partial<RunAgentRequest>
   metadata: Record<string, string>
@@ -88,6 +91,7 @@ export interface RunRow {
   config: AmbientAgentConfig
   resolved: ResolvedRun | null
   sealed: Uint8Array | null
+  rules_above: Permissions[] | null
   request: Partial<RunAgentRequest>
   metadata: Record<string, string>
   conversation_id: string
@@ -214,13 +218,13 @@ async function insertUnlimited(db: Db, run: NewRun, key: IdempotencyKey | null):
     wish as (${key ? claimKey(key, 200, answer) : sql`select 1`}),
     inserted as (
       insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
-        model_id, environment_id, skill_spec, source, schedule, trigger, config, sealed, request, metadata, conversation_id, context,
+        model_id, environment_id, skill_spec, source, schedule, trigger, config, sealed, rules_above, request, metadata, conversation_id, context,
         parent_run_id, root_run_id, ancestor_run_ids, replay_of_run_id, fork_of)
       select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.creator_id}::uuid, ${scopeOf(run)},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
         ${run.skill_spec}, ${run.source}, ${run.schedule ? json(run.schedule) : sql`null::jsonb`},
         ${run.trigger ? json(run.trigger) : sql`null::jsonb`}, ${json(run.config)}, ${run.sealed}::bytea,
-        ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
+        ${run.rules_above.length > 0 ? json(run.rules_above) : sql`null::jsonb`}, ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
         ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[],
         ${run.replay_of_run_id ?? null}::uuid, ${run.fork ? json(forkOf(run.fork)) : sql`null::jsonb`}
       from wish returning *),

@@ -12,6 +12,7 @@ import { RunChildren } from './run-children.ts'
 import { RunKeeper } from './run-keeper.ts'
 import type { RunSkills } from './run-skills.ts'
 import { turnRunOf } from './turn.ts'
+import { rulesOf } from './unsupported.ts'
 import type { WayOut } from './way-out.ts'
 
 interface Surroundings {
@@ -57,7 +58,7 @@ export async function openSession(
     sandbox,
     tools: new Map([...context.tools].filter(([, { needs }]) => !needs || services[needs])),
     tool_servers: way_out.reachServers(workspace.tool_servers, workspace.tool_hosts),
-    permissions: [run.config.permissions ?? [], workspace.environment?.config.permissions ?? []],
+    permissions: [...rulesOf(run), workspace.environment?.config.permissions ?? []],
     ...{ values, skills, attached_skills, guides, ...(skill ? { skill } : {}) },
     ...(harness.runs_inside && models ? { models: models.gate } : {}),
     ...services,

@@ -45,6 +45,7 @@ export function newRun(principal_id: string, more: Partial<NewRun> = {}): NewRun
     source: 'API',
     config: {},
     sealed: null,
+    rules_above: [],
     request: {},
     metadata: {},
     conversation_id: run_id,

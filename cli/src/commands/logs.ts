@@ -37,7 +37,8 @@ async function* readLog(client: Runyard, run_id: string, after: number): AsyncGe
   for (let last = after; ; ) {
     const { events, has_more } = await client.runs.events(run_id, { after: last, limit: PAGE })
     yield* events
-    last = events.at(-1)?.sequence ?? last
-    if (!has_more) return
+    const end = events.at(-1)?.sequence ?? last
+    if (!has_more || end <= last) return
+    last = end
   }
 }

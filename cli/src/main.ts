@@ -5,6 +5,7 @@ import { addArtifactCommands } from './commands/artifacts.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addChangeCommands } from './commands/changes.ts'
 import { addCompletionCommands } from './commands/completion.ts'
+import { addConversationCommands } from './commands/conversations.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEnvironmentCommands } from './commands/environments.ts'
@@ -79,6 +80,7 @@ export function createProgram(): Command {
   addRunsCommands(program)
   addWaitCommand(program)
   addLogsCommand(program)
+  addConversationCommands(program)
   addChangeCommands(program)
   addOpenCommand(program)
   addShareCommand(program)

@@ -21,6 +21,7 @@ const COMMANDS = [
   ['get', '@last'],
   ['get', '0198'],
   ['logs', RUN],
+  ['conversation', RUN],
   ['list'],
   ['follow', RUN],
   ['follow', RUN, '--full'],
@@ -128,7 +129,8 @@ for (const mode of ['tame', 'wild', 'refuse-400', 'refuse-401', 'refuse-503']) {
     for (const part of stderr.split('\n=== ')) assert.ok(!part.includes(`\n${FORGED}`), part)
     // What an agent says is free text; elsewhere each line is the command's own.
     for (const part of stdout.split('\n=== ')) {
-      if (!/^follow|^run prompt -o|--wait/.test(part)) assert.ok(!part.includes(`\n${FORGED}`), part)
+      if (!/^follow|^logs|^conversation|^run prompt -o|--wait/.test(part))
+        assert.ok(!part.includes(`\n${FORGED}`), part)
     }
     assertPlain((await print(COMMANDS, mode, true)).stdout, 'terminal')
     // Where nothing is known of the state there is nothing to wait for.

@@ -60,6 +60,10 @@ export function findConnection({ flags, environment, directory }: ConnectionSour
   })
 }
 
+/** Whether commands are told of a service by a file. */
+export const hasConnection = ({ directory, environment }: Omit<ConnectionSources, 'flags'>): boolean =>
+  (findUpwards(directory) ?? readConnection(userFile(environment))) !== null
+
 /**
  * What became of the user's configuration: written, left alone because `dev` did not write it, or because another `dev` did
  * that still runs, not to be had (a user without a home, a disk that is read-only), or not wanted.

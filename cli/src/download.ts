@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open as openFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { ArtifactResponse } from '@runyard/client'
@@ -31,24 +31,34 @@ function shorten(name: string): string {
   return letters.join('') + extension
 }
 
+/** Where to, and how. */
+interface SaveOptions {
+  force: boolean
+  output: Output
+}
+
+/** Saves the artifact; what is not what it should be counts as incomplete. */
+export const download = (artifact: Downloadable, file: string, options: SaveOptions): Promise<void> =>
+  saveBytes(() => openArtifact(artifact), file, options)
+
 /**
- * Writes the artifact to a file that is not there yet, unless `force`, or to standard output for `-`. What is incomplete or
- * not what it should be leaves no file, and the one that `force` replaces as it was.
+ * Writes what comes to a file that is not there yet, unless `force`, or to standard output for `-`. What is incomplete leaves no
+ * file, and the one that `force` replaces as it was.
  */
-export async function download(
-  artifact: Downloadable,
+export async function saveBytes(
+  open: () => Promise<AsyncIterable<Uint8Array>>,
   file: string,
-  options: { force: boolean; output: Output },
+  options: SaveOptions,
 ): Promise<void> {
   if (file === '-') {
-    await print(await openArtifact(artifact), options.output)
+    await print(await open(), options.output)
     return
   }
   // Beside its place, so that it gets there in one step.
   const target = options.force ? join(dirname(file), `.${randomUUID()}.part`) : file
   const handle = await openNew(target)
   try {
-    await pipeline(await openArtifact(artifact), handle.createWriteStream())
+    await pipeline(await open(), handle.createWriteStream())
     if (target !== file) await rename(target, file)
   } catch (error) {
     // Nobody else's: it was made just now.
@@ -61,7 +71,7 @@ export async function download(
 
 async function openNew(file: string): Promise<FileHandle> {
   try {
-    return await open(file, 'wx')
+    return await openFile(file, 'wx')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code !== 'EEXIST') throw error
@@ -112,7 +122,7 @@ async function openDownload(url: string): Promise<ReadableStream<Uint8Array>> {
 }
 
 /** A terminal would act on what is in the file. */
-async function print(chunks: AsyncGenerator<Uint8Array>, output: Output): Promise<void> {
+async function print(chunks: AsyncIterable<Uint8Array>, output: Output): Promise<void> {
   if (!output.terminal || output.raw) {
     await pipeline(chunks, process.stdout, { end: false })
     return

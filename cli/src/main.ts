@@ -4,6 +4,8 @@ import { addAgentCommands } from './commands/agents.ts'
 import { addArtifactCommands } from './commands/artifacts.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addChangeCommands } from './commands/changes.ts'
+import { addCompletionCommands } from './commands/completion.ts'
+import { addConversationCommands } from './commands/conversations.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEnvironmentCommands } from './commands/environments.ts'
@@ -12,6 +14,7 @@ import { addGrantCommands } from './commands/grants.ts'
 import { addIdentityCommands } from './commands/identities.ts'
 import { addKeyCommands } from './commands/keys.ts'
 import { addListCommand } from './commands/list.ts'
+import { addLogsCommand } from './commands/logs.ts'
 import { addModelCommands } from './commands/models.ts'
 import { addOpenCommand } from './commands/open.ts'
 import { addRunCommand } from './commands/run.ts'
@@ -23,9 +26,11 @@ import { addShareCommand } from './commands/share.ts'
 import { addSkillCommands } from './commands/skills.ts'
 import { addTriggerCommands } from './commands/triggers.ts'
 import { addUsageCommand } from './commands/usage.ts'
+import { addWaitCommand } from './commands/wait.ts'
 import { addWebhookCommands } from './commands/webhooks.ts'
 import { EXIT, explain } from './failure.ts'
 import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
+import { resolveRunIds } from './run-id.ts'
 
 const EXIT_CODES = `
 Exit codes:
@@ -36,6 +41,8 @@ Exit codes:
   4  the server cannot be reached
   5  the run is BLOCKED: it waits for a person's answer
   130  stopped watching with Ctrl-C; the run goes on
+
+A run is named by its id, by the beginning of it that no other run has, or by @last: the newest run that you created.
 
 Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest
 .runyard/client.json from here upwards, then ~/.config/runyard/client.json. \`runyard dev\` writes both files.`
@@ -71,6 +78,9 @@ export function createProgram(): Command {
   addForkCommand(program)
   addListCommand(program)
   addRunsCommands(program)
+  addWaitCommand(program)
+  addLogsCommand(program)
+  addConversationCommands(program)
   addChangeCommands(program)
   addOpenCommand(program)
   addShareCommand(program)
@@ -94,5 +104,7 @@ export function createProgram(): Command {
   addDoctorCommand(program)
   addAgentCommands(program)
   addKeyCommands(program)
+  addCompletionCommands(program)
+  resolveRunIds(program)
   return program
 }

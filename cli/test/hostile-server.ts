@@ -53,10 +53,12 @@ function answer(method: string, path: string, sampling: Sampling, origin: string
   if (!schema) throw new Error(`openapi.json has no ${method} ${path}.`)
   const value = sample(schema, sampling) as {
     data?: object
+    has_more?: boolean
     page_info?: object
     patch?: { data: object }
   }
   // So that there is an end, and something to download.
+  if (value.has_more) value.has_more = false
   if (value.page_info) value.page_info = { has_next_page: false }
   if (path.startsWith('/agent/artifacts/')) value.data = { ...value.data, download_url: `${origin}/bytes` }
   if (value.patch && mode === 'patch') {

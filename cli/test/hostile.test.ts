@@ -14,22 +14,27 @@ import { printedBy } from './runyard.ts'
 const LIMIT = { timeout: 600_000 }
 const RUNNER = fileURLToPath(new URL('./run-commands.ts', import.meta.url))
 const FORMATS = ['text', 'json', 'ndjson']
+const RUN = '01980000-0000-7000-8000-000000000009'
 const SCHEDULE = '01980000-0000-7000-8000-000000000001'
 const COMMANDS = [
-  ['get', 'r1'],
+  ['get', RUN],
+  ['get', '@last'],
+  ['get', '0198'],
+  ['logs', RUN],
+  ['conversation', RUN],
   ['list'],
-  ['follow', 'r1'],
-  ['follow', 'r1', '--full'],
-  ['follow', 'r1', '--after', '3'],
+  ['follow', RUN],
+  ['follow', RUN, '--full'],
+  ['follow', RUN, '--after', '3'],
   ['run', 'prompt'],
   ['run', 'prompt', '--detach'],
-  ['message', 'r1', 'text'],
-  ['message', 'r1', 'text', '--wait'],
-  ['interrupt', 'r1'],
-  ['cancel', 'r1'],
-  ['diff', 'r1'],
-  ['diff', 'r1', '--stat'],
-  ['apply', 'r1'],
+  ['message', RUN, 'text'],
+  ['message', RUN, 'text', '--wait'],
+  ['interrupt', RUN],
+  ['cancel', RUN],
+  ['diff', RUN],
+  ['diff', RUN, '--stat'],
+  ['apply', RUN],
   ['env', 'list'],
   ['env', 'get', 'e1'],
   ['env', 'create', 'name'],
@@ -124,21 +129,24 @@ for (const mode of ['tame', 'wild', 'refuse-400', 'refuse-401', 'refuse-503']) {
     for (const part of stderr.split('\n=== ')) assert.ok(!part.includes(`\n${FORGED}`), part)
     // What an agent says is free text; elsewhere each line is the command's own.
     for (const part of stdout.split('\n=== ')) {
-      if (!/^follow|^run prompt -o|--wait/.test(part)) assert.ok(!part.includes(`\n${FORGED}`), part)
+      if (!/^follow|^logs|^conversation|^run prompt -o|--wait/.test(part))
+        assert.ok(!part.includes(`\n${FORGED}`), part)
     }
     assertPlain((await print(COMMANDS, mode, true)).stdout, 'terminal')
+    // Where nothing is known of the state there is nothing to wait for.
+    if (mode !== 'wild') assertPlain((await print([['wait', RUN]], mode, true)).stdout, 'terminal')
   })
 }
 
 test('JSON says what the server said, however it is written', LIMIT, async () => {
-  const { stdout } = await print([['get', 'r1', '-o', 'ndjson']], 'tame')
+  const { stdout } = await print([['get', RUN, '-o', 'ndjson']], 'tame')
   const run = JSON.parse(stdout.split('\n').find((line) => line.startsWith('{')) ?? '')
   assert.match(run.title, /RunItem\.title/)
   assert.ok(['\u001b]52;c;', '\u009b31m', '\u202e', '\u007f'].every((each) => run.title.includes(each)))
 })
 
 test('every text of a run is shown', LIMIT, async () => {
-  const { stdout } = await print([['get', 'r1']], 'tame')
+  const { stdout } = await print([['get', RUN]], 'tame')
   for (const field of [
     'title',
     'prompt',
@@ -152,14 +160,14 @@ test('every text of a run is shown', LIMIT, async () => {
 test('a question of a hostile run is text, too', LIMIT, async () => {
   const { stdout, stderr } = await print(
     [
-      ['follow', 'r1'],
-      ['follow', 'r1', '-o', 'json'],
+      ['follow', RUN],
+      ['follow', RUN, '-o', 'json'],
     ],
     'blocked',
   )
   assertPlain(stdout + stderr, 'pipe')
   assert.equal(stdout.split('=== ended with 5').length - 1, 2)
-  const asked = await print([['follow', 'r1']], 'blocked', true)
+  const asked = await print([['follow', RUN]], 'blocked', true)
   assert.match(asked.stdout, /RunStatusMessage|status_message/)
   assert.match(asked.stdout, /=== ended with 5/)
   // The library for prompts moves the cursor and paints in its own colours, none of which the attack has.
@@ -210,10 +218,10 @@ test('an artifact printed on a terminal is text', LIMIT, async () => {
 test('a hostile patch is text on a terminal, and git’s words about it are', LIMIT, async () => {
   execFileSync('git', ['init', '--quiet', home])
   const commands = [
-    ['diff', 'r1'],
-    ['diff', 'r1', '--stat'],
-    ['apply', 'r1'],
-    ['apply', 'r1', '--dry-run', '-o', 'json'],
+    ['diff', RUN],
+    ['diff', RUN, '--stat'],
+    ['apply', RUN],
+    ['apply', RUN, '--dry-run', '-o', 'json'],
   ]
   const { stdout } = await print(commands, 'patch', true)
   assertPlain(stdout, 'terminal')

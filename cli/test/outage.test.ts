@@ -7,8 +7,9 @@ import { Home } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
 const AT = '2026-01-01T00:00:00.000Z'
+const RUN_ID = '019a8c41-0000-7000-8000-000000000001'
 const RUN = {
-  run_id: 'r1',
+  run_id: RUN_ID,
   state: 'INPROGRESS',
   title: 'A run',
   session_link: 'http://127.0.0.1/sessions/r1',
@@ -23,7 +24,7 @@ test('a server that stays away ends the watching with 4 and how to see the rest'
     if (is_stream && streams === 1) {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       for (const sequence of [1, 2]) {
-        const event = { sequence, run_id: 'r1', type: 'usage', occurred_at: AT, data: {} }
+        const event = { sequence, run_id: RUN_ID, type: 'usage', occurred_at: AT, data: {} }
         response.write(`event: usage\ndata: ${JSON.stringify(event)}\n\n`)
       }
       setImmediate(() => response.destroy())
@@ -46,13 +47,16 @@ test('a server that stays away ends the watching with 4 and how to see the rest'
     RUNYARD_API_KEY: 'ry_x',
   }
   const words =
-    /^Reconnecting: [^\n]+\nerror: [^\n]+\nhint: the run may go on; see the rest of it with `runyard follow r1 --after 2`\n$/
-  const followed = await home.run(['follow', 'r1'], { environment })
+    /^Reconnecting: [^\n]+\nerror: [^\n]+\nhint: the run may go on; see the rest of it with `runyard follow 019a8c41-0000-7000-8000-000000000001 --after 2`\n$/
+  const followed = await home.run(['follow', RUN_ID], { environment })
   assert.match(followed.stderr, words)
   assert.deepEqual([followed.code, streams], [4, 31])
   // The run was made before the server went away.
   const started = await home.run(['run', 'prompt', '-o', 'ndjson'], { environment })
-  assert.match(started.stderr, /hint: the run may go on; see the rest of it with `runyard follow r1`\n$/)
+  assert.match(
+    started.stderr,
+    /hint: the run may go on; see the rest of it with `runyard follow 019a8c41-0000-7000-8000-000000000001`\n$/,
+  )
   assert.equal(started.code, 4)
 })
 
@@ -60,7 +64,7 @@ test('a server that was never there is not waited for', LIMIT, async (t) => {
   const home = new Home()
   t.after(() => home.remove())
   const environment = { RUNYARD_BASE_URL: 'http://127.0.0.1:1', RUNYARD_API_KEY: 'ry_x' }
-  const { code, stderr } = await home.run(['follow', 'r1'], { environment })
+  const { code, stderr } = await home.run(['follow', RUN_ID], { environment })
   assert.match(stderr, /^error: Cannot reach [^\n]+\nhint: is it running\? [^\n]+\n$/)
   assert.equal(code, 4)
 })

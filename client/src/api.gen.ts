@@ -5525,12 +5525,14 @@ export interface operations {
                 artifact_type?: "PLAN" | "PULL_REQUEST" | "SCREENSHOT" | "FILE" | "DIFF" | "EXTERNAL_REFERENCE";
                 created_after?: string;
                 created_before?: string;
+                /** @description Id, or `me` for who asks. */
                 creator?: string;
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
                 /** @description Id, of a deleted environment too, or name; `empty-environment` for runs without any. */
                 environment_id?: string;
                 execution_location?: "LOCAL" | "REMOTE";
+                /** @description Id, or `me` for who asks. */
                 executor?: string;
                 /** @description 1 to 500, default 20. */
                 limit?: number;
@@ -5544,6 +5546,8 @@ export interface operations {
                 q?: string;
                 /** @description Runs that produced this address: a pull request that they opened, a branch that they pushed, or what they reported. Case of the host, default port, fragment and a slash at the end do not matter. */
                 reference_url?: string;
+                /** @description The beginning of the id: a shortened id is the only one of two asked for. */
+                run_id_prefix?: string;
                 /** @description Of a deleted schedule, too. */
                 schedule_id?: string;
                 skill?: string;

@@ -2,6 +2,7 @@ import { ApiKeys } from './api-keys.ts'
 import type { APIPromise } from './api-promise.ts'
 import { Artifacts } from './artifacts.ts'
 import { AuditLog } from './audit-log.ts'
+import { Conversations } from './conversations.ts'
 import { Environments } from './environments.ts'
 import { RunyardError } from './errors.ts'
 import { Grants } from './grants.ts'
@@ -15,6 +16,7 @@ import { Runs } from './runs.ts'
 import { isBrowser, readEnvironment } from './runtime.ts'
 import { Schedules } from './schedules.ts'
 import { Secrets } from './secrets.ts'
+import { Sessions } from './sessions.ts'
 import { ShareLinks } from './share-links.ts'
 import { SignInLinks } from './sign-in-links.ts'
 import { Skills } from './skills.ts'
@@ -69,6 +71,8 @@ export class Runyard {
   /** With `/api/v1`, without a slash at the end. */
   readonly baseURL: string
   readonly runs: Runs
+  readonly conversations: Conversations
+  readonly sessions: Sessions
   readonly schedules: Schedules
   readonly triggers: Triggers
   readonly environments: Environments
@@ -93,6 +97,8 @@ export class Runyard {
     this.#transport = transport
     this.baseURL = transport.baseURL
     this.runs = new Runs(transport)
+    this.conversations = new Conversations(transport)
+    this.sessions = new Sessions(transport)
     this.schedules = new Schedules(transport)
     this.triggers = new Triggers(transport)
     this.environments = new Environments(transport)

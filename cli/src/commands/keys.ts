@@ -1,15 +1,22 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { KeyListing, NewKey } from '../../../server/src/main.ts'
-import { CommandFailure } from '../failure.ts'
+import type { KeyListing, Keys, NewKey } from '../../../server/src/main.ts'
+import { hasConnection } from '../connection.ts'
+import { CommandFailure, usageFailure } from '../failure.ts'
+import { oneLine } from '../one-line.ts'
 import { timeSpan } from '../option-values.ts'
 import { openOutput } from '../output.ts'
+import { remoteKeys } from '../remote-keys.ts'
 import { loadService } from '../role.ts'
+import { openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
 
 interface KeyOptions {
   dataDir?: string
+  baseUrl?: string
+  apiKey?: string
   json?: boolean
 }
 
@@ -23,19 +30,24 @@ interface RotateOptions extends KeyOptions {
   grace?: number
 }
 
-/** Keys are managed at the database itself, so that the first one can be made; beside a running `dev`, through its socket. */
+/**
+ * Keys are managed at the database itself, so that the first one can be made; beside a running `dev`, through its socket; and
+ * over HTTP where another machine has the database.
+ */
 export function addKeyCommands(program: Command): void {
   const group = program
     .command('keys')
     .summary('make, list, rotate and revoke API keys')
     .description(
-      'API keys, in the database of DATABASE_URL or of a data directory, also while `runyard dev` runs on it.',
+      'API keys, in the database of DATABASE_URL or of a data directory, also while `runyard dev` runs on it; where there is neither, or with --base-url or --api-key, those of the server that other commands use.',
     )
   const subcommand = (usage: string, description: string): Command =>
     group
       .command(usage)
       .description(description)
       .option('--data-dir <dir>', 'data directory (RUNYARD_DATA_DIR; default .runyard)')
+      .option('--base-url <url>', 'address of the server (RUNYARD_BASE_URL)')
+      .option('--api-key <key>', 'key for the server (RUNYARD_API_KEY)')
       .option('--json', 'print JSON')
 
   subcommand(
@@ -48,15 +60,13 @@ export function addKeyCommands(program: Command): void {
     )
     .option('--principal <id>', 'whose it is: a principal of `runyard keys list`')
     .action(async ({ name, role, principal: principal_id, ...options }: CreateOptions) => {
-      const { withKeys } = await loadService()
-      const made = await withKeys(roleOptions(options), (keys) => keys.create({ name, role, principal_id }))
+      const made = await withKeys(options, (keys) => keys.create({ name, role, principal_id }))
       if (!made) throw unknown(`There is no principal ${principal_id}.`)
       printKey(made, options)
     })
 
   subcommand('list', 'Lists keys, masked, and whose they are.').action(async (options: KeyOptions) => {
-    const { withKeys } = await loadService()
-    const keys = await withKeys(roleOptions(options), (all) => all.list())
+    const keys = await withKeys(options, (all) => all.list())
     const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
     if (options.json) return keys.forEach(output.json)
     if (keys.length === 0) return output.note('No keys. Make one: runyard keys create --name NAME')
@@ -81,8 +91,7 @@ export function addKeyCommands(program: Command): void {
   )
     .option('--grace <time>', 'let the old one work for that long, such as 24h', timeSpan)
     .action(async (key_id: string, { grace = 0, ...options }: RotateOptions) => {
-      const { withKeys } = await loadService()
-      const made = await withKeys(roleOptions(options), (keys) => keys.rotate(key_id, grace))
+      const made = await withKeys(options, (keys) => keys.rotate(key_id, grace))
       if (!made) throw unknown(`There is no active key ${key_id}.`)
       printKey(made, options)
     })
@@ -91,12 +100,11 @@ export function addKeyCommands(program: Command): void {
     'revoke <key-id>',
     'Revokes a key, at once. Its principal keeps its runs and its other keys.',
   ).action(async (key_id: string, options: KeyOptions) => {
-    const { withKeys } = await loadService()
-    const done = await withKeys(roleOptions(options), (keys) => keys.revoke(key_id))
+    const done = await withKeys(options, (keys) => keys.revoke(key_id))
     if (!done) throw unknown(`There is no active key ${key_id}.`)
     const output = openOutput({ format: 'ndjson' })
     if (options.json) output.json({ key_id, revoked: true })
-    else output.line(`Revoked ${key_id}`)
+    else output.line(oneLine(`Revoked ${key_id}`))
   })
 }
 
@@ -107,7 +115,7 @@ function printKey({ api_key, key_id, principal_id }: NewKey, options: KeyOptions
   const output = openOutput({ format: 'ndjson' })
   if (options.json) output.json({ api_key, key_id, principal_id })
   else {
-    output.line(api_key)
+    output.line(oneLine(api_key))
     output.note('Shown this once; only its hash is stored.')
   }
 }
@@ -119,5 +127,21 @@ function stateOf({ revoked_at, expires_at, grace_until }: KeyListing, now = Date
   return grace_until.getTime() < now ? 'replaced' : `active until ${grace_until.toISOString()}`
 }
 
-const roleOptions = ({ dataDir }: KeyOptions): { data_dir?: string } =>
-  dataDir === undefined ? {} : { data_dir: resolve(dataDir) }
+/** Where the keys are: what is named first counts, and a data directory of this place more than a stored connection. */
+async function withKeys<T>(options: KeyOptions, use: (keys: Keys) => Promise<T>): Promise<T> {
+  if (isRemote(options)) return use(remoteKeys(openSession({ ...options, output: 'text' }).client))
+  const { withKeys: useAtDatabase } = await loadService()
+  const { dataDir } = options
+  return useAtDatabase(dataDir === undefined ? {} : { data_dir: resolve(dataDir) }, use)
+}
+
+function isRemote({ dataDir, baseUrl, apiKey }: KeyOptions): boolean {
+  const { env } = process
+  if (baseUrl || apiKey) {
+    if (dataDir === undefined) return true
+    throw usageFailure('Give --data-dir, or where a server is, not both.')
+  }
+  if (dataDir !== undefined || env.DATABASE_URL || env.RUNYARD_DATA_DIR) return false
+  if (env.RUNYARD_BASE_URL || env.RUNYARD_API_KEY) return true
+  return !existsSync(join('.runyard', 'db')) && hasConnection({ environment: env, directory: process.cwd() })
+}

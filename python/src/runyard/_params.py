@@ -209,7 +209,9 @@ class ListRunsParams(RequestOptions, total=False):
     name: str | None
     model_id: str | None
     creator: str | None
+    """Id, or `me`."""
     executor: str | None
+    """Id, or `me`."""
     source: str | None
     execution_location: Literal["LOCAL", "REMOTE"] | None
     created_after: datetime | str | None
@@ -220,6 +222,8 @@ class ListRunsParams(RequestOptions, total=False):
     skill_spec: str | None
     schedule_id: str | None
     trigger_id: str | None
+    run_id_prefix: str | None
+    """The beginning of the id."""
     ancestor_run_id: str | None
     artifact_type: Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "DIFF", "EXTERNAL_REFERENCE"] | None
     reference_url: str | None

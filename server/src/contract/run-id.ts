@@ -6,3 +6,18 @@ export const isUuid = (text: string): boolean => /^[0-9a-f]{8}-([0-9a-f]{4}-){3}
 /** Ids are case-sensitive, which `z.uuid` is not. */
 export const uuid = (error: string) => z.string().refine(isUuid, error).meta({ format: 'uuid' })
 export const RunId = uuid('must be a run id')
+
+const LOWEST = '00000000-0000-0000-0000-000000000000'
+const HIGHEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** The first and the last id that begin with this text. */
+export const idsBeginningWith = (prefix: string): [lowest: string, highest: string] => [
+  prefix + LOWEST.slice(prefix.length),
+  prefix + HIGHEST.slice(prefix.length),
+]
+
+export const RunIdPrefix = z
+  .string()
+  .min(1)
+  .max(36)
+  .refine((text) => idsBeginningWith(text).every(isUuid), 'must be the beginning of a run id')

@@ -5,7 +5,7 @@ import { EnvironmentReference, NO_ENVIRONMENT } from './environment-name.ts'
 import { ForkedFrom } from './fork.ts'
 import { Cursor, PageInfo } from './page-info.ts'
 import { ReferenceUrl } from './reference-url.ts'
-import { RunId } from './run-id.ts'
+import { RunId, RunIdPrefix } from './run-id.ts'
 import { RunState, RunStatusMessage } from './state.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
 import { wholeNumber } from './whole-number.ts'
@@ -194,6 +194,9 @@ export const MetadataValue = z
 export const SORT_KEYS = ['updated_at', 'created_at', 'title', 'agent'] as const
 export type SortKey = (typeof SORT_KEYS)[number]
 
+/** Stands for the principal of the key, whose id its holder need not know. */
+export const ME = 'me'
+
 export const ListRunsQuery = z.object({
   limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 20.' }),
   cursor: Cursor.optional(),
@@ -202,8 +205,16 @@ export const ListRunsQuery = z.object({
   state: listOf(RunState).optional().meta({ description: 'Any of these; repeated or separated by commas.' }),
   name: z.string().max(256).optional(),
   model_id: z.string().max(256).optional(),
-  creator: z.string().max(256).optional(),
-  executor: z.string().max(256).optional(),
+  creator: z
+    .string()
+    .max(256)
+    .optional()
+    .meta({ description: `Id, or \`${ME}\` for who asks.` }),
+  executor: z
+    .string()
+    .max(256)
+    .optional()
+    .meta({ description: `Id, or \`${ME}\` for who asks.` }),
   source: RunSourceType.optional(),
   execution_location: z.enum(['LOCAL', 'REMOTE']).optional(),
   created_after: TimestampInput.optional(),
@@ -216,6 +227,9 @@ export const ListRunsQuery = z.object({
   skill_spec: z.string().max(1024).optional(),
   schedule_id: z.string().max(256).optional().meta({ description: 'Of a deleted schedule, too.' }),
   trigger_id: z.string().max(256).optional().meta({ description: 'Of a deleted trigger, too.' }),
+  run_id_prefix: RunIdPrefix.optional().meta({
+    description: 'The beginning of the id: a shortened id is the only one of two asked for.',
+  }),
   ancestor_run_id: RunId.optional(),
   artifact_type: z
     .enum(['PLAN', 'PULL_REQUEST', 'SCREENSHOT', 'FILE', 'DIFF', 'EXTERNAL_REFERENCE'])

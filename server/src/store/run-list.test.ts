@@ -109,6 +109,34 @@ onEachDatabase('list', (open) => {
     assert.deepEqual([await find(branch), await find(branch, held.principal_id)], [[], [held.run_id]])
   })
 
+  test('a run is found by the beginning of its id, by who may see it', async () => {
+    const metadata = { set: 'prefix' }
+    const [one, two] = [await addRun(db, viewer, { metadata }), await addRun(db, viewer, { metadata })]
+    const owner = await addPrincipal(db)
+    const hidden = await addRun(db, owner, { scope: 'User', metadata })
+    const find = async (run_id_prefix: string, who = viewer) =>
+      (await listRuns(db, { run_id_prefix, metadata, limit: 500 }, actorOf(who))).runs
+        .map((run) => run.run_id)
+        .sort()
+    for (let length = 1; length <= one.length; length += 1) {
+      const beginning = one.slice(0, length)
+      const wanted = [one, two].filter((run_id) => run_id.startsWith(beginning)).sort()
+      assert.deepEqual(await find(beginning), wanted, beginning)
+    }
+    assert.deepEqual([await find(hidden), await find(hidden, owner)], [[], [hidden]])
+    assert.deepEqual(await find('ffffffff-'), [])
+  })
+
+  test('`me` is who asks', async () => {
+    const [owner, other] = [await addPrincipal(db), await addPrincipal(db)]
+    const run_id = await addRun(db, owner)
+    for (const query of [{ creator: 'me' }, { executor: 'me' }]) {
+      const find = async (who: string) =>
+        (await listRuns(db, query, actorOf(who))).runs.map((run) => run.run_id)
+      assert.deepEqual([await find(owner), await find(other)], [[run_id], []])
+    }
+  })
+
   test('a search takes its text as it is', async () => {
     const add = (title: string) => addRun(db, viewer, { title, metadata: { set: 'search' } })
     const [percent, plain] = [await add('100% \\ _done_'), await add('1000 done')]

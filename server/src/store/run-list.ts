@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import { kindOfReference, NO_ENVIRONMENT } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
-import { type ListRunsQuery, SORT_KEYS, type SortKey } from '../contract/run.ts'
-import { isUuid } from '../contract/run-id.ts'
+import { type ListRunsQuery, ME, SORT_KEYS, type SortKey } from '../contract/run.ts'
+import { idsBeginningWith, isUuid } from '../contract/run-id.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isMoment, isPlainText } from './cursor.ts'
 import type { Db } from './db.ts'
 import { findEnvironmentId } from './environments.ts'
@@ -163,8 +163,8 @@ function filtersOf(
     ...given(query.state, (states) => sql`r.state = any(${states}::text[])`),
     ...given(query.name, (name) => sql`r.name = ${name}`),
     ...given(query.model_id, (model_id) => sql`r.model_id = ${model_id}`),
-    ...given(query.creator, (uid) => sql`r.creator_id = ${asUuid(uid)}`),
-    ...given(query.executor, (uid) => sql`r.principal_id = ${asUuid(uid)}`),
+    ...given(query.creator, (uid) => sql`r.creator_id = ${asPrincipal(uid, actor)}`),
+    ...given(query.executor, (uid) => sql`r.principal_id = ${asPrincipal(uid, actor)}`),
     ...given(query.source, (source) => sql`r.source = ${source}`),
     // Every run executes on a worker, none on the caller's machine.
     ...given(query.execution_location, (place) => (place === 'LOCAL' ? sql`false` : sql`true`)),
@@ -187,6 +187,11 @@ function filtersOf(
       query.trigger_id,
       (trigger_id) => sql`r.trigger->>'trigger_id' = ${trigger_id} and r.trigger is not null`,
     ),
+    // A range of the primary key: ids are compared, not their texts.
+    ...given(query.run_id_prefix, (prefix) => {
+      const [lowest, highest] = idsBeginningWith(prefix)
+      return sql`r.run_id between ${lowest}::uuid and ${highest}::uuid`
+    }),
     ...given(
       query.ancestor_run_id,
       (run_id) => sql`r.ancestor_run_ids @> array[${run_id}]::uuid[] and r.parent_run_id is not null`,
@@ -212,7 +217,8 @@ function filtersOf(
 
 const NO_ONE = '00000000-0000-0000-0000-000000000000'
 /** An id of another form is nobody's, not an error: ids of people are opaque to callers. */
-const asUuid = (id: string): string => (isUuid(id) ? id : NO_ONE)
+const asPrincipal = (id: string, { principal_id }: Actor): string =>
+  id === ME ? principal_id : isUuid(id) ? id : NO_ONE
 
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
 

@@ -16,6 +16,7 @@ from .._settings import Settings, create_settings
 from ._api_keys import AsyncApiKeys
 from ._artifacts import AsyncArtifacts
 from ._audit_log import AsyncAuditLog
+from ._conversations import AsyncConversations
 from ._endpoints import (
     AsyncEndpoints,
     AsyncEndpointsWithRawResponse,
@@ -28,6 +29,7 @@ from ._models import AsyncModels
 from ._runs import AsyncRuns
 from ._schedules import AsyncSchedules
 from ._secrets import AsyncSecrets
+from ._sessions import AsyncSessions
 from ._share_links import AsyncShareLinks
 from ._sign_in_links import AsyncSignInLinks
 from ._skills import AsyncSkills
@@ -57,6 +59,8 @@ class AsyncRunyard(AsyncEndpoints):
     """
 
     runs: AsyncRuns
+    conversations: AsyncConversations
+    sessions: AsyncSessions
     schedules: AsyncSchedules
     triggers: AsyncTriggers
     environments: AsyncEnvironments
@@ -96,6 +100,8 @@ class AsyncRunyard(AsyncEndpoints):
     def _use(self, transport: AsyncTransport) -> None:
         self._transport = transport
         self.runs = AsyncRuns(transport)
+        self.conversations = AsyncConversations(transport)
+        self.sessions = AsyncSessions(transport)
         self.schedules = AsyncSchedules(transport)
         self.triggers = AsyncTriggers(transport)
         self.environments = AsyncEnvironments(transport)

@@ -17,6 +17,7 @@ from .._settings import Settings, create_settings
 from ._api_keys import ApiKeys
 from ._artifacts import Artifacts
 from ._audit_log import AuditLog
+from ._conversations import Conversations
 from ._endpoints import (
     Endpoints,
     EndpointsWithRawResponse,
@@ -29,6 +30,7 @@ from ._models import Models
 from ._runs import Runs
 from ._schedules import Schedules
 from ._secrets import Secrets
+from ._sessions import Sessions
 from ._share_links import ShareLinks
 from ._sign_in_links import SignInLinks
 from ._skills import Skills
@@ -58,6 +60,8 @@ class Runyard(Endpoints):
     """
 
     runs: Runs
+    conversations: Conversations
+    sessions: Sessions
     schedules: Schedules
     triggers: Triggers
     environments: Environments
@@ -97,6 +101,8 @@ class Runyard(Endpoints):
     def _use(self, transport: Transport) -> None:
         self._transport = transport
         self.runs = Runs(transport)
+        self.conversations = Conversations(transport)
+        self.sessions = Sessions(transport)
         self.schedules = Schedules(transport)
         self.triggers = Triggers(transport)
         self.environments = Environments(transport)

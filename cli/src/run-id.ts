@@ -1,0 +1,65 @@
+import type { Runyard } from '@runyard/client'
+import type { Command } from 'commander'
+import { CommandFailure, usageFailure } from './failure.ts'
+import { oneLine } from './one-line.ts'
+import { type ClientOptions, openSession } from './session.ts'
+
+/** The name of every argument and option that is one. */
+export const RUN_ID = 'run-id'
+/** Stands for the newest run of who asks. */
+export const LAST = '@last'
+
+const WHOLE = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const ANY = '00000000-0000-0000-0000-000000000000'
+const SHOWN_CANDIDATES = 5
+
+/** Lets every command take shortened ids of runs, and `@last`: its action gets the whole ones. */
+export function resolveRunIds(program: Command): void {
+  program.hook('preAction', async (_program, command) => {
+    const options = command.opts<ClientOptions>()
+    const find = (given: string): string | Promise<string> =>
+      WHOLE.test(given) ? given : findRunId(openSession(options).client, given)
+    for (const [at, argument] of command.registeredArguments.entries()) {
+      if (argument.name() !== RUN_ID) continue
+      const given = command.processedArgs[at] as string | string[] | undefined
+      if (given !== undefined)
+        command.processedArgs[at] = Array.isArray(given)
+          ? await Promise.all(given.map(find))
+          : await find(given)
+    }
+    for (const option of command.options) {
+      const given: unknown = command.getOptionValue(option.attributeName())
+      if (option.flags.includes(`<${RUN_ID}>`) && typeof given === 'string')
+        command.setOptionValue(option.attributeName(), await find(given))
+    }
+  })
+}
+
+async function findRunId({ runs }: Runyard, given: string): Promise<string> {
+  if (given === LAST) {
+    const [last] = (await runs.list({ creator: 'me', sort_by: 'created_at', limit: 1 })).runs
+    if (last) return last.run_id
+    throw new CommandFailure('You have no runs yet.', { hint: 'start one: runyard run "what to do"' })
+  }
+  if (!isBeginning(given))
+    throw usageFailure(
+      `${given} is not the id of a run.`,
+      `give an id of \`runyard list\`, its beginning, or ${LAST} for your newest run`,
+    )
+  const query = { run_id_prefix: given, sort_by: 'created_at', limit: SHOWN_CANDIDATES } as const
+  const { runs: found, page_info } = await runs.list(query)
+  const [only] = found
+  if (!only)
+    throw new CommandFailure(`There is no run whose id begins with ${given}.`, {
+      hint: '`runyard list` shows the runs that there are',
+    })
+  if (found.length === 1 && !page_info.has_next_page) return only.run_id
+  const listed = found.map(({ run_id }) => oneLine(run_id)).join(', ')
+  throw usageFailure(
+    `Several runs have ids that begin with ${given}: ${listed}${page_info.has_next_page ? ' and more' : ''}.`,
+    'give more of the id',
+  )
+}
+
+/** Whether a run may have an id that begins with this text. */
+export const isBeginning = (text: string): boolean => text !== '' && WHOLE.test(text + ANY.slice(text.length))

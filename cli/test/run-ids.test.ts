@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { RunEvent, RunItem } from '@runyard/client'
+import { createProgram } from '../src/main.ts'
+import { RUN_ID } from '../src/run-id.ts'
+import { BINARY, Home, printedBy } from './runyard.ts'
+
+const LIMIT = { timeout: 600_000 }
+const home = new Home()
+
+const block = (...commands: string[]): string => `\`\`\`sh\n${commands.join('\n')}\n\`\`\``
+async function startRun(...commands: string[]): Promise<string> {
+  return (await home.run(['run', '--detach', block(...commands)])).stdout.trim()
+}
+const json = async <T>(...args: string[]): Promise<T> =>
+  JSON.parse((await home.run([...args, '-o', 'json'])).stdout) as T
+
+let first = ''
+let second = ''
+before(async () => {
+  await printedBy(home.spawn(['dev', '--port', '0', '--json']), /\n/)
+  const nothing = await home.run(['get', '@last'])
+  assert.deepEqual([nothing.code, nothing.stderr.split('\n')[0]], [1, 'error: You have no runs yet.'])
+  first = await startRun('echo first')
+  second = await startRun('exit 3')
+}, LIMIT)
+after(() => home.remove(), LIMIT)
+
+/** The shortest beginning of one id that the other does not have. */
+const shorten = (run_id: string, other: string): string =>
+  run_id.slice(0, [...run_id].findIndex((letter, at) => letter !== other[at]) + 1)
+
+test('a run is named by the beginning of its id, or as the last one', LIMIT, async () => {
+  assert.equal((await json<RunItem>('get', shorten(first, second))).run_id, first)
+  assert.equal((await json<RunItem>('get', '@last')).run_id, second)
+  const below = await json<{ runs: RunItem[] }>('list', '--ancestor', shorten(first, second))
+  assert.deepEqual(below.runs, [])
+  const again = await home.run(['run', '--replay', shorten(first, second)])
+  assert.match(again.stdout, /│ first\n/)
+  assert.equal((await json<RunItem>('get', '@last')).replay_of_run_id, first)
+})
+
+test('one that is not there, that is several, or that is no id, is one line', LIMIT, async () => {
+  const common = first.slice(0, shorten(first, second).length - 1)
+  const several = await home.run(['cancel', common])
+  assert.equal(several.code, 2)
+  assert.match(
+    several.stderr,
+    new RegExp(
+      `^error: Several runs have ids that begin with ${common}: [^\\n]*${second}, ${first}\\.\nhint: `,
+    ),
+  )
+  const unknown = await home.run(['follow', 'ffff'])
+  assert.deepEqual(
+    [unknown.code, unknown.stderr.split('\n')[0]],
+    [1, 'error: There is no run whose id begins with ffff.'],
+  )
+  const none = await home.run(['get', 'latest'])
+  assert.deepEqual([none.code, none.stderr.split('\n')[0]], [2, 'error: latest is not the id of a run.'])
+})
+
+test('every command says which of its arguments is a run', () => {
+  const names = (command: ReturnType<typeof createProgram>): string[] => [
+    ...command.registeredArguments.map((argument) => argument.name()),
+    ...command.options.flatMap(({ flags }) => /<([^>]+)>/.exec(flags)?.[1] ?? []),
+    ...command.commands.flatMap(names),
+  ]
+  const runs = names(createProgram()).filter((name) => /\brun\b/.test(name))
+  assert.ok(runs.length > 12)
+  assert.deepEqual(new Set(runs), new Set([RUN_ID]))
+})
+
+test('wait ends as run does, for the first of several that did not succeed', LIMIT, async () => {
+  const one = await home.run(['wait', first])
+  assert.deepEqual([one.code, one.stderr], [0, ''])
+  assert.match(one.stdout, new RegExp(`^${first}  SUCCEEDED  \`\`\`sh\n$|^${first}  SUCCEEDED  .*\n$`))
+  const slow = await startRun('echo started', 'sleep 600')
+  const waiting = home.spawn(['wait', first, slow, second])
+  // The ended ones are printed while the other is at work.
+  await printedBy(waiting, new RegExp(`${second}  FAILED  .*exit code 3`))
+  await home.run(['cancel', slow])
+  const { code, stdout } = await waiting.ended
+  assert.equal(code, 3)
+  assert.match(stdout, new RegExp(`\n${slow}  CANCELLED  [^\n]*\n$`))
+  const { runs } = await json<{ runs: RunItem[] }>('wait', second, first)
+  assert.deepEqual(
+    runs.map(({ run_id, state }) => [run_id, state]),
+    [
+      [second, 'FAILED'],
+      [first, 'SUCCEEDED'],
+    ],
+  )
+  assert.equal((await home.run(['wait', '@last', '-o', 'ndjson'])).code, 3)
+})
+
+test('wait is left with Ctrl-C, and the run goes on', LIMIT, async () => {
+  const run_id = await startRun('echo started', 'sleep 600')
+  const waiting = home.spawn(['wait', first, run_id])
+  await printedBy(waiting, new RegExp(first))
+  waiting.kill('SIGINT')
+  const { code, stderr } = await waiting.ended
+  assert.deepEqual([code, stderr], [130, 'The runs go on.\n'])
+  await home.run(['interrupt', run_id])
+  assert.equal((await home.run(['wait', run_id])).code, 5)
+  await home.run(['cancel', run_id])
+})
+
+test('logs print all of a log and wait for nothing', LIMIT, async () => {
+  const text = await home.run(['logs', first])
+  assert.equal(text.code, 0)
+  assert.match(text.stdout, /^· QUEUED[\s\S]*│ first\n[\s\S]*· SUCCEEDED\n$/)
+  const lines = (await home.run(['logs', first, '-o', 'ndjson'])).stdout.trim().split('\n')
+  const events = lines.map((line) => JSON.parse(line) as RunEvent)
+  assert.deepEqual(
+    events.map(({ sequence }) => sequence),
+    events.map((_, at) => at + 1),
+  )
+  const whole = await json<{ run_id: string; events: RunEvent[] }>('logs', first)
+  assert.deepEqual(whole, { run_id: first, events })
+  const rest = (await home.run(['logs', first, '-o', 'ndjson', '--after', '2'])).stdout
+  assert.equal(rest, `${lines.slice(2).join('\n')}\n`)
+  const at_work = await startRun('echo started', 'sleep 600')
+  assert.equal((await home.run(['logs', at_work])).code, 0)
+  await home.run(['cancel', at_work])
+  // A failed run was logged as well as any other.
+  assert.equal((await home.run(['logs', second])).code, 0)
+})
+
+test('bash completes commands, values, runs and environments, and evaluates nothing', LIMIT, async () => {
+  await home.run(['env', 'create', 'tests', '--image', 'debian:13'])
+  const program = join(home.directory, 'runyard')
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`)
+  chmodSync(program, 0o755)
+  const complete = (...words: string[]): string[] => {
+    const script = `source <(runyard completion bash)
+      COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+      _runyard
+      printf '%s\\n' "\${COMPREPLY[@]}"`
+    const env = { HOME: home.directory, PATH: `${dirname(program)}:${process.env.PATH}` }
+    const printed = execFileSync('bash', ['-c', script, 'bash', 'runyard', ...words], {
+      env,
+      cwd: home.directory,
+    })
+    return printed.toString().split('\n').filter(Boolean)
+  }
+  assert.deepEqual(complete('mess'), ['message'])
+  assert.deepEqual(complete('schedule', 'pa'), ['pause'])
+  assert.deepEqual(complete('list', '--created-a'), ['--created-after'])
+  assert.deepEqual(complete('list', '-o', ''), ['text', 'json', 'ndjson'])
+  assert.deepEqual(complete('list', '--order', '=', 'd'), ['desc'])
+  assert.deepEqual(complete('follow', second), [second])
+  assert.deepEqual(complete('wait', first, '@'), ['@last'])
+  assert.deepEqual(complete('run', '--env', 'te'), ['tests'])
+  assert.deepEqual(complete('env', 'get', ''), ['tests'])
+  assert.deepEqual(complete('completion', ''), ['bash', 'zsh', 'fish'])
+  // A file, which the shell knows.
+  assert.deepEqual(complete('run', '--file', ''), [])
+  assert.deepEqual(complete('run', '$(touch evaluated)'), [])
+  assert.throws(() => execFileSync('ls', [join(home.directory, 'evaluated')], { stdio: 'pipe' }))
+})

@@ -1,0 +1,81 @@
+"""`client.conversations`"""
+
+from __future__ import annotations
+
+from typing_extensions import Unpack
+
+from .._lists import AsyncConversationPages
+from .._models import Conversation, ConversationRedirect
+from .._options import RequestOptions
+from .._params import ConversationParams
+from .._parse import into
+from .._request import Call, segment
+from .._split import split
+from ._page import AsyncConversationPage
+from ._streaming_response import raw_method, streaming_method
+from ._transport import AsyncRawTransport, AsyncStreamingTransport, AsyncTransport
+
+
+class AsyncConversations:
+    """`client.conversations`: what one or several runs said and did."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    @property
+    def with_raw_response(self) -> AsyncConversationsWithRawResponse:
+        """The same methods, returning status and headers as well."""
+        return AsyncConversationsWithRawResponse(self._transport)
+
+    @property
+    def with_streaming_response(self) -> AsyncConversationsWithStreamingResponse:
+        """The same methods as context managers, with a body that is not read yet."""
+        return AsyncConversationsWithStreamingResponse(self._transport)
+
+    def retrieve(self, conversation_id: str, **params: Unpack[ConversationParams]) -> AsyncConversationPages:
+        """The same as `runs.conversation` of any of its runs. One that is not there is a `NotFoundError`."""
+        fields, options = split("retrieve", params, ConversationParams)
+
+        async def fetch(cursor: str | None) -> AsyncConversationPage:
+            call = Call("GET", _path(conversation_id), {**fields, "cursor": cursor})
+            read = into(Conversation, "steps")
+            return AsyncConversationPage(await self._transport.send(call, read, options), cursor, fetch)
+
+        return AsyncConversationPages(lambda: fetch(fields.get("cursor")))
+
+    async def retrieve_page(
+        self, conversation_id: str, **params: Unpack[ConversationParams]
+    ) -> Conversation:
+        """One page of a conversation as it comes. `retrieve` goes on to the next ones."""
+        fields, options = split("retrieve", params, ConversationParams)
+        call = Call("GET", _path(conversation_id), fields)
+        return await self._transport.send(call, into(Conversation), options)
+
+    async def check_redirect(
+        self, conversation_id: str, **options: Unpack[RequestOptions]
+    ) -> ConversationRedirect:
+        """Where the conversation goes on now: its `session_id`, None where nothing is at work. Needs no key."""
+        call = Call("GET", f"{_path(conversation_id)}/redirect")
+        return await self._transport.send(call, into(ConversationRedirect), options)
+
+
+class AsyncConversationsWithRawResponse:
+    """`client.conversations.with_raw_response`"""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        conversations = AsyncConversations(AsyncRawTransport(transport.settings, transport.http))
+        self.retrieve = raw_method(conversations.retrieve_page)
+        self.check_redirect = raw_method(conversations.check_redirect)
+
+
+class AsyncConversationsWithStreamingResponse:
+    """`client.conversations.with_streaming_response`"""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        conversations = AsyncConversations(AsyncStreamingTransport(transport.settings, transport.http))
+        self.retrieve = streaming_method(conversations.retrieve_page)
+        self.check_redirect = streaming_method(conversations.check_redirect)
+
+
+def _path(conversation_id: str) -> str:
+    return f"/agent/conversations/{segment(conversation_id)}"

@@ -1493,7 +1493,7 @@ export interface components {
             /** @description Id or name of what it was about. */
             target?: string;
             /**
-             * @description `service`: it answered on GitHub for a trigger.
+             * @description `service`: what it did by itself, as this principal: for a schedule, for a trigger, or for the agent of a run. `detail` says which.
              * @enum {string}
              */
             via: "http" | "command_line" | "worker" | "service";

@@ -141,7 +141,7 @@ class AuditEntry(WireModel):
     target: str | None = None
     """Id or name of what it was about."""
     via: Literal["http", "command_line", "worker", "service"] | str
-    """`service`: it answered on GitHub for a trigger."""
+    """`service`: what it did by itself, as this principal: for a schedule, for a trigger, or for the agent of a run. `detail` says which."""
     principal_id: str | None = None
     """Absent where nobody could be told."""
     principal_name: str | None = None

@@ -8,6 +8,7 @@ import { holdRun } from '../../test/support/stored.ts'
 import { openDiskBlobs } from '../blobs/disk.ts'
 import { LOOP } from '../contract/harness-fields.ts'
 import { openKeyring } from '../sealing/keyring.ts'
+import { listAudit } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { removeGrants, replaceGrants } from '../store/grants.ts'
 import { countBelow } from '../store/quotas.ts'
@@ -40,7 +41,7 @@ onEachDatabase('child runs', (open) => {
       made && typeof made === 'object' && 'run_id' in made ? [made.run_id] : [],
     )
     const [first] = ids
-    assert(first !== undefined)
+    assert(typeof first === 'string')
     assert.deepEqual(new Set(ids), new Set([first]))
     assert.deepEqual(await create(held, 'call-1'), {
       run_id: first,
@@ -48,6 +49,11 @@ onEachDatabase('child runs', (open) => {
       ancestor_run_ids: [held.run_id],
     })
     assert.deepEqual(await countBelow(db, held.run_id, 100), { all: 1, children: 1 })
+    const { entries } = await listAudit(db, { target: first })
+    assert.deepEqual(
+      entries.map(({ action, via, principal_id, detail }) => [action, via, principal_id, detail]),
+      [['createRun', 'service', held.principal_id, `spawn_run of run ${held.run_id}`]],
+    )
     const other = await create(held, 'call-2')
     assert('run_id' in other && other.run_id !== first)
     assert('run_id' in (await create(held, 'x'.repeat(100_000))))

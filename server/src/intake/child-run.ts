@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { AppError } from '../contract/error.ts'
 import { type BudgetLimits, RunAgentRequest } from '../contract/run-request.ts'
 import { isWorking } from '../contract/state.ts'
+import { noteService } from '../store/audit-log.ts'
+import { transact } from '../store/db.ts'
 import { hashBody, type IdempotencyKey, readAnswer } from '../store/idempotency.ts'
 import { isPrincipalActive } from '../store/identities.ts'
 import type { Lease } from '../store/leases.ts'
@@ -66,11 +68,15 @@ export async function createChild(
   try {
     const actor = { principal_id: parent.principal_id, role: 'member', key_id: '' } as const
     const run = await resolveRun(services, request.data, actor, 'ORCHESTRATION')
-    const { response } = await insertRun(db, run, once, {
-      open: services.open_runs,
-      tree: TREE_MAXIMA,
+    const { run_id } = await transact(db, async (trx) => {
+      const maxima = { open: services.open_runs, tree: TREE_MAXIMA }
+      const { response, replayed } = await insertRun(trx, run, once, maxima)
+      const who = { run_id: response.run_id, principal_id: run.creator_id }
+      if (!replayed)
+        await noteService(trx, { action: 'createRun', ...who, detail: `spawn_run of run ${parent.run_id}` })
+      return response
     })
-    return { run_id: response.run_id, pool: run.pool, ancestor_run_ids }
+    return { run_id, pool: run.pool, ancestor_run_ids }
   } catch (error) {
     if (!(error instanceof AppError) || error.status >= 500) throw error
     return { refusal: error.detail }

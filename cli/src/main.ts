@@ -14,6 +14,7 @@ import { addKeyCommands } from './commands/keys.ts'
 import { addListCommand } from './commands/list.ts'
 import { addModelCommands } from './commands/models.ts'
 import { addOpenCommand } from './commands/open.ts'
+import { addPrincipalCommands } from './commands/principals.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addRunsCommands } from './commands/runs.ts'
 import { addScheduleCommands } from './commands/schedules.ts'
@@ -86,6 +87,7 @@ export function createProgram(): Command {
   addArtifactCommands(program)
   program.commandsGroup('Who may do what:')
   addIdentityCommands(program)
+  addPrincipalCommands(program)
   addGrantCommands(program)
   addAuditCommand(program)
   program.commandsGroup('Server:')

@@ -97,6 +97,8 @@ export {
   type ListFiringsParams,
   type ListFiringsResponse,
   type ListModelsResponse,
+  type ListPrincipalsParams,
+  type ListPrincipalsResponse,
   type ListRunsParams,
   type ListRunsResponse,
   type ListSchedulesParams,
@@ -122,6 +124,7 @@ export {
   type PageInfo,
   type PendingApproval,
   type PermissionRule,
+  type Principal,
   type ProblemDetails,
   /** Its name in the API; `import { type Error as … }` keeps JavaScript's own. */
   type ProblemDetails as Error,

@@ -526,6 +526,23 @@ class PermissionRule(WireModel):
     """`ask`: the run is BLOCKED until somebody answers. `deny`: the agent is told so."""
 
 
+class Principal(WireModel):
+    """A person. Identities have a list of their own."""
+
+    uid: str
+    display_name: str
+    disabled: bool
+    """Nothing is done as this person: no key works."""
+    keys: int
+    """Keys that are neither revoked nor over; those of a disabled person work again once they are enabled."""
+    role: Literal["admin", "member", "viewer"] | str | None = None
+    """The highest of these keys; absent without one."""
+    last_used_at: datetime | None = None
+    """When one of the keys was used last, revoked ones included; to the minute."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+
+
 class ProblemDetails(WireModel):
     type: str
     """Address of the page about this kind of error."""
@@ -1481,6 +1498,11 @@ class ListAuditLogResponse(WireModel):
 
 class ListFiringsResponse(WireModel):
     firings: list[ScheduleFiring]
+    page_info: PageInfo
+
+
+class ListPrincipalsResponse(WireModel):
+    principals: list[Principal]
     page_info: PageInfo
 
 

@@ -11,6 +11,7 @@ import { openKeyring } from '../sealing/keyring.ts'
 import { listAudit } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { removeGrants, replaceGrants } from '../store/grants.ts'
+import { ORPHANED } from '../store/principals.ts'
 import { countBelow } from '../store/quotas.ts'
 import { readRuns } from '../store/runs.ts'
 import { createChild, MAX_CHILDREN, MAX_TREE } from './child-run.ts'
@@ -87,9 +88,7 @@ onEachDatabase('child runs', (open) => {
     assert.equal(child?.pool, held.pool)
     await removeGrants(db, { resource_type: 'pool', resource_id: held.pool })
     await sql`update principals set disabled = true where principal_id = ${held.principal_id}`.execute(db)
-    assert.deepEqual(await create(held, 'call-2'), {
-      refusal: 'The identity that executes this run was deleted.',
-    })
+    assert.deepEqual(await create(held, 'call-2'), { refusal: ORPHANED })
   })
 
   test('what its parent has to ask for, it has to ask for', async () => {

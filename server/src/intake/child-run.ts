@@ -5,8 +5,8 @@ import { isWorking } from '../contract/state.ts'
 import { noteService } from '../store/audit-log.ts'
 import { transact } from '../store/db.ts'
 import { hashBody, type IdempotencyKey, readAnswer } from '../store/idempotency.ts'
-import { isPrincipalActive } from '../store/identities.ts'
 import type { Lease } from '../store/leases.ts'
+import { isPrincipalActive, ORPHANED } from '../store/principals.ts'
 import { findFullTree, type TreeMaxima } from '../store/quotas.ts'
 import { insertRun, type RunRow, readRuns } from '../store/runs.ts'
 import { type RunServices, resolveRun } from './new-run.ts'
@@ -59,8 +59,7 @@ export async function createChild(
   const ancestor_run_ids = [...parent.ancestor_run_ids, parent.run_id]
   if (earlier)
     return { run_id: (earlier.body as { run_id: string }).run_id, pool: parent.pool, ancestor_run_ids }
-  if (!(await isPrincipalActive(db, parent.principal_id)))
-    return { refusal: 'The identity that executes this run was deleted.' }
+  if (!(await isPrincipalActive(db, parent.principal_id))) return { refusal: ORPHANED }
   const refusal = await findLimit(services, parent)
   if (refusal !== null) return { refusal }
   const request = RunAgentRequest.safeParse(requestOf(parent, wish))

@@ -25,6 +25,7 @@ from ._environments import AsyncEnvironments
 from ._grants import AsyncGrants
 from ._identities import AsyncIdentities
 from ._models import AsyncModels
+from ._principals import AsyncPrincipals
 from ._runs import AsyncRuns
 from ._schedules import AsyncSchedules
 from ._secrets import AsyncSecrets
@@ -66,6 +67,7 @@ class AsyncRunyard(AsyncEndpoints):
     artifacts: AsyncArtifacts
     api_keys: AsyncApiKeys
     identities: AsyncIdentities
+    principals: AsyncPrincipals
     grants: AsyncGrants
     usage: AsyncUsageResource
     share_links: AsyncShareLinks
@@ -105,6 +107,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.artifacts = AsyncArtifacts(transport)
         self.api_keys = AsyncApiKeys(transport)
         self.identities = AsyncIdentities(transport)
+        self.principals = AsyncPrincipals(transport)
         self.grants = AsyncGrants(transport)
         self.usage = AsyncUsageResource(transport)
         self.share_links = AsyncShareLinks(transport)

@@ -43,6 +43,7 @@ export function describeClient(): string {
     'TriggerList',
     'TriggerDeliveryList',
     'ApiKeyList',
+    'PrincipalList',
     'AuditList',
     'ShareLinkList',
     'WebhookList',

@@ -37,6 +37,7 @@ def main(package: Path, sync: Path) -> None:
         "WebhookPage",
         "WebhookDeliveryPage",
         "ApiKeyPage",
+        "PrincipalPage",
         "AuditPage",
         "ConversationPage",
     )

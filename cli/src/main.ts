@@ -17,6 +17,7 @@ import { addListCommand } from './commands/list.ts'
 import { addLogsCommand } from './commands/logs.ts'
 import { addModelCommands } from './commands/models.ts'
 import { addOpenCommand } from './commands/open.ts'
+import { addPrincipalCommands } from './commands/principals.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addRunsCommands } from './commands/runs.ts'
 import { addScheduleCommands } from './commands/schedules.ts'
@@ -96,6 +97,7 @@ export function createProgram(): Command {
   addArtifactCommands(program)
   program.commandsGroup('Who may do what:')
   addIdentityCommands(program)
+  addPrincipalCommands(program)
   addGrantCommands(program)
   addAuditCommand(program)
   program.commandsGroup('Server:')

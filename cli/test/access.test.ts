@@ -1,7 +1,7 @@
 /** Identities, grants and the audit log on the command line. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { AgentIdentity, AuditEntry, RunItem } from '@runyard/client'
+import type { AgentIdentity, AuditEntry, Principal, RunItem } from '@runyard/client'
 import { type Ended, Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
@@ -43,6 +43,17 @@ test('an identity is made, used, changed and deleted', LIMIT, async () => {
   const refused = await run('identity', 'list', '--api-key', key)
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /expired or revoked/)
+})
+
+test('people are listed, disabled and enabled, but not the last admin', LIMIT, async () => {
+  const { uid, display_name } =
+    (JSON.parse(await done('principal', 'list', '-o', 'ndjson')) as Principal) ?? {}
+  assert.equal(display_name, 'dev')
+  assert.match(await done('principal', 'list'), new RegExp(`^ID +NAME +ROLE.*\\n${uid} +dev +admin +1 `))
+  assert.equal(await done('principal', 'enable', uid), 'Enabled dev\n')
+  const refused = await run('principal', 'disable', uid)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /last admin key/)
 })
 
 test('grants are shown and replaced', LIMIT, async () => {

@@ -10,6 +10,7 @@ import { Identities } from './identities.ts'
 import { type Logger, type LogLevel, limitLogger, parseLogLevel } from './log.ts'
 import { Models } from './models.ts'
 import { type ApiRequest, checkLimits } from './prepare.ts'
+import { Principals } from './principals.ts'
 import type { QueryParams } from './query.ts'
 import { requestAny } from './request.ts'
 import { Runs } from './runs.ts'
@@ -82,6 +83,7 @@ export class Runyard {
   readonly artifacts: Artifacts
   readonly apiKeys: ApiKeys
   readonly identities: Identities
+  readonly principals: Principals
   readonly grants: Grants
   readonly shareLinks: ShareLinks
   readonly usage: UsageResource
@@ -108,6 +110,7 @@ export class Runyard {
     this.artifacts = new Artifacts(transport)
     this.apiKeys = new ApiKeys(transport)
     this.identities = new Identities(transport)
+    this.principals = new Principals(transport)
     this.grants = new Grants(transport)
     this.usage = new UsageResource(transport)
     this.shareLinks = new ShareLinks(transport)

@@ -98,6 +98,8 @@ export {
   type ListFiringsParams,
   type ListFiringsResponse,
   type ListModelsResponse,
+  type ListPrincipalsParams,
+  type ListPrincipalsResponse,
   type ListRunsParams,
   type ListRunsResponse,
   type ListSchedulesParams,
@@ -123,6 +125,7 @@ export {
   type PageInfo,
   type PendingApproval,
   type PermissionRule,
+  type Principal,
   type ProblemDetails,
   /** Its name in the API; `import { type Error as … }` keeps JavaScript's own. */
   type ProblemDetails as Error,

@@ -10,6 +10,7 @@ import type {
   ListDeliveriesResponse,
   ListEnvironmentsResponse,
   ListFiringsResponse,
+  ListPrincipalsResponse,
   ListRunsResponse,
   ListSchedulesResponse,
   ListSecretsResponse,
@@ -17,6 +18,7 @@ import type {
   ListTriggerDeliveriesResponse,
   ListTriggersResponse,
   ListWebhooksResponse,
+  Principal,
   RunItem,
   ScheduledAgentItem,
   ScheduleFiring,
@@ -67,6 +69,13 @@ export class SecretList extends PageList<ListSecretsResponse, Secret> {
 export class ApiKeyList extends PageList<ListApiKeysResponse, ApiKey> {
   async *[Symbol.asyncIterator](): AsyncGenerator<ApiKey, void, undefined> {
     for await (const page of this.pages()) yield* page.api_keys
+  }
+}
+
+/** People. */
+export class PrincipalList extends PageList<ListPrincipalsResponse, Principal> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Principal, void, undefined> {
+    for await (const page of this.pages()) yield* page.principals
   }
 }
 

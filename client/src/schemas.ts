@@ -65,6 +65,7 @@ export type ListEventsResponse = Schemas['ListEventsResponse']
 export type AgentSkill = Schemas['AgentSkill']
 export type ListSkillsResponse = Schemas['ListSkillsResponse']
 export type ListModelsResponse = Schemas['ListModelsResponse']
+export type ListPrincipalsResponse = Schemas['ListPrincipalsResponse']
 export type ListRunsResponse = Schemas['ListRunsResponse']
 export type ListSecretsResponse = Schemas['ListSecretsResponse']
 export type MCPServerConfig = Schemas['MCPServerConfig']
@@ -73,6 +74,7 @@ export type Model = Schemas['Model']
 export type NewApiKey = Schemas['NewApiKey']
 export type PageInfo = Schemas['PageInfo']
 /** The body of every error answer (RFC 9457); `Error` on the wire, renamed here to leave JavaScript's own in place. */
+export type Principal = Schemas['Principal']
 export type ProblemDetails = Schemas['Error']
 export type CreateShareLinkRequest = Sendable<NonNullable<Schemas['CreateShareLinkRequest']>>
 export type CreateSignInLinkRequest = Sendable<NonNullable<Schemas['CreateSignInLinkRequest']>>
@@ -150,6 +152,7 @@ export type ListTriggerDeliveriesParams = Sendable<
 >
 export type ListShareLinksParams = Sendable<NonNullable<operations['listShareLinks']['parameters']['query']>>
 export type ListFiringsParams = Sendable<NonNullable<operations['listFirings']['parameters']['query']>>
+export type ListPrincipalsParams = Sendable<NonNullable<operations['listPrincipals']['parameters']['query']>>
 export type ListApiKeysParams = Sendable<NonNullable<operations['listApiKeys']['parameters']['query']>>
 /** Which pool, environment or identity. */
 export type GrantsParams = Sendable<NonNullable<operations['getGrants']['parameters']['query']>>

@@ -1,8 +1,11 @@
 /** Who did what, when and from where: writes, denials, links and secrets, and never a value. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { AuditEntry } from '../src/contract/audit-log.ts'
+import type { RouteDefinition } from '../src/contract/route.ts'
+import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import { NOBODY, onEitherService } from './support/each-service.ts'
+import { GOOD, openScene, type Scene } from './support/good-requests.ts'
 import { apiOf, shell } from './support/service.ts'
 
 const IDLE = { config: { worker_host: NOBODY } }
@@ -170,4 +173,37 @@ onEitherService('the audit log', (service) => {
     for (const query of ['cursor=WyJ4Il0', 'limit=0', 'since=yesterday', 'principal_id=Ada'])
       assert.equal((await admin.call('GET', `/audit-log?${query}`)).status, 400, query)
   })
+})
+
+describe('what every write is about', () => {
+  let scene: Scene
+  before(async () => {
+    scene = await openScene()
+  })
+  after(() => scene?.stop())
+
+  for (const [id, { path, body }] of Object.entries(GOOD) as Array<
+    [OperationId, { path?: string; body?: unknown }]
+  >) {
+    const { method, ...route }: RouteDefinition = ROUTES[id]
+    if (method !== 'GET')
+      test(id, async () => {
+        const api = apiOf(scene.service)
+        const asked = scene.fill(path ?? route.path)
+        const answer = await api.call(method, asked, body, { 'x-request-id': `about-${id}` })
+        assert(answer.ok, `${answer.status}`)
+        const { entries } = await api.json<{ entries: AuditEntry[] }>('GET', `/audit-log?action=${id}`)
+        const entry = entries.find(({ request_id }) => request_id === `about-${id}`)
+        const template = route.path.split('/')
+        const ids = asked.split('/').filter((_, at) => template[at]?.startsWith('{'))
+        if (route.target) {
+          const answered = (await answer.json()) as Record<string, string>
+          ids.push(answered[route.target.field] ?? 'missing')
+        }
+        // A sign-in link has no id: it is about the key.
+        if (id === 'createSignInLink') ids.push(entry?.key_id ?? 'missing')
+        assert(ids.length > 0, 'Nobody can tell what was written: the route needs a target.')
+        assert.equal(entry?.target, ids.join(' '))
+      })
+  }
 })

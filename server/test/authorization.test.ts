@@ -78,6 +78,10 @@ const key = async ({ owner, admin }: { owner: Api; admin: Api }): Promise<string
   const body = { name: name(), principal_id: api_keys[0]?.principal.uid }
   return (await admin.json<{ key_id: string }>('POST', '/api-keys', body)).key_id
 }
+const person = async ({ admin }: { admin: Api }): Promise<string> => {
+  const body = { name: name(), new_user: true }
+  return (await admin.json<{ principal: { uid: string } }>('POST', '/api-keys', body)).principal.uid
+}
 const secret = async ({ owner }: { owner: Api }): Promise<Asked> => {
   const path = `/agent/secrets/${name()}?scope=User`
   await owner.json('PUT', path, { value: 'a good value' })
@@ -243,6 +247,17 @@ const ROWS: Record<OperationId, Row> = {
       return { path: `${path}/${share_link_id}` }
     },
     ...ownWrite(200),
+  },
+  listPrincipals: { ask: () => ({}), ...same(403), admin: 200 },
+  disablePrincipal: {
+    ask: async (made) => ({ path: `/principals/${await person(made)}/disable`, body: {} }),
+    ...same(403),
+    admin: 200,
+  },
+  enablePrincipal: {
+    ask: async (made) => ({ path: `/principals/${await person(made)}/enable`, body: {} }),
+    ...same(403),
+    admin: 200,
   },
   createSignInLink: { ask: () => ({ body: {} }), ...same(201) },
   createAgentIdentity: { ask: () => ({ body: { name: name() } }), ...writing(201) },

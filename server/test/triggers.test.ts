@@ -13,6 +13,7 @@ import type {
   TriggerVerification,
 } from '../src/contract/trigger.ts'
 import { migrateDatabase, readConfig, startServe } from '../src/main.ts'
+import { listAudit } from '../src/store/audit-log.ts'
 import { openPostgres, type Store } from '../src/store/db.ts'
 import { removeOldTriggerDeliveries } from '../src/store/trigger-deliveries.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
@@ -101,6 +102,11 @@ describe('triggers', { skip }, () => {
     ).deliveries
   const runsOf = async ({ trigger_id }: Trigger): Promise<RunItem[]> =>
     (await owner.json<ListRunsResponse>('GET', `/agent/runs?trigger_id=${trigger_id}`)).runs
+  /** What the audit log says that a delivery did. */
+  const notedOf = async ({ delivery_id }: HookAnswer) =>
+    (await listAudit(store.db, { limit: 500 })).entries
+      .filter(({ via, detail }) => via === 'service' && detail?.endsWith(`delivery ${delivery_id}`))
+      .map(({ action, principal_id, target }) => [action, principal_id, target])
   const refusal = async (answer: Promise<Response>): Promise<[number, string]> => {
     const { status, detail } = (await (await answer).json()) as { status: number; detail: string }
     return [status, detail]
@@ -163,6 +169,7 @@ describe('triggers', { skip }, () => {
       assert.deepEqual(run.trigger, { trigger_id: trigger.trigger_id, delivery_id: done.delivery_id })
       const [delivery, ...more] = await deliveriesOf(trigger)
       assert.deepEqual([delivery?.sender_delivery_id, delivery?.run_id, more], ['E1', run.run_id, []])
+      assert.deepEqual(await notedOf(done), [['createRun', trigger.updated_by.uid, run.run_id]])
     })
   }
 
@@ -415,6 +422,7 @@ describe('triggers', { skip }, () => {
     for (const payload of news) {
       const done = await post(trigger, { ...comment, ...payload })
       assert.deepEqual([done.outcome, done.run_id], ['followup_sent', run_id])
+      assert.deepEqual(await notedOf(done), [['submitFollowup', trigger.updated_by.uid, run_id]])
     }
     const said = (await owner.events(run_id)).filter(({ type }) => type === 'followup.accepted')
     assert.equal(said.length, news.length)

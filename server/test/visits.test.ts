@@ -259,6 +259,15 @@ describe('visits', () => {
     const links = Object.fromEntries(runs.map(({ run_id, session_link }) => [run_id, session_link]))
     assert.equal(links[closed]?.includes('#'), false)
     assert.equal(links[open]?.includes('#access='), true)
+    // It is noted once, where it begins, and where it is used: not with each read of the run.
+    const { entries } = await as('admin').json<{ entries: AuditEntry[] }>('GET', `/audit-log?target=${open}`)
+    assert.deepEqual(
+      entries.map(({ action, detail }) => [action, detail?.replace(/[0-9a-f-]{36}/, 'ID')]),
+      [
+        ['POST /web/visits', 'visit ID'],
+        ['createRun', 'its link opens it without a key'],
+      ],
+    )
 
     const with_keys = reachKeys(service.data_dir)
     const key = (await with_keys.list()).find(({ name }) => name === 'leaver')

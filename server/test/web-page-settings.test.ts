@@ -97,6 +97,25 @@ describe('the pages of settings', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('a person is disabled and enabled', async () => {
+    const body = { name: 'leaving guest', role: 'member', new_user: true }
+    const guest = await api.json<{ api_key: string }>('POST', '/api-keys', body)
+    const asGuest = apiOf({ base_url: service.base_url, api_key: guest.api_key })
+    await using opened = await openPage(browser, service, { at: '/keys' })
+    const { page, complaints } = opened
+    const people = page.getByRole('list', { name: 'People' }).getByRole('listitem')
+    const row = people.filter({ hasText: 'leaving guest' })
+    await row.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Disable the person' }).click()
+    await row.getByText('disabled').waitFor()
+    assert.equal((await asGuest.call('GET', '/agent/runs')).status, 401)
+    await checkAccess(page)
+    await row.getByRole('button', { name: 'Enable leaving guest' }).click()
+    await row.getByRole('button', { name: 'Disable' }).waitFor()
+    assert.equal((await asGuest.call('GET', '/agent/runs')).status, 200)
+    assert.deepEqual(complaints, [])
+  })
+
   test('a pool is for who is named for it', async () => {
     const guest = await api.json<{ principal: { uid: string } }>('POST', '/api-keys', {
       ...{ name: 'pool guest', role: 'member', new_user: true },
@@ -134,6 +153,7 @@ describe('the pages of settings', { skip }, () => {
       assert.equal(await row.count(), 1)
       assert.equal(await page.getByRole('button', { name: 'Make a key' }).count(), 0)
       assert.equal(await page.getByRole('link', { name: 'Audit log' }).count(), 0)
+      assert.equal(await page.getByRole('list', { name: 'People' }).count(), 0)
       const makers = page.getByRole('link', { name: 'New identity' })
       assert.equal(await makers.count(), role === 'member' ? 1 : 0)
       await row.getByRole('button', { name: 'Rotate' }).click()

@@ -11,6 +11,7 @@ from ._async._page import (
     AsyncConversationPage,
     AsyncEnvironmentPage,
     AsyncFiringPage,
+    AsyncPrincipalPage,
     AsyncRunPage,
     AsyncSchedulePage,
     AsyncSecretPage,
@@ -26,6 +27,7 @@ from ._sync._page import (
     ConversationPage,
     EnvironmentPage,
     FiringPage,
+    PrincipalPage,
     RunPage,
     SchedulePage,
     SecretPage,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
         AuditEntry,
         ConversationStep,
         Environment,
+        Principal,
         RunItem,
         ScheduledAgentItem,
         ScheduleFiring,
@@ -254,6 +257,36 @@ class AsyncApiKeyList:
         """Page by page."""
         async for page in (await self._first()).iter_pages():
             yield page
+
+
+class AsyncPrincipalList:
+    """A list of people that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every person of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncPrincipalPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncPrincipalPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Principal]:
+        async for person in await self._first():
+            yield person
+
+    async def iter_pages(self) -> AsyncIterator[AsyncPrincipalPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class PrincipalList(PrincipalPage):
+    """The first page of a list of people. Iterated, every person of every page."""
+
+    def __init__(self, first: Callable[[], PrincipalPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
 
 
 class AsyncAuditList:

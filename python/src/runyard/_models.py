@@ -141,7 +141,7 @@ class AuditEntry(WireModel):
     target: str | None = None
     """Id or name of what it was about."""
     via: Literal["http", "command_line", "worker", "service"] | str
-    """`service`: it answered on GitHub for a trigger."""
+    """`service`: what it did by itself, as this principal: for a schedule, for a trigger, or for the agent of a run. `detail` says which."""
     principal_id: str | None = None
     """Absent where nobody could be told."""
     principal_name: str | None = None
@@ -524,6 +524,23 @@ class PermissionRule(WireModel):
     """What the call is about, `*` in it for any text: the command, the path (absolute, or below the working directory), the address; of other tools the input as JSON. Absent: every call."""
     action: Literal["allow", "ask", "deny"] | str
     """`ask`: the run is BLOCKED until somebody answers. `deny`: the agent is told so."""
+
+
+class Principal(WireModel):
+    """A person. Identities have a list of their own."""
+
+    uid: str
+    display_name: str
+    disabled: bool
+    """Nothing is done as this person: no key works."""
+    keys: int
+    """Keys that are neither revoked nor over; those of a disabled person work again once they are enabled."""
+    role: Literal["admin", "member", "viewer"] | str | None = None
+    """The highest of these keys; absent without one."""
+    last_used_at: datetime | None = None
+    """When one of the keys was used last, revoked ones included; to the minute."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
 
 
 class ProblemDetails(WireModel):
@@ -1481,6 +1498,11 @@ class ListAuditLogResponse(WireModel):
 
 class ListFiringsResponse(WireModel):
     firings: list[ScheduleFiring]
+    page_info: PageInfo
+
+
+class ListPrincipalsResponse(WireModel):
+    principals: list[Principal]
     page_info: PageInfo
 
 

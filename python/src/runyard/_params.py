@@ -585,6 +585,15 @@ class ListApiKeysParams(RequestOptions, total=False):
     """Those of this principal only."""
 
 
+class ListPrincipalsParams(RequestOptions, total=False):
+    """Page size."""
+
+    limit: int | None
+    """Of each page: 1 to 500, default 100."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+
+
 class IdentityFields(TypedDict, total=False):
     """What an identity is made of: defaults of its runs."""
 

@@ -16,11 +16,13 @@ import {
   ListAgentIdentitiesResponse,
   UpdateAgentIdentityRequest,
 } from './identity.ts'
-import { define } from './route.ts'
+import { ListPrincipalsQuery, ListPrincipalsResponse, Principal } from './principal.ts'
+import { define, Empty } from './route.ts'
 import { CreateSignInLinkRequest, SignInLink } from './sign-in-link.ts'
 
 const KeyParams = z.object({ key_id: z.string().meta({ description: 'Id of the key.' }) })
 const IdentityParams = z.object({ uid: z.string().meta({ description: 'Id of the identity.' }) })
+const PersonParams = z.object({ uid: z.string().meta({ description: 'Id of the person.' }) })
 const reading: ErrorCode[] = ['authentication_required', 'resource_unavailable']
 const writing: ErrorCode[] = ['invalid_request', 'not_authorized', 'conflict', ...reading]
 
@@ -36,7 +38,7 @@ export const ACCESS_ROUTES = {
     role: 'admin',
     body: CreateApiKeyRequest,
     status: 201,
-    makes: { param: 'key_id', field: 'key_id' },
+    target: { field: 'key_id', param: 'key_id' },
     response: NewApiKey,
     errors: writing,
   }),
@@ -79,6 +81,48 @@ export const ACCESS_ROUTES = {
     response: ApiKey,
     errors: [...writing, 'resource_not_found'],
   }),
+  listPrincipals: define({
+    method: 'GET',
+    path: '/principals',
+    summary: 'List people',
+    description: 'Newest first, with what their keys may do and when one was used last. For admins.',
+    tag: 'Access',
+    role: 'admin',
+    query: ListPrincipalsQuery,
+    status: 200,
+    response: ListPrincipalsResponse,
+    pages: 'principals',
+    errors: ['invalid_request', 'not_authorized', ...reading],
+  }),
+  disablePrincipal: define({
+    method: 'POST',
+    path: '/principals/{uid}/disable',
+    summary: 'Disable a person',
+    description:
+      'Their keys stop at once, sessions and links with them, streams within 30 seconds; their schedules and triggers start nothing, and their runs that wait are not taken. ' +
+      'Runs that are worked on go on. Who has the last admin key that works is refused with 409. For admins.',
+    tag: 'Access',
+    role: 'admin',
+    params: PersonParams,
+    body: Empty,
+    status: 200,
+    response: Principal,
+    errors: [...writing, 'resource_not_found'],
+  }),
+  enablePrincipal: define({
+    method: 'POST',
+    path: '/principals/{uid}/enable',
+    summary: 'Enable a person again',
+    description:
+      'Their keys that were not revoked meanwhile work again, and what they had goes on. For admins.',
+    tag: 'Access',
+    role: 'admin',
+    params: PersonParams,
+    body: Empty,
+    status: 200,
+    response: Principal,
+    errors: [...writing, 'resource_not_found'],
+  }),
   createSignInLink: define({
     method: 'POST',
     path: '/agent/sign-in-links',
@@ -101,6 +145,7 @@ export const ACCESS_ROUTES = {
     tag: 'Access',
     body: CreateAgentIdentityRequest,
     status: 201,
+    target: { field: 'uid', param: 'uid' },
     response: AgentIdentity,
     errors: [...writing, 'feature_not_available'],
   }),
@@ -172,6 +217,7 @@ export const ACCESS_ROUTES = {
     tag: 'Access',
     body: PutGrantsRequest,
     status: 200,
+    target: { field: 'resource_id' },
     response: ResourceGrants,
     errors: [...writing, 'resource_not_found'],
   }),

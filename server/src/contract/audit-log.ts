@@ -15,7 +15,8 @@ export const AuditEntry = z
     }),
     target: z.string().optional().meta({ description: 'Id or name of what it was about.' }),
     via: z.enum(['http', 'command_line', 'worker', 'service']).meta({
-      description: '`service`: it answered on GitHub for a trigger.',
+      description:
+        '`service`: what it did by itself, as this principal: for a schedule, for a trigger, or for the agent of a run. `detail` says which.',
     }),
     principal_id: z.string().optional().meta({ description: 'Absent where nobody could be told.' }),
     principal_name: z.string().optional(),

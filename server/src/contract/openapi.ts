@@ -128,9 +128,9 @@ function failuresOf(route: RouteDefinition): Array<{ status: number; description
 }
 
 /** What can be done with what this route has made, by the id in its answer. */
-function linksOf({ path, makes }: RouteDefinition): Json {
-  if (!makes) return {}
-  const { param, field } = makes
+function linksOf({ path, target }: RouteDefinition): Json {
+  if (target?.param === undefined) return {}
+  const { param, field } = target
   const own = `${path}/{${param}}`
   const links = Object.entries(ROUTES as Record<string, RouteDefinition>)
     .filter(([, route]) => route.path === own || route.path.startsWith(`${own}/`))
@@ -139,7 +139,7 @@ function linksOf({ path, makes }: RouteDefinition): Json {
       operationId,
       { operationId, parameters: { [param]: `$response.body#/${field}` } },
     ])
-  return { links: Object.fromEntries(links) }
+  return links.length > 0 ? { links: Object.fromEntries(links) } : {}
 }
 
 function operationOf(operationId: OperationId, route: RouteDefinition, components: Json): Json {

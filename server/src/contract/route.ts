@@ -26,8 +26,11 @@ export interface RouteDefinition {
   status: 200 | 201 | 202 | 302
   /** JSON body of the answer; absent for a redirect, and for what is a stream only. */
   response?: z.ZodType
-  /** It makes something that routes below this path take by a parameter, and this field of the answer is its id. */
-  makes?: { param: string; field: string }
+  /**
+   * It makes or changes something that its path does not name, and this field of the answer is the id, which the audit log
+   * notes. Routes below this path take it by `param`.
+   */
+  target?: { field: string; param?: string }
   /** The answer is a page with `page_info`, and this is what it lists. */
   pages?: string
   /** The answer is an event stream when the caller accepts `text/event-stream`. */

@@ -50,6 +50,7 @@ const create = {
   tag: 'Runs',
   body: RunAgentRequest,
   status: 200,
+  target: { field: 'run_id', param: 'run_id' },
   response: RunAgentResponse,
   errors: writing,
   large: true,
@@ -57,7 +58,7 @@ const create = {
 } as const satisfies Partial<RouteDefinition>
 
 export const ROUTES = {
-  createRun: define({ ...create, path: '/agent/runs', makes: { param: 'run_id', field: 'run_id' } }),
+  createRun: define({ ...create, path: '/agent/runs' }),
   runAgent: define({
     ...create,
     path: '/agent/run',
@@ -300,7 +301,7 @@ export const ROUTES = {
     tag: 'Environments',
     body: EnvironmentConfig,
     status: 201,
-    makes: { param: 'environment_id', field: 'uid' },
+    target: { field: 'uid', param: 'environment_id' },
     response: Environment,
     errors: writing,
   }),

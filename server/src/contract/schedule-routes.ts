@@ -38,7 +38,7 @@ export const SCHEDULE_ROUTES = {
     tag: 'Schedules',
     body: CreateScheduleRequest,
     status: 201,
-    makes: { param: 'schedule_id', field: 'id' },
+    target: { field: 'id', param: 'schedule_id' },
     response: ScheduledAgentItem,
     errors: writing,
   }),

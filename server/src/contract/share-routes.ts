@@ -23,6 +23,7 @@ export const SHARE_ROUTES = {
     params: RunParams,
     body: CreateShareLinkRequest,
     status: 201,
+    target: { field: 'share_link_id' },
     response: NewShareLink,
     errors: writing,
   }),

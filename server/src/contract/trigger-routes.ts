@@ -28,6 +28,7 @@ export const TRIGGER_ROUTES = {
     tag: 'Triggers',
     body: CreateTriggerRequest,
     status: 201,
+    target: { field: 'trigger_id', param: 'trigger_id' },
     response: TriggerWithSecret,
     errors: writing,
   }),

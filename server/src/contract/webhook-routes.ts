@@ -25,7 +25,7 @@ export const WEBHOOK_ROUTES = {
     tag: 'Webhooks',
     body: CreateWebhookRequest,
     status: 201,
-    makes: { param: 'webhook_id', field: 'webhook_id' },
+    target: { field: 'webhook_id', param: 'webhook_id' },
     response: WebhookWithSecret,
     errors: writing,
   }),

@@ -30,6 +30,7 @@ import { serveHealth } from './routes/health.ts'
 import { serveHooks } from './routes/hooks.ts'
 import { serveIdentities } from './routes/identities.ts'
 import { serveModels } from './routes/models.ts'
+import { servePrincipals } from './routes/principals.ts'
 import { serveRuns } from './routes/runs.ts'
 import { serveSchedules } from './routes/schedules.ts'
 import { serveSecrets } from './routes/secrets.ts'
@@ -149,6 +150,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveSecrets(app, services)
   serveApiKeys(app, services)
   serveIdentities(app, services)
+  servePrincipals(app, services)
   serveGrants(app, services)
   serveAuditLog(app, services)
   serveModels(app, services)

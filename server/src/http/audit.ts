@@ -26,7 +26,7 @@ const LINKING: readonly OperationId[] = [
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The id of what the answer is about. */
+    /** The id of what the answer is about, where the path does not name it. */
     made_id?: string
     /** What the audit log says besides: names and ids. */
     audit_detail?: string
@@ -160,8 +160,8 @@ function detailOf(
   return [what, `visit ${actor.key_id}`].filter(Boolean).join(', ')
 }
 
-/** The path's parameters, else what the answer is about. */
-function targetOf(request: FastifyRequest): string | null {
-  const named = Object.values((request.params ?? {}) as Record<string, string>)
-  return named.length > 0 ? named.join(' ') : (request.made_id ?? null)
+/** The path's parameters, and what the answer is about besides. */
+function targetOf({ params, made_id }: FastifyRequest): string | null {
+  const ids = Object.values((params ?? {}) as Record<string, string>)
+  return [...ids, ...(made_id === undefined ? [] : [made_id])].join(' ') || null
 }

@@ -19,6 +19,10 @@ declare module 'fastify' {
     raw_body?: Buffer
     actor?: Actor
   }
+  interface FastifyContextConfig {
+    /** The field of the answer that is the id of what it is about. */
+    target_field?: string
+  }
 }
 
 type Parsed<T> = T extends z.ZodType ? z.infer<T> : undefined
@@ -44,11 +48,12 @@ export function serve<const R extends RouteDefinition>(
   definition: R,
   handler: (call: Call<R>) => Promise<unknown>,
 ): void {
-  const { creates_run }: RouteDefinition = definition
+  const { creates_run, target }: RouteDefinition = definition
   app.route({
     method: definition.method,
     url: API_PREFIX + definition.path.replace(/\{(\w+)\}/g, ':$1'),
     bodyLimit: definition.large ? LARGE_BODY : SMALL_BODY,
+    config: target ? { target_field: target.field } : {},
     onRequest: async (request, reply) => {
       request.actor = await services.access.authenticate(request)
       reply.headers(await services.limits.take(request.actor.key_id, creates_run === true))
@@ -93,19 +98,13 @@ export function servePublic<const R extends RouteDefinition & { is_public: true 
 }
 
 export function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyReply {
-  const made_id = idOf(body)
-  if (made_id !== undefined) reply.request.made_id = made_id
+  const { target_field } = reply.request.routeOptions.config
+  if (target_field !== undefined)
+    reply.request.made_id = String((body as Record<string, unknown>)[target_field])
   return reply
     .code(status)
     .header('content-type', 'application/json; charset=utf-8')
     .send(JSON.stringify(body))
-}
-
-/** Of what an answer is about, for the audit log. */
-function idOf(body: unknown): string | undefined {
-  if (typeof body !== 'object' || body === null) return undefined
-  const fields = body as Record<string, unknown>
-  return [fields.run_id, fields.uid, fields.key_id, fields.resource_id].find((id) => typeof id === 'string')
 }
 
 /** Runs a write under its Idempotency-Key and sends the first answer, or that answer again. */

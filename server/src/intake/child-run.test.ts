@@ -8,8 +8,10 @@ import { holdRun } from '../../test/support/stored.ts'
 import { openDiskBlobs } from '../blobs/disk.ts'
 import { LOOP } from '../contract/harness-fields.ts'
 import { openKeyring } from '../sealing/keyring.ts'
+import { listAudit } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { removeGrants, replaceGrants } from '../store/grants.ts'
+import { ORPHANED } from '../store/principals.ts'
 import { countBelow } from '../store/quotas.ts'
 import { readRuns } from '../store/runs.ts'
 import { createChild, MAX_CHILDREN, MAX_TREE } from './child-run.ts'
@@ -40,7 +42,7 @@ onEachDatabase('child runs', (open) => {
       made && typeof made === 'object' && 'run_id' in made ? [made.run_id] : [],
     )
     const [first] = ids
-    assert(first !== undefined)
+    assert(typeof first === 'string')
     assert.deepEqual(new Set(ids), new Set([first]))
     assert.deepEqual(await create(held, 'call-1'), {
       run_id: first,
@@ -48,6 +50,11 @@ onEachDatabase('child runs', (open) => {
       ancestor_run_ids: [held.run_id],
     })
     assert.deepEqual(await countBelow(db, held.run_id, 100), { all: 1, children: 1 })
+    const { entries } = await listAudit(db, { target: first })
+    assert.deepEqual(
+      entries.map(({ action, via, principal_id, detail }) => [action, via, principal_id, detail]),
+      [['createRun', 'service', held.principal_id, `spawn_run of run ${held.run_id}`]],
+    )
     const other = await create(held, 'call-2')
     assert('run_id' in other && other.run_id !== first)
     assert('run_id' in (await create(held, 'x'.repeat(100_000))))
@@ -83,9 +90,7 @@ onEachDatabase('child runs', (open) => {
     assert.equal(child?.pool, held.pool)
     await removeGrants(db, { resource_type: 'pool', resource_id: held.pool })
     await sql`update principals set disabled = true where principal_id = ${held.principal_id}`.execute(db)
-    assert.deepEqual(await create(held, 'call-2'), {
-      refusal: 'The identity that executes this run was deleted.',
-    })
+    assert.deepEqual(await create(held, 'call-2'), { refusal: ORPHANED })
   })
 
   test('what its parent has to ask for, it has to ask for', async () => {

@@ -2,8 +2,11 @@ import { z } from 'zod'
 import { AppError } from '../contract/error.ts'
 import { RunAgentRequest } from '../contract/run-request.ts'
 import { isWorking } from '../contract/state.ts'
+import { noteService } from '../store/audit-log.ts'
+import { transact } from '../store/db.ts'
 import { hashBody, type IdempotencyKey, readAnswer } from '../store/idempotency.ts'
 import type { Lease } from '../store/leases.ts'
+import { isPrincipalActive, ORPHANED } from '../store/principals.ts'
 import { findFullTree, type TreeMaxima } from '../store/quotas.ts'
 import { insertRun, type RunRow, readRuns } from '../store/runs.ts'
 import { type RunServices, resolveRun } from './new-run.ts'
@@ -56,6 +59,7 @@ export async function createChild(
   const ancestor_run_ids = [...parent.ancestor_run_ids, parent.run_id]
   if (earlier)
     return { run_id: (earlier.body as { run_id: string }).run_id, pool: parent.pool, ancestor_run_ids }
+  if (!(await isPrincipalActive(db, parent.principal_id))) return { refusal: ORPHANED }
   // Counted again where it is stored: this one only spares the work.
   const full = await findFullTree(
     db,
@@ -68,11 +72,15 @@ export async function createChild(
   try {
     const actor = { principal_id: parent.principal_id, role: 'member', key_id: '' } as const
     const run = await resolveRun(services, request.data, actor, 'ORCHESTRATION')
-    const { response } = await insertRun(db, run, once, {
-      open: services.open_runs,
-      tree: TREE_MAXIMA,
+    const { run_id } = await transact(db, async (trx) => {
+      const maxima = { open: services.open_runs, tree: TREE_MAXIMA }
+      const { response, replayed } = await insertRun(trx, run, once, maxima)
+      const who = { run_id: response.run_id, principal_id: run.creator_id }
+      if (!replayed)
+        await noteService(trx, { action: 'createRun', ...who, detail: `spawn_run of run ${parent.run_id}` })
+      return response
     })
-    return { run_id: response.run_id, pool: run.pool, ancestor_run_ids }
+    return { run_id, pool: run.pool, ancestor_run_ids }
   } catch (error) {
     if (!(error instanceof AppError) || error.status >= 500) throw error
     return { refusal: error.detail }

@@ -5,6 +5,7 @@ import { isUuid } from '../contract/run-id.ts'
 import type { TriggerOutcome } from '../contract/trigger.ts'
 import { passesFilter } from '../schema/check-filter.ts'
 import { readStanding } from '../store/api-keys.ts'
+import { noteService } from '../store/audit-log.ts'
 import { type Db, transact } from '../store/db.ts'
 import { acceptFollowup } from '../store/followups.ts'
 import { findOpenedBy, type OpenedBy } from '../store/pushes.ts'
@@ -103,6 +104,11 @@ export async function deliver(
       if (!failed) throw error
       return { ...done, delivery: failed, run_id: null }
     }
+    await noteService(trx, {
+      action: plan.outcome === 'run_started' ? 'createRun' : 'submitFollowup',
+      ...{ run_id: plan.run_id, principal_id: trigger.editor.uid },
+      detail: `trigger ${trigger_id}, delivery ${delivery_id}`,
+    })
     const thread = trigger.reply && threadOf(sent)
     if (thread) {
       const at_once = trigger.reply?.when !== 'end'

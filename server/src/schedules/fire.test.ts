@@ -13,6 +13,7 @@ import { nextAfter, nextTimes } from '../intake/cron.ts'
 import type { RunServices } from '../intake/new-run.ts'
 import { resolveSchedule } from '../intake/schedule.ts'
 import { openKeyring } from '../sealing/keyring.ts'
+import { listAudit } from '../store/audit-log.ts'
 import type { Db, Store } from '../store/db.ts'
 import { type FiringRow, listFirings } from '../store/firings.ts'
 import { listRuns } from '../store/run-list.ts'
@@ -103,6 +104,11 @@ onEachDatabase('schedules', (open) => {
       schedule_name: 'Hourly',
       cron_schedule: '0 * * * *',
     })
+    const { entries } = await listAudit(db, { target: run.run_id })
+    assert.deepEqual(
+      entries.map(({ action, via, principal_id, detail }) => [action, via, principal_id, detail]),
+      [['createRun', 'service', schedule.principal_id, `schedule ${schedule.schedule_id}`]],
+    )
     const after = await read(schedule)
     assert.equal(after.next_run_at?.toISOString(), '2026-05-01T10:00:00.000Z')
     assert.equal(after.last_ran_at?.toISOString(), '2026-05-01T09:00:00.000Z')

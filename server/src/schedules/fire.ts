@@ -2,6 +2,7 @@ import { AppError } from '../contract/error.ts'
 import { latestDue, nextAfter } from '../intake/cron.ts'
 import type { RunServices } from '../intake/new-run.ts'
 import { resolveScheduledRun } from '../intake/schedule.ts'
+import { noteService } from '../store/audit-log.ts'
 import { type Db, isCutShort, isLockTimeout, isUnavailable, transact } from '../store/db.ts'
 import {
   advanceSchedule,
@@ -76,6 +77,8 @@ export async function fireSchedule(
       return refuse(turn, 'skipped', 'This due time had passed before: a clock was set back.')
     const cancelled = schedule.overlap === 'cancel' ? await cancelScheduled(trx, schedule_id) : []
     await insertRun(trx, run, null, { open: services.open_runs })
+    const who = { run_id: run.run_id, principal_id: run.creator_id }
+    await noteService(trx, { action: 'createRun', ...who, detail: `schedule ${schedule_id}` })
     return { firing, pool: run.pool, cancelled }
   }
 }

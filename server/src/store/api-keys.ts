@@ -115,9 +115,15 @@ export async function rotateKey(
   return row ? { api_key, key_id, principal_id: row.principal_id } : null
 }
 
-/** Of a key `k` of a principal `p`: it works. */
-export const activeKey = sql<boolean>`k.revoked_at is null and not p.disabled
+/** Of a key `k`: it is neither revoked nor over. */
+export const validKey = sql<boolean>`k.revoked_at is null
   and coalesce(least(k.expires_at, k.grace_until) > clock_timestamp(), true)`
+
+/** Of a key `k` of a principal `p`: it works. */
+export const activeKey = sql<boolean>`${validKey} and not p.disabled`
+
+/** The order of keys `k` by what they may do. */
+export const HIGHEST_FIRST = sql`array_position(array['admin', 'member', 'viewer'], k.role)`
 
 export type FoundActor = Omit<Actor, 'is_identity'> & { is_identity: boolean }
 
@@ -162,7 +168,7 @@ export async function readStanding(db: Db, principal_id: string): Promise<Actor>
   const found = await sql<{ role: Role | null; is_identity: boolean }>`
     select p.type = 'service_account' as is_identity, (
       select k.role from api_keys k where k.principal_id = p.principal_id and ${activeKey}
-      order by array_position(array['admin', 'member', 'viewer'], k.role) limit 1) as role
+      order by ${HIGHEST_FIRST} limit 1) as role
     from principals p where p.principal_id = ${principal_id}::uuid`.execute(db)
   const [row] = found.rows
   return {
@@ -227,33 +233,44 @@ export async function findKey(db: Db, key_id: string): Promise<KeyListing | null
   return found.rows[0] ?? null
 }
 
+interface AdminKey {
+  key_id: string
+  principal_id: string
+  /** It ends soon, since another was made in its place. */
+  replaced: boolean
+  /** It ends some day. */
+  expires: boolean
+}
+
 /**
- * The admin keys that work, which then stay so until the transaction ends. Two at once wait for each other, in the order of
- * the keys. `replaced`: it ends soon, since another was made in its place; `expires`: it ends
- * some day.
+ * The admin keys that work, which then stay so until the transaction ends: neither they nor whose they are change. Two at once
+ * wait for each other, in the order of the keys.
  */
-export async function lockAdminKeys(
-  trx: Db,
-): Promise<Array<{ key_id: string; principal_id: string; replaced: boolean; expires: boolean }>> {
-  const found = await sql<{ key_id: string; principal_id: string; replaced: boolean; expires: boolean }>`
+export async function lockAdminKeys(trx: Db): Promise<AdminKey[]> {
+  const found = await sql<AdminKey>`
     select k.key_id, k.principal_id, k.grace_until is not null as replaced, k.expires_at is not null as expires ${FROM} where k.role = 'admin' and ${activeKey}
-    order by k.key_id for update of k`.execute(trx)
+    order by k.key_id for update of k for no key update of p`.execute(trx)
   return found.rows
 }
 
 /**
- * The same as `revokeKey`, but for the last admin key that goes on: without one nobody could make another over HTTP. One that ends
+ * Whether the last admin key that goes on is among those that end: without one nobody could make another over HTTP. One that ends
  * by itself does not stand in for one that does not.
  */
+export function endsLastAdmin(admins: readonly AdminKey[], ends: (key: AdminKey) => boolean): boolean {
+  const ended = admins.filter(ends)
+  const left = admins.filter((key) => !ends(key) && !key.replaced)
+  const lasts = ended.some((key) => !key.expires)
+  return ended.length > 0 && !left.some((key) => !(lasts && key.expires))
+}
+
+/** The same as `revokeKey`, but for the last admin key that goes on. */
 export const revokeUnlessLast = (db: Db, key_id: string): Promise<'revoked' | 'last' | 'gone'> =>
   transact(db, async (trx) => {
     if (!isUuid(key_id)) return 'gone'
     const admins = await lockAdminKeys(trx)
     const chain = await readChain(trx, key_id)
-    const ended = admins.filter((key) => chain.includes(key.key_id))
-    const left = admins.filter((key) => !chain.includes(key.key_id) && !key.replaced)
-    const lasts = ended.some((key) => !key.expires)
-    if (ended.length > 0 && !left.some((key) => !(lasts && key.expires))) return 'last'
+    if (endsLastAdmin(admins, (key) => chain.includes(key.key_id))) return 'last'
     return (await revokeKey(trx, key_id)) ? 'revoked' : 'gone'
   })
 

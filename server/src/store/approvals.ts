@@ -5,6 +5,7 @@ import { AppError } from '../contract/error.ts'
 import { isResting, type RunState } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { requireGrantsFor } from './grants.ts'
+import { orphaned } from './principals.ts'
 import { visibleTo } from './runs.ts'
 import { reopenRun } from './transitions.ts'
 
@@ -23,7 +24,7 @@ interface WaitingRun {
   pool: string
   environment_id: string | null
   principal_id: string
-  /** The identity that executes it was deleted. */
+  /** Whoever executes it may not any more. */
   orphaned: boolean
   author: string
   waiting: string | null
@@ -49,8 +50,7 @@ export async function answerApproval(
   const run = locked.rows[0]
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   // As for follow-ups.
-  if (run.orphaned)
-    throw new AppError('conflict', 'The identity that executes this run was deleted.', { retryable: false })
+  if (run.orphaned) throw orphaned()
   await requireGrantsFor(trx, author, run)
   if (!run.was_asked)
     throw new AppError('resource_not_found', 'approval_id: the run asked for no such approval.')

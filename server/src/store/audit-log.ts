@@ -38,6 +38,17 @@ export async function appendAudit(db: Db, entries: readonly NewAuditEntry[]): Pr
     order by e.place`.execute(db)
 }
 
+/** What the service did by itself for somebody; in the transaction that does it, so that neither is there without the other. */
+export const noteService = (
+  db: Db,
+  {
+    action,
+    run_id,
+    principal_id,
+    detail,
+  }: { action: 'createRun' | 'submitFollowup'; run_id: string; principal_id: string; detail: string },
+): Promise<void> => appendAudit(db, [{ action, target: run_id, via: 'service', principal_id, detail }])
+
 export interface AuditRow {
   entry_id: string
   occurred_at: Date

@@ -10,6 +10,7 @@ import type { Db } from './db.ts'
 import { readLogPages } from './events.ts'
 import { requireGrantsFor } from './grants.ts'
 import { held, type Lease } from './leases.ts'
+import { orphaned } from './principals.ts'
 import { visibleTo } from './runs.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
@@ -34,7 +35,7 @@ interface LockedRun {
   pool: string
   environment_id: string | null
   principal_id: string
-  /** The identity that executes it was deleted. */
+  /** Whoever executes it may not any more. */
   orphaned: boolean
   author: string
 }
@@ -56,8 +57,7 @@ export async function acceptFollowup(
   const run = locked.rows[0]
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
   // Before its grants, which went with it.
-  if (run.orphaned)
-    throw new AppError('conflict', 'The identity that executes this run was deleted.', { retryable: false })
+  if (run.orphaned) throw orphaned()
   await requireGrantsFor(trx, followup.author, run)
   const outcome = outcomeFor(run)
   if (outcome === 'live_session' && followup.on_busy === 'reject') {

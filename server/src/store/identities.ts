@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { IdentityConfig } from '../contract/identity.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
-import { lockAdminKeys } from './api-keys.ts'
+import { endsLastAdmin, lockAdminKeys } from './api-keys.ts'
 import { type Db, transact } from './db.ts'
 import { removeGrants } from './grants.ts'
 import { json } from './storable.ts'
@@ -64,13 +64,6 @@ export async function listIdentities(db: Db): Promise<Array<IdentityRow & { prom
   return found.rows
 }
 
-/** Whether somebody may still act: the principal of a deleted identity may not. */
-export async function isPrincipalActive(db: Db, principal_id: string): Promise<boolean> {
-  const found = await sql`
-    select from principals where principal_id = ${principal_id}::uuid and not disabled`.execute(db)
-  return found.rows.length > 0
-}
-
 /** Puts what `change` makes of an identity in its place; `null` when there is none. */
 export const replaceIdentity = (
   db: Db,
@@ -100,9 +93,7 @@ export const deleteIdentity = (db: Db, uid: string): Promise<IdentityRow | 'last
   transact(db, async (trx) => {
     const row = await findIdentity(trx, uid)
     if (!row) return null
-    const admins = await lockAdminKeys(trx)
-    const is_own = ({ principal_id }: { principal_id: string }) => principal_id === uid
-    if (admins.some(is_own) && !admins.some((key) => !is_own(key) && !key.replaced)) return 'last'
+    if (endsLastAdmin(await lockAdminKeys(trx), (key) => key.principal_id === uid)) return 'last'
     await sql`update api_keys set revoked_at = clock_timestamp() where principal_id = ${uid} and revoked_at is null`.execute(
       trx,
     )

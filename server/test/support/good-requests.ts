@@ -44,6 +44,9 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   createShareLink: { path: '/agent/runs/{run}/share-links', body: { name: 'l' } },
   listShareLinks: { path: '/agent/runs/{run}/share-links' },
   revokeShareLink: { path: '/agent/runs/{run}/share-links/{share_link}' },
+  listPrincipals: {},
+  disablePrincipal: { path: '/principals/{person}/disable', body: {} },
+  enablePrincipal: { path: '/principals/{person}/enable', body: {} },
   createSignInLink: { body: { path: '/runs' } },
   createAgentIdentity: { body: { name: 'i' } },
   listAgentIdentities: {},
@@ -150,6 +153,8 @@ async function makeThings(service: TestService): Promise<Record<string, string>>
     words[name] = (await made.json<{ uid: string }>('POST', '/agent/identities', { name })).uid
   for (const name of ['key', 'spare_key'])
     words[name] = (await made.json<{ key_id: string }>('POST', '/api-keys', { name })).key_id
+  const guest = { name: 'guest', new_user: true }
+  words.person = (await made.json<{ principal: { uid: string } }>('POST', '/api-keys', guest)).principal.uid
   const [artifact] = (await made.ended(run_id)).artifacts
   words.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
   await made.until(busy, (run) => run.state === 'INPROGRESS')

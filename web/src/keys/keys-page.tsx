@@ -5,6 +5,7 @@ import { PageHead } from '../ui/page-head.tsx'
 import { Identities } from './identities.tsx'
 import { KeyRows } from './key-rows.tsx'
 import { NewKey } from './new-key.tsx'
+import { People } from './people.tsx'
 import { Pools } from './pools.tsx'
 
 /** What programs and people call the service with: keys, and the service accounts that keys may be of. */
@@ -30,6 +31,7 @@ export function KeysPage() {
         )}
         <KeyRows />
       </section>
+      {may_administer ? <People /> : null}
       <Identities />
       <Pools />
     </>

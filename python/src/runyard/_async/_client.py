@@ -26,6 +26,7 @@ from ._environments import AsyncEnvironments
 from ._grants import AsyncGrants
 from ._identities import AsyncIdentities
 from ._models import AsyncModels
+from ._principals import AsyncPrincipals
 from ._runs import AsyncRuns
 from ._schedules import AsyncSchedules
 from ._secrets import AsyncSecrets
@@ -70,6 +71,7 @@ class AsyncRunyard(AsyncEndpoints):
     artifacts: AsyncArtifacts
     api_keys: AsyncApiKeys
     identities: AsyncIdentities
+    principals: AsyncPrincipals
     grants: AsyncGrants
     usage: AsyncUsageResource
     share_links: AsyncShareLinks
@@ -111,6 +113,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.artifacts = AsyncArtifacts(transport)
         self.api_keys = AsyncApiKeys(transport)
         self.identities = AsyncIdentities(transport)
+        self.principals = AsyncPrincipals(transport)
         self.grants = AsyncGrants(transport)
         self.usage = AsyncUsageResource(transport)
         self.share_links = AsyncShareLinks(transport)

@@ -19,6 +19,7 @@ from .._models import (
     ListDeliveriesResponse,
     ListEnvironmentsResponse,
     ListFiringsResponse,
+    ListPrincipalsResponse,
     ListRunsResponse,
     ListSchedulesResponse,
     ListSecretsResponse,
@@ -27,6 +28,7 @@ from .._models import (
     ListTriggersResponse,
     ListWebhooksResponse,
     PageInfo,
+    Principal,
     RunItem,
     ScheduledAgentItem,
     ScheduleFiring,
@@ -40,6 +42,7 @@ from .._models import (
 
 _R = TypeVar(
     "_R",
+    ListPrincipalsResponse,
     ListRunsResponse,
     ListEnvironmentsResponse,
     ListSecretsResponse,
@@ -271,6 +274,30 @@ class AsyncApiKeyPage(AsyncPage[ListApiKeysResponse, "AsyncApiKeyPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.api_keys)} keys, has_next_page={self.has_next_page})"
+
+
+class AsyncPrincipalPage(AsyncPage[ListPrincipalsResponse, "AsyncPrincipalPage"]):
+    """A page of people, and the way to the next one."""
+
+    @property
+    def principals(self) -> list[Principal]:
+        """Those of this page."""
+        return self.response.principals
+
+    async def iter_pages(self) -> AsyncIterator[AsyncPrincipalPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncPrincipalPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[Principal]:
+        async for page in self.iter_pages():
+            for person in page.principals:
+                yield person
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.principals)} people, has_next_page={self.has_next_page})"
 
 
 class AsyncAuditPage(AsyncPage[ListAuditLogResponse, "AsyncAuditPage"]):

@@ -20,6 +20,7 @@ from .._models import (
     ListDeliveriesResponse,
     ListEnvironmentsResponse,
     ListFiringsResponse,
+    ListPrincipalsResponse,
     ListRunsResponse,
     ListSchedulesResponse,
     ListSecretsResponse,
@@ -28,6 +29,7 @@ from .._models import (
     ListTriggersResponse,
     ListWebhooksResponse,
     PageInfo,
+    Principal,
     RunItem,
     ScheduledAgentItem,
     ScheduleFiring,
@@ -41,6 +43,7 @@ from .._models import (
 
 _R = TypeVar(
     "_R",
+    ListPrincipalsResponse,
     ListRunsResponse,
     ListEnvironmentsResponse,
     ListSecretsResponse,
@@ -272,6 +275,30 @@ class ApiKeyPage(Page[ListApiKeysResponse, "ApiKeyPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.api_keys)} keys, has_next_page={self.has_next_page})"
+
+
+class PrincipalPage(Page[ListPrincipalsResponse, "PrincipalPage"]):
+    """A page of people, and the way to the next one."""
+
+    @property
+    def principals(self) -> list[Principal]:
+        """Those of this page."""
+        return self.response.principals
+
+    def iter_pages(self) -> Iterator[PrincipalPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: PrincipalPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[Principal]:
+        for page in self.iter_pages():
+            for person in page.principals:
+                yield person
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.principals)} people, has_next_page={self.has_next_page})"
 
 
 class AuditPage(Page[ListAuditLogResponse, "AuditPage"]):

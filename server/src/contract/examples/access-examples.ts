@@ -14,6 +14,16 @@ const key = {
 } as const
 const api_key = 'ry_A3ItKXe5YacphwW7EFRAyDwIdNNkp5UjYhxVOYg03LrNCv'
 
+const person = {
+  uid: LENA.uid,
+  display_name: LENA.display_name,
+  disabled: false,
+  keys: 2,
+  role: 'admin',
+  last_used_at: '2026-11-24T09:14:00.000Z',
+  created_at: '2026-11-02T13:01:07.318Z',
+} as const
+
 const identity = {
   uid: PATCHER,
   name: 'patcher',
@@ -94,6 +104,13 @@ export const ACCESS_EXAMPLES = {
     path: ofKey,
     answer: { ...key, active: false, revoked_at: '2026-11-24T10:02:43.192Z' },
   },
+  listPrincipals: { client: 'principals.list', answer: { principals: [person], page_info: LAST_PAGE } },
+  disablePrincipal: {
+    client: 'principals.disable',
+    path: { uid: LENA.uid },
+    answer: { ...person, disabled: true },
+  },
+  enablePrincipal: { client: 'principals.enable', path: { uid: LENA.uid }, answer: person },
   createSignInLink: {
     client: 'signInLinks.create',
     body: { path: `/runs/${RUN_ID}` },

@@ -59,7 +59,10 @@ export function serveApiKeys(app: FastifyInstance, services: Services): void {
       if (key_id !== call.actor.key_id) await requireCurrent(db, call.actor)
       // Once: a key makes no more than what takes its place, whoever has it.
       const key = await rotateKey(db, key_id, { grace_ms: grace_minutes * 60_000, once: true })
-      if (key) return key
+      if (key) {
+        call.request.audit_detail = `replaced by ${key.key_id}`
+        return key
+      }
       throw (await findKey(db, key_id))?.active ? replaced() : notActive()
     })
   })

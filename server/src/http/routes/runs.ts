@@ -14,6 +14,7 @@ import type { Services } from '../context.ts'
 import { intakeServices } from '../intake-services.ts'
 import { type Call, readEarlier, SENT, sendOnce, serve } from '../route.ts'
 import { type ShownRun, viewRun, viewRuns } from '../run-view.ts'
+import { isOpenByLink } from '../session-access.ts'
 
 export function serveRuns(app: FastifyInstance, services: Services): void {
   const { store, watch, blobs, settings, sessions } = services
@@ -30,6 +31,8 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
       call.actor,
       sourceOf(call.request.headers['x-runyard-source']),
     )
+    // Here its link is given out, for as long as the run is there; each read of the run only makes it again.
+    if (isOpenByLink(run)) call.request.audit_detail = 'its link opens it without a key'
     const { response, replayed } = await withAttachments(blobs, run.attachments, async () => {
       const result = await insertRun(store.db, run, call.idempotency, {
         open: settings.open_runs,

@@ -12,6 +12,8 @@ export const signInUrl = (public_url: string, token: string, path?: string): str
 export function serveSignInLinks(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.createSignInLink, async (call) => {
     const { principal_id, key_id } = call.actor
+    // A link has no id: it signs in with this key.
+    call.request.made_id = key_id
     const place = () => `sign-in link of ${principal_id}`
     return sendSecret(services, call, { place, what: 'The link' }, async (db) => {
       const { token, expires_at } = await createSignInLink(db, key_id)

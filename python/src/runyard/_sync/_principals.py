@@ -1,0 +1,85 @@
+# Generated from _async/_principals.py by scripts/unasync.py; do not edit.
+"""`client.principals`"""
+
+from __future__ import annotations
+
+from typing_extensions import Unpack
+
+from .._lists import PrincipalList
+from .._models import ListPrincipalsResponse, Principal
+from .._options import RequestOptions
+from .._params import ListPrincipalsParams
+from .._parse import into
+from .._request import Call, segment
+from .._split import split
+from ._page import PrincipalPage
+from ._streaming_response import raw_method, streaming_method
+from ._transport import RawTransport, StreamingTransport, Transport
+
+_PATH = "/principals"
+
+
+class Principals:
+    """`client.principals`: people. For admins."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    @property
+    def with_raw_response(self) -> PrincipalsWithRawResponse:
+        """The same methods, returning status and headers as well."""
+        return PrincipalsWithRawResponse(self._transport)
+
+    @property
+    def with_streaming_response(self) -> PrincipalsWithStreamingResponse:
+        """The same methods as context managers, with a body that is not read yet."""
+        return PrincipalsWithStreamingResponse(self._transport)
+
+    def list(self, **params: Unpack[ListPrincipalsParams]) -> PrincipalList:
+        """People, newest first. Iterated, it goes through all pages."""
+        fields, options = split("list", params, ListPrincipalsParams)
+
+        def fetch(cursor: str | None) -> PrincipalPage:
+            call = Call("GET", _PATH, {**fields, "cursor": cursor})
+            read = into(ListPrincipalsResponse, "principals")
+            return PrincipalPage(self._transport.send(call, read, options), cursor, fetch)
+
+        return PrincipalList(lambda: fetch(fields.get("cursor")))
+
+    def list_page(self, **params: Unpack[ListPrincipalsParams]) -> ListPrincipalsResponse:
+        """One page of people as it comes. `list` goes on to the next ones."""
+        fields, options = split("list", params, ListPrincipalsParams)
+        return self._transport.send(Call("GET", _PATH, fields), into(ListPrincipalsResponse), options)
+
+    def disable(self, uid: str, **options: Unpack[RequestOptions]) -> Principal:
+        """Stops everything that is done as this person.
+
+        Who has the last admin key that works is a `ConflictError`.
+        """
+        call = Call("POST", f"{_PATH}/{segment(uid)}/disable")
+        return self._transport.send(call, into(Principal), options)
+
+    def enable(self, uid: str, **options: Unpack[RequestOptions]) -> Principal:
+        """Lets a person go on: keys that were not revoked meanwhile work again."""
+        call = Call("POST", f"{_PATH}/{segment(uid)}/enable")
+        return self._transport.send(call, into(Principal), options)
+
+
+class PrincipalsWithRawResponse:
+    """`client.principals.with_raw_response`"""
+
+    def __init__(self, transport: Transport) -> None:
+        principals = Principals(RawTransport(transport.settings, transport.http))
+        self.list = raw_method(principals.list_page)
+        self.disable = raw_method(principals.disable)
+        self.enable = raw_method(principals.enable)
+
+
+class PrincipalsWithStreamingResponse:
+    """`client.principals.with_streaming_response`"""
+
+    def __init__(self, transport: Transport) -> None:
+        principals = Principals(StreamingTransport(transport.settings, transport.http))
+        self.list = streaming_method(principals.list_page)
+        self.disable = streaming_method(principals.disable)
+        self.enable = streaming_method(principals.enable)

@@ -12,7 +12,7 @@ import { z } from 'zod'
 import type { ErrorCode } from '../contract/error.ts'
 import { storableText } from '../contract/storable-text.ts'
 import type { Outcome } from './harness.ts'
-import { ProviderSilent } from './patient-fetch.ts'
+import { BrokenAnswer } from './patient-fetch.ts'
 
 export type ModelFailure =
   /**
@@ -56,8 +56,8 @@ const ProviderError = z.object({
  */
 export function judgeModelError(error: unknown): ModelFailure {
   const cause = RetryError.isInstance(error) ? error.lastError : error
-  const silence = findSilence(cause)
-  if (silence) return passing(`The model provider sent nothing for ${silence.seconds} s.`)
+  const broken = findBroken(cause)
+  if (broken) return { ...passing(broken.message), ...(broken.most !== undefined && { most: broken.most }) }
   if (APICallError.isInstance(cause)) {
     const { data: parsed } = ProviderError.safeParse(cause.data)
     const { message = cause.message, code, type } = parsed?.error ?? {}
@@ -149,9 +149,9 @@ function readRetryAfter(headers: Record<string, string> = {}): number | undefine
 }
 
 /** However deep the SDK has put it. */
-function findSilence(error: unknown): ProviderSilent | null {
+function findBroken(error: unknown): BrokenAnswer | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof ProviderSilent) return cause
+    if (cause instanceof BrokenAnswer) return cause
   return null
 }
 

@@ -24,6 +24,9 @@ export interface StepRequest {
 }
 type Part = LanguageModelStreamPart<ToolSet>
 
+/** As much of an answer without its end as is shown while it is written. */
+const MAX_PARTIAL_CHARACTERS = 2 ** 20
+
 export type Reasoning = (typeof REASONING_LEVELS)[number]
 
 export type StepEnd =
@@ -122,7 +125,11 @@ class StepContent {
 
   /** Only the text: reasoning without its end lacks the signature, and a call may lack a part of its input. */
   texts(): NewEvent[] {
-    return this.events().filter((event) => event.type === 'message.assistant')
+    return this.events().flatMap((event): NewEvent[] => {
+      if (event.type !== 'message.assistant') return []
+      const text = storableText(event.data.text.slice(0, MAX_PARTIAL_CHARACTERS))
+      return [{ ...event, data: { ...event.data, text } }]
+    })
   }
 
   takeBack(): NewEvent[] {

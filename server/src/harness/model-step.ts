@@ -12,6 +12,7 @@ import { isRecord, storableJson, storableRecord, storableText } from '../contrac
 import { takeBack } from '../log/progress.ts'
 import type { Turn } from './harness.ts'
 import type { ResolvedModel } from './models.ts'
+import { BROKEN_OFF, BrokenAnswer } from './patient-fetch.ts'
 import { StreamedText } from './streamed-text.ts'
 import { isTooDeep, TOO_DEEP } from './tool-call.ts'
 
@@ -36,12 +37,33 @@ export type StepEnd =
   | { type: 'failed'; error: unknown; partial: NewEvent[]; take_back: NewEvent[] }
   | { type: 'stopped'; partial: NewEvent[] }
 
-/** Asks the model for one step and streams its text. Stores nothing, executes nothing, throws nothing. */
+/** Asks the model for one step and streams its text. Stores nothing, executes nothing, throws only faults of the service. */
 export async function askModel(turn: Turn, request: StepRequest): Promise<StepEnd> {
-  const { resolved, instructions, messages, tools, reasoning } = request
+  const { resolved } = request
   const content = new StepContent(turn)
   let failure: { error: unknown } | undefined
   let end: Extract<Part, { type: 'model-call-end' }> | undefined
+  for await (const part of readParts(turn, request)) {
+    if (part.type === 'error') failure ??= { error: part.error }
+    // Its stream ended, and never said that the answer did.
+    else if (part.type === 'model-call-end' && part.finishReason === 'interrupted') end = undefined
+    else if (part.type === 'model-call-end') end = part
+    else content.add(part)
+  }
+  if (turn.signal.aborted) return { type: 'stopped', partial: content.texts() }
+  if (failure || !end) {
+    const error = failure?.error ?? new BrokenAnswer(`${BROKEN_OFF}.`)
+    return { type: 'failed', error, partial: content.texts(), take_back: content.takeBack() }
+  }
+  const events = content.events()
+  const is_empty = events.every(({ type }) => type === 'reasoning')
+  const usage = usageEvent(resolved, end.usage)
+  return { type: 'complete', events: [...events, usage], finish_reason: end.finishReason, is_empty }
+}
+
+/** Its failures are parts of it: what is thrown elsewhere in a step is no failure of the provider. */
+async function* readParts(turn: Turn, request: StepRequest): AsyncGenerator<Part> {
+  const { resolved, instructions, messages, tools, reasoning } = request
   try {
     // One request and its answer. `streamText` around it would take another millisecond or two a step, for what the loop does
     // itself: further steps, new tries, running tools.
@@ -54,23 +76,10 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
       ...(reasoning && { reasoning }),
       abortSignal: turn.signal,
     })
-    for await (const part of stream) {
-      if (part.type === 'error') failure ??= { error: part.error }
-      else if (part.type === 'model-call-end') end = part
-      else content.add(part)
-    }
+    yield* stream
   } catch (error) {
-    failure ??= { error }
+    yield { type: 'error', error }
   }
-  if (turn.signal.aborted) return { type: 'stopped', partial: content.texts() }
-  if (failure || !end) {
-    const error = failure?.error ?? new TypeError('terminated')
-    return { type: 'failed', error, partial: content.texts(), take_back: content.takeBack() }
-  }
-  const events = content.events()
-  const is_empty = events.every(({ type }) => type === 'reasoning')
-  const usage = usageEvent(resolved, end.usage)
-  return { type: 'complete', events: [...events, usage], finish_reason: end.finishReason, is_empty }
 }
 
 type Block =

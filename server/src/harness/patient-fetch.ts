@@ -1,3 +1,8 @@
+import { storableText } from '../contract/storable-text.ts'
+
+/** The beginning of the sentence. */
+export const BROKEN_OFF = 'The model provider broke off its answer'
+
 /** An answer that was given up: its message is a sentence for people. */
 export class BrokenAnswer extends Error {
   override name = 'BrokenAnswer'
@@ -11,6 +16,8 @@ export class BrokenAnswer extends Error {
 }
 
 export interface AnswerLimits {
+  /** Whether every answer is a stream of events; errors never are. */
+  streams?: true
   /** How long nothing at all may come, before the answer begins or in the middle of it. */
   silence_ms: number
   max_answer_bytes?: number
@@ -23,6 +30,8 @@ const MAX_ANSWER_BYTES = 64 * MIB
 /** Nobody can read an event before its line ends. The largest repeat a whole answer, or hold encrypted reasoning: below 1 MiB. */
 const MAX_LINE_BYTES = 4 * MIB
 const LINE_FEED = 10
+/** Pages of proxies and sign-ins, and answers of servers that do not stream. Other types are let pass: not all servers tell theirs right. */
+const NO_STREAM = /^(text\/(html|xml)|application\/(json|xml|xhtml\+xml))\b/i
 
 /**
  * A `fetch` that gives an answer up when no byte of it comes for so long, whether it has begun or not, and when it goes on
@@ -52,6 +61,13 @@ export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetc
       return response
     }
     const { status, statusText, headers } = response
+    const type = headers.get('content-type') ?? ''
+    if (limits.streams && response.ok && NO_STREAM.test(type)) {
+      clearTimeout(timer)
+      const wrong = noStream(type)
+      gives_up.abort(wrong)
+      throw wrong
+    }
     const reader = response.body.getReader()
     const measure = createMeasure(limits)
     const body = new ReadableStream<Uint8Array>({
@@ -104,5 +120,13 @@ function createMeasure({
 // Perhaps it was caught in a circle; a model that never ends will not end by being asked for minutes.
 const tooLong = (what: string, bytes: number): BrokenAnswer =>
   new BrokenAnswer(`The model provider sent ${what} that does not end: more than ${size(bytes)}.`, 1)
+
+const noStream = (type: string): BrokenAnswer => {
+  const said = storableText(type.slice(0, 100))
+  return new BrokenAnswer(
+    `The model provider sent "${said}" in place of a stream of events. Is its address right?`,
+    2,
+  )
+}
 
 const size = (bytes: number): string => (bytes < MIB ? `${bytes} bytes` : `${bytes / MIB} MiB`)

@@ -131,6 +131,23 @@ test('a provider that falls silent is asked again, before its answer and in the 
   )
 })
 
+test('an answer without end is given up, asked for once more, and laid to the provider', async () => {
+  const word = 'bla '.repeat(10_000)
+  for (const [fault, said] of [
+    ['endless', 'an answer that does not end: more than 64 MiB'],
+    ['endless-line', 'a line that does not end: more than 4 MiB'],
+  ] as const) {
+    const { turn, outcome, requests } = await play({ script: () => ({ text: word, fault }) })
+    assert.deepEqual([outcome.state, outcome.status_message?.error_code], ['ERROR', 'resource_unavailable'])
+    const message = outcome.status_message?.message ?? ''
+    assert(message.startsWith(`The model provider sent ${said}. 2 tries in `), message)
+    assert.deepEqual([requests.length, turn.data('retrying').length], [2, 1])
+    const [taken, kept] = turn.data('message.assistant')
+    assert.equal(taken?.text, '')
+    assert(kept?.text.startsWith('bla bla') && kept.text.length <= 2 ** 20)
+  }
+})
+
 test('an answer of nothing is no answer', async () => {
   const used = await play({ script: [{}, { reasoning: ['hm'] }, { text: 'ok' }] })
   assert.equal(used.outcome.state, 'SUCCEEDED')

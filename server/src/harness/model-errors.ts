@@ -1,18 +1,22 @@
 import {
-  AISDKError,
   APICallError,
-  InvalidResponseDataError,
-  JSONParseError,
-  NoOutputGeneratedError,
+  InvalidArgumentError,
+  InvalidDataContentError,
+  InvalidMessageRoleError,
+  InvalidPromptError,
+  LoadAPIKeyError,
+  LoadSettingError,
+  MessageConversionError,
+  MissingToolResultsError,
   RetryError,
   StreamProviderError,
-  TypeValidationError,
+  UnsupportedFunctionalityError,
 } from 'ai'
 import { z } from 'zod'
 import type { ErrorCode } from '../contract/error.ts'
 import { storableText } from '../contract/storable-text.ts'
 import type { Outcome } from './harness.ts'
-import { ProviderSilent } from './patient-fetch.ts'
+import { BROKEN_OFF, BrokenAnswer } from './patient-fetch.ts'
 
 export type ModelFailure =
   /**
@@ -50,14 +54,27 @@ const ProviderError = z.object({
   }),
 })
 
+/** The SDK's word for requests that it could not make of what it was given: nobody was asked. */
+const OURS = [
+  InvalidArgumentError,
+  InvalidDataContentError,
+  InvalidMessageRoleError,
+  InvalidPromptError,
+  LoadAPIKeyError,
+  LoadSettingError,
+  MessageConversionError,
+  MissingToolResultsError,
+  UnsupportedFunctionalityError,
+]
+
 /**
- * Sorts what a model call failed with. Throws what is no failure of the provider. Messages never hold what a provider
- * says about a refused key, since it may quote the key.
+ * Sorts what a model call failed with. Throws what is no failure of the provider; whatever else an answer makes the SDK
+ * fail with is a broken answer. Messages never hold what a provider says about a refused key, since it may quote the key.
  */
 export function judgeModelError(error: unknown): ModelFailure {
   const cause = RetryError.isInstance(error) ? error.lastError : error
-  const silence = findSilence(cause)
-  if (silence) return passing(`The model provider sent nothing for ${silence.seconds} s.`)
+  const broken = findBroken(cause)
+  if (broken) return { ...passing(broken.message), ...(broken.most !== undefined && { most: broken.most }) }
   if (APICallError.isInstance(cause)) {
     const { data: parsed } = ProviderError.safeParse(cause.data)
     const { message = cause.message, code, type } = parsed?.error ?? {}
@@ -71,8 +88,8 @@ export function judgeModelError(error: unknown): ModelFailure {
     const { statusCode, code, type, message } = cause
     return judgeKnown(statusCode, message, `${code} ${type} ${message}`) ?? brokenStream(message)
   }
-  if (isBrokenStream(cause)) return brokenStream('')
-  throw cause
+  if (OURS.some((kind) => kind.isInstance(cause))) throw cause
+  return brokenStream('')
 }
 
 /** The outcome of a turn that a model call ended. */
@@ -134,8 +151,7 @@ const passing = (message: string, wait_ms?: number): PassingFailure => ({
   ...(wait_ms !== undefined && { wait_ms }),
 })
 
-const brokenStream = (message: string): ModelFailure =>
-  passing(`The model provider broke off its answer${quote(message)}`)
+const brokenStream = (message: string): ModelFailure => passing(`${BROKEN_OFF}${quote(message)}`)
 
 /** It said nothing at all, which is no answer to go on with. */
 export const EMPTY_ANSWER: PassingFailure = { ...passing('The model answered with nothing.'), most: 2 }
@@ -149,21 +165,10 @@ function readRetryAfter(headers: Record<string, string> = {}): number | undefine
 }
 
 /** However deep the SDK has put it. */
-function findSilence(error: unknown): ProviderSilent | null {
+function findBroken(error: unknown): BrokenAnswer | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof ProviderSilent) return cause
+    if (cause instanceof BrokenAnswer) return cause
   return null
-}
-
-function isBrokenStream(error: unknown): boolean {
-  const kinds = [InvalidResponseDataError, JSONParseError, NoOutputGeneratedError, TypeValidationError]
-  if (kinds.some((kind) => kind.isInstance(error))) return true
-  // A dropped connection is undici's, not the SDK's: "terminated", or a socket error as its cause.
-  return (
-    !AISDKError.isInstance(error) &&
-    error instanceof TypeError &&
-    ('cause' in error || error.message === 'terminated')
-  )
 }
 
 function quote(message: string): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Model } from '../contract/model.ts'
+import { createPatientFetch } from './patient-fetch.ts'
 
 /** How one kind of provider lists its models. */
 export interface ListingRequest {
@@ -11,6 +12,8 @@ export interface ListingRequest {
 
 type Listed = Omit<Model, 'provider'>
 const TIMEOUT_MS = 5000
+/** A listing may be as endless as an answer. */
+const fetchListing = createPatientFetch({ silence_ms: TIMEOUT_MS })
 const count = z.int().positive()
 
 // Every endpoint has its own name for the context window; most have none.
@@ -92,7 +95,7 @@ export async function fetchModels({
 }: ListingRequest): Promise<{ models: Model[] } | { failure: string }> {
   const { path, read } = FORMATS[format]
   try {
-    const response = await fetch(`${base_url}${path}`, {
+    const response = await fetchListing(`${base_url}${path}`, {
       headers,
       // A redirect could carry the key elsewhere.
       redirect: 'error',

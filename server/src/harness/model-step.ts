@@ -13,6 +13,7 @@ import { isRecord, storableJson, storableRecord, storableText } from '../contrac
 import { takeBack } from '../log/progress.ts'
 import type { Tool, Turn } from './harness.ts'
 import type { ResolvedModel } from './models.ts'
+import { BROKEN_OFF, BrokenAnswer } from './patient-fetch.ts'
 import { StreamedText } from './streamed-text.ts'
 import { isTooDeep, TOO_DEEP } from './tool-call.ts'
 
@@ -25,6 +26,9 @@ export interface StepRequest {
 }
 type Part = LanguageModelStreamPart<ToolSet>
 
+/** As much of an answer without its end as is shown while it is written. */
+const MAX_PARTIAL_CHARACTERS = 2 ** 20
+
 export type Reasoning = (typeof REASONING_LEVELS)[number]
 
 export type StepEnd =
@@ -34,12 +38,33 @@ export type StepEnd =
   | { type: 'failed'; error: unknown; partial: NewEvent[]; take_back: NewEvent[] }
   | { type: 'stopped'; partial: NewEvent[] }
 
-/** Asks the model for one step and streams its text. Stores nothing, executes nothing, throws nothing. */
+/** Asks the model for one step and streams its text. Stores nothing, executes nothing, throws only faults of the service. */
 export async function askModel(turn: Turn, request: StepRequest): Promise<StepEnd> {
-  const { resolved, instructions, messages, tools, reasoning } = request
+  const { resolved } = request
   const content = new StepContent(turn)
   let failure: { error: unknown } | undefined
   let end: Extract<Part, { type: 'model-call-end' }> | undefined
+  for await (const part of readParts(turn, request)) {
+    if (part.type === 'error') failure ??= { error: part.error }
+    // Its stream ended, and never said that the answer did.
+    else if (part.type === 'model-call-end' && part.finishReason === 'interrupted') end = undefined
+    else if (part.type === 'model-call-end') end = part
+    else content.add(part)
+  }
+  if (turn.signal.aborted) return { type: 'stopped', partial: content.texts() }
+  if (failure || !end) {
+    const error = failure?.error ?? new BrokenAnswer(`${BROKEN_OFF}.`)
+    return { type: 'failed', error, partial: content.texts(), take_back: content.takeBack() }
+  }
+  const events = content.events()
+  const is_empty = events.every(({ type }) => type === 'reasoning')
+  const usage = usageEvent(resolved, end.usage)
+  return { type: 'complete', events: [...events, usage], finish_reason: end.finishReason, is_empty }
+}
+
+/** Its failures are parts of it: what is thrown elsewhere in a step is no failure of the provider. */
+async function* readParts(turn: Turn, request: StepRequest): AsyncGenerator<Part> {
+  const { resolved, instructions, messages, tools, reasoning } = request
   try {
     // One request and its answer. `streamText` around it would take another millisecond or two a step, for what the loop does
     // itself: further steps, new tries, running tools.
@@ -52,23 +77,10 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
       ...(reasoning && { reasoning }),
       abortSignal: turn.signal,
     })
-    for await (const part of stream) {
-      if (part.type === 'error') failure ??= { error: part.error }
-      else if (part.type === 'model-call-end') end = part
-      else content.add(part)
-    }
+    yield* stream
   } catch (error) {
-    failure ??= { error }
+    yield { type: 'error', error }
   }
-  if (turn.signal.aborted) return { type: 'stopped', partial: content.texts() }
-  if (failure || !end) {
-    const error = failure?.error ?? new TypeError('terminated')
-    return { type: 'failed', error, partial: content.texts(), take_back: content.takeBack() }
-  }
-  const events = content.events()
-  const is_empty = events.every(({ type }) => type === 'reasoning')
-  const usage = usageEvent(resolved, end.usage)
-  return { type: 'complete', events: [...events, usage], finish_reason: end.finishReason, is_empty }
 }
 
 /** Tools as a request describes them: without execution, and with validation left to `Tool.run`. */
@@ -132,7 +144,11 @@ class StepContent {
 
   /** Only the text: reasoning without its end lacks the signature, and a call may lack a part of its input. */
   texts(): NewEvent[] {
-    return this.events().filter((event) => event.type === 'message.assistant')
+    return this.events().flatMap((event): NewEvent[] => {
+      if (event.type !== 'message.assistant') return []
+      const text = storableText(event.data.text.slice(0, MAX_PARTIAL_CHARACTERS))
+      return [{ ...event, data: { ...event.data, text } }]
+    })
   }
 
   takeBack(): NewEvent[] {

@@ -154,7 +154,7 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
 /** In the order in which a default is looked for. */
 function openProviders(settings: ModelSettings): Map<string, Provider> {
   const { anthropic = {}, openai = {}, google = {}, endpoints = {}, silence_ms = SILENCE_MS } = settings
-  const fetch = createPatientFetch(silence_ms)
+  const fetch = createPatientFetch({ silence_ms, streams: true })
   const opened = [
     openAnthropic(anthropic, fetch),
     openOpenAI(openai, fetch),

@@ -1,28 +1,53 @@
-/** A provider that sent nothing for longer than it is waited for: before the answer began, or in the middle of it. */
-export class ProviderSilent extends Error {
-  override name = 'ProviderSilent'
-  readonly seconds: number
+import { storableText } from '../contract/storable-text.ts'
 
-  constructor(silence_ms: number) {
-    const seconds = Math.round(silence_ms / 1_000)
-    super(`nothing came for ${seconds} s`)
-    this.seconds = seconds
+/** The beginning of the sentence. */
+export const BROKEN_OFF = 'The model provider broke off its answer'
+
+/** An answer that was given up: its message is a sentence for people. */
+export class BrokenAnswer extends Error {
+  override name = 'BrokenAnswer'
+  /** New tries, where more would not help. */
+  readonly most: number | undefined
+
+  constructor(message: string, most?: number) {
+    super(message)
+    this.most = most
   }
 }
 
+export interface AnswerLimits {
+  /** Whether every answer is a stream of events; errors never are. */
+  streams?: true
+  /** How long nothing at all may come, before the answer begins or in the middle of it. */
+  silence_ms: number
+  max_answer_bytes?: number
+  max_line_bytes?: number
+}
+
+const MIB = 2 ** 20
+/** The longest answers there are, of 128,000 tokens, are about 40 MB where each token comes in an event of 300 bytes. */
+const MAX_ANSWER_BYTES = 64 * MIB
+/** Nobody can read an event before its line ends. The largest repeat a whole answer, or hold encrypted reasoning: below 1 MiB. */
+const MAX_LINE_BYTES = 4 * MIB
+const LINE_FEED = 10
+/** Pages of proxies and sign-ins, and answers of servers that do not stream. Other types are let pass: not all servers tell theirs right. */
+const NO_STREAM = /^(text\/(html|xml)|application\/(json|xml|xhtml\+xml))\b/i
+
 /**
- * A `fetch` that gives an answer up when no byte of it comes for so long, whether it has begun or not. Its promise, or the
- * reading of the body, then rejects with `ProviderSilent`.
+ * A `fetch` that gives an answer up when no byte of it comes for so long, whether it has begun or not, and when it goes on
+ * without end. Its promise, or the reading of the body, then rejects with `BrokenAnswer`. It reads no further ahead than it
+ * is read from.
  */
-export function createPatientFetch(silence_ms: number): typeof globalThis.fetch {
+export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetch {
+  const { silence_ms } = limits
   return async (input, init) => {
-    const silence = new AbortController()
+    const gives_up = new AbortController()
     let timer: NodeJS.Timeout | undefined
     const listen = () => {
       clearTimeout(timer)
-      timer = setTimeout(() => silence.abort(new ProviderSilent(silence_ms)), silence_ms)
+      timer = setTimeout(() => gives_up.abort(wasSilent(silence_ms)), silence_ms)
     }
-    const signals = [silence.signal, ...(init?.signal ? [init.signal] : [])]
+    const signals = [gives_up.signal, ...(init?.signal ? [init.signal] : [])]
     listen()
     let response: Response
     try {
@@ -36,15 +61,28 @@ export function createPatientFetch(silence_ms: number): typeof globalThis.fetch 
       return response
     }
     const { status, statusText, headers } = response
+    const type = headers.get('content-type') ?? ''
+    if (limits.streams && response.ok && NO_STREAM.test(type)) {
+      clearTimeout(timer)
+      const wrong = noStream(type)
+      gives_up.abort(wrong)
+      throw wrong
+    }
     const reader = response.body.getReader()
+    const measure = createMeasure(limits)
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
         // Only what is waited for may be late: a reader who takes his time is not the provider's silence.
         listen()
         try {
           const { done, value } = await reader.read()
-          if (done) controller.close()
-          else controller.enqueue(value)
+          if (done) return controller.close()
+          const excess = measure(value)
+          if (excess) {
+            gives_up.abort(excess)
+            throw excess
+          }
+          controller.enqueue(value)
         } catch (error) {
           controller.error(error)
         } finally {
@@ -59,3 +97,36 @@ export function createPatientFetch(silence_ms: number): typeof globalThis.fetch 
     return new Response(body, { status, statusText, headers })
   }
 }
+
+export const wasSilent = (silence_ms: number): BrokenAnswer =>
+  new BrokenAnswer(`The model provider sent nothing for ${Math.round(silence_ms / 1_000)} s.`)
+
+/** Of what comes in, one piece after the other: why it is too much. */
+function createMeasure({
+  max_answer_bytes = MAX_ANSWER_BYTES,
+  max_line_bytes = MAX_LINE_BYTES,
+}: AnswerLimits): (piece: Uint8Array) => BrokenAnswer | null {
+  let answer = 0
+  let line = 0
+  return (piece) => {
+    answer += piece.length
+    const end = piece.lastIndexOf(LINE_FEED)
+    line = end < 0 ? line + piece.length : piece.length - end - 1
+    if (answer > max_answer_bytes) return tooLong('an answer', max_answer_bytes)
+    return line > max_line_bytes ? tooLong('a line', max_line_bytes) : null
+  }
+}
+
+// Perhaps it was caught in a circle; a model that never ends will not end by being asked for minutes.
+const tooLong = (what: string, bytes: number): BrokenAnswer =>
+  new BrokenAnswer(`The model provider sent ${what} that does not end: more than ${size(bytes)}.`, 1)
+
+const noStream = (type: string): BrokenAnswer => {
+  const said = storableText(type.slice(0, 100))
+  return new BrokenAnswer(
+    `The model provider sent "${said}" in place of a stream of events. Is its address right?`,
+    2,
+  )
+}
+
+const size = (bytes: number): string => (bytes < MIB ? `${bytes} bytes` : `${bytes / MIB} MiB`)

@@ -1,12 +1,16 @@
 import type { NewEvent } from '../contract/event.ts'
+import type { MaskedStream } from '../sealing/mask.ts'
 import type { OpenMessage } from '../store/events.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { MaskedEvents } from './masked-events.ts'
 import { createOutputLimit } from './output-limit.ts'
 
-/** Deltas are worth a write this often. */
+/** Deltas are worth a write this often, and less often the longer the text is: it is written whole each time. */
 const DELTA_MS = 100
+const DELTA_CHARACTERS = 65_536
+/** What is longer can be read once it is complete. */
+const MAX_OPEN_CHARACTERS = 2 ** 20
 
 export interface EventWriter {
   /** Takes the execution's secret values out of what is written from here on, and of how the run ends. */
@@ -36,7 +40,7 @@ export function createEventWriter(
   let lost = false
   const limit = createOutputLimit()
   const masked = new MaskedEvents()
-  const open = new Map<string, string>()
+  const open = new Map<string, { stream: MaskedStream; text: string }>()
   let delta_timer: NodeJS.Timeout | undefined
 
   const write = async (): Promise<void> => {
@@ -62,10 +66,7 @@ export function createEventWriter(
 
   const writeDeltas = async (): Promise<void> => {
     delta_timer = undefined
-    const messages: OpenMessage[] = [...open].map(([message_id, text]) => ({
-      message_id,
-      text: masked.open(text),
-    }))
+    const messages: OpenMessage[] = [...open].map(([message_id, { text }]) => ({ message_id, text }))
     if (messages.length === 0 || lost || store.writing.aborted) return
     const written = await store.writeOpenMessages(messages).catch(() => false)
     if (written) options.onCommit()
@@ -85,8 +86,12 @@ export function createEventWriter(
       return written
     },
     delta(message_id, text) {
-      open.set(message_id, (open.get(message_id) ?? '') + text)
-      delta_timer ??= setTimeout(() => inTurn(writeDeltas), DELTA_MS)
+      const message = open.get(message_id) ?? { stream: masked.stream(), text: '' }
+      open.set(message_id, message)
+      if (message.text.length >= MAX_OPEN_CHARACTERS) return
+      message.text += message.stream.push(text)
+      const wait_ms = DELTA_MS * (1 + message.text.length / DELTA_CHARACTERS)
+      delta_timer ??= setTimeout(() => inTurn(writeDeltas), wait_ms)
     },
     async drain() {
       clearTimeout(delta_timer)

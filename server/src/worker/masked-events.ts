@@ -69,14 +69,9 @@ export class MaskedEvents {
     return this.#mask.text(text)
   }
 
-  /** For a text of which only a part is kept. */
+  /** For a text that comes in pieces. */
   stream(): MaskedStream {
     return this.#mask.stream()
-  }
-
-  /** A text that goes on, without what may be the beginning of a value. */
-  open(text: string): string {
-    return this.#mask.stream().push(text)
   }
 
   #fields<T extends object>(data: T): T {

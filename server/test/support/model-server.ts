@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { event } from './provider-server.ts'
 
 /** What the model does for one request. Everything is optional: `{}` is an empty answer that ends properly. */
 export interface Reply {
@@ -17,9 +19,10 @@ export interface Reply {
   pace?: (chunk: number) => Promise<unknown> | undefined
   /**
    * How the stream breaks after its content: `stall` sends nothing more and stays open, `drop` resets the connection,
-   * `error` sends an error chunk, `eof` ends the body without a finish reason.
+   * `error` sends an error chunk, `eof` ends the body without a finish reason, `endless` repeats the text for ever,
+   * `endless-line` one event that never ends.
    */
-  fault?: 'stall' | 'drop' | 'error' | 'eof'
+  fault?: 'stall' | 'drop' | 'error' | 'eof' | 'endless' | 'endless-line'
   /** Answers with this error instead. */
   error?: { status: number; body?: unknown; headers?: Record<string, string> }
 }
@@ -128,6 +131,12 @@ async function streamReply(response: ServerResponse, request: ChatRequest, reply
     chunk(delta)
   }
   if (reply.fault === 'stall') return
+  if (reply.fault === 'endless') {
+    const delta = { content: [reply.text ?? []].flat().join('') }
+    const choices = [{ index: 0, delta, finish_reason: null }]
+    return repeat(response, event({ ...envelope(request, 'chat.completion.chunk'), choices }))
+  }
+  if (reply.fault === 'endless-line') return repeat(response, 'data: '.padEnd(65_536, 'x'))
   if (reply.fault === 'drop') {
     // Flushed first: a reset may overtake what is still in the buffer.
     await new Promise((resolve) => response.write(': last words\n\n', resolve))
@@ -144,6 +153,14 @@ async function streamReply(response: ServerResponse, request: ChatRequest, reply
     send('[DONE]')
   }
   response.end()
+}
+
+/** Until nobody reads it any more. */
+async function repeat(response: ServerResponse, piece: string): Promise<void> {
+  const pieces = function* () {
+    for (;;) yield piece
+  }
+  await pipeline(pieces, response).catch(() => {})
 }
 
 function* deltasOf(reply: Reply): Generator<object> {

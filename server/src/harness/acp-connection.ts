@@ -4,6 +4,7 @@ import {
   type ContentBlock,
   client,
   type McpServer,
+  MessageTooLargeError,
   methods,
   PROTOCOL_VERSION,
   type PromptResponse,
@@ -71,6 +72,11 @@ export class AgentConnection {
         return writeAnswer(params, answer ?? 'stop')
       })
       .connect(this.#process.stream)
+    const { signal } = this.#connection
+    // An agent that cannot be spoken to any more may live on, and who waits for its end would wait for ever.
+    signal.addEventListener('abort', () => {
+      void this.#process.close(signal.reason instanceof MessageTooLargeError ? 'message' : 'output')
+    })
   }
 
   get session_id(): string | null {

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../contract/error.ts'
 import { isRecord } from '../contract/storable-text.ts'
 import type { AcpAgent } from './acp-agents.ts'
 import type { AgentGone } from './acp-connection.ts'
+import type { Severed } from './acp-stream.ts'
 import { clip, type MaskText } from './cut-text.ts'
 import type { Outcome } from './harness.ts'
 
@@ -22,6 +23,14 @@ export const refuseServers = ({ name }: AcpAgent, refused: string[]): Outcome =>
     'feature_not_available',
   )
 
+const SEVERED: Record<Severed, string> = {
+  input:
+    'closed its standard input before it was done, so that it could be told nothing more, and was killed.',
+  output:
+    'closed its standard output before it was done, so that nothing more could be heard of it, and was killed.',
+  message: 'sent a message of more than 32 MiB and was killed.',
+}
+
 /** What is told of an agent that cannot be spoken to any more. */
 export function describeGone(agent: AcpAgent, { end }: AgentGone, mask: MaskText): Outcome {
   const [program = ''] = agent.command
@@ -35,16 +44,20 @@ export function describeGone(agent: AcpAgent, { end }: AgentGone, mask: MaskText
     )
   }
   const how = end?.exit?.code ?? end?.exit?.signal
-  const what = end
-    ? `ended${how === undefined ? '' : ` (${how})`} before it was done`
-    : 'did not answer in time'
+  const what = end?.severed
+    ? SEVERED[end.severed]
+    : end
+      ? `ended${how === undefined ? '' : ` (${how})`} before it was done.`
+      : 'did not answer in time.'
   const hint =
-    end?.exit?.signal === 'SIGKILL' ? ' Its sandbox may have too little memory (limits.memory_mb).' : ''
+    end?.exit?.signal === 'SIGKILL' && !end.severed
+      ? ' Its sandbox may have too little memory (limits.memory_mb).'
+      : ''
   const said = end?.said ? ` It said: ${clip(end.said, MAX_SAID, mask)}` : ''
   return {
     state: 'ERROR',
     status_message: {
-      message: `The agent ${agent.name} ${what}.${hint}${said}`,
+      message: `The agent ${agent.name} ${what}${hint}${said}`,
       error_code: 'resource_unavailable',
       retryable: true,
     },

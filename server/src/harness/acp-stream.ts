@@ -10,18 +10,28 @@ const SAID = 4_000
 const CLOSE_MS = 500
 /** Shells answer so when they do not find a program. */
 const NOT_FOUND = 127
+/** What the watch of its ends says of an agent, at the end of what that said. */
+const CLOSED = /runyard: the agent closed its (input|output)\n*$/
 
 export interface AgentProcess {
   stream: Stream
   /** Resolves when it is gone, whatever the reason. */
   ended: Promise<AgentEnd>
-  /** Ends its input, then kills what remains. Idempotent. */
-  close(): Promise<void>
+  /** Ends its input, then kills what remains: for that reason, where there is one. Idempotent. */
+  close(severed?: Severed): Promise<void>
   kill(): Promise<void>
 }
 
-/** `said`: the end of what it printed beside the protocol. */
-export type AgentEnd = { missing: boolean; exit: ExecExit | null; said: string }
+/** Why an agent that lived on could not be spoken to any more: it closed one of its ends, or sent a message that is too long. */
+export type Severed = 'input' | 'output' | 'message'
+
+/** `said`: the end of what it printed beside the protocol. `severed`: what it was killed for. */
+export interface AgentEnd {
+  missing: boolean
+  exit: ExecExit | null
+  said: string
+  severed?: Severed
+}
 
 /** Starts an agent in the sandbox, to be spoken to over its standard streams. */
 export function startAgent(
@@ -47,13 +57,19 @@ export function startAgent(
   })
   handle.exit.catch(() => {})
   const { messages, said } = readOutput(handle, options.ready)
+  let killed_for: Severed | undefined
   const ended = (async (): Promise<AgentEnd> => {
     const exit = await handle.exit.catch(() => null)
-    return { missing: exit?.code === NOT_FOUND, exit, said: said() }
+    const told = said()
+    const severed = killed_for ?? (CLOSED.exec(told)?.[1] as Severed | undefined)
+    const missing = exit?.code === NOT_FOUND
+    return { missing, exit, said: told.replace(CLOSED, '').trim(), ...(severed && { severed }) }
   })()
-  const kill = async () => {
+  let killing: Promise<void> | undefined
+  const kill = () => {
     input.destroy()
-    await handle.kill()
+    killing ??= handle.kill()
+    return killing
   }
   const write = new WritableStream<Uint8Array>({
     write: (chunk) =>
@@ -64,22 +80,45 @@ export function startAgent(
     stream: ndJsonStream(write, messages, { maxMessageBytes: MAX_MESSAGE_BYTES }),
     ended,
     kill,
-    async close() {
+    async close(severed) {
+      const broken = input.errored !== null
+      if (severed === 'message') killed_for = severed
       input.end()
-      const { promise: late, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, CLOSE_MS)
-      await Promise.race([ended, late])
+      const { promise: late, resolve } = Promise.withResolvers<'late'>()
+      const timer = setTimeout(resolve, CLOSE_MS, 'late')
+      const is_late = (await Promise.race([ended, late])) === 'late'
       clearTimeout(timer)
+      if (is_late && !killing) killed_for ??= severed && (broken ? 'input' : severed)
       await kill()
     },
   }
 }
+
+/**
+ * Kills the agent, which has the shell's process, a second after it has closed one of its ends: what started it in the sandbox
+ * holds the other ends of both, so that nobody sees it from outside. Nobody's child, and without an end of its own.
+ */
+const WATCH_ENDS = `
+end() { readlink "/proc/$$/fd/$1"; }
+input=$(end 0) output=$(end 1)
+(
+  while sleep 1 && [ -d "/proc/$$/fd" ]; do
+    closed=
+    [ "$(end 0)" = "$input" ] || closed=input
+    [ "$(end 1)" = "$output" ] || closed=output
+    [ "$closed" ] || continue
+    sleep 1
+    echo "runyard: the agent closed its $closed" >"/proc/$$/fd/2"
+    kill -9 $$
+  done </dev/null >/dev/null 2>&1 &
+)`
 
 const scriptOf = (command: readonly string[]): string => {
   const [program = ''] = command
   return [
     `PATH="$PATH:${TOOLS_PLACE}/bin:${TOOLS_PLACE}/node_modules/.bin"`,
     `command -v ${quote(program)} >/dev/null 2>&1 || exit ${NOT_FOUND}`,
+    WATCH_ENDS,
     `exec ${command.map(quote).join(' ')}`,
   ].join('\n')
 }
@@ -116,5 +155,5 @@ function readOutput(
       }
     }
   }
-  return { messages: ReadableStream.from(lines()), said: () => said.trim() }
+  return { messages: ReadableStream.from(lines()), said: () => said }
 }

@@ -1,8 +1,10 @@
 /** What is said to an agent, and made of what it says: with one that needs no model, in a real sandbox. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
 import { openTestSandbox } from '../../test/support/sandbox.ts'
 import { scriptedAgent } from '../../test/support/scripted-agent.ts'
+import { findProcesses } from '../../test/support/traces.ts'
 import { TestTurn, type TestTurnOptions } from '../../test/support/turn.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -222,6 +224,22 @@ test('what the agent reports, and its death, end the turn with its words; the ne
   )
   assert.equal(after_it?.state, 'ERROR', 'what killed it is asked again with what came')
 })
+
+for (const [hostile, words] of [
+  ['deaf', /closed its standard input .* and was killed\./],
+  ['mute', /closed its standard output .* and was killed\./],
+  ['endless', /sent a message of more than 32 MiB and was killed\./],
+] as const)
+  test(`an agent that is ${hostile} and lives on is killed, with the reason, and the next turn goes on`, async () => {
+    const turn = turnOf({ prompt: hostile })
+    const marker = `hostile ${randomUUID()}`
+    const failed = await turn.runHarness(harnessOf(marker))
+    assert.equal(failed.state, 'ERROR')
+    assert.match(failed.status_message?.message ?? '', words)
+    assert.doesNotMatch(failed.status_message?.message ?? '', /memory_mb|runyard:/)
+    assert.deepEqual(findProcesses(marker), [], 'nothing of it is left')
+    await next(turn, '', '$ echo after')
+  })
 
 test('a program that is not there is named, with the way to get it', async () => {
   const outcome = await turnOf({ prompt: 'one' }).runHarness(harnessOf('', ['no-such-agent', '--acp']))

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const offers = process.argv.slice(-1)[0] ?? ''
@@ -105,12 +105,24 @@ async function run(sessionId, command) {
   })
 }
 
+const sayForEver = (start = '{') => {
+  const piece = start.padEnd(1024 ** 2, ' ')
+  process.stdout.write(piece, () => sayForEver(''))
+}
+
 async function prompt({ sessionId, prompt: blocks }) {
   cancelled = false
   prompting = true
   const texts = textsOf(blocks)
   appendFileSync(fileOf(sessionId), `${JSON.stringify(texts)}\n`)
   if (texts.some((text) => text === 'die')) process.exit(7)
+  // It lives on, and can be told nothing more, or says nothing more that can be read.
+  const hostile = { deaf: () => closeSync(0), mute: () => closeSync(1), endless: sayForEver }[texts.at(-1)]
+  if (hostile) {
+    setInterval(() => {}, 60_000)
+    hostile()
+    return new Promise(() => {})
+  }
   if (texts.some((text) => text === 'fail'))
     throw { code: -32603, message: 'Internal error', data: { details: 'the provider is away' } }
   const say = (text) =>

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { memo, type ReactNode, useState } from 'react'
 import { BASE_PATH, useAccess } from '../client.ts'
+import { BreakableText } from '../text/breakable-text.tsx'
 import { formatDuration } from '../text/format.ts'
 import { Prose } from '../text/markdown.tsx'
 import { plainText } from '../text/plain-text.ts'
@@ -57,7 +58,9 @@ export const EntryView = memo(function EntryView({ entry, run_id }: { entry: Ent
     case 'note':
       return (
         <p className="m-0 flex flex-wrap gap-x-3 text-sm" data-entry="note">
-          <span className={NOTE_TONES[entry.tone]}>{plainText(entry.text)}</span>
+          <span className={`wrap-anywhere ${NOTE_TONES[entry.tone]}`}>
+            <BreakableText text={plainText(entry.text)} />
+          </span>
           {entry.url ? <OutsideLink url={entry.url}>{plainText(entry.link)}</OutsideLink> : null}
           {entry.more ? <span className="text-soft">{plainText(entry.more)}</span> : null}
         </p>
@@ -91,7 +94,11 @@ export function EndBlock({
         {END_TITLES[state] ?? state}
         {worked_ms > 0 && state !== 'BLOCKED' ? ` after ${formatDuration(worked_ms)}` : ''}
       </p>
-      {message ? <p className="m-0 mt-1 wrap-anywhere whitespace-pre-wrap">{plainText(message)}</p> : null}
+      {message ? (
+        <p className="m-0 mt-1 wrap-anywhere whitespace-pre-wrap">
+          <BreakableText text={plainText(message)} />
+        </p>
+      ) : null}
       {error_code ? (
         <p className="m-0 mt-1 text-soft">
           What it means:{' '}

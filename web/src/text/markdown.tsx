@@ -3,6 +3,7 @@ import Markdown, { type Components, type Options } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { OutsideLink } from '../ui/outside-link.tsx'
 import { ScrollBox, ScrollText } from '../ui/scroll-box.tsx'
+import { BreakableText, isUnbroken } from './breakable-text.tsx'
 import { isCostly } from './costly-markdown.ts'
 import { plainText } from './plain-text.ts'
 
@@ -60,10 +61,10 @@ export const Prose = memo(function Prose({
   // Setting a long message takes longer than a frame: the newest words may wait, typing and scrolling may not.
   const settled = useDeferredValue(text)
   const plain = plainText(is_growing ? settled : text)
-  const whole = <pre className="plain">{plain}</pre>
+  const whole = <Plain text={plain} />
   const start = plain.slice(0, MOST_SET)
   const plugins = useHighlighting(!is_growing && NAMED_FENCE.test(start))
-  const is_too_much = useMemo(() => DEEP.test(start) || isCostly(start), [start])
+  const is_too_much = useMemo(() => DEEP.test(start) || isUnbroken(start) || isCostly(start), [start])
   if (is_too_much) return <div className="prose">{whole}</div>
   return (
     <div className="prose">
@@ -71,11 +72,17 @@ export const Prose = memo(function Prose({
         <Markdown remarkPlugins={REMARK} rehypePlugins={plugins} components={COMPONENTS}>
           {start}
         </Markdown>
-        {plain.length > MOST_SET ? <pre className="plain">{plain.slice(MOST_SET)}</pre> : null}
+        {plain.length > MOST_SET ? <Plain text={plain.slice(MOST_SET)} /> : null}
       </Fallback>
     </div>
   )
 })
+
+const Plain = ({ text }: { text: string }) => (
+  <pre className="plain">
+    <BreakableText text={text} />
+  </pre>
+)
 
 /** Shows the text as it came where it cannot be set. */
 class Fallback extends Component<{ children: ReactNode; fallback: ReactNode }, { has_failed: boolean }> {

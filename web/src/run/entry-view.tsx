@@ -1,3 +1,4 @@
+import type { RunState } from '@runyard/client'
 import { Link } from '@tanstack/react-router'
 import { memo, type ReactNode, useState } from 'react'
 import { BASE_PATH, useAccess } from '../client.ts'
@@ -68,7 +69,7 @@ export const EntryView = memo(function EntryView({ entry, run_id }: { entry: Ent
     case 'end':
       return (
         <EndBlock {...entry}>
-          <ForkFrom run_id={run_id} sequence={entry.sequence} />
+          {entry.state === 'BLOCKED' ? null : <ForkFrom run_id={run_id} sequence={entry.sequence} />}
         </EndBlock>
       )
   }
@@ -94,11 +95,7 @@ export function EndBlock({
         {END_TITLES[state] ?? state}
         {worked_ms > 0 && state !== 'BLOCKED' ? ` after ${formatDuration(worked_ms)}` : ''}
       </p>
-      {message ? (
-        <p className="m-0 mt-1 wrap-anywhere whitespace-pre-wrap">
-          <BreakableText text={plainText(message)} />
-        </p>
-      ) : null}
+      <EndMessage state={state} message={message} />
       {error_code ? (
         <p className="m-0 mt-1 text-soft">
           What it means:{' '}
@@ -107,6 +104,22 @@ export function EndBlock({
       ) : null}
       {children}
     </div>
+  )
+}
+
+/** Questions are the agent's own words, in Markdown; the rest are sentences of the service, and may name commands. */
+function EndMessage({ state, message }: { state: RunState; message: string }) {
+  if (!message) return null
+  if (state === 'BLOCKED')
+    return (
+      <div className="mt-1.5 text-base">
+        <Prose text={message} />
+      </div>
+    )
+  return (
+    <p className="m-0 mt-1 wrap-anywhere whitespace-pre-wrap">
+      <BreakableText text={plainText(message)} />
+    </p>
   )
 }
 

@@ -6,10 +6,11 @@ import { findChromium, openBrowser } from './support/browser.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
 import { answerCalls } from './support/scripted-calls.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
-import { openPage } from './support/web-page.ts'
+import { checkAccess, openPage } from './support/web-page.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
+const SAY = 'Say:\n'
 const state = (page: Page, words: string) => page.locator('header [data-state]', { hasText: words }).waitFor()
 
 describe('the page of a run', { skip }, () => {
@@ -20,8 +21,7 @@ describe('the page of a run', { skip }, () => {
 
   const speak = (request: ChatRequest): Reply => {
     const prompt = String(request.messages.findLast(({ role }) => role === 'user')?.content)
-    const [, words] = /^Say:\n([^]*)/.exec(prompt) ?? []
-    return words === undefined ? answerCalls(request) : { text: words }
+    return prompt.startsWith(SAY) ? { text: prompt.slice(SAY.length) } : answerCalls(request)
   }
   before(async () => {
     model = await openModelServer(speak)
@@ -58,4 +58,78 @@ describe('the page of a run', { skip }, () => {
       assert.deepEqual(complaints, [])
     })
   }
+
+  test('a question is set, once, with nothing to do but to answer it', async () => {
+    const question = 'Which one: **staging** or `production`?\n\n| name | rows |\n|---|---|\n| staging | 4 |'
+    const run_id = await api.create({
+      title: 'Migrate',
+      prompt: JSON.stringify([['ask_user', { question }]]),
+    })
+    await using opened = await openRun(run_id)
+    const { page, complaints } = opened
+    await state(page, 'Waiting for you')
+    const asked = page.locator('[data-entry=end]')
+    await asked.locator('strong', { hasText: 'staging' }).waitFor()
+    await asked.getByRole('cell', { name: 'staging' }).waitFor()
+    assert.equal(await page.locator('[data-block=ask_user]').count(), 0)
+    assert.equal(await asked.getByRole('link', { name: 'Fork from here' }).count(), 0)
+    await page.locator('header', { hasText: 'Which one' }).waitFor()
+    await page.getByRole('button', { name: 'Answer' }).click()
+    await page.keyboard.type('staging')
+    await page.keyboard.press('Control+Enter')
+    await state(page, 'Succeeded')
+    // It stays readable above its answer.
+    await asked.first().locator('strong', { hasText: 'staging' }).waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
+  test('the header says which run it is and why it is as it is when that is out of sight, in one row', async () => {
+    const prompt = `${shell('seq 400')}\n\n${shell('exit 3')}\n${'A line of it.\n\n'.repeat(20)}`
+    const run_id = await api.create({ title: 'Count up and break', prompt, config: RUNBOOK })
+    await api.ended(run_id)
+    for (const width of [1280, 380]) {
+      await using opened = await openRun(run_id, { width })
+      const { page, complaints } = opened
+      const header = page.locator('main header')
+      await state(page, 'Failed')
+      assert.doesNotMatch((await header.textContent()) ?? '', /Count up/)
+      const height = (await header.boundingBox())?.height ?? 0
+      await page.mouse.wheel(0, 800)
+      await header.getByText('Count up and break').waitFor()
+      assert.equal((await header.boundingBox())?.height, height, 'nothing moves')
+      assert(height < 64, `one row, ${height} px`)
+      assert.match((await header.textContent()) ?? '', /Step 2 .* ended with exit code 3/)
+      await checkAccess(page)
+      if (width === 380) {
+        await page.getByRole('button', { name: 'More to do with this run' }).click()
+        await page.getByRole('menuitem', { name: 'Fork' }).waitFor()
+        await page.getByRole('menuitem', { name: 'Share' }).click()
+        await page.getByRole('heading', { name: 'Share this run' }).waitFor()
+        await page.getByRole('button', { name: 'Close' }).click()
+        await page.getByRole('button', { name: 'More to do with this run' }).click()
+        await page.getByRole('menuitem', { name: 'Retry' }).click()
+        await page.waitForURL(/\/new\?replay=/)
+      } else {
+        await header.getByRole('button', { name: 'Follow up' }).click()
+        assert.equal(await page.evaluate('document.activeElement?.id'), 'composer')
+      }
+      assert.deepEqual(complaints, [])
+    }
+  })
+
+  test('what a message does is said on a narrow screen too, and it does not compete with a call to allow', async () => {
+    const run_id = await api.create({
+      prompt: '[["bash", {"command": "echo allowed"}]]',
+      config: { permissions: [{ tool: 'bash', action: 'ask' }] },
+    })
+    await using opened = await openRun(run_id, { width: 380 })
+    const { page } = opened
+    await page.getByRole('button', { name: 'Allow once' }).waitFor()
+    await page.getByText('The call is not made').waitFor()
+    assert.equal(await page.getByRole('textbox', { name: 'Answer the agent' }).count(), 0)
+    await page.getByRole('textbox', { name: 'Or send it something else' }).fill('Leave it.')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await state(page, 'Succeeded')
+    assert(!(await page.getByRole('log').textContent())?.includes('exit 0'), 'it was not called')
+  })
 })

@@ -1,6 +1,7 @@
 import { Component, memo, type ReactNode, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import Markdown, { type Components, type Options } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
+import { CheckMark } from '../ui/check-mark.tsx'
 import { OutsideLink } from '../ui/outside-link.tsx'
 import { ScrollBox, ScrollText } from '../ui/scroll-box.tsx'
 import { BreakableText, isUnbroken } from './breakable-text.tsx'
@@ -41,6 +42,8 @@ const COMPONENTS: Components = {
       [image: {typeof src === 'string' && src ? <OutsideLink url={src}>{alt || src}</OutsideLink> : alt}]
     </span>
   ),
+  // What an agent lists is no form: a box of one could be neither checked nor named.
+  input: ({ checked }) => <CheckMark status={checked ? 'done' : 'pending'} />,
   // A block that scrolls is reached by keyboard.
   pre: ({ children }) => <ScrollText>{children}</ScrollText>,
   table: ({ children }) => (

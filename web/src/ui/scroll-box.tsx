@@ -13,8 +13,9 @@ export function ScrollText({ className = '', children, ...props }: ComponentProp
   )
 }
 
-/** The same for anything else; `label` says what it is. */
+/** The same for anything else; `label` says what it is. A group: a page may have many that are called alike. */
 export function ScrollBox({ label, ...props }: ComponentProps<'section'> & { label: string }) {
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard (WCAG 2.1.1).
-  return <section tabIndex={0} aria-label={label} {...props} />
+  // biome-ignore lint/a11y/useSemanticElements: a fieldset is of a form.
+  return <section role="group" tabIndex={0} aria-label={label} {...props} />
 }

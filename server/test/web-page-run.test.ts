@@ -132,4 +132,55 @@ describe('the page of a run', { skip }, () => {
     await state(page, 'Succeeded')
     assert(!(await page.getByRole('log').textContent())?.includes('exit 0'), 'it was not called')
   })
+
+  test('task lists and tables of an agent are named, and none is a form', async () => {
+    const table = '| a | b |\n|---|---|\n| 1 | 2 |'
+    const run_id = await api.create({
+      prompt: `${SAY}- [x] tests\n- [ ] changelog\n\n${table}\n\nAnd\n\n${table}`,
+    })
+    await api.ended(run_id)
+    for (const dark of [false, true]) {
+      await using opened = await openRun(run_id, { dark })
+      const said = opened.page.getByLabel('Last message')
+      await said
+        .getByRole('listitem')
+        .filter({ hasText: 'tests' })
+        .getByRole('img', { name: 'done' })
+        .waitFor()
+      await said
+        .getByRole('listitem')
+        .filter({ hasText: 'changelog' })
+        .getByRole('img', { name: 'open' })
+        .waitFor()
+      assert.equal(await said.getByRole('table').count(), 2)
+      await checkAccess(opened.page)
+    }
+  })
+
+  test('a failed setup is one sentence, with the end of its output folded below it', async () => {
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+      ...{ name: 'broken', setup_commands: ['seq 3000; echo "npm error **code** ERES""OLVE" >&2; exit 1'] },
+    })
+    const run_id = await api.create({
+      prompt: shell('echo never'),
+      config: { ...RUNBOOK, environment_id: uid },
+    })
+    await api.ended(run_id)
+    await using opened = await openRun(run_id)
+    const { page, complaints } = opened
+    await state(page, 'Failed')
+    const result = page.getByRole('region', { name: 'Result' })
+    await result.getByText(/The setup command .* ended with exit code 1\.$/).waitFor()
+    const output = page.locator('pre', { hasText: 'ERESOLVE' })
+    assert.equal(await output.filter({ visible: true }).count(), 0)
+    await result.getByText('The end of its output').click()
+    await output.filter({ visible: true }).waitFor()
+    assert.equal(
+      await output.filter({ visible: true }).textContent(),
+      '2997\n2998\n2999\n3000\nnpm error **code** ERESOLVE',
+    )
+    assert.equal(await page.locator('[data-entry=end]', { hasText: 'ERESOLVE' }).count(), 1)
+    await checkAccess(page)
+    assert.deepEqual(complaints, [])
+  })
 })

@@ -69,8 +69,8 @@ function Step({ step }: { step: SetupStep }) {
         </p>
       ) : null}
       {output ? (
-        <details className="pl-4.5" open={status === 'failed'}>
-          <summary className="w-fit text-soft">Output</summary>
+        <details className="pl-4.5">
+          <summary className="chevron w-fit text-soft">Output</summary>
           <ScrollText className="mt-1 max-h-88 text-xs leading-relaxed">{output}</ScrollText>
         </details>
       ) : null}

@@ -96,7 +96,7 @@ function Answer({ call: { result, output } }: { call: ToolCall }) {
   if (output.is_empty) return text
   return (
     <details>
-      <summary className="w-fit text-soft">What the agent was told</summary>
+      <summary className="chevron w-fit text-soft">What the agent was told</summary>
       {text}
     </details>
   )

@@ -8,6 +8,8 @@ type Phase = EventData<'setup'>['phase']
 
 /** Characters of output that an event keeps: the end says what went wrong. */
 const TAIL = 4_000
+/** Lines of it in the sentence that says why a run failed. */
+const LAST_LINES = 5
 
 /** A step of the environment's setup ended badly; the message says which, how, and the end of what it printed. */
 export class SetupFailed extends Error {
@@ -62,7 +64,9 @@ export function createSetupSteps(hooks: {
         ...(output ? { output } : {}),
       })
       if (failed)
-        throw new SetupFailed(`${describe(phase, shown)} ${howItEnded(exit)}.${output ? `\n${output}` : ''}`)
+        throw new SetupFailed(
+          [`${describe(phase, shown)} ${howItEnded(exit)}.`, ...lastLines(output)].join('\n'),
+        )
     },
 
     async tell(phase, about, started) {
@@ -81,6 +85,12 @@ function describe(phase: Phase, name: string): string {
   return phase === 'restore' ? `Restoring ${name}` : `The setup command "${name}"`
 }
 
+const lastLines = (output: string): string[] =>
+  output
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(-LAST_LINES)
+
 function howItEnded(exit: ExecExit): string {
   if (exit.aborted) return 'was stopped'
   if (exit.timed_out) return 'took too long'
@@ -94,7 +104,17 @@ async function tailOf(output: AsyncIterable<{ data: Uint8Array }>, masked: Maske
   for await (const chunk of output) {
     tail += masked.push(decoder.write(Buffer.from(chunk.data)))
     // Not after each chunk: one may be a single byte.
-    if (tail.length > 2 * TAIL) tail = tail.slice(-TAIL)
+    if (tail.length > 2 * TAIL) tail = tail.slice(-TAIL - 1)
   }
-  return (tail + masked.push(decoder.end()) + masked.end()).slice(-TAIL).trim().toWellFormed()
+  return cutAtLine(tail + masked.push(decoder.end()) + masked.end())
+    .trim()
+    .toWellFormed()
+}
+
+/** Its end in whole lines, or of the last one where that alone is too long. */
+function cutAtLine(text: string): string {
+  if (text.length <= TAIL) return text
+  const end = text.slice(-TAIL)
+  const line_end = text.at(-TAIL - 1) === '\n' ? -1 : end.indexOf('\n')
+  return end.slice(line_end + 1).trim() === '' ? end : end.slice(line_end + 1)
 }

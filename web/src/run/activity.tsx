@@ -7,17 +7,20 @@ const WORDS: Partial<Record<RunState, string>> = {
   INPROGRESS: 'Working',
 }
 
-/** What happens at the moment; nothing when the run has ended. */
-export function Activity({ state, tool }: { state: RunState; tool: string | undefined }) {
+/** What happens at the moment; undefined when nothing does. */
+export function sayActivity(state: RunState, tool: string | undefined): string | undefined {
   const words = WORDS[state]
+  return words && state === 'INPROGRESS' && tool ? `${words}: ${tool}` : words
+}
+
+/** The same, where the conversation goes on. */
+export function Activity({ state, tool }: { state: RunState; tool: string | undefined }) {
+  const words = sayActivity(state, tool)
   if (!words) return null
   return (
     <p className="m-0 mt-4 flex items-center gap-2.5 text-sm text-soft wrap-anywhere" data-activity>
       <StatusDot status={state === 'QUEUED' ? 'stopped' : 'running'} />
-      <span>
-        {words}
-        {state === 'INPROGRESS' && tool ? `: ${tool}` : ''}
-      </span>
+      <span>{words}</span>
     </p>
   )
 }

@@ -18,14 +18,36 @@ const WORDS: Partial<Record<RunState, Words>> = {
   INPROGRESS: { label: 'Message the agent', hint: 'The agent gets it at its next step.' },
   BLOCKED: { label: 'Answer the agent', hint: 'The run goes on with your answer.' },
 }
+/** The buttons above answer what is asked. */
+const BESIDE: Words = {
+  label: 'Or send it something else',
+  hint: 'The call is not made; the run goes on with your message.',
+}
 const ENDED: Words = { label: 'Follow up', hint: 'The run goes on, with its conversation and its workspace.' }
 
+/** The same as the label of a button. */
+export const TO_WRITE: Partial<Record<RunState, string>> = {
+  QUEUED: 'Add',
+  CLAIMED: 'Add',
+  INPROGRESS: 'Message',
+  BLOCKED: 'Answer',
+}
+
 /** Where a person writes to the agent, in every state: what a message does is said before it is sent. */
-export function Composer({ run_id, state }: { run_id: string; state: RunState }) {
+export function Composer({
+  run_id,
+  state,
+  asks_to_allow,
+}: {
+  run_id: string
+  state: RunState
+  asks_to_allow: boolean
+}) {
   const { client } = useAccess()
   const [message, setMessage] = useState('')
   const [files, setFiles] = useState<File[]>([])
-  const { label, hint } = WORDS[state] ?? ENDED
+  const is_asking = state === 'BLOCKED' && !asks_to_allow
+  const { label, hint } = state === 'BLOCKED' && asks_to_allow ? BESIDE : (WORDS[state] ?? ENDED)
   const is_working = state === 'INPROGRESS'
   const send = useMutation({
     mutationFn: async (on_busy: RunFollowupRequest['on_busy']) => {
@@ -54,7 +76,7 @@ export function Composer({ run_id, state }: { run_id: string; state: RunState })
   }
   return (
     <form
-      className={`grid gap-2 rounded-xl border bg-raised p-3 focus-within:border-soft ${state === 'BLOCKED' ? 'border-wait' : 'border-line'}`}
+      className={`grid gap-2 rounded-xl border bg-raised p-3 focus-within:border-soft ${is_asking ? 'border-wait' : 'border-line'}`}
       aria-label={label}
       onSubmit={(event) => {
         event.preventDefault()
@@ -76,7 +98,10 @@ export function Composer({ run_id, state }: { run_id: string; state: RunState })
       {send.error ? <Problem error={send.error} /> : null}
       <div className="flex flex-wrap items-center gap-2">
         <FileButton files={files} onFiles={setFiles} />
-        <span className="min-w-0 flex-1 text-soft text-sm max-sm:hidden">{hint}</span>
+        <span className="min-w-0 flex-1 text-soft text-sm max-sm:order-first max-sm:basis-full max-sm:px-1">
+          {hint}
+          {is_working ? ' Stop and send ends what it does now.' : ''}
+        </span>
         <span className="ml-auto flex gap-2">
           {is_working ? (
             <Button disabled={!can_send} onClick={() => submit('interrupt')}>

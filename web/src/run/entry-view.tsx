@@ -1,11 +1,14 @@
+import type { RunState } from '@runyard/client'
 import { Link } from '@tanstack/react-router'
 import { memo, type ReactNode, useState } from 'react'
 import { BASE_PATH, useAccess } from '../client.ts'
+import { BreakableText } from '../text/breakable-text.tsx'
 import { formatDuration } from '../text/format.ts'
 import { Prose } from '../text/markdown.tsx'
 import { plainText } from '../text/plain-text.ts'
 import { TimeOfDay } from '../ui/moment.tsx'
 import { OutsideLink } from '../ui/outside-link.tsx'
+import { ScrollText } from '../ui/scroll-box.tsx'
 import { ApprovalBlock } from './approval-block.tsx'
 import type { Entry, Tone } from './entry.ts'
 import { SetupBlock } from './setup-block.tsx'
@@ -40,9 +43,7 @@ export const EntryView = memo(function EntryView({ entry, run_id }: { entry: Ent
     case 'reasoning':
       return (
         <details className="text-base text-soft" data-entry="reasoning">
-          <summary className="w-fit text-sm before:content-['▸_'] [[open]>&]:before:content-['▾_']">
-            {entry.title}
-          </summary>
+          <summary className="chevron w-fit text-sm">{entry.title}</summary>
           <div className="mt-2 border-line border-l-2 pl-4">
             <Prose text={entry.text} />
           </div>
@@ -57,7 +58,9 @@ export const EntryView = memo(function EntryView({ entry, run_id }: { entry: Ent
     case 'note':
       return (
         <p className="m-0 flex flex-wrap gap-x-3 text-sm" data-entry="note">
-          <span className={NOTE_TONES[entry.tone]}>{plainText(entry.text)}</span>
+          <span className={`wrap-anywhere ${NOTE_TONES[entry.tone]}`}>
+            <BreakableText text={plainText(entry.text)} />
+          </span>
           {entry.url ? <OutsideLink url={entry.url}>{plainText(entry.link)}</OutsideLink> : null}
           {entry.more ? <span className="text-soft">{plainText(entry.more)}</span> : null}
         </p>
@@ -65,7 +68,7 @@ export const EntryView = memo(function EntryView({ entry, run_id }: { entry: Ent
     case 'end':
       return (
         <EndBlock {...entry}>
-          <ForkFrom run_id={run_id} sequence={entry.sequence} />
+          {entry.state === 'BLOCKED' ? null : <ForkFrom run_id={run_id} sequence={entry.sequence} />}
         </EndBlock>
       )
   }
@@ -77,8 +80,11 @@ export function EndBlock({
   message,
   error_code,
   worked_ms,
+  has_output = false,
   children,
 }: Pick<Extract<Entry, { kind: 'end' }>, 'state' | 'message' | 'error_code' | 'worked_ms'> & {
+  /** Whether the end of the output that a message may hold is shown as well. */
+  has_output?: boolean
   children?: ReactNode
 }) {
   return (
@@ -91,7 +97,7 @@ export function EndBlock({
         {END_TITLES[state] ?? state}
         {worked_ms > 0 && state !== 'BLOCKED' ? ` after ${formatDuration(worked_ms)}` : ''}
       </p>
-      {message ? <p className="m-0 mt-1 wrap-anywhere whitespace-pre-wrap">{plainText(message)}</p> : null}
+      <EndMessage state={state} {...partMessage(message, error_code)} has_output={has_output} />
       {error_code ? (
         <p className="m-0 mt-1 text-soft">
           What it means:{' '}
@@ -101,6 +107,48 @@ export function EndBlock({
       {children}
     </div>
   )
+}
+
+/** Questions are the agent's own words, in Markdown; the rest are sentences of the service, and may name commands. */
+function EndMessage({
+  state,
+  message,
+  output,
+  has_output,
+}: {
+  state: RunState
+  message: string
+  output: string
+  has_output: boolean
+}) {
+  if (!message) return null
+  if (state === 'BLOCKED')
+    return (
+      <div className="mt-1.5 text-base">
+        <Prose text={message} />
+      </div>
+    )
+  return (
+    <>
+      <p className="m-0 mt-1 wrap-anywhere whitespace-pre-wrap">
+        <BreakableText text={plainText(message)} />
+      </p>
+      {output && has_output ? (
+        <details className="mt-1">
+          <summary className="chevron w-fit text-soft">The end of its output</summary>
+          <ScrollText className="mt-1 max-h-88 text-xs leading-relaxed">{plainText(output)}</ScrollText>
+        </details>
+      ) : null}
+    </>
+  )
+}
+
+/** Of a failed setup: the sentence, and the lines of output that follow it. */
+function partMessage(message: string, error_code: string | undefined): { message: string; output: string } {
+  const end = error_code === 'environment_setup_failed' ? message.indexOf('.\n') : -1
+  return end < 0
+    ? { message, output: '' }
+    : { message: message.slice(0, end + 1), output: message.slice(end + 2) }
 }
 
 function Asked({ entry }: { entry: Extract<Entry, { kind: 'asked' }> }) {

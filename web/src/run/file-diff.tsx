@@ -1,5 +1,6 @@
 import type { ChangedFile } from '@runyard/client'
 import { useState } from 'react'
+import { BreakableText } from '../text/breakable-text.tsx'
 import { countOf } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { ScrollBox } from '../ui/scroll-box.tsx'
@@ -77,7 +78,7 @@ function HunkRows({ hunk }: { hunk: Hunk }) {
           <LineNumber of={line.new_line} />
           <td className="w-4 text-center text-soft select-none">{SIGNS[line.kind]}</td>
           <td className="pr-3.5 whitespace-pre-wrap wrap-anywhere">
-            {plainText(line.text.replaceAll('\r', '␍'))}
+            <BreakableText text={plainText(line.text.replaceAll('\r', '␍'))} />
           </td>
         </tr>
       ))}

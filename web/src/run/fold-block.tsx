@@ -28,7 +28,7 @@ export function FoldBlock({
     >
       {/* biome-ignore lint/a11y/noStaticElementInteractions: a summary is a button of its own. */}
       <summary
-        className="flex min-h-10 items-center gap-2.5 px-3.5 py-1 text-sm hover:bg-ink/4 focus-visible:-outline-offset-2"
+        className="chevron flex min-h-10 items-center gap-2 px-3 py-1 text-sm hover:bg-ink/4 focus-visible:-outline-offset-2"
         onClick={(event) => {
           // React says whether it is open: a block that opens by itself must not count as opened by the reader.
           event.preventDefault()

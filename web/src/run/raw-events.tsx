@@ -36,7 +36,7 @@ export function RawEvents({ run_id, sequence }: { run_id: string; sequence: numb
         {events.map((event) => (
           <li key={event.sequence} className="rounded-lg border border-line bg-sunken text-xs">
             <details>
-              <summary className="flex gap-3 px-3 py-1.5 font-mono">
+              <summary className="chevron flex gap-3 px-3 py-1.5 font-mono">
                 <span className="tabular w-10 shrink-0 text-right text-soft">{event.sequence}</span>
                 <span className="min-w-0 truncate">{event.type}</span>
                 <span className="ml-auto text-soft">

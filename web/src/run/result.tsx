@@ -23,6 +23,7 @@ export function Result({ run, view }: { run: RunItem; view: SessionView }) {
           message={status?.message ?? ''}
           error_code={status?.error_code}
           worked_ms={worked_ms}
+          has_output
         />
       )}
       {pull_requests.map(({ data: { url, branch } }) => (

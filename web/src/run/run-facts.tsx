@@ -47,7 +47,7 @@ export function RunFacts({ run, view }: { run: RunItem; view: SessionView }) {
         <Fact name="Child of">{parent_run_id ? <RunLink run_id={parent_run_id} /> : null}</Fact>
       </dl>
       <details className="mt-6">
-        <summary className="w-fit text-soft">Details</summary>
+        <summary className="chevron w-fit text-soft">Details</summary>
         <dl className="m-0 mt-3 grid gap-3 [&_dd]:font-mono [&_dd]:text-xs">
           <Fact name="Run">{run.run_id}</Fact>
           <Fact name="Conversation">{run.conversation_id}</Fact>

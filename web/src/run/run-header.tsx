@@ -1,20 +1,29 @@
 import type { RunItem } from '@runyard/client'
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { GitFork, RotateCcw, Square, X } from 'lucide-react'
-import { useEffect } from 'react'
+import { GitFork, Link2, MessageSquare, RotateCcw, Square, X } from 'lucide-react'
+import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { formatCost, formatDuration } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { useNow } from '../ui/clock.ts'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { OverflowItem, OverflowMenu } from '../ui/overflow-menu.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { lookOf, StateBadge } from '../ui/state-badge.tsx'
+import { sayActivity } from './activity.tsx'
+import { TO_WRITE } from './composer.tsx'
 import type { SessionView } from './session-log.ts'
-import { ShareButton } from './share-button.tsx'
+import { ShareDialog } from './share-dialog.tsx'
 
 const OPEN: readonly string[] = ['QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED']
+
+/** What an ended run is the start of. */
+const ANEW = [
+  { label: 'Fork', Icon: GitFork, searchFor: (run_id: string) => ({ fork: run_id }) },
+  { label: 'Retry', Icon: RotateCcw, searchFor: (run_id: string) => ({ replay: run_id }) },
+] as const
 
 /** What stays in sight: the state, the time and the cost, and what can be done about it now. */
 export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionView; is_lost: boolean }) {
@@ -29,58 +38,136 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
     document.title = `${label} · ${title}`
   }, [label, title])
   const is_open = OPEN.includes(state)
+  const heading = useRef<HTMLHeadingElement>(null)
+  const is_past_title = useIsPast(heading)
+  const [shares, setShares] = useState(false)
   return (
-    <header className="-mx-(--edge) sticky top-0 z-10 border-line border-b bg-paper/95 px-(--edge) py-2.5 backdrop-blur-sm">
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5">
-        <StateBadge state={state} />
-        <Figures view={view} />
-        {is_lost ? (
-          <span role="status" className="rounded-full bg-wait/15 px-2.5 text-sm text-wait">
-            Reconnecting…
-          </span>
-        ) : null}
-        {may_write ? (
-          <div className="ml-auto flex flex-wrap gap-2">
-            {state === 'INPROGRESS' ? (
-              <Button disabled={interrupt.isPending} onClick={() => interrupt.mutate()}>
-                <Square aria-hidden className="size-3.5" />
-                Interrupt
+    <>
+      <h1 ref={heading} className="m-0 pt-6 pb-3 font-semibold text-xl wrap-anywhere">
+        {title}
+      </h1>
+      <header className="-mx-(--edge) sticky top-0 z-10 border-line border-b bg-paper/95 px-(--edge) py-2 backdrop-blur-sm">
+        <div className="flex items-center gap-3">
+          {/* As high with its second line as without: nothing moves when the title goes out of sight. */}
+          <div className="grid min-h-11 min-w-0 flex-1 content-center">
+            <div className="flex min-w-0 items-center gap-x-4 overflow-hidden whitespace-nowrap">
+              <StateBadge state={state} />
+              {is_lost ? (
+                <span role="status" className="rounded-full bg-wait/15 px-2.5 text-sm text-wait">
+                  Reconnecting…
+                </span>
+              ) : null}
+              <Figures view={view} />
+            </div>
+            <p className="m-0 flex min-w-0 gap-3 text-sm empty:hidden">
+              {is_past_title ? <span className="min-w-0 truncate font-medium">{title}</span> : null}
+              <Reason view={view} is_past_title={is_past_title} />
+            </p>
+          </div>
+          {may_write ? (
+            <div className="flex shrink-0 gap-2">
+              <Button onClick={() => document.getElementById('composer')?.focus()}>
+                <MessageSquare aria-hidden className="size-4" />
+                <span className="max-sm:sr-only">{TO_WRITE[state] ?? 'Follow up'}</span>
               </Button>
-            ) : null}
-            {is_open ? (
-              <ConfirmButton
-                kind="danger"
-                is_busy={cancel.isPending}
-                question="Cancel this run? Its processes are ended at once; what it has done so far stays."
-                confirm="Cancel the run"
-                onConfirm={() => cancel.mutate()}
-              >
-                <X aria-hidden className="size-4" />
-                Cancel
-              </ConfirmButton>
-            ) : (
-              <>
-                <Link to="/new" search={{ fork: run_id }} className={buttonClass()}>
-                  <GitFork aria-hidden className="size-4" />
-                  Fork
-                </Link>
-                <Link to="/new" search={{ replay: run_id }} className={buttonClass()}>
-                  <RotateCcw aria-hidden className="size-4" />
-                  Retry
-                </Link>
-              </>
-            )}
-            {is_visitor ? null : <ShareButton run_id={run_id} />}
+              {state === 'INPROGRESS' ? (
+                <Button disabled={interrupt.isPending} onClick={() => interrupt.mutate()}>
+                  <Square aria-hidden className="size-3.5" />
+                  <span className="max-sm:sr-only">Interrupt</span>
+                </Button>
+              ) : null}
+              {is_open ? (
+                <ConfirmButton
+                  kind="danger"
+                  is_busy={cancel.isPending}
+                  question="Cancel this run? Its processes are ended at once; what it has done so far stays."
+                  confirm="Cancel the run"
+                  onConfirm={() => cancel.mutate()}
+                >
+                  <X aria-hidden className="size-4" />
+                  <span className="max-sm:sr-only">Cancel</span>
+                </ConfirmButton>
+              ) : null}
+              <span className="flex gap-2 max-sm:hidden">
+                {is_open
+                  ? null
+                  : ANEW.map(({ label, Icon, searchFor }) => (
+                      <Link key={label} to="/new" search={searchFor(run_id)} className={buttonClass()}>
+                        <Icon aria-hidden className="size-4" />
+                        {label}
+                      </Link>
+                    ))}
+                {is_visitor ? null : (
+                  <Button aria-haspopup="dialog" onClick={() => setShares(true)}>
+                    <Link2 aria-hidden className="size-4" />
+                    Share
+                  </Button>
+                )}
+              </span>
+              <span className="sm:hidden">
+                <OverflowMenu label="More to do with this run">
+                  {is_open
+                    ? null
+                    : ANEW.map(({ label, Icon, searchFor }) => (
+                        <OverflowItem key={label} asChild>
+                          <Link to="/new" search={searchFor(run_id)}>
+                            <Icon aria-hidden className="size-4" />
+                            {label}
+                          </Link>
+                        </OverflowItem>
+                      ))}
+                  {is_visitor ? null : (
+                    <OverflowItem onSelect={() => setShares(true)}>
+                      <Link2 aria-hidden className="size-4" />
+                      Share
+                    </OverflowItem>
+                  )}
+                </OverflowMenu>
+              </span>
+            </div>
+          ) : null}
+        </div>
+        {cancel.error || interrupt.error ? (
+          <div className="mt-2">
+            <Problem error={cancel.error ?? interrupt.error} />
           </div>
         ) : null}
-      </div>
-      {cancel.error || interrupt.error ? (
-        <div className="mt-2">
-          <Problem error={cancel.error ?? interrupt.error} />
-        </div>
-      ) : null}
-    </header>
+      </header>
+      <ShareDialog run_id={run_id} is_open={shares} onOpen={setShares} />
+    </>
   )
+}
+
+/** What is asked, or why it ended so, once that has gone out of sight; or what happens now. One line. */
+function Reason({
+  view: { state, status, running_tool },
+  is_past_title,
+}: {
+  view: SessionView
+  is_past_title: boolean
+}) {
+  const why = state === 'BLOCKED' || is_past_title ? plainText(status?.message ?? '').trim() : ''
+  const words = sayActivity(state, running_tool) ?? why.split('\n', 1)[0]
+  if (!words) return null
+  return (
+    <span className={`min-w-0 flex-1 truncate text-soft ${is_past_title ? 'max-sm:hidden' : ''}`}>
+      {words}
+    </span>
+  )
+}
+
+/** Whether an element has gone out of sight above. */
+function useIsPast(element: RefObject<HTMLElement | null>): boolean {
+  const [is_past, setPast] = useState(false)
+  useEffect(() => {
+    if (!element.current) return
+    const observer = new IntersectionObserver(([entry]) => {
+      if (entry) setPast(!entry.isIntersecting && entry.boundingClientRect.top < 0)
+    })
+    observer.observe(element.current)
+    return () => observer.disconnect()
+  }, [element])
+  return is_past
 }
 
 function Figures({ view: { worked_ms, working_since, cost_usd } }: { view: SessionView }) {

@@ -3,7 +3,6 @@ import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tan
 import { useEffect, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { VisitGate } from '../shell/visit-gate.tsx'
-import { plainText } from '../text/plain-text.ts'
 import { Problem } from '../ui/problem.tsx'
 import { Activity } from './activity.tsx'
 import { Artifacts } from './artifacts.tsx'
@@ -82,7 +81,6 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
   const { has_news, toEnd } = useStayAtEnd(view.live_events, !ENDED.includes(run.state))
   return (
     <>
-      <h1 className="m-0 pt-6 pb-3 font-semibold text-xl wrap-anywhere">{plainText(run.title)}</h1>
       <RunHeader run={run} view={view} is_lost={connection === 'lost'} />
       <div className="mt-6 grid gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,1fr)_15rem]">
         <div className="min-w-0">
@@ -108,7 +106,11 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
           <Activity state={view.state} tool={view.running_tool} />
           {may_write ? (
             <div className="sticky bottom-0 z-5 bg-paper pt-4 pb-4">
-              <Composer run_id={run.run_id} state={view.state} />
+              <Composer
+                run_id={run.run_id}
+                state={view.state}
+                asks_to_allow={view.status?.approval !== undefined}
+              />
             </div>
           ) : null}
         </div>

@@ -35,6 +35,10 @@ export interface SessionView {
   news: string
 }
 
+/** A question is shown where the run stops for it. */
+const isShown = (entry: Entry): boolean =>
+  entry.kind !== 'tool' || entry.name !== 'ask_user' || entry.status === 'failed'
+
 /**
  * The fold of a run's events. Entries stand in the order of the log; messages on their way and follow-ups that wait stand behind
  * it, and move into it with the event that makes them part of it: a page that was open all the time looks like one that is
@@ -79,7 +83,7 @@ export class SessionLog {
     const running = this.#entryOf([...this.#running].at(-1))
     return {
       ...this.#view,
-      entries: [...this.#entries, ...this.#drafts.values(), ...this.#waiting.values()],
+      entries: [...this.#entries.filter(isShown), ...this.#drafts.values(), ...this.#waiting.values()],
       running_tool: running?.kind === 'tool' ? running.title : undefined,
     }
   }

@@ -1,4 +1,5 @@
 import { memo, useState } from 'react'
+import { BreakableText } from '../text/breakable-text.tsx'
 import { formatDuration } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { ScrollText } from '../ui/scroll-box.tsx'
@@ -54,16 +55,22 @@ function Step({ step }: { step: SetupStep }) {
       <span className="flex flex-wrap items-center gap-x-2.5">
         <StatusDot status={status} />
         <span className="text-soft">{PHASES[step.phase] ?? plainText(step.phase)}</span>
-        <code className="min-w-0 wrap-anywhere">{plainText(step.name)}</code>
+        <code className="min-w-0 wrap-anywhere">
+          <BreakableText text={plainText(step.name)} />
+        </code>
         <span className="tabular ml-auto flex gap-3 font-mono text-soft text-xs">
           {step.exit_code ? <span className="text-bad">exit {step.exit_code}</span> : null}
           {step.duration_ms === undefined ? null : <span>{formatDuration(step.duration_ms)}</span>}
         </span>
       </span>
-      {note ? <p className="m-0 pl-4.5 text-wait">{plainText(note)}</p> : null}
+      {note ? (
+        <p className="m-0 pl-4.5 text-wait wrap-anywhere">
+          <BreakableText text={plainText(note)} />
+        </p>
+      ) : null}
       {output ? (
-        <details className="pl-4.5" open={status === 'failed'}>
-          <summary className="w-fit text-soft">Output</summary>
+        <details className="pl-4.5">
+          <summary className="chevron w-fit text-soft">Output</summary>
           <ScrollText className="mt-1 max-h-88 text-xs leading-relaxed">{output}</ScrollText>
         </details>
       ) : null}

@@ -1,4 +1,5 @@
 import { memo, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
+import { BreakableText } from '../text/breakable-text.tsx'
 import { formatBytes } from '../text/format.ts'
 import type { Block, TerminalText } from '../text/terminal-text.ts'
 import { ScrollText } from '../ui/scroll-box.tsx'
@@ -62,7 +63,7 @@ const OutputBlock = memo(function OutputBlock({ block }: { block: Block }) {
       {block.parts.map(({ stream, text }, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: parts are added at the end only.
         <span key={index} className={stream === 'stderr' ? 'text-bad' : undefined} data-stream={stream}>
-          {text}
+          <BreakableText text={text} />
         </span>
       ))}
     </div>

@@ -1,5 +1,6 @@
 import { memo, type ReactNode, useState } from 'react'
 import { useAccess } from '../client.ts'
+import { BreakableText } from '../text/breakable-text.tsx'
 import { formatBytes, formatDuration } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { useNow } from '../ui/clock.ts'
@@ -95,7 +96,7 @@ function Answer({ call: { result, output } }: { call: ToolCall }) {
   if (output.is_empty) return text
   return (
     <details>
-      <summary className="w-fit text-soft">What the agent was told</summary>
+      <summary className="chevron w-fit text-soft">What the agent was told</summary>
       {text}
     </details>
   )
@@ -131,7 +132,7 @@ function Lines({ sign, text }: { sign: '+' | '-'; text: string }) {
   const lines = clip(plainText(text)).replace(/\n$/, '').split('\n')
   return (
     <span className={sign === '+' ? 'text-good' : 'text-bad'}>
-      {lines.map((line) => `${sign} ${line}\n`).join('')}
+      <BreakableText text={lines.map((line) => `${sign} ${line}\n`).join('')} />
     </span>
   )
 }

@@ -1,8 +1,10 @@
 import { Component, memo, type ReactNode, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import Markdown, { type Components, type Options } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
+import { CheckMark } from '../ui/check-mark.tsx'
 import { OutsideLink } from '../ui/outside-link.tsx'
 import { ScrollBox, ScrollText } from '../ui/scroll-box.tsx'
+import { BreakableText, isUnbroken } from './breakable-text.tsx'
 import { isCostly } from './costly-markdown.ts'
 import { plainText } from './plain-text.ts'
 
@@ -40,6 +42,8 @@ const COMPONENTS: Components = {
       [image: {typeof src === 'string' && src ? <OutsideLink url={src}>{alt || src}</OutsideLink> : alt}]
     </span>
   ),
+  // What an agent lists is no form: a box of one could be neither checked nor named.
+  input: ({ checked }) => <CheckMark status={checked ? 'done' : 'pending'} />,
   // A block that scrolls is reached by keyboard.
   pre: ({ children }) => <ScrollText>{children}</ScrollText>,
   table: ({ children }) => (
@@ -60,10 +64,10 @@ export const Prose = memo(function Prose({
   // Setting a long message takes longer than a frame: the newest words may wait, typing and scrolling may not.
   const settled = useDeferredValue(text)
   const plain = plainText(is_growing ? settled : text)
-  const whole = <pre className="plain">{plain}</pre>
+  const whole = <Plain text={plain} />
   const start = plain.slice(0, MOST_SET)
   const plugins = useHighlighting(!is_growing && NAMED_FENCE.test(start))
-  const is_too_much = useMemo(() => DEEP.test(start) || isCostly(start), [start])
+  const is_too_much = useMemo(() => DEEP.test(start) || isUnbroken(start) || isCostly(start), [start])
   if (is_too_much) return <div className="prose">{whole}</div>
   return (
     <div className="prose">
@@ -71,11 +75,17 @@ export const Prose = memo(function Prose({
         <Markdown remarkPlugins={REMARK} rehypePlugins={plugins} components={COMPONENTS}>
           {start}
         </Markdown>
-        {plain.length > MOST_SET ? <pre className="plain">{plain.slice(MOST_SET)}</pre> : null}
+        {plain.length > MOST_SET ? <Plain text={plain.slice(MOST_SET)} /> : null}
       </Fallback>
     </div>
   )
 })
+
+const Plain = ({ text }: { text: string }) => (
+  <pre className="plain">
+    <BreakableText text={text} />
+  </pre>
+)
 
 /** Shows the text as it came where it cannot be set. */
 class Fallback extends Component<{ children: ReactNode; fallback: ReactNode }, { has_failed: boolean }> {

@@ -1,5 +1,4 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link2 } from 'lucide-react'
 import { Dialog } from 'radix-ui'
 import { useState } from 'react'
 import { useAccess } from '../client.ts'
@@ -14,13 +13,17 @@ const LASTS = { '1': 'A day', '7': 'A week', '30': '30 days', '': 'Until it is r
 const DAY_MS = 86_400_000
 
 /** The address of this page for people with a key, and links for people without. */
-export function ShareButton({ run_id }: { run_id: string }) {
+export function ShareDialog({
+  run_id,
+  is_open,
+  onOpen,
+}: {
+  run_id: string
+  is_open: boolean
+  onOpen: (is_open: boolean) => void
+}) {
   return (
-    <Dialog.Root>
-      <Dialog.Trigger className={buttonClass()}>
-        <Link2 aria-hidden className="size-4" />
-        Share
-      </Dialog.Trigger>
+    <Dialog.Root open={is_open} onOpenChange={onOpen}>
       <Dialog.Portal>
         <Dialog.Overlay className="fixed inset-0 z-20 bg-black/40" />
         <Dialog.Content

@@ -1,0 +1,186 @@
+/** The page of one run in Chromium: what is read, and what is done about it. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { findChromium, openBrowser } from './support/browser.ts'
+import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
+import { answerCalls } from './support/scripted-calls.ts'
+import { apiOf, shell, startService, type TestService } from './support/service.ts'
+import { checkAccess, openPage } from './support/web-page.ts'
+
+const skip = findChromium() ? false : 'there is no Chromium on this machine'
+const RUNBOOK = { harness: { type: 'runbook' } }
+const SAY = 'Say:\n'
+const state = (page: Page, words: string) => page.locator('header [data-state]', { hasText: words }).waitFor()
+
+describe('the page of a run', { skip }, () => {
+  let service: TestService
+  let api: ReturnType<typeof apiOf>
+  let model: ModelServer
+  let browser: Browser
+
+  const speak = (request: ChatRequest): Reply => {
+    const prompt = String(request.messages.findLast(({ role }) => role === 'user')?.content)
+    return prompt.startsWith(SAY) ? { text: prompt.slice(SAY.length) } : answerCalls(request)
+  }
+  before(async () => {
+    model = await openModelServer(speak)
+    service = await startService({
+      env: { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: model.url, RUNYARD_CREATES_PER_MINUTE: '0' },
+    })
+    api = apiOf(service)
+    browser = await openBrowser()
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+    await model?.close()
+  })
+  const openRun = (run_id: string, options: { width?: number; dark?: boolean } = {}) =>
+    openPage(browser, service, { at: `/sessions/${run_id}`, ...options })
+
+  for (const [script, letter, count] of [
+    ['Latin', 'A', 1_000_000],
+    ['Arabic', 'م', 500_000],
+  ] as const) {
+    test(`a prompt of ${count} ${script} letters without a space does not hold the page up`, async () => {
+      const prompt = `${shell('echo ok')}\n${letter.repeat(count)}`
+      const run_id = await api.create({ title: 'Long', prompt, config: RUNBOOK })
+      await api.ended(run_id)
+      await using opened = await openRun(run_id, { width: 380 })
+      const { page, complaints } = opened
+      await state(page, 'Succeeded')
+      const asked = page.locator('[data-entry=asked]')
+      await asked.getByRole('button', { name: 'Show all of it' }).click()
+      const text = (await asked.locator('.prose').textContent()) ?? ''
+      assert(text.endsWith(letter.repeat(count)), 'nothing is added to the text, or left out')
+      await page.getByRole('textbox', { name: 'Follow up' }).fill('It still answers.')
+      assert.deepEqual(complaints, [])
+    })
+  }
+
+  test('a question is set, once, with nothing to do but to answer it', async () => {
+    const question = 'Which one: **staging** or `production`?\n\n| name | rows |\n|---|---|\n| staging | 4 |'
+    const run_id = await api.create({
+      title: 'Migrate',
+      prompt: JSON.stringify([['ask_user', { question }]]),
+    })
+    await using opened = await openRun(run_id)
+    const { page, complaints } = opened
+    await state(page, 'Waiting for you')
+    const asked = page.locator('[data-entry=end]')
+    await asked.locator('strong', { hasText: 'staging' }).waitFor()
+    await asked.getByRole('cell', { name: 'staging' }).waitFor()
+    assert.equal(await page.locator('[data-block=ask_user]').count(), 0)
+    assert.equal(await asked.getByRole('link', { name: 'Fork from here' }).count(), 0)
+    await page.locator('header', { hasText: 'Which one' }).waitFor()
+    await page.getByRole('button', { name: 'Answer' }).click()
+    await page.keyboard.type('staging')
+    await page.keyboard.press('Control+Enter')
+    await state(page, 'Succeeded')
+    // It stays readable above its answer.
+    await asked.first().locator('strong', { hasText: 'staging' }).waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
+  test('the header says which run it is and why it is as it is when that is out of sight, in one row', async () => {
+    const prompt = `${shell('seq 400')}\n\n${shell('exit 3')}\n${'A line of it.\n\n'.repeat(20)}`
+    const run_id = await api.create({ title: 'Count up and break', prompt, config: RUNBOOK })
+    await api.ended(run_id)
+    for (const width of [1280, 380]) {
+      await using opened = await openRun(run_id, { width })
+      const { page, complaints } = opened
+      const header = page.locator('main header')
+      await state(page, 'Failed')
+      assert.doesNotMatch((await header.textContent()) ?? '', /Count up/)
+      const height = (await header.boundingBox())?.height ?? 0
+      await page.mouse.wheel(0, 800)
+      await header.getByText('Count up and break').waitFor()
+      assert.equal((await header.boundingBox())?.height, height, 'nothing moves')
+      assert(height < 64, `one row, ${height} px`)
+      assert.match((await header.textContent()) ?? '', /Step 2 .* ended with exit code 3/)
+      await checkAccess(page)
+      if (width === 380) {
+        await page.getByRole('button', { name: 'More to do with this run' }).click()
+        await page.getByRole('menuitem', { name: 'Fork' }).waitFor()
+        await page.getByRole('menuitem', { name: 'Share' }).click()
+        await page.getByRole('heading', { name: 'Share this run' }).waitFor()
+        await page.getByRole('button', { name: 'Close' }).click()
+        await page.getByRole('button', { name: 'More to do with this run' }).click()
+        await page.getByRole('menuitem', { name: 'Retry' }).click()
+        await page.waitForURL(/\/new\?replay=/)
+      } else {
+        await header.getByRole('button', { name: 'Follow up' }).click()
+        assert.equal(await page.evaluate('document.activeElement?.id'), 'composer')
+      }
+      assert.deepEqual(complaints, [])
+    }
+  })
+
+  test('what a message does is said on a narrow screen too, and it does not compete with a call to allow', async () => {
+    const run_id = await api.create({
+      prompt: '[["bash", {"command": "echo allowed"}]]',
+      config: { permissions: [{ tool: 'bash', action: 'ask' }] },
+    })
+    await using opened = await openRun(run_id, { width: 380 })
+    const { page } = opened
+    await page.getByRole('button', { name: 'Allow once' }).waitFor()
+    await page.getByText('The call is not made').waitFor()
+    assert.equal(await page.getByRole('textbox', { name: 'Answer the agent' }).count(), 0)
+    await page.getByRole('textbox', { name: 'Or send it something else' }).fill('Leave it.')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await state(page, 'Succeeded')
+    assert(!(await page.getByRole('log').textContent())?.includes('exit 0'), 'it was not called')
+  })
+
+  test('task lists and tables of an agent are named, and none is a form', async () => {
+    const table = '| a | b |\n|---|---|\n| 1 | 2 |'
+    const run_id = await api.create({
+      prompt: `${SAY}- [x] tests\n- [ ] changelog\n\n${table}\n\nAnd\n\n${table}`,
+    })
+    await api.ended(run_id)
+    for (const dark of [false, true]) {
+      await using opened = await openRun(run_id, { dark })
+      const said = opened.page.getByLabel('Last message')
+      await said
+        .getByRole('listitem')
+        .filter({ hasText: 'tests' })
+        .getByRole('img', { name: 'done' })
+        .waitFor()
+      await said
+        .getByRole('listitem')
+        .filter({ hasText: 'changelog' })
+        .getByRole('img', { name: 'open' })
+        .waitFor()
+      assert.equal(await said.getByRole('table').count(), 2)
+      await checkAccess(opened.page)
+    }
+  })
+
+  test('a failed setup is one sentence, with the end of its output folded below it', async () => {
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+      ...{ name: 'broken', setup_commands: ['seq 3000; echo "npm error **code** ERES""OLVE" >&2; exit 1'] },
+    })
+    const run_id = await api.create({
+      prompt: shell('echo never'),
+      config: { ...RUNBOOK, environment_id: uid },
+    })
+    await api.ended(run_id)
+    await using opened = await openRun(run_id)
+    const { page, complaints } = opened
+    await state(page, 'Failed')
+    const result = page.getByRole('region', { name: 'Result' })
+    await result.getByText(/The setup command .* ended with exit code 1\.$/).waitFor()
+    const output = page.locator('pre', { hasText: 'ERESOLVE' })
+    assert.equal(await output.filter({ visible: true }).count(), 0)
+    await result.getByText('The end of its output').click()
+    await output.filter({ visible: true }).waitFor()
+    assert.equal(
+      await output.filter({ visible: true }).textContent(),
+      '2997\n2998\n2999\n3000\nnpm error **code** ERESOLVE',
+    )
+    assert.equal(await page.locator('[data-entry=end]', { hasText: 'ERESOLVE' }).count(), 1)
+    await checkAccess(page)
+    assert.deepEqual(complaints, [])
+  })
+})

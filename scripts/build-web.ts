@@ -3,8 +3,9 @@
  * can serve the page at once.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
@@ -12,6 +13,15 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const web = join(root, 'web')
 const dist = join(web, 'dist')
 const MARK = join(dist, '.sources')
+/** What shows the API reference, as it is published. */
+const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+const SWAGGER_UI_FILES = [
+  'LICENSE',
+  'NOTICE',
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'swagger-ui-bundle.js.LICENSE.txt',
+]
 const SOURCES = [
   'web/{src,public}/**/*.{ts,tsx,css,js,svg}',
   'web/{index.html,vite.config.ts}',
@@ -40,6 +50,7 @@ export async function buildWeb(): Promise<void> {
     return
   }
   await vite.build({ root: web, logLevel: 'warn' })
+  for (const file of SWAGGER_UI_FILES) cpSync(join(SWAGGER_UI, file), join(dist, 'assets/swagger-ui', file))
   for (const file of globSync('**/*.{js,css,svg}', { cwd: dist })) compress(join(dist, file))
   writeFileSync(MARK, hash)
 }

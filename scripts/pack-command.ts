@@ -4,7 +4,6 @@
  * Other packages stay dependencies.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'rolldown'
@@ -12,15 +11,6 @@ import { packArchive } from './npm-archive.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const BIN = 'bin/runyard.js'
-/** Travels inside the package: one of its own dependencies reports each installation to a company, and is not needed. */
-const BUNDLED = 'swagger-ui-dist'
-const BUNDLED_FILES = [
-  'LICENSE',
-  'NOTICE',
-  'swagger-ui.css',
-  'swagger-ui-bundle.js',
-  'swagger-ui-bundle.js.LICENSE.txt',
-]
 /** What a source loads beside its imports: programs and threads (`.ts`), and files that are read. */
 const REFERENCE = /new URL\('(\.{1,2}\/[^']+)', import\.meta\.url\)/g
 
@@ -52,15 +42,6 @@ async function stagePackage(stage: string): Promise<void> {
       filter: (path) => !/\.test\.ts$|tsconfig\.json$/.test(path),
     })
   writeJson(join(stage, 'package.json'), manifest)
-  bundleDependency(stage)
-}
-
-function bundleDependency(stage: string): void {
-  const from = dirname(createRequire(import.meta.url).resolve(`${BUNDLED}/package.json`))
-  const to = join(stage, 'node_modules', BUNDLED)
-  for (const file of BUNDLED_FILES) cpSync(join(from, file), join(to, file))
-  const { dependencies: _, ...manifest } = readManifest(from)
-  writeJson(join(to, 'package.json'), manifest)
 }
 
 /** Makes a program of its own of each `.ts` that a source names, and collects the other files. */
@@ -86,7 +67,6 @@ function publishedManifest() {
     ...manifest,
     bin: { runyard: `cli/${BIN}` },
     dependencies: Object.fromEntries(all.filter(([name]) => !name.startsWith('@runyard/')).sort()),
-    bundleDependencies: [BUNDLED],
   }
 }
 

@@ -5,6 +5,7 @@ import { ROUTES } from '../src/contract/routes.ts'
 import { RunStatusMessage } from '../src/contract/state.ts'
 import { findChromium, openBrowser, watchPage } from './support/browser.ts'
 import { apiOf, startService, type TestService } from './support/service.ts'
+import { checkAccess } from './support/web-page.ts'
 
 describe('the documentation', () => {
   let service: TestService
@@ -110,5 +111,29 @@ describe('the documentation', () => {
     assert.match(answers, /"error_code": "authentication_required"/)
     assert.doesNotMatch(answers, /"string"/)
     assert.deepEqual(complaints, [])
+    // Open, and with fields to fill in.
+    await operations.nth(1).locator('.opblock-summary-control').click()
+    await operations.nth(1).getByRole('button', { name: 'Try it out' }).click()
+    await operations.nth(1).getByRole('combobox', { name: 'sort_by' }).waitFor()
+    await checkAccess(page)
+    assert.match(page.url(), /#\/.*list/i)
+    for (const path of ['/docs', '/docs/errors/conflict', '/docs/nowhere']) {
+      await page.goto(origin + path)
+      await checkAccess(page)
+    }
+  })
+
+  test('what its pages are made of is sent compressed', async () => {
+    for (const path of ['/assets/swagger-ui/swagger-ui-bundle.js', '/api/v1/openapi.json']) {
+      const plain = await fetch(origin + path, { headers: { 'accept-encoding': 'identity' } })
+      const whole = await plain.text()
+      assert.equal(plain.headers.get('content-encoding'), null)
+      for (const encoding of ['br', 'gzip']) {
+        const answer = await fetch(origin + path, { headers: { 'accept-encoding': encoding } })
+        assert.equal(answer.headers.get('content-encoding'), encoding, path)
+        assert.match(answer.headers.get('vary') ?? '', /accept-encoding/i)
+        assert.equal(await answer.text(), whole)
+      }
+    }
   })
 })

@@ -1,5 +1,6 @@
 import { Runyard } from '@runyard/client'
 import { createContext, useContext } from 'react'
+import { watchedFetch } from './shell/connection.ts'
 
 /** Path that the service is served below: `/`, or that of a proxy in front. Ends with a slash. */
 export const BASE_PATH = new URL(document.baseURI).pathname
@@ -18,6 +19,7 @@ export const createClient = (visited_run_id?: string): Runyard =>
       'x-runyard-source': 'WEB_APP',
     },
     logLevel: 'off',
+    fetch: watchedFetch,
   })
 
 /** What a page reads and writes with. */

@@ -1,9 +1,11 @@
-import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, notFound } from '@tanstack/react-router'
 import { BASE_PATH } from './client.ts'
 import { readAuditSearch } from './keys/audit-search.ts'
 import { readRunSearch } from './runs/run-search.ts'
 import { RunsPage } from './runs/runs-page.tsx'
 import { AppShell } from './shell/app-shell.tsx'
+import { lazyPage } from './shell/lazy-page.tsx'
+import { NotFound } from './ui/not-found.tsx'
 
 /** The run that a new one does again, or goes on from. */
 function readOrigin(search: Record<string, unknown>): OriginSearch {
@@ -34,14 +36,7 @@ function readRange({ days }: Record<string, unknown>): { days?: number } {
 function createTree(refusal: string | undefined) {
   const root = createRootRoute({
     component: () => <AppShell refusal={refusal} />,
-    notFoundComponent: () => (
-      <div className="py-12">
-        <h1 className="m-0 font-semibold text-xl">There is no such page</h1>
-        <p>
-          <Link to="/">All runs</Link>
-        </p>
-      </div>
-    ),
+    notFoundComponent: () => <NotFound kind="page" />,
   })
   const runs = createRoute({
     getParentRoute: () => root,
@@ -52,125 +47,129 @@ function createTree(refusal: string | undefined) {
   const run = createRoute({
     getParentRoute: () => root,
     path: '/sessions/$run_id',
-    component: lazyRouteComponent(() => import('./run/run-route.tsx'), 'RunRoute'),
+    beforeLoad: ({ params }) => {
+      if (!/^[0-9a-f-]{36}$/i.test(params.run_id)) throw notFound()
+    },
+    notFoundComponent: () => <NotFound kind="run" />,
+    component: lazyPage(() => import('./run/run-route.tsx'), 'RunRoute'),
   })
   const new_run = createRoute({
     getParentRoute: () => root,
     path: '/new',
     validateSearch: readOrigin,
-    component: lazyRouteComponent(() => import('./new-run/new-run-page.tsx'), 'NewRunPage'),
+    component: lazyPage(() => import('./new-run/new-run-page.tsx'), 'NewRunPage'),
   })
   const environments = createRoute({
     getParentRoute: () => root,
     path: '/environments',
-    component: lazyRouteComponent(() => import('./environments/environments-page.tsx'), 'EnvironmentsPage'),
+    component: lazyPage(() => import('./environments/environments-page.tsx'), 'EnvironmentsPage'),
   })
   const new_environment = createRoute({
     getParentRoute: () => root,
     path: '/environments/new',
-    component: lazyRouteComponent(() => import('./environments/environment-page.tsx'), 'NewEnvironmentPage'),
+    component: lazyPage(() => import('./environments/environment-page.tsx'), 'NewEnvironmentPage'),
   })
   const environment = createRoute({
     getParentRoute: () => root,
     path: '/environments/$uid',
-    component: lazyRouteComponent(() => import('./environments/environment-page.tsx'), 'EnvironmentPage'),
+    component: lazyPage(() => import('./environments/environment-page.tsx'), 'EnvironmentPage'),
   })
   const skills = createRoute({
     getParentRoute: () => root,
     path: '/skills',
-    component: lazyRouteComponent(() => import('./skills/skills-page.tsx'), 'SkillsPage'),
+    component: lazyPage(() => import('./skills/skills-page.tsx'), 'SkillsPage'),
   })
   const usage = createRoute({
     getParentRoute: () => root,
     path: '/usage',
     validateSearch: readRange,
-    component: lazyRouteComponent(() => import('./usage/usage-page.tsx'), 'UsagePage'),
+    component: lazyPage(() => import('./usage/usage-page.tsx'), 'UsagePage'),
   })
   const keys = createRoute({
     getParentRoute: () => root,
     path: '/keys',
-    component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
+    component: lazyPage(() => import('./keys/keys-page.tsx'), 'KeysPage'),
   })
   const audit = createRoute({
     getParentRoute: () => root,
     path: '/keys/audit',
     validateSearch: readAuditSearch,
-    component: lazyRouteComponent(() => import('./keys/audit-page.tsx'), 'AuditPage'),
+    component: lazyPage(() => import('./keys/audit-page.tsx'), 'AuditPage'),
   })
   const new_identity = createRoute({
     getParentRoute: () => root,
     path: '/keys/identities/new',
-    component: lazyRouteComponent(() => import('./keys/identity-page.tsx'), 'NewIdentityPage'),
+    component: lazyPage(() => import('./keys/identity-page.tsx'), 'NewIdentityPage'),
   })
   const identity = createRoute({
     getParentRoute: () => root,
     path: '/keys/identities/$uid',
-    component: lazyRouteComponent(() => import('./keys/identity-page.tsx'), 'IdentityPage'),
+    component: lazyPage(() => import('./keys/identity-page.tsx'), 'IdentityPage'),
   })
   const pool = createRoute({
     getParentRoute: () => root,
     path: '/keys/pools/$pool',
-    component: lazyRouteComponent(() => import('./keys/pool-page.tsx'), 'PoolPage'),
+    component: lazyPage(() => import('./keys/pool-page.tsx'), 'PoolPage'),
   })
   const schedules = createRoute({
     getParentRoute: () => root,
     path: '/schedules',
-    component: lazyRouteComponent(() => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
+    component: lazyPage(() => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
   })
   const new_schedule = createRoute({
     getParentRoute: () => root,
     path: '/schedules/new',
-    component: lazyRouteComponent(() => import('./schedules/schedule-page.tsx'), 'NewSchedulePage'),
+    component: lazyPage(() => import('./schedules/schedule-page.tsx'), 'NewSchedulePage'),
   })
   const schedule = createRoute({
     getParentRoute: () => root,
     path: '/schedules/$schedule_id',
-    component: lazyRouteComponent(() => import('./schedules/schedule-page.tsx'), 'SchedulePage'),
+    component: lazyPage(() => import('./schedules/schedule-page.tsx'), 'SchedulePage'),
   })
   const webhooks = createRoute({
     getParentRoute: () => root,
     path: '/webhooks',
-    component: lazyRouteComponent(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+    component: lazyPage(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
   })
   const new_webhook = createRoute({
     getParentRoute: () => root,
     path: '/webhooks/new',
-    component: lazyRouteComponent(() => import('./webhooks/new-webhook-page.tsx'), 'NewWebhookPage'),
+    component: lazyPage(() => import('./webhooks/new-webhook-page.tsx'), 'NewWebhookPage'),
   })
   const webhook = createRoute({
     getParentRoute: () => root,
     path: '/webhooks/$webhook_id',
-    component: lazyRouteComponent(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
+    component: lazyPage(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
   })
   const triggers = createRoute({
     getParentRoute: () => root,
     path: '/triggers',
-    component: lazyRouteComponent(() => import('./triggers/triggers-page.tsx'), 'TriggersPage'),
+    component: lazyPage(() => import('./triggers/triggers-page.tsx'), 'TriggersPage'),
   })
   const new_trigger = createRoute({
     getParentRoute: () => root,
     path: '/triggers/new',
-    component: lazyRouteComponent(() => import('./triggers/new-trigger-page.tsx'), 'NewTriggerPage'),
+    component: lazyPage(() => import('./triggers/new-trigger-page.tsx'), 'NewTriggerPage'),
   })
   const trigger = createRoute({
     getParentRoute: () => root,
     path: '/triggers/$trigger_id',
-    component: lazyRouteComponent(() => import('./triggers/trigger-page.tsx'), 'TriggerPage'),
+    component: lazyPage(() => import('./triggers/trigger-page.tsx'), 'TriggerPage'),
   })
   const secrets = createRoute({
     getParentRoute: () => root,
     path: '/secrets',
-    component: lazyRouteComponent(() => import('./secrets/secrets-page.tsx'), 'SecretsPage'),
+    component: lazyPage(() => import('./secrets/secrets-page.tsx'), 'SecretsPage'),
   })
   const new_secret = createRoute({
     getParentRoute: () => root,
     path: '/secrets/new',
-    component: lazyRouteComponent(() => import('./secrets/secret-page.tsx'), 'NewSecretPage'),
+    component: lazyPage(() => import('./secrets/secret-page.tsx'), 'NewSecretPage'),
   })
   const secret = createRoute({
     getParentRoute: () => root,
     path: '/secrets/$scope/$name',
-    component: lazyRouteComponent(() => import('./secrets/secret-page.tsx'), 'SecretPage'),
+    component: lazyPage(() => import('./secrets/secret-page.tsx'), 'SecretPage'),
   })
   return root.addChildren([
     triggers,

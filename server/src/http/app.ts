@@ -120,9 +120,6 @@ export function createApp(context: HttpContext): FastifyInstance {
   // Not in the parser: Fastify does not catch what that throws.
   app.addHook('preValidation', async (request) => checkValue(request.query, 'The query'))
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, settings.public_url))
-  app.setNotFoundHandler(() => {
-    throw new AppError('resource_not_found', 'There is nothing at this path.')
-  })
 
   const audit = new AuditWriter(context.store.db, app.log)
   recordRequests(app, audit, API_PREFIX)

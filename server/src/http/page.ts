@@ -80,8 +80,8 @@ ${scripts.map((file) => html`<script src="${file}" defer></script>`)}
 ${modules.map((file) => html`<script type="module" src="${file}"></script>`)}
 </head>
 <body>
-${skipLink(path, status)}
 <header class="bar">
+${skipLink(path, status)}
 <a class="mark" href="./">Runyard</a>
 <nav aria-label="Documentation"><a href="docs">Docs</a><a href="docs/errors">Errors</a><a href="docs/api">API</a></nav>
 </header>

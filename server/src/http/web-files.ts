@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
@@ -7,25 +5,20 @@ import { PAGE_HEADERS } from './page.ts'
 
 /** What `scripts/build-web.ts` makes of `web`. */
 export const WEB_ROOT = new URL('../../../web/dist/', import.meta.url)
-const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 /** Named by what they hold: `index-CP3t27Hx.css`. */
 const NAMED_BY_CONTENT = /-[\w-]{8}\.(?:js|css)$/
 
 /** Serves what pages are made of, below `/assets/`: compressed where the browser takes it, and kept where the name says what it holds. */
 export function serveWebFiles(app: FastifyInstance): void {
-  const common = { index: false, decorateReply: false, cacheControl: false, setHeaders } as const
   app.register(fastifyStatic, {
-    ...common,
+    index: false,
+    decorateReply: false,
+    cacheControl: false,
+    setHeaders,
     root: fileURLToPath(new URL('assets/', WEB_ROOT)),
     prefix: '/assets/',
     preCompressed: true,
     allowedPath: (path) => /\.(css|js|svg)$/.test(path),
-  })
-  app.register(fastifyStatic, {
-    ...common,
-    root: SWAGGER_UI,
-    prefix: '/assets/swagger-ui/',
-    allowedPath: (path) => ['/swagger-ui.css', '/swagger-ui-bundle.js'].includes(path),
   })
 }
 

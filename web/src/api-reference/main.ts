@@ -1,4 +1,5 @@
 import type { ApiDescription } from './api-description.ts'
+import { namesPlugin } from './names-plugin.ts'
 import { samplesPlugin } from './samples-plugin.ts'
 
 declare global {
@@ -20,7 +21,8 @@ window.SwaggerUIBundle({
   // Below the path of a proxy, too.
   spec: { ...api, servers: [{ url: url('api/v1') }] },
   dom_id: '#swagger-ui',
-  plugins: [samplesPlugin(api, url('api/v1/'))],
+  plugins: [samplesPlugin(api, url('api/v1/')), namesPlugin],
+  layout: 'OwnLayout',
   deepLinking: true,
   // It asks no validator and nothing else outside.
   validatorUrl: null,

@@ -1,14 +1,7 @@
 import type { ApiDescription } from './api-description.ts'
 import { writeOperationSamples } from './operation-samples.ts'
+import type { ReactOfSwagger, System } from './swagger-system.ts'
 
-/** As much of React as Swagger UI hands to its plugins. */
-interface ReactOfSwagger {
-  createElement(type: unknown, props: object | null, ...children: unknown[]): unknown
-  useState<T>(first: T): [T, (next: T) => void]
-}
-interface System {
-  React: ReactOfSwagger
-}
 /** Shows how to send the example of an operation, above its parameters. */
 export const samplesPlugin = (api: ApiDescription, base_url: string) => () => ({
   wrapComponents: {
@@ -59,7 +52,7 @@ function Samples({ api, base_url, path, method, React }: SamplesProps): unknown 
   )
   return h(
     'section',
-    { className: 'request-samples', 'aria-label': 'Request samples' },
+    { className: 'request-samples', 'aria-label': `Request samples of ${method.toUpperCase()} ${path}` },
     h(
       'div',
       { className: 'opblock-section-header' },

@@ -8,6 +8,7 @@ import { plainText } from '../text/plain-text.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { AreaField, SelectField, TextField } from '../ui/field.tsx'
+import { NotFound } from '../ui/not-found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
@@ -38,7 +39,7 @@ export function EnvironmentPage() {
       await queries.invalidateQueries({ queryKey: ['environments'] })
     },
   })
-  if (error instanceof NotFoundError) return <PageHead title="There is no such environment" />
+  if (error instanceof NotFoundError) return <NotFound kind="environment" />
   if (error) return <Problem error={error} />
   if (!environment) return null
   const { name } = environment.config

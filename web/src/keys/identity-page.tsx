@@ -7,6 +7,7 @@ import { sessionQuery } from '../shell/session.ts'
 import { plainText } from '../text/plain-text.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { NotFound } from '../ui/not-found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
@@ -31,7 +32,7 @@ export function IdentityPage() {
   const { uid } = useParams({ from: '/keys/identities/$uid' })
   const { client } = useAccess()
   const { data: identity, error, refetch } = useQuery(identityQuery(client, uid))
-  if (error instanceof NotFoundError) return <PageHead title="There is no such identity" />
+  if (error instanceof NotFoundError) return <NotFound kind="identity" />
   if (error) return <Problem error={error} onRetry={() => refetch()} />
   return identity ? <OpenIdentity identity={identity} /> : null
 }

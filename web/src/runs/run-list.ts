@@ -1,6 +1,6 @@
 import type { ListRunsResponse, RunItem, Runyard } from '@runyard/client'
 import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useMemo } from 'react'
 import { useAccess } from '../client.ts'
 import { type RunSearch, toListParams } from './run-search.ts'
 
@@ -32,8 +32,8 @@ export function useRunList(search: RunSearch) {
   })
   const runs = useMemo(() => list.data?.pages.flatMap((page) => page.runs) ?? [], [list.data])
   useNewerRuns(queryKey, params, list.data ? (runs[0]?.created_at ?? null) : undefined)
-  const is_lost = useLiveStates(client, queryKey, runs)
-  return { ...list, runs, is_lost }
+  useLiveStates(client, queryKey, runs)
+  return { ...list, runs }
 }
 
 /** Reads the list again when there are runs newer than its first. `newest`: null of an empty list, undefined before it is read. */
@@ -61,10 +61,9 @@ function useNewerRuns(
   }, [queries, key, has_newer])
 }
 
-/** Follows those that are open, in one stream; true while it is broken off. */
-function useLiveStates(client: Runyard, queryKey: readonly unknown[], runs: readonly RunItem[]): boolean {
+/** Follows those that are open, in one stream. */
+function useLiveStates(client: Runyard, queryKey: readonly unknown[], runs: readonly RunItem[]): void {
   const queries = useQueryClient()
-  const [is_lost, setLost] = useState(false)
   const open = runs
     .filter(({ state }) => OPEN.includes(state))
     .slice(0, MOST_FOLLOWED)
@@ -86,7 +85,6 @@ function useLiveStates(client: Runyard, queryKey: readonly unknown[], runs: read
         signal: abort.signal,
         maxRetries: Number.MAX_SAFE_INTEGER,
         maxReconnects: Number.MAX_SAFE_INTEGER,
-        onConnection: ({ state }) => setLost(state === 'lost'),
       })
       for await (const event of stream) if (event.type === 'run.state') await read(event.run_id)
     }
@@ -94,7 +92,6 @@ function useLiveStates(client: Runyard, queryKey: readonly unknown[], runs: read
     follow().catch(() => queries.invalidateQueries({ queryKey: JSON.parse(key), refetchType: 'none' }))
     return () => abort.abort()
   }, [client, queries, key, open])
-  return is_lost
 }
 
 const replaceRun = (pages: Pages | undefined, run: RunItem): Pages | undefined =>

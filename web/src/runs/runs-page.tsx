@@ -14,7 +14,7 @@ import { RunTable } from './run-table.tsx'
 export function RunsPage() {
   const search = useSearch({ from: '/' })
   const navigate = useNavigate({ from: '/' })
-  const { runs, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch, is_lost } =
+  const { runs, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
     useRunList(search)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const has_search = Object.keys(search).length > 0
@@ -23,14 +23,7 @@ export function RunsPage() {
   }, [])
   return (
     <>
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-1 pt-6 pb-4">
-        <h1 className="m-0 font-semibold text-xl">Runs</h1>
-        {is_lost ? (
-          <span role="status" className="rounded-full bg-wait/15 px-2.5 text-sm text-wait">
-            Reconnecting…
-          </span>
-        ) : null}
-      </div>
+      <h1 className="m-0 pt-6 pb-4 font-semibold text-xl">Runs</h1>
       <RunFilters search={search} onChange={(next) => navigate({ search: next, replace: true })} />
       {chosen.size > 0 ? <Chosen ids={chosen} onDone={() => setChosen(new Set())} /> : null}
       {error ? <Problem error={error} onRetry={() => refetch()} /> : null}

@@ -6,6 +6,7 @@ import { plainText } from '../text/plain-text.ts'
 import { Button } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Ago } from '../ui/moment.tsx'
+import { NotFound } from '../ui/not-found.tsx'
 import { PageHead, Rows } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { NextTimes } from './next-times.tsx'
@@ -27,7 +28,7 @@ export function SchedulePage() {
     queryKey: ['schedules', schedule_id],
     queryFn: ({ signal }) => client.schedules.retrieve(schedule_id, { signal }),
   })
-  if (error instanceof NotFoundError) return <PageHead title="There is no such schedule" />
+  if (error instanceof NotFoundError) return <NotFound kind="schedule" />
   if (error) return <Problem error={error} />
   return schedule ? <OpenSchedule schedule={schedule} /> : null
 }

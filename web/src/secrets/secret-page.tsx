@@ -6,6 +6,7 @@ import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Ago } from '../ui/moment.tsx'
+import { NotFound } from '../ui/not-found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
@@ -31,7 +32,7 @@ export function SecretPage() {
     queryKey: ['secrets', type, name],
     queryFn: ({ signal }) => client.secrets.get(name, { scope: type }, { signal }),
   })
-  if (error instanceof NotFoundError) return <PageHead title="There is no such secret" />
+  if (error instanceof NotFoundError) return <NotFound kind="secret" />
   if (error) return <Problem error={error} />
   return secret ? <OpenSecret key={`${type} ${name}`} secret={secret} /> : null
 }

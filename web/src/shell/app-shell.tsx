@@ -2,18 +2,27 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useMatches } from '@tanstack/react-router'
 import { Menu, Plus } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
-import { type ReactNode, useMemo, useState } from 'react'
+import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { type Access, AccessContext, BASE_PATH, createClient } from '../client.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { CommandPalette } from './command-palette.tsx'
+import { ConnectionNotice } from './connection-notice.tsx'
+import { readPagesWhenIdle } from './lazy-page.tsx'
 import { PLACES } from './places.ts'
 import { changeSession, type Session, sessionQuery, signOut } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 import { VisitGate } from './visit-gate.tsx'
 
 /** What every page stands in: who is here, where one can go. `refusal`: why the link one came by did not help. */
-export function AppShell({ refusal }: { refusal: string | undefined }) {
+export const AppShell = ({ refusal }: { refusal: string | undefined }) => (
+  <>
+    <Entrance refusal={refusal} />
+    <ConnectionNotice />
+  </>
+)
+
+function Entrance({ refusal }: { refusal: string | undefined }) {
   const { data: session, error, refetch } = useQuery(sessionQuery)
   const run_id = useVisitedRun()
   if (session === undefined) {
@@ -54,6 +63,7 @@ function SignedIn({ session, children }: { session: Session; children: ReactNode
     }),
     [session],
   )
+  useEffect(readPagesWhenIdle, [])
   return <AccessContext value={access}>{children}</AccessContext>
 }
 

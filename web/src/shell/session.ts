@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { BASE_URL, PAGE_HEADER } from '../client.ts'
+import { watchedFetch } from './connection.ts'
 
 /** Who has signed in here. */
 export interface Session {
@@ -62,7 +63,7 @@ async function ask(
     signal,
   }: { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal } = {},
 ): Promise<Response> {
-  const answer = await fetch(new URL(path, BASE_URL), {
+  const answer = await watchedFetch(new URL(path, BASE_URL), {
     method,
     cache: 'no-store',
     headers: {

@@ -7,6 +7,7 @@ import { plainText } from '../text/plain-text.ts'
 import { Button } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { CopyBlock } from '../ui/copy-block.tsx'
+import { NotFound } from '../ui/not-found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
@@ -24,7 +25,7 @@ export function TriggerPage() {
     queryKey: ['triggers', trigger_id],
     queryFn: ({ signal }) => client.triggers.retrieve(trigger_id, { signal }),
   })
-  if (error instanceof NotFoundError) return <PageHead title="There is no such trigger" />
+  if (error instanceof NotFoundError) return <NotFound kind="trigger" />
   if (error) return <Problem error={error} />
   return trigger ? <OpenTrigger key={trigger_id} trigger={trigger} /> : null
 }

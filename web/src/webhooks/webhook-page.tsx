@@ -7,6 +7,7 @@ import { plainText } from '../text/plain-text.ts'
 import { Button } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Ago } from '../ui/moment.tsx'
+import { NotFound } from '../ui/not-found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
@@ -24,7 +25,7 @@ export function WebhookPage() {
     queryKey: ['webhooks', webhook_id],
     queryFn: ({ signal }) => client.webhooks.retrieve(webhook_id, { signal }),
   })
-  if (error instanceof NotFoundError) return <PageHead title="There is no such webhook" />
+  if (error instanceof NotFoundError) return <NotFound kind="webhook" />
   if (error) return <Problem error={error} />
   return webhook ? <OpenWebhook key={webhook_id} webhook={webhook} /> : null
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/error.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { baseOf, html, PAGE_HEADERS, sendPage } from '../page.ts'
 import { WEB_ROOT } from '../web-files.ts'
@@ -35,10 +36,11 @@ const PATHS = [
  */
 export function serveWebPage(app: FastifyInstance): void {
   const page = readPage()
-  const send = (request: FastifyRequest, reply: FastifyReply) => {
+  const send = (request: FastifyRequest, reply: FastifyReply, status = 200) => {
     if (page === null) return sendPage(reply, NOT_BUILT)
     const nonce = randomBytes(16).toString('base64')
     return reply
+      .code(status)
       .headers(PAGE_HEADERS)
       .header('content-security-policy', withNonce(nonce))
       .send(
@@ -50,10 +52,19 @@ export function serveWebPage(app: FastifyInstance): void {
   for (const path of PATHS) app.get(path, async (request, reply) => send(request, reply))
   app.get<{ Params: { session_id: string } }>('/sessions/:session_id', async (request, reply) => {
     // Not looked up: whoever has no access must not learn which runs there are.
-    if (!isUuid(request.params.session_id)) return sendPage(reply, NO_SUCH_SESSION)
-    return send(request, reply)
+    return send(request, reply, isUuid(request.params.session_id) ? 200 : 404)
+  })
+  app.setNotFoundHandler(async (request, reply) => {
+    if (!isForReader(request)) throw new AppError('resource_not_found', 'There is nothing at this path.')
+    return /^\/docs\//.test(request.url) ? sendPage(reply, NO_SUCH_DOCS) : send(request, reply, 404)
   })
 }
+
+/** Whether somebody looks at the answer in a browser: nothing that programs ask for lies beside these. */
+const isForReader = ({ method, url, headers }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') &&
+  headers.accept?.includes('text/html') === true &&
+  !/^\/(?:api|assets|web|downloads)(?:[/?]|$)/.test(url)
 
 function readPage(): string | null {
   try {
@@ -75,9 +86,9 @@ const NOT_BUILT = {
 <code>node scripts/build-web.ts</code>, and start it again.</p>`,
 }
 
-const NO_SUCH_SESSION = {
-  title: 'No such session',
+const NO_SUCH_DOCS = {
+  title: 'No such page',
   status: 404,
-  main: html`<h1>There is no run here</h1>
-<p>The address of a run’s page ends in the id of the run; this one does not.</p>`,
+  main: html`<h1>There is no such page</h1>
+<p>The address may be mistyped, or from another version of the service. <a href="docs">All documentation</a></p>`,
 }

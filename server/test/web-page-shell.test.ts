@@ -1,0 +1,115 @@
+/** What all pages of the web page have in common, in Chromium. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { findChromium, openBrowser } from './support/browser.ts'
+import { type FaultyProxy, startFaultyProxy } from './support/faulty-proxy.ts'
+import { apiOf, shell, startService, type TestService } from './support/service.ts'
+import { checkAccess, openPage } from './support/web-page.ts'
+
+const skip = findChromium() ? false : 'there is no Chromium on this machine'
+const RUNBOOK = { harness: { type: 'runbook' } }
+const notice = (page: Page) => page.getByRole('status').filter({ hasText: 'The service cannot be reached.' })
+
+describe('the frame of the web page', { skip }, () => {
+  let service: TestService
+  let api: ReturnType<typeof apiOf>
+  let browser: Browser
+  let proxy: FaultyProxy
+
+  before(async () => {
+    service = await startService()
+    api = apiOf(service)
+    browser = await openBrowser()
+    proxy = await startFaultyProxy(Number(new URL(service.base_url).port))
+  })
+  after(async () => {
+    await browser?.close()
+    await proxy?.close()
+    await service?.stop()
+  })
+  const through = () => ({ ...service, base_url: `http://127.0.0.1:${proxy.port}/api/v1` })
+
+  test('a service that is away is said on every page, wherever one has scrolled, until it is back', async () => {
+    for (let count = 0; count < 25; count += 1)
+      await api.create({ prompt: shell(`echo ${count}`), config: RUNBOOK })
+    for (const at of ['/', '/schedules']) {
+      await using opened = await openPage(browser, through(), { at })
+      const { page } = opened
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      if (at === '/') await page.getByRole('list', { name: 'Runs' }).getByRole('link').nth(9).waitFor()
+      await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+      await proxy.goAway()
+      await notice(page).waitFor()
+      assert(await isOnScreen(page), at)
+      await checkAccess(page)
+      await proxy.comeBack()
+      await notice(page).waitFor({ state: 'detached' })
+    }
+  })
+
+  test('a page that could not be read is read again once the service is back', async () => {
+    await using opened = await openPage(browser, through())
+    const { page } = opened
+    // Pages are read ahead while nothing else is to do; this one comes too late for that.
+    await page.route(/\/assets\/schedules-page-.*\.js$/, (route) => route.abort())
+    await page.reload()
+    await page.getByRole('heading', { name: 'Runs' }).waitFor()
+    await page.getByRole('link', { name: 'Schedules' }).click()
+    const problem = page.getByRole('alert').filter({ hasText: 'Its code did not arrive.' })
+    await problem.waitFor()
+    await page.getByRole('link', { name: 'Runyard' }).waitFor()
+    await checkAccess(page)
+    await page.unroute(/\/assets\/schedules-page-.*\.js$/)
+    await problem.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('No schedule yet').waitFor()
+  })
+
+  test('pages read ahead open while the service is away', async () => {
+    await using opened = await openPage(browser, through())
+    const { page } = opened
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => /\/secret-page-.*\.js$/.test(name)),
+    )
+    await proxy.goAway()
+    try {
+      await page.getByRole('link', { name: 'Usage' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor()
+      await notice(page).waitFor()
+    } finally {
+      await proxy.comeBack()
+    }
+    // What failed meanwhile is read again without being asked to.
+    await page.getByRole('heading', { name: 'Runs a day' }).waitFor()
+  })
+
+  test('an address that leads nowhere is said in a page, and in a problem document to programs', async () => {
+    const origin = new URL(service.base_url).origin
+    const ask = (path: string, accept: string) => fetch(origin + path, { headers: { accept } })
+    for (const path of ['/nowhere', '/sessions/not-an-id', '/docs/nowhere']) {
+      const page = await ask(path, 'text/html,*/*;q=0.8')
+      assert.equal(page.status, 404, path)
+      assert.match(page.headers.get('content-type') ?? '', /^text\/html/, path)
+      const program = await ask(path, 'application/json')
+      assert.equal(program.status, 404, path)
+    }
+    for (const path of ['/api/v1/nowhere', '/assets/nowhere.js', '/web/nowhere', '/nowhere']) {
+      const program = await ask(path, path === '/nowhere' ? '*/*' : 'text/html')
+      assert.equal(program.status, 404, path)
+      assert.match(program.headers.get('content-type') ?? '', /^application\/problem\+json/, path)
+    }
+    const none = '0199a3f2-6c1e-7d52-9d1c-5b1f4f0a7e21'
+    for (const path of ['/a/b/c', '/sessions/not-an-id', `/schedules/${none}`]) {
+      await using opened = await openPage(browser, service, { at: path })
+      await opened.page.getByRole('heading', { level: 1, name: /^There is no/ }).waitFor()
+      await opened.page.getByRole('main').getByRole('link', { name: /^All / }).waitFor()
+      await checkAccess(opened.page)
+    }
+  })
+})
+
+/** Whether the notice is within what the window shows. */
+async function isOnScreen(page: Page): Promise<boolean> {
+  const [box, size] = [await notice(page).boundingBox(), page.viewportSize()]
+  return box !== null && size !== null && box.y >= 0 && box.y + box.height <= size.height
+}

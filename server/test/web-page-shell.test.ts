@@ -38,7 +38,7 @@ describe('the frame of the web page', { skip }, () => {
       const { page } = opened
       await page.getByRole('heading', { level: 1 }).waitFor()
       if (at === '/') await page.getByRole('list', { name: 'Runs' }).getByRole('link').nth(9).waitFor()
-      await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)')
       await proxy.goAway()
       await notice(page).waitFor()
       assert(await isOnScreen(page), at)

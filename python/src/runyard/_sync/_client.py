@@ -27,6 +27,7 @@ from ._environments import Environments
 from ._grants import Grants
 from ._identities import Identities
 from ._models import Models
+from ._principals import Principals
 from ._runs import Runs
 from ._schedules import Schedules
 from ._secrets import Secrets
@@ -71,6 +72,7 @@ class Runyard(Endpoints):
     artifacts: Artifacts
     api_keys: ApiKeys
     identities: Identities
+    principals: Principals
     grants: Grants
     usage: UsageResource
     share_links: ShareLinks
@@ -112,6 +114,7 @@ class Runyard(Endpoints):
         self.artifacts = Artifacts(transport)
         self.api_keys = ApiKeys(transport)
         self.identities = Identities(transport)
+        self.principals = Principals(transport)
         self.grants = Grants(transport)
         self.usage = UsageResource(transport)
         self.share_links = ShareLinks(transport)

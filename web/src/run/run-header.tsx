@@ -68,7 +68,9 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
             <div className="flex shrink-0 gap-2">
               <Button onClick={() => document.getElementById('composer')?.focus()}>
                 <MessageSquare aria-hidden className="size-4" />
-                <span className="max-sm:sr-only">{view.status?.approval ? 'Message' : (TO_WRITE[state] ?? 'Follow up')}</span>
+                <span className="max-sm:sr-only">
+                  {view.status?.approval ? 'Message' : (TO_WRITE[state] ?? 'Follow up')}
+                </span>
               </Button>
               {state === 'INPROGRESS' ? (
                 <Button disabled={interrupt.isPending} onClick={() => interrupt.mutate()}>

@@ -275,7 +275,7 @@ describe('an environment', { concurrency: 4 }, () => {
     assert.equal(status?.error_code, 'environment_setup_failed')
     const lines = '4997\n4998\n4999\n5000\nthe reason'
     assert.equal(status?.message, `The setup command "${failing}" ended with exit code 3.\n${lines}`)
-    assert.match(setup.at(-1)?.data.output ?? '', /^4\d{3}\n[^]*\nthe reason$/, 'whole lines')
+    assert.match(setup.at(-1)?.data.output ?? '', /^4\d{3}\n.*\nthe reason$/s, 'whole lines')
     const last = setup.at(-1)?.data
     assert.deepEqual([last?.status, last?.exit_code, last?.name], ['failed', 3, failing])
     assert.equal(environment.setup_failed, true)

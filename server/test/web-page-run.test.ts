@@ -183,4 +183,79 @@ describe('the page of a run', { skip }, () => {
     await checkAccess(page)
     assert.deepEqual(complaints, [])
   })
+
+  test('the runs it started are listed with their states, and linked where they were started', async () => {
+    const child = { title: 'Look at the tests', prompt: '[["bash", {"command": "sleep 600"}]]' }
+    const parent = await api.create({ title: 'Split it up', prompt: JSON.stringify([['spawn_run', child]]) })
+    await using opened = await openRun(parent)
+    const { page, complaints } = opened
+    await state(page, 'Succeeded')
+    const started = page.getByRole('region', { name: 'Runs it started' })
+    const row = started.getByRole('listitem').filter({ hasText: 'Look at the tests' })
+    await row.getByText('Running').waitFor()
+    await checkAccess(page)
+    const href = await row.getByRole('link').getAttribute('href')
+    assert.equal(await page.locator('[data-block=spawn_run]').getByRole('link').getAttribute('href'), href)
+    const child_id = String(href).split('/').at(-1)
+    await api.call('POST', `/agent/runs/${child_id}/cancel`)
+    await row.getByText('Cancelled').waitFor()
+    await row.getByRole('link').click()
+    await page.getByRole('heading', { name: 'Look at the tests', level: 1 }).waitFor()
+    await page.getByText('Child of').locator('..').getByRole('link').click()
+    await page.getByRole('heading', { name: 'Split it up', level: 1 }).waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
+  test('calls show what they are for: the lines of an edit, the steps of a plan, an output once', async () => {
+    const edit = { path: 'cart.js', old_text: 'one\ntwo\nthree', new_text: 'one\n2\nthree\nfour' }
+    const calls = [
+      ['write', { path: 'cart.js', content: 'one\ntwo\nthree\n' }],
+      ['edit', edit],
+      [
+        'plan',
+        {
+          steps: [
+            { step: 'Run the tests', status: 'done' },
+            { step: 'Fix the sum', status: 'in_progress' },
+          ],
+        },
+      ],
+      ['bash', { command: 'echo out; echo err >&2; exit 3' }],
+      ['bash', { command: 'seq 100000' }],
+    ]
+    const run_id = await api.create({ title: 'Calls', prompt: JSON.stringify(calls) })
+    await api.ended(run_id)
+    await using opened = await openRun(run_id)
+    const { page, complaints } = opened
+    const block = (name: string) => page.locator(`[data-block=${name}]`)
+    await block('write').getByText('+3').waitFor()
+    await block('edit').getByText('+2').waitFor()
+    await block('edit').getByText('−1').waitFor()
+    assert.deepEqual(await block('edit').locator('[data-line=added]').allTextContents(), ['+ 2', '+ four'])
+    assert.deepEqual(await block('edit').locator('[data-line=removed]').allTextContents(), ['− two'])
+    await block('plan')
+      .getByRole('listitem')
+      .filter({ hasText: 'Fix the sum' })
+      .getByRole('img', { name: 'in progress' })
+      .waitFor()
+    assert(!(await block('plan').textContent())?.includes('{'), 'no JSON')
+    const told = (command: string) =>
+      block('bash').filter({ hasText: command }).getByText('What the agent was told')
+    assert.equal(await told('exit 3').count(), 0)
+    // It got the ends of what was printed only.
+    await told('seq 100000').waitFor()
+    await checkAccess(page)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a call that waits to be allowed has nothing to open', async () => {
+    const run_id = await api.create({
+      prompt: '[["bash", {"command": "echo waits"}]]',
+      config: { permissions: [{ tool: 'bash', action: 'ask' }] },
+    })
+    await using opened = await openRun(run_id)
+    await opened.page.locator('div[data-block=bash]', { hasText: 'not begun' }).waitFor()
+    await opened.page.getByRole('button', { name: 'Allow once' }).click()
+    await opened.page.locator('details[data-block=bash]', { hasText: 'exit 0' }).waitFor()
+  })
 })

@@ -310,7 +310,7 @@ describe('the web page', { skip }, () => {
     const wide = await api.create({ prompt: 'Speak widely.' })
     await page.goto(`${new URL(service.base_url).origin}/sessions/${wide}`)
     await state(page, 'Succeeded')
-    await page.getByLabel('Last message').getByText('|a|a|a').waitFor()
+    await page.getByLabel('Last message').getByText('|a|a|a').first().waitFor()
     await page.goto(new URL(service.base_url).origin)
     await page.getByRole('listitem').filter({ hasText: HOSTILE }).waitFor()
     assert.equal(await page.evaluate('window.pwned'), undefined)

@@ -7,8 +7,10 @@ import { OutsideLink } from '../ui/outside-link.tsx'
 
 /** What the run kept or named beside its changes: files, pictures, its plan, pages elsewhere. */
 export function Artifacts({ artifacts }: { artifacts: readonly ArtifactItem[] }) {
-  // The changes have a place of their own.
-  const shown = artifacts.filter(({ artifact_type }) => artifact_type !== 'DIFF')
+  // The changes and pull requests have a place of their own.
+  const shown = artifacts.filter(
+    ({ artifact_type }) => artifact_type !== 'DIFF' && artifact_type !== 'PULL_REQUEST',
+  )
   if (shown.length === 0) return null
   return (
     <section aria-label="Artifacts">
@@ -28,7 +30,7 @@ export function Artifacts({ artifacts }: { artifacts: readonly ArtifactItem[] })
 function ArtifactLine({ artifact }: { artifact: ArtifactItem }) {
   switch (artifact.artifact_type) {
     case 'PULL_REQUEST':
-      return <OutsideLink url={artifact.data.url}>{plainText(artifact.data.branch)}</OutsideLink>
+      return null
     case 'EXTERNAL_REFERENCE': {
       const { url, title, reference_type } = artifact.data
       return (

@@ -102,7 +102,7 @@ function ChangeList({ diff }: { diff: RunDiff }) {
 const nameOf = ({ path, previous_path }: ChangedFile): string =>
   plainText(previous_path && previous_path !== path ? `${previous_path} → ${path}` : path)
 
-function Counts({ additions, deletions }: { additions: number; deletions: number }) {
+export function Counts({ additions, deletions }: { additions: number; deletions: number }) {
   return (
     <span className="tabular font-mono text-xs">
       <span className="text-good">+{formatCount(additions)}</span>{' '}

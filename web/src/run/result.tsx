@@ -1,7 +1,6 @@
 import type { RunItem } from '@runyard/client'
 import { Prose } from '../text/markdown.tsx'
 import { plainText } from '../text/plain-text.ts'
-import { OutsideLink } from '../ui/outside-link.tsx'
 import { ScrollBox, ScrollText } from '../ui/scroll-box.tsx'
 import type { Entry } from './entry.ts'
 import { EndBlock } from './entry-view.tsx'
@@ -9,12 +8,11 @@ import type { SessionView } from './session-log.ts'
 
 const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED']
 
-/** What came of the run: how it ended, the last words of the agent, what it was to hand over, its pull requests. */
+/** What came of the run: how it ended, the last words of the agent, what it was to hand over. */
 export function Result({ run, view }: { run: RunItem; view: SessionView }) {
   const { state, status, entries, worked_ms } = view
   if (!ENDED.includes(state)) return null
   const said = lastWords(entries)
-  const pull_requests = run.artifacts.filter((artifact) => artifact.artifact_type === 'PULL_REQUEST')
   return (
     <section aria-label="Result" className="grid gap-3">
       {state === 'SUCCEEDED' ? null : (
@@ -26,11 +24,6 @@ export function Result({ run, view }: { run: RunItem; view: SessionView }) {
           has_output
         />
       )}
-      {pull_requests.map(({ data: { url, branch } }) => (
-        <p key={url} className="m-0 text-sm">
-          Pushed <OutsideLink url={url}>{plainText(branch)}</OutsideLink>
-        </p>
-      ))}
       {said ? (
         <ScrollBox
           className="max-h-[60vh] overflow-y-auto rounded-xl border border-line bg-raised px-4 py-3"

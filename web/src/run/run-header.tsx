@@ -68,7 +68,9 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
             <div className="flex shrink-0 gap-2">
               <Button onClick={() => document.getElementById('composer')?.focus()}>
                 <MessageSquare aria-hidden className="size-4" />
-                <span className="max-sm:sr-only">{TO_WRITE[state] ?? 'Follow up'}</span>
+                <span className="max-sm:sr-only">
+                  {view.status?.approval ? 'Message' : (TO_WRITE[state] ?? 'Follow up')}
+                </span>
               </Button>
               {state === 'INPROGRESS' ? (
                 <Button disabled={interrupt.isPending} onClick={() => interrupt.mutate()}>
@@ -138,6 +140,9 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
   )
 }
 
+/** Of Markdown, which a line this short is read better without. */
+const MARKS = /[*`]+/g
+
 /** What is asked, or why it ended so, once that has gone out of sight; or what happens now. One line. */
 function Reason({
   view: { state, status, running_tool },
@@ -147,7 +152,7 @@ function Reason({
   is_past_title: boolean
 }) {
   const why = state === 'BLOCKED' || is_past_title ? plainText(status?.message ?? '').trim() : ''
-  const words = sayActivity(state, running_tool) ?? why.split('\n', 1)[0]
+  const words = sayActivity(state, running_tool) ?? why.split('\n', 1)[0]?.replace(MARKS, '')
   if (!words) return null
   return (
     <span className={`min-w-0 flex-1 truncate text-soft ${is_past_title ? 'max-sm:hidden' : ''}`}>

@@ -7,8 +7,10 @@ import { Problem } from '../ui/problem.tsx'
 import { Activity } from './activity.tsx'
 import { Artifacts } from './artifacts.tsx'
 import { Changes } from './changes.tsx'
+import { ChildRuns } from './child-runs.tsx'
 import { Composer } from './composer.tsx'
 import { Conversation, useStayAtEnd } from './conversation.tsx'
+import { PullRequests } from './pull-requests.tsx'
 import { RawEvents } from './raw-events.tsx'
 import { Result } from './result.tsx'
 import { RunFacts } from './run-facts.tsx'
@@ -87,10 +89,16 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
           {connection === 'over' ? <Problem error={error} /> : null}
           <Result run={run} view={view} />
           <div className="mt-6 empty:hidden">
+            <PullRequests artifacts={run.artifacts} entries={view.entries} />
+          </div>
+          <div className="mt-6 empty:hidden">
             <Changes run_id={run.run_id} />
           </div>
           <div className="mt-6 empty:hidden">
             <Artifacts artifacts={run.artifacts} />
+          </div>
+          <div className="mt-6 empty:hidden">
+            <ChildRuns run_id={run.run_id} />
           </div>
           <div className="mt-8 mb-3 flex items-center justify-between gap-4">
             <h2 className="m-0 font-semibold text-base">{shows_raw ? 'Events' : 'Conversation'}</h2>

@@ -9,6 +9,26 @@ export const runQuery = (client: Runyard, run_id: string) =>
     queryFn: ({ signal }) => client.runs.retrieve(run_id, { signal }),
   })
 
+/** How often runs that go on are asked for: a stream of theirs would take one of the few connections a browser has. */
+const CHILDREN_MS = 3_000
+const MOST_CHILDREN = 100
+const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED']
+
+/** The newest runs that this one created, the first of them first. */
+export const childrenQuery = (client: Runyard, run_id: string) =>
+  queryOptions({
+    queryKey: ['run', run_id, 'children'],
+    queryFn: async ({ signal }) => {
+      const { runs } = await client.runs.list(
+        { ancestor_run_id: run_id, sort_by: 'created_at', limit: MOST_CHILDREN },
+        { signal },
+      )
+      return runs.filter(({ parent_run_id }) => parent_run_id === run_id).reverse()
+    },
+    refetchInterval: ({ state: { data } }) =>
+      data?.some(({ state }) => !ENDED.includes(state)) ? CHILDREN_MS : false,
+  })
+
 /** What the run changed: files and counts, of its newest turn or an earlier one. */
 export const diffQuery = (client: Runyard, run_id: string, turn: number | undefined) =>
   queryOptions({

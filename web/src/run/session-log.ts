@@ -27,7 +27,7 @@ export interface SessionView {
   lost_attempts: number
   /** The title of the call that runs. */
   running_tool: string | undefined
-  /** Grows with everything that changes the run's artifacts, changes or configuration. */
+  /** Grows with everything that changes the run's artifacts, changes, children or configuration. */
   milestones: number
   /** Events that happened while it is followed, rather than before. */
   live_events: number
@@ -266,6 +266,7 @@ export class SessionLog {
     this.#running.delete(result.tool_call_id)
     const ended = result.is_error ? 'failed' : 'done'
     this.#replace({ ...call, result, status: call.status === 'stopped' ? 'stopped' : ended })
+    if (call.name === 'spawn_run') this.#passMilestone()
     if (!result.is_error) return
     this.#just_failed.add(result.tool_call_id)
     this.#view.news = `${call.title}: failed`

@@ -1,11 +1,14 @@
-import { memo, type ReactNode, useState } from 'react'
+import { memo, type ReactNode, useMemo, useState } from 'react'
 import { useAccess } from '../client.ts'
-import { BreakableText } from '../text/breakable-text.tsx'
-import { formatBytes, formatDuration } from '../text/format.ts'
+import { countOf, formatBytes, formatDuration } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
+import { CheckMark } from '../ui/check-mark.tsx'
 import { useNow } from '../ui/clock.ts'
 import { ScrollText } from '../ui/scroll-box.tsx'
+import { Counts } from './changes.tsx'
+import { WithRunLinks } from './child-runs.tsx'
 import type { ToolCall } from './entry.ts'
+import { EditLines, type FileEdit, readEdit } from './file-edit.tsx'
 import { FoldBlock } from './fold-block.tsx'
 import { saveOutput } from './save-output.ts'
 import { TerminalOutput } from './terminal-output.tsx'
@@ -13,15 +16,26 @@ import { TerminalOutput } from './terminal-output.tsx'
 /** Characters of an input or answer that are shown. */
 const MOST = 64 * 1024
 
+/** Lines of an edit that are shown, and of one that is open to begin with. */
+const MOST_LINES = 1_000
+const SMALL_EDIT = 24
+/** What the agent is told beside what a command printed; the frame says it, too. */
+const ENDED_WITH = /\n?\[exit code \d+\]$/
+
 const clip = (text: string): string =>
   text.length > MOST ? `${text.slice(0, MOST)}\n… (${formatBytes(text.length - MOST)} more)` : text
 
-/** A call of a tool: what was asked, what it printed, how it ended. Commands are open, file tools folded. */
+/** A call of a tool: what was asked, what it printed, how it ended. Commands and small edits are open, other tools folded. */
 export const ToolBlock = memo(function ToolBlock({ call, run_id }: { call: ToolCall; run_id: string }) {
   const { input, title, result, status, output } = call
   const command = typeof input.command === 'string' ? clip(plainText(input.command)) : undefined
   const [chosen, setChosen] = useState<boolean>()
-  const is_open = chosen ?? (command !== undefined || status === 'failed')
+  const edit = useMemo(() => readEdit(input), [input])
+  const is_told_there = call.name === 'plan' || call.name === 'spawn_run'
+  const is_small = edit !== undefined && edit.lines.length <= SMALL_EDIT
+  const is_open = chosen ?? (command !== undefined || status === 'failed' || is_small || is_told_there)
+  // A command that has not begun is in the title.
+  const has_more = command === undefined || command !== title || !output.is_empty || result !== undefined
   // A title that is the command, or the start of it, is set like one; the whole stands below, once.
   const is_command = command?.startsWith(title.replace(/…$/, '')) ?? false
   return (
@@ -30,7 +44,12 @@ export const ToolBlock = memo(function ToolBlock({ call, run_id }: { call: ToolC
       status={status}
       is_open={is_open}
       onFold={setChosen}
-      figures={<Figures call={call} />}
+      figures={
+        <>
+          {edit && status !== 'failed' ? <Counts {...edit} /> : null}
+          <Figures call={call} />
+        </>
+      }
       title={
         <span
           title={title}
@@ -40,27 +59,29 @@ export const ToolBlock = memo(function ToolBlock({ call, run_id }: { call: ToolC
         </span>
       }
     >
-      <div className="grid gap-2">
-        {command === undefined ? (
-          <Input input={input} />
-        ) : command === title ? null : (
-          <Frame>
-            <span className="text-soft select-none">$ </span>
-            {command}
-          </Frame>
-        )}
-        {output.is_empty ? null : (
-          <TerminalOutput
-            output={output}
-            revision={call.revision}
-            saveAll={<SaveAll run_id={run_id} call={call} />}
-          />
-        )}
-        <Answer call={call} />
-        {result?.truncated_bytes ? (
-          <p className="m-0 text-soft">{formatBytes(result.truncated_bytes)} of output were left out.</p>
-        ) : null}
-      </div>
+      {has_more ? (
+        <div className="grid gap-2">
+          {command === undefined ? (
+            <Input call={call} edit={edit} />
+          ) : command === title ? null : (
+            <Frame>
+              <span className="text-soft select-none">$ </span>
+              {command}
+            </Frame>
+          )}
+          {output.is_empty ? null : (
+            <TerminalOutput
+              output={output}
+              revision={call.revision}
+              saveAll={<SaveAll run_id={run_id} call={call} />}
+            />
+          )}
+          <Answer call={call} />
+          {result?.truncated_bytes ? (
+            <p className="m-0 text-soft">{formatBytes(result.truncated_bytes)} of output were left out.</p>
+          ) : null}
+        </div>
+      ) : null}
     </FoldBlock>
   )
 })
@@ -88,12 +109,15 @@ function Running({ since }: { since: number }) {
 }
 
 /** What the agent was told, where it is not the output itself. */
-function Answer({ call: { result, output } }: { call: ToolCall }) {
+function Answer({ call: { name, result, output } }: { call: ToolCall }) {
   if (!result) return null
   const told = result.output?.trim() ? clip(plainText(result.output)) : ''
-  if (!told) return output.is_empty ? <p className="m-0 text-soft">No output.</p> : null
-  const text = <Frame>{told}</Frame>
+  if (!told || told === '(no output)')
+    return output.is_empty ? <p className="m-0 text-soft">No output.</p> : null
+  const names_runs = name === 'spawn_run' || name === 'read_run'
+  const text = <Frame>{names_runs ? <WithRunLinks text={told} /> : told}</Frame>
   if (output.is_empty) return text
+  if (told.replace(ENDED_WITH, '').trim() === output.text.trim()) return null
   return (
     <details>
       <summary className="chevron w-fit text-soft">What the agent was told</summary>
@@ -102,39 +126,52 @@ function Answer({ call: { result, output } }: { call: ToolCall }) {
   )
 }
 
-function Input({ input }: { input: Record<string, unknown> }) {
-  const { path, content, old_text, new_text, ...rest } = input
-  if (typeof path === 'string' && typeof old_text === 'string' && typeof new_text === 'string') {
+const STEP_STATUS = ['pending', 'in_progress', 'done'] as const
+
+/** What is asked, where it is no command. */
+function Input({ call: { name, input }, edit }: { call: ToolCall; edit: FileEdit | undefined }) {
+  if (edit)
     return (
       <Frame>
-        <Lines sign="-" text={old_text} />
-        <Lines sign="+" text={new_text} />
+        <EditLines lines={edit.lines.slice(0, MOST_LINES)} />
+        {edit.lines.length > MOST_LINES
+          ? `… (${countOf(edit.lines.length - MOST_LINES, 'more line')})`
+          : null}
       </Frame>
     )
-  }
-  if (typeof path === 'string' && typeof content === 'string' && Object.keys(rest).length === 0) {
+  const steps = name === 'plan' ? readSteps(input.steps) : undefined
+  if (steps)
     return (
-      <Frame>
-        <Lines sign="+" text={content} />
-      </Frame>
+      <ul className="m-0 grid list-none gap-1 p-0">
+        {steps.map(({ step, status }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a plan does not change: the next is another call.
+          <li key={index} className={status === 'done' ? 'text-soft' : ''}>
+            <CheckMark status={status} />
+            {plainText(step)}
+          </li>
+        ))}
+      </ul>
     )
-  }
+  if (name === 'spawn_run' && typeof input.prompt === 'string')
+    return <Frame>{clip(plainText(input.prompt))}</Frame>
   const names = Object.keys(input)
-  if (names.length === 0 || (names.length === 1 && typeof path === 'string')) return null
+  if (names.length === 0 || (names.length === 1 && typeof input.path === 'string')) return null
   return <Frame>{clip(plainText(input))}</Frame>
+}
+
+/** The steps of a plan; undefined where it is not written as one. */
+function readSteps(steps: unknown): { step: string; status: (typeof STEP_STATUS)[number] }[] | undefined {
+  if (!Array.isArray(steps)) return undefined
+  const read = steps.flatMap((item: unknown) => {
+    if (typeof item !== 'object' || item === null || !('step' in item) || !('status' in item)) return []
+    const status = STEP_STATUS.find((known) => known === item.status)
+    return typeof item.step === 'string' && status ? [{ step: item.step, status }] : []
+  })
+  return read.length === steps.length ? read : undefined
 }
 
 function Frame({ children }: { children: ReactNode }) {
   return <ScrollText className="max-h-88 text-xs leading-relaxed">{children}</ScrollText>
-}
-
-function Lines({ sign, text }: { sign: '+' | '-'; text: string }) {
-  const lines = clip(plainText(text)).replace(/\n$/, '').split('\n')
-  return (
-    <span className={sign === '+' ? 'text-good' : 'text-bad'}>
-      <BreakableText text={lines.map((line) => `${sign} ${line}\n`).join('')} />
-    </span>
-  )
 }
 
 function SaveAll({ run_id, call }: { run_id: string; call: ToolCall }) {

@@ -33,6 +33,10 @@ export class TerminalText {
   get dropped(): number {
     return this.#dropped
   }
+  /** All that is shown. */
+  get text(): string {
+    return this.#blocks.flatMap(({ parts }) => parts.map(({ text }) => text)).join('')
+  }
   get is_empty(): boolean {
     return this.#size === 0 && this.#dropped === 0
   }

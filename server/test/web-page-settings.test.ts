@@ -392,10 +392,12 @@ describe('the pages of settings', { skip }, () => {
     const { page, complaints } = opened
     await page.getByRole('img', { name: /runs? in/ }).waitFor()
     await page.getByRole('table').first().getByText('runbook').waitFor()
+    for (const plot of ['Succeeded per day', 'Time by agent'])
+      await page.getByRole('img', { name: plot }).locator('svg.recharts-surface path').first().waitFor()
     const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
     assert(Number(await page.evaluate(overflow)) <= 0)
     await checkAccess(page)
-    await page.getByLabel('Time').selectOption('30')
+    await page.getByLabel('Time', { exact: true }).selectOption('30')
     await page.waitForURL(/days=30/)
     await page.getByRole('button', { name: 'Menu of dev' }).click()
     await page.getByRole('menuitem', { name: 'Skills' }).click()

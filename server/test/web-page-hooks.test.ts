@@ -92,7 +92,7 @@ describe('the pages of hooks', { skip }, () => {
     await rows.getByRole('button', { name: 'Replay' }).press('Enter')
     await rows.filter({ hasText: 'a replay' }).waitFor()
     assert.equal(await rows.count(), 2)
-    await page.getByRole('link', { name: 'Its runs' }).click()
+    await page.getByRole('link', { name: 'Runs of this trigger' }).click()
     await page.getByRole('button', { name: 'Of one trigger' }).waitFor()
     await page.getByText('echo Try it').first().click()
     // The run leads back to what asked for it.
@@ -154,7 +154,7 @@ describe('the pages of hooks', { skip }, () => {
     await page.getByText('No webhook yet').waitFor()
     await page.getByRole('link', { name: 'New webhook' }).click()
     await page.getByLabel('Address').fill(`http://${receiver.host}/first`)
-    const events = page.getByRole('group', { name: 'It is told when a run' }).getByRole('checkbox')
+    const events = page.getByRole('group', { name: 'Sent when a run' }).getByRole('checkbox')
     assert.equal(await events.count(), 7)
     for (const box of await events.all()) await box.uncheck()
     assert.equal(await page.getByRole('button', { name: 'Create the webhook' }).isDisabled(), true)

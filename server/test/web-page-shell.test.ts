@@ -40,10 +40,13 @@ describe('the frame of the web page', { skip }, () => {
       if (at === '/') await page.getByRole('list', { name: 'Runs' }).getByRole('link').nth(9).waitFor()
       await page.evaluate('scrollTo(0, document.body.scrollHeight)')
       await proxy.goAway()
-      await notice(page).waitFor()
-      assert(await isOnScreen(page), at)
-      await checkAccess(page)
-      await proxy.comeBack()
+      try {
+        await notice(page).waitFor()
+        assert(await isOnScreen(page), at)
+        await checkAccess(page)
+      } finally {
+        await proxy.comeBack()
+      }
       await notice(page).waitFor({ state: 'detached' })
     }
   })
@@ -80,7 +83,83 @@ describe('the frame of the web page', { skip }, () => {
       await proxy.comeBack()
     }
     // What failed meanwhile is read again without being asked to.
-    await page.getByRole('heading', { name: 'Runs a day' }).waitFor()
+    await page.getByRole('heading', { name: 'Runs per day' }).waitFor()
+  })
+
+  test('everything is reached by the keyboard alone', async () => {
+    const run_id = await api.create({
+      prompt: shell('echo by keyboard'),
+      title: 'By keyboard',
+      config: RUNBOOK,
+    })
+    await api.ended(run_id)
+    await using opened = await openPage(browser, service)
+    const { page, complaints } = opened
+    const keys = page.keyboard
+    const row = page.getByRole('link', { name: /By keyboard/ })
+    await row.waitFor()
+    for (const leave of ['Escape', 'Enter']) {
+      await keys.press('/')
+      await keys.press('Control+a')
+      await keys.type('by keyboard')
+      await keys.press(leave)
+      await page.waitForURL(/q=by.*keyboard/)
+      await page.getByRole('list', { name: 'Runs' }).getByRole('link').nth(1).waitFor({ state: 'detached' })
+      await keys.press('j')
+      assert.equal(await page.getByRole('searchbox').inputValue(), 'by keyboard', leave)
+      await page.waitForFunction(() => document.activeElement?.matches('[data-row="0"]'))
+    }
+    await keys.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('Previous run in the list').waitFor()
+    await checkAccess(page)
+    await keys.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await keys.press('j')
+    await keys.press('Enter')
+    await page.waitForURL(new RegExp(run_id))
+    await page.getByRole('button', { name: 'Go to a page or a run' }).press('Enter')
+    await keys.type('sched')
+    await keys.press('Enter')
+    await page.waitForURL(/\/schedules$/)
+    await keys.press('c')
+    await page.waitForURL(/\/new$/)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('going back undoes the last filter, not each letter of the search', async () => {
+    await using opened = await openPage(browser, service)
+    const { page } = opened
+    await page.getByLabel('State').selectOption('succeeded')
+    await page.waitForURL(/state=succeeded/)
+    await page.getByRole('searchbox').pressSequentially('echo', { delay: 300 })
+    await page.waitForURL(/q=echo/)
+    await page.getByLabel('Source').selectOption('API')
+    await page.waitForURL(/source=API/)
+    await page.goBack()
+    await page.waitForURL((url) => url.searchParams.get('q') === 'echo' && !url.searchParams.has('source'))
+    await page.goBack()
+    await page.waitForURL((url) => url.search === '')
+  })
+
+  test('who may only read is led into no form', async () => {
+    const { api_key } = await api.json<{ api_key: string }>('POST', '/api-keys', {
+      name: 'reader',
+      role: 'viewer',
+      new_user: true,
+    })
+    await using opened = await openPage(browser, { base_url: service.base_url, api_key })
+    const { page } = opened
+    await page.getByRole('heading', { name: 'Runs' }).waitFor()
+    await page.keyboard.press('c')
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    assert.equal(new URL(page.url()).pathname, '/')
+    for (const path of ['/new', '/schedules/new', '/keys/identities/new']) {
+      await page.goto(new URL(path, service.base_url).href)
+      await page.getByText('A key with the role viewer may only read.').waitFor()
+      assert.equal(await page.getByRole('textbox').count(), 0)
+    }
+    await checkAccess(page)
   })
 
   test('an address that leads nowhere is said in a page, and in a problem document to programs', async () => {

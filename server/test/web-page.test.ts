@@ -216,7 +216,18 @@ describe('the web page', { skip }, () => {
     await page.getByLabel('State').selectOption('succeeded')
     await page.getByRole('button', { name: 'Show all runs' }).click()
 
+    // The row says why it failed.
+    const { status_message } = await api.get(failing)
+    await row('Break early').getByText(String(status_message?.message).slice(0, 20)).waitFor()
+
     // What happens elsewhere is seen here.
+    const other = await api.create({ title: 'Sleep more', prompt: shell('sleep 600'), config: RUNBOOK })
+    await row('Sleep more').getByRole('checkbox').check()
+    await page.getByRole('button', { name: 'Select all open runs shown' }).click()
+    assert(await row('Sleep long').getByRole('checkbox').isChecked())
+    await page.getByRole('button', { name: 'Clear the selection' }).click()
+    await api.call('POST', `/agent/runs/${other}/cancel`)
+    await row('Sleep more').getByText('Cancelled').waitFor()
     await row('Sleep long').getByRole('checkbox').check()
     await page.getByRole('button', { name: 'Cancel 1 run' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel 1 run' }).click()

@@ -47,12 +47,12 @@ export function EnvironmentPage() {
     <>
       <PageHead title={plainText(name)}>
         <Link to="/" search={{ environment: name }} className={buttonClass()}>
-          Its runs
+          Runs in this environment
         </Link>
         {may_write ? (
           <>
             <Link to="/new" search={{ environment: uid }} className={buttonClass()}>
-              New run in it
+              New run here
             </Link>
             <ConfirmButton
               confirm="Delete the environment"

@@ -69,7 +69,7 @@ function EnvironmentRow({
           {plainText([config.docker_image, ...places].filter(Boolean).join(' · ') || 'No repository')}
         </span>
       </span>
-      {setup_failed ? <span className="text-bad text-sm">Its setup failed</span> : null}
+      {setup_failed ? <span className="text-bad text-sm">Setup failed</span> : null}
       {last_run ? (
         <Link
           to="/sessions/$run_id"

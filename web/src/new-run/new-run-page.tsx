@@ -29,6 +29,9 @@ export function NewRunPage() {
   return <Form key={run_id} origin={origin} start={formOf(origin)} />
 }
 
+/** What the code says as long as the form says nothing. */
+const SAMPLE_REQUEST = { prompt: 'Say hello.' }
+
 const TITLES = { replay: 'Retry with changes', fork: 'Fork' } as const
 
 function Form({ origin, start }: { origin: Origin; start: RunForm }) {
@@ -101,7 +104,9 @@ function Form({ origin, start }: { origin: Origin; start: RunForm }) {
             </Button>
           </div>
         </form>
-        <Samples samples={writeSamples(request, BASE_URL.href)} />
+        <Samples
+          samples={writeSamples(Object.keys(request).length > 0 ? request : SAMPLE_REQUEST, BASE_URL.href)}
+        />
       </div>
     </>
   )

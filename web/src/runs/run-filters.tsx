@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { environmentsQuery } from '../environments/environment-queries.ts'
 import { isTyping } from '../shell/typing.ts'
+import { KeyHint } from '../ui/key-hint.tsx'
 import { type RunSearch, STATE_GROUPS, type StateGroup } from './run-search.ts'
 
 /** How long somebody has to stop typing before the search is asked. */
@@ -28,19 +29,20 @@ export function RunFilters({
   onChange,
 }: {
   search: RunSearch
-  onChange: (search: RunSearch) => void
+  /** `is_typed`: one of many steps, which going back does not go through. */
+  onChange: (search: RunSearch, is_typed: boolean) => void
 }) {
   const { client } = useAccess()
   const { data: environments = [] } = useQuery(environmentsQuery(client))
-  const set = (change: { [K in keyof RunSearch]?: RunSearch[K] | undefined }) => {
+  const set = (change: { [K in keyof RunSearch]?: RunSearch[K] | undefined }, is_typed = false) => {
     const merged = Object.entries({ ...search, ...change }).filter(
       ([, value]) => value !== undefined && value !== '',
     )
-    onChange(Object.fromEntries(merged))
+    onChange(Object.fromEntries(merged), is_typed)
   }
   return (
     <search className="mb-4 flex flex-wrap gap-2">
-      <SearchField value={search.q ?? ''} onSettled={(q) => set({ q: q || undefined })} />
+      <SearchField value={search.q ?? ''} onSettled={(q) => set({ q: q || undefined }, true)} />
       <Choice label="State" value={search.state} onChange={(state) => set({ state: state as StateGroup })}>
         {Object.entries(STATE_GROUPS).map(([value, { label }]) => (
           <option key={value} value={value}>
@@ -73,10 +75,10 @@ export function RunFilters({
         <option value="30">Last 30 days</option>
       </Choice>
       {search.trigger ? (
-        <Narrowed onClear={() => set({ trigger: undefined })}>Of one trigger</Narrowed>
+        <Narrowed onClear={() => set({ trigger: undefined })}>From one trigger</Narrowed>
       ) : null}
       {search.creator ? (
-        <Narrowed onClear={() => set({ creator: undefined })}>Of one creator</Narrowed>
+        <Narrowed onClear={() => set({ creator: undefined })}>Created by one person</Narrowed>
       ) : null}
     </search>
   )
@@ -90,7 +92,7 @@ const Narrowed = ({ onClear, children }: { onClear: () => void; children: ReactN
     onClick={onClear}
   >
     {children}
-    <X aria-label="Take this filter away" className="size-3.5 text-soft" />
+    <X aria-label="Remove this filter" className="size-3.5 text-soft" />
   </button>
 )
 
@@ -124,11 +126,21 @@ function SearchField({ value, onSettled }: { value: string; onSettled: (text: st
         aria-label="Search titles, prompts and skills"
         aria-keyshortcuts="/"
         placeholder="Search titles, prompts, skills"
-        className={`${FIELD} w-full pl-8`}
+        className={`peer ${FIELD} w-full pl-8`}
         maxLength={256}
         value={text}
         onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' && event.key !== 'Enter') return
+          // The browser's own Escape would empty it; the keys of the list are what comes next.
+          event.preventDefault()
+          settled.current(text.trim())
+          event.currentTarget.blur()
+        }}
       />
+      <KeyHint className="-translate-y-1/2 absolute top-1/2 right-2.5 peer-focus:hidden max-sm:hidden">
+        /
+      </KeyHint>
     </span>
   )
 }

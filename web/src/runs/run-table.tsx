@@ -1,8 +1,10 @@
 import type { RunItem } from '@runyard/client'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useAccess } from '../client.ts'
+import { environmentsQuery } from '../environments/environment-queries.ts'
 import { isTyping } from '../shell/typing.ts'
 import { formatCost, formatDuration, parseDuration } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
@@ -11,6 +13,7 @@ import { StateBadge } from '../ui/state-badge.tsx'
 
 const ROW_PX = 68
 const OPEN: readonly string[] = ['QUEUED', 'CLAIMED', 'INPROGRESS', 'BLOCKED']
+export const isOpen = ({ state }: RunItem): boolean => OPEN.includes(state)
 
 interface Props {
   runs: readonly RunItem[]
@@ -64,9 +67,9 @@ export function RunTable({ runs, chosen, onChoose, hasMore, isReading, onMore }:
               {may_write ? (
                 <input
                   type="checkbox"
-                  aria-label={`Choose ${plainText(run.title)}`}
+                  aria-label={`Select ${plainText(run.title)}`}
                   className="mr-3 ml-1 size-4 accent-(--accent) disabled:invisible"
-                  disabled={!OPEN.includes(run.state)}
+                  disabled={!isOpen(run)}
                   checked={chosen.has(run.run_id)}
                   onChange={() => toggle(run.run_id)}
                 />
@@ -86,6 +89,10 @@ function Row({ run, index }: { run: RunItem; index: number }) {
   const cost = run.request_usage?.inference_cost_usd
   const agent =
     run.agent_config.name ?? run.resolved?.model_id ?? run.resolved?.harness ?? run.agent_config.harness?.type
+  // What somebody has to know before opening it: why it ended badly, or what it waits for.
+  const reason = ['FAILED', 'ERROR', 'BLOCKED'].includes(run.state) ? run.status_message?.message : undefined
+  const { data: environments } = useQuery(environmentsQuery(useAccess().client))
+  const environment = environments?.find(({ uid }) => uid === run.agent_config.environment_id)?.config.name
   return (
     <Link
       to="/sessions/$run_id"
@@ -98,9 +105,15 @@ function Row({ run, index }: { run: RunItem; index: number }) {
       </span>
       <span className="min-w-0 max-sm:order-1 max-sm:col-span-2">
         <span className="block truncate font-medium text-base">{plainText(run.title)}</span>
-        <span className="block truncate text-sm text-soft max-sm:hidden">
-          {plainText([agent, run.creator.display_name].filter(Boolean).join(' · '))}
-        </span>
+        {reason ? (
+          <span className={`block truncate text-sm ${run.state === 'BLOCKED' ? 'text-wait' : 'text-bad'}`}>
+            {plainText(reason)}
+          </span>
+        ) : (
+          <span className="block truncate text-sm text-soft max-sm:hidden">
+            {plainText([agent, environment, run.creator.display_name].filter(Boolean).join(' · '))}
+          </span>
+        )}
       </span>
       <span className="tabular self-center text-right text-sm text-soft max-sm:order-3">
         <span className="block">

@@ -8,7 +8,7 @@ import { Problem } from '../ui/problem.tsx'
 import { FirstRun } from './first-run.tsx'
 import { RunFilters } from './run-filters.tsx'
 import { useRunList } from './run-list.ts'
-import { RunTable } from './run-table.tsx'
+import { isOpen, RunTable } from './run-table.tsx'
 
 /** All runs that one may see, the newest first. */
 export function RunsPage() {
@@ -24,8 +24,17 @@ export function RunsPage() {
   return (
     <>
       <h1 className="m-0 pt-6 pb-4 font-semibold text-xl">Runs</h1>
-      <RunFilters search={search} onChange={(next) => navigate({ search: next, replace: true })} />
-      {chosen.size > 0 ? <Chosen ids={chosen} onDone={() => setChosen(new Set())} /> : null}
+      <RunFilters
+        search={search}
+        onChange={(next, is_typed) => navigate({ search: next, replace: is_typed })}
+      />
+      {chosen.size > 0 ? (
+        <Chosen
+          ids={chosen}
+          onAll={() => setChosen(new Set(runs.filter(isOpen).map(({ run_id }) => run_id)))}
+          onDone={() => setChosen(new Set())}
+        />
+      ) : null}
       {error ? <Problem error={error} onRetry={() => refetch()} /> : null}
       {isPending && !error ? <p className="py-8 text-soft">Reading the runs…</p> : null}
       {runs.length > 0 ? (
@@ -41,7 +50,7 @@ export function RunsPage() {
       {!isPending && !error && runs.length === 0 ? (
         has_search ? (
           <p className="py-8 text-soft">
-            No run is like this.{' '}
+            No run matches these filters.{' '}
             <button type="button" className="text-accent underline" onClick={() => navigate({ search: {} })}>
               Show all runs
             </button>
@@ -55,7 +64,14 @@ export function RunsPage() {
 }
 
 /** What can be done with the runs that were ticked. */
-function Chosen({ ids, onDone }: { ids: ReadonlySet<string>; onDone: () => void }) {
+interface ChosenProps {
+  ids: ReadonlySet<string>
+  /** Takes in all that the list has read and that are open. */
+  onAll: () => void
+  onDone: () => void
+}
+
+function Chosen({ ids, onAll, onDone }: ChosenProps) {
   const { client } = useAccess()
   const queries = useQueryClient()
   const cancel = useMutation({
@@ -74,7 +90,7 @@ function Chosen({ ids, onDone }: { ids: ReadonlySet<string>; onDone: () => void 
   return (
     <div className="mb-3 grid gap-2">
       <div className="flex flex-wrap items-center gap-3 rounded-lg border border-line bg-raised px-3 py-2 text-sm">
-        <span role="status">{countOf(ids.size, 'run')} chosen</span>
+        <span role="status">{countOf(ids.size, 'run')} selected</span>
         <ConfirmButton
           confirm={`Cancel ${countOf(ids.size, 'run')}`}
           question="Their processes are ended at once; what they have done so far stays."
@@ -83,8 +99,11 @@ function Chosen({ ids, onDone }: { ids: ReadonlySet<string>; onDone: () => void 
         >
           Cancel {countOf(ids.size, 'run')}
         </ConfirmButton>
+        <button type="button" className="text-soft underline" onClick={onAll}>
+          Select all open runs shown
+        </button>
         <button type="button" className="text-soft underline" onClick={onDone}>
-          Choose none
+          Clear the selection
         </button>
       </div>
       {cancel.error ? <Problem error={cancel.error} /> : null}

@@ -9,6 +9,7 @@ import { Ago } from '../ui/moment.tsx'
 import { NotFound } from '../ui/not-found.tsx'
 import { PageHead, Rows } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { StateBadge } from '../ui/state-badge.tsx'
 import { NextTimes } from './next-times.tsx'
 import { ScheduleForm } from './schedule-form.tsx'
 
@@ -84,7 +85,11 @@ function OpenSchedule({ schedule }: { schedule: ScheduledAgentItem }) {
               Next times
             </h2>
             <div className="flex">
-              {enabled ? <NextTimes times={next_runs} /> : <p className="m-0 text-sm text-wait">Paused</p>}
+              {enabled ? (
+                <NextTimes times={next_runs} time_zone={schedule.time_zone} />
+              ) : (
+                <p className="m-0 text-sm text-wait">Paused</p>
+              )}
             </div>
           </section>
           <Firings schedule_id={id} />
@@ -99,8 +104,14 @@ function Firings({ schedule_id }: { schedule_id: string }) {
   const { client } = useAccess()
   const { data, error } = useQuery({
     queryKey: ['schedules', schedule_id, 'firings'],
-    queryFn: async ({ signal }) =>
-      (await client.schedules.firings(schedule_id, { limit: 50 }, { signal })).firings,
+    queryFn: async ({ signal }) => {
+      const [{ firings }, { runs }] = await Promise.all([
+        client.schedules.firings(schedule_id, { limit: 50 }, { signal }),
+        client.runs.list({ schedule_id, limit: 50, sort_by: 'created_at' }, { signal }),
+      ])
+      const states = new Map(runs.map(({ run_id, state }) => [run_id, state]))
+      return firings.map((firing) => ({ ...firing, state: firing.run_id && states.get(firing.run_id) }))
+    },
     refetchInterval: 10_000,
   })
   return (
@@ -112,15 +123,15 @@ function Firings({ schedule_id }: { schedule_id: string }) {
       {data?.length === 0 ? <p className="m-0 text-sm text-soft">It was not due yet.</p> : null}
       {data && data.length > 0 ? (
         <Rows label="History">
-          {data.map(({ due_at, outcome, run_id, reason }) => (
+          {data.map(({ due_at, outcome, run_id, state, reason }) => (
             <li key={due_at} className="py-2 text-sm">
               <span className="flex justify-between gap-4">
                 {run_id ? (
                   <Link to="/sessions/$run_id" params={{ run_id }}>
-                    {outcome}
+                    {state ? <StateBadge state={state} /> : 'Run'}
                   </Link>
                 ) : (
-                  <span>{outcome}</span>
+                  <span>{outcome === 'skipped' ? 'Skipped' : 'Could not start'}</span>
                 )}
                 <span className="text-soft">
                   <Ago at={due_at} />

@@ -6,6 +6,7 @@ import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { CopyBlock } from '../ui/copy-block.tsx'
+import { Ago } from '../ui/moment.tsx'
 import { PageHead, Rows } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { NextTimes } from './next-times.tsx'
@@ -46,7 +47,7 @@ export function SchedulesPage() {
 }
 
 function ScheduleRow({
-  schedule: { id, name, cron_schedule, time_zone, enabled, next_runs, last_spawn_error },
+  schedule: { id, name, cron_schedule, time_zone, enabled, next_runs, history, last_spawn_error },
 }: {
   schedule: ScheduledAgentItem
 }) {
@@ -62,12 +63,24 @@ function ScheduleRow({
         </Link>
         <span className="block text-sm text-soft">
           <code>{cron_schedule}</code> {time_zone}
+          {history.last_ran ? (
+            <>
+              {' · last run '}
+              <Ago at={history.last_ran} />
+            </>
+          ) : (
+            ' · has not run yet'
+          )}
         </span>
         {last_spawn_error ? (
           <span className="block text-bad text-sm">{plainText(last_spawn_error)}</span>
         ) : null}
       </span>
-      {enabled ? <NextTimes times={next_runs} /> : <span className="text-sm text-wait">Paused</span>}
+      {enabled ? (
+        <NextTimes times={next_runs} time_zone={time_zone} />
+      ) : (
+        <span className="text-sm text-wait">Paused</span>
+      )}
     </li>
   )
 }

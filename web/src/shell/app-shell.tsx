@@ -5,11 +5,14 @@ import { DropdownMenu } from 'radix-ui'
 import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { type Access, AccessContext, BASE_PATH, createClient } from '../client.ts'
 import { buttonClass } from '../ui/button.tsx'
+import { KeyHint } from '../ui/key-hint.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { CommandPalette } from './command-palette.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
+import { COMMAND_K } from './key-list.tsx'
 import { readPagesWhenIdle } from './lazy-page.tsx'
 import { PLACES } from './places.ts'
+import { RightToWrite } from './right-to-write.tsx'
 import { changeSession, type Session, sessionQuery, signOut } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 import { VisitGate } from './visit-gate.tsx'
@@ -25,6 +28,7 @@ export const AppShell = ({ refusal }: { refusal: string | undefined }) => (
 function Entrance({ refusal }: { refusal: string | undefined }) {
   const { data: session, error, refetch } = useQuery(sessionQuery)
   const run_id = useVisitedRun()
+  const [is_going, setGoing] = useState(false)
   if (session === undefined) {
     if (!error) return null
     return (
@@ -45,10 +49,12 @@ function Entrance({ refusal }: { refusal: string | undefined }) {
   }
   return (
     <SignedIn session={session}>
-      <Frame session={session}>
-        <Outlet />
+      <Frame session={session} onGoTo={() => setGoing(true)}>
+        <RightToWrite>
+          <Outlet />
+        </RightToWrite>
       </Frame>
-      <CommandPalette />
+      <CommandPalette is_open={is_going} setOpen={setGoing} />
     </SignedIn>
   )
 }
@@ -77,7 +83,14 @@ function useVisitedRun(): string | undefined {
   })
 }
 
-function Frame({ session, children }: { session: Session | null; children: ReactNode }) {
+interface FrameProps {
+  session: Session | null
+  /** Asks where to go. */
+  onGoTo?: () => void
+  children: ReactNode
+}
+
+function Frame({ session, onGoTo, children }: FrameProps) {
   return (
     <>
       <nav
@@ -106,6 +119,15 @@ function Frame({ session, children }: { session: Session | null; children: React
               ))}
             </div>
             <span className="ml-auto flex items-center gap-2">
+              <button
+                type="button"
+                aria-label={`${COMMAND_K}: go to a page or a run`}
+                aria-keyshortcuts="Meta+K Control+K"
+                className="max-sm:hidden lg:max-xl:hidden"
+                onClick={onGoTo}
+              >
+                <KeyHint>{COMMAND_K}</KeyHint>
+              </button>
               {session.role === 'viewer' ? null : (
                 <Link to="/new" className={buttonClass('primary')}>
                   <Plus aria-hidden className="size-4" />

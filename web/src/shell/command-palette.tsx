@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { Dialog } from 'radix-ui'
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { StateBadge } from '../ui/state-badge.tsx'
+import { KeyList } from './key-list.tsx'
 import { MAKERS, PLACES } from './places.ts'
 import { isTyping } from './typing.ts'
 
@@ -13,22 +14,49 @@ const ITEM =
   'flex items-center gap-3 rounded-md px-3 py-2 text-sm data-[selected=true]:bg-ink/6 cursor-pointer'
 
 /** Goes anywhere by a few letters (⌘K, Ctrl+K): to a page, or to a run by its title. */
-export function CommandPalette() {
+export function CommandPalette({ is_open, setOpen }: { is_open: boolean; setOpen: (open: boolean) => void }) {
   const navigate = useNavigate()
-  const [is_open, setOpen] = useState(false)
+  const { may_write } = useAccess()
+  const [shows_keys, showKeys] = useState(false)
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)) {
         event.preventDefault()
-        setOpen((open) => !open)
-      } else if (event.key === 'c' && !isTyping(event)) {
+        setOpen(!is_open)
+      } else if (event.key === 'c' && may_write && !isTyping(event)) {
         event.preventDefault()
         navigate({ to: '/new' })
+      } else if (event.key === '?' && !isTyping(event)) {
+        event.preventDefault()
+        showKeys(true)
       }
     }
     document.addEventListener('keydown', onKeyDown)
     return () => document.removeEventListener('keydown', onKeyDown)
-  }, [navigate])
+  }, [navigate, may_write, is_open, setOpen])
+  return (
+    <>
+      <Window title="Go to" is_open={is_open} setOpen={setOpen}>
+        <Palette close={() => setOpen(false)} />
+      </Window>
+      <Window title="Keys" is_open={shows_keys} setOpen={showKeys}>
+        <KeyList may_write={may_write} />
+      </Window>
+    </>
+  )
+}
+
+function Window({
+  title,
+  is_open,
+  setOpen,
+  children,
+}: {
+  title: string
+  is_open: boolean
+  setOpen: (open: boolean) => void
+  children: ReactNode
+}) {
   return (
     <Dialog.Root open={is_open} onOpenChange={setOpen}>
       <Dialog.Portal>
@@ -37,8 +65,8 @@ export function CommandPalette() {
           aria-describedby={undefined}
           className="-translate-x-1/2 fixed top-[12vh] left-1/2 z-20 w-[min(36rem,calc(100vw-2rem))] overflow-hidden rounded-2xl border border-line bg-raised shadow-xl"
         >
-          <Dialog.Title className="unseen">Go to</Dialog.Title>
-          <Palette close={() => setOpen(false)} />
+          <Dialog.Title className="unseen">{title}</Dialog.Title>
+          {children}
         </Dialog.Content>
       </Dialog.Portal>
     </Dialog.Root>

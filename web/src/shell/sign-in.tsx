@@ -25,7 +25,8 @@ export function SignIn({ reason, is_run = false }: { reason?: string | undefined
     <main className="mx-auto mt-[12vh] w-full max-w-sm px-(--edge)">
       <h1 className="m-0 font-semibold text-xl">{is_run ? 'Open this run' : 'Sign in'}</h1>
       <p className="mt-1 mb-5 text-base text-soft">
-        The key is checked, not kept: this browser then has what the key may do, for 12 hours.
+        {is_run ? 'This link opens the run for people who have a key of this service. ' : ''}The key is
+        checked, not kept: this browser then has what the key may do, for 12 hours.
       </p>
       {complaint ? (
         <p role="alert" className="rounded-lg border border-bad/40 bg-bad/5 px-3 py-2 text-sm">

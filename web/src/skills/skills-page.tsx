@@ -48,7 +48,7 @@ export function SkillsPage() {
       {skills && skills.length > 0 ? (
         <Rows label="Skills">
           {skills.map(({ id, name, description, environments, error, base_prompt, last_run_timestamp }) => (
-            <li key={id} className="grid gap-1 py-3">
+            <li key={id} className="grid grid-cols-[minmax(0,1fr)] gap-1 py-3">
               <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
                 <span className="min-w-0 flex-1">
                   <span className="font-medium">{plainText(name)}</span>

@@ -33,7 +33,7 @@ export function TriggerDeliveries({ trigger: { trigger_id, enabled } }: { trigge
           History
         </h2>
         <Link to="/" search={{ trigger: trigger_id }} className="text-sm">
-          Its runs
+          Runs of this trigger
         </Link>
       </div>
       <PagedRows

@@ -40,7 +40,7 @@ export function TriggerFields({
           ))}
         </SelectField>
         <TextField
-          label="What it signs with"
+          label="Signing secret"
           type="password"
           minLength={8}
           maxLength={512}

@@ -1,6 +1,18 @@
 import type { Usage } from '@runyard/client'
 import { Bar, BarChart, CartesianGrid, Legend, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
 
+/** How plots look that say more under the pointer. */
+export const TOOLTIP = {
+  cursor: { fill: 'var(--line)', opacity: 0.4 },
+  contentStyle: {
+    background: 'var(--raised)',
+    border: '1px solid var(--line)',
+    borderRadius: 10,
+    fontSize: 13,
+  },
+}
+export const LEGEND = { iconType: 'circle', iconSize: 8, wrapperStyle: { fontSize: 13 } } as const
+
 const STACK = [
   { key: 'succeeded', name: 'Succeeded', fill: 'var(--good)' },
   { key: 'failed', name: 'Failed', fill: 'var(--bad)' },
@@ -29,16 +41,9 @@ export function DayPlot({ days, label }: { days: Usage['days']; label: string })
             minTickGap={24}
           />
           <YAxis allowDecimals={false} tickLine={false} axisLine={false} stroke="var(--soft)" fontSize={12} />
-          <Tooltip
-            cursor={{ fill: 'var(--line)', opacity: 0.4 }}
-            contentStyle={{
-              background: 'var(--raised)',
-              border: '1px solid var(--line)',
-              borderRadius: 10,
-              fontSize: 13,
-            }}
-          />
-          <Legend iconType="circle" iconSize={8} wrapperStyle={{ fontSize: 13 }} />
+          <Tooltip {...TOOLTIP} />
+          {/* In the order of the stack, not of the alphabet. */}
+          <Legend {...LEGEND} itemSorter={({ dataKey }) => STACK.findIndex(({ key }) => key === dataKey)} />
           {STACK.map(({ key, name, fill }) => (
             <Bar
               key={key}
@@ -57,7 +62,7 @@ export function DayPlot({ days, label }: { days: Usage['days']; label: string })
 }
 
 /** `2026-03-09` as a reader writes it. */
-const shortDate = (date: string): string => {
+export const shortDate = (date: string): string => {
   const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
   return new Date(year, month - 1, day).toLocaleDateString([], { month: 'short', day: 'numeric' })
 }

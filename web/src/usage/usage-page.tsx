@@ -1,15 +1,16 @@
 import type { Usage } from '@runyard/client'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useAccess } from '../client.ts'
-import { countOf, formatCost, formatCount, formatDuration } from '../text/format.ts'
+import { countOf, formatCount, formatDuration } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { FIELD_CLASS } from '../ui/field.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { ScrollBox } from '../ui/scroll-box.tsx'
 import { DayPlot } from './day-plot.tsx'
+import { CostPlot, RatePlot, sayCost, TimePlot } from './small-plots.tsx'
 
 const DAY_MS = 86_400_000
 export const RANGES = [7, 30, 90, 365] as const
@@ -49,7 +50,12 @@ export function UsagePage() {
       </PageHead>
       {error ? <Problem error={error} onRetry={() => refetch()} /> : null}
       {isPending ? <p className="text-soft">Counting…</p> : null}
-      {data ? <Report usage={data} /> : null}
+      {data && data.totals.runs === 0 ? (
+        <p className="text-soft">
+          No run in this time. <Link to="/new">Start one</Link>, or choose a longer time.
+        </p>
+      ) : null}
+      {data && data.totals.runs > 0 ? <Report usage={data} /> : null}
     </>
   )
 }
@@ -76,17 +82,26 @@ function Report({ usage: { totals, days, by_agent, by_model, by_environment } }:
       <dl className="m-0 grid grid-cols-2 gap-4 sm:grid-cols-3 lg:grid-cols-6">
         <Figure name="Runs">{formatCount(totals.runs)}</Figure>
         <Figure name="Succeeded">{shareOf(totals)}</Figure>
-        <Figure name="Half took up to">{seconds(totals.run_seconds_p50)}</Figure>
-        <Figure name="95 % took up to">{seconds(totals.run_seconds_p95)}</Figure>
+        <Figure name="Median time">{seconds(totals.run_seconds_p50)}</Figure>
+        <Figure name="95th percentile">{seconds(totals.run_seconds_p95)}</Figure>
         <Figure name="Tokens">{formatCount(totals.total_tokens)}</Figure>
-        <Figure name="Cost, where known">{formatCost(totals.cost_usd)}</Figure>
+        <Figure name="Cost, where known">{sayCost(totals.cost_usd)}</Figure>
       </dl>
       <section aria-labelledby="days">
         <h2 id="days" className="m-0 mb-3 font-semibold text-base">
-          Runs a day
+          Runs per day
         </h2>
         <DayPlot days={days} label={`${countOf(totals.runs, 'run')} in ${countOf(days.length, 'day')}`} />
       </section>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-8 lg:grid-cols-[repeat(2,minmax(0,1fr))]">
+        <RatePlot days={days} />
+        <TimePlot rows={by_agent.map((row) => ({ ...row, name: row.agent }))} />
+        <CostPlot title="Cost by agent" rows={by_agent.map((row) => ({ ...row, name: row.agent }))} />
+        <CostPlot
+          title="Cost by model"
+          rows={by_model.map((row) => ({ ...row, name: row.model_id ?? 'no model' }))}
+        />
+      </div>
       <Table title="Agents" rows={by_agent.map((row) => ({ name: row.agent, ...row }))} />
       <Table title="Models" rows={by_model.map((row) => ({ name: row.model_id ?? 'no model', ...row }))} />
       <Table
@@ -123,7 +138,7 @@ function Table({ title, rows }: { title: string; rows: readonly (Usage['totals']
         <table className="tabular w-full border-collapse text-sm">
           <thead>
             <tr className="border-line border-b text-soft">
-              {['', 'Runs', 'Succeeded', 'Median', '95 %', 'Tokens', 'Cost'].map((name) => (
+              {['', 'Runs', 'Succeeded', 'Median time', '95th percentile', 'Tokens', 'Cost'].map((name) => (
                 <th key={name} scope="col" className={`${CELL} font-normal`}>
                   {name || <span className="unseen">Name</span>}
                 </th>
@@ -141,7 +156,7 @@ function Table({ title, rows }: { title: string; rows: readonly (Usage['totals']
                 <td className={CELL}>{seconds(row.run_seconds_p50)}</td>
                 <td className={CELL}>{seconds(row.run_seconds_p95)}</td>
                 <td className={CELL}>{formatCount(row.total_tokens)}</td>
-                <td className={CELL}>{formatCost(row.cost_usd)}</td>
+                <td className={CELL}>{sayCost(row.cost_usd)}</td>
               </tr>
             ))}
           </tbody>
@@ -178,7 +193,7 @@ function DayTable({ days }: { days: Usage['days'] }) {
                   </td>
                 ),
               )}
-              <td className={CELL}>{formatCost(day.cost_usd)}</td>
+              <td className={CELL}>{sayCost(day.cost_usd)}</td>
             </tr>
           ))}
         </tbody>

@@ -29,7 +29,7 @@ export function WebhookFields({
         onText={(description) => set({ description })}
       />
       <fieldset className="m-0 grid gap-1.5 border-0 p-0">
-        <legend className="mb-1 p-0 font-medium text-sm">It is told when a run</legend>
+        <legend className="mb-1 p-0 font-medium text-sm">Sent when a run</legend>
         <div className="grid gap-x-4 gap-y-1.5 sm:grid-cols-2">
           {EVENT_TYPES.map((type) => (
             <CheckField

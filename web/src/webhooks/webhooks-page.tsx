@@ -4,6 +4,7 @@ import { Plus } from 'lucide-react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { buttonClass } from '../ui/button.tsx'
+import { CopyBlock } from '../ui/copy-block.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { PagedRows, usePages } from '../ui/paged-rows.tsx'
 import { sayEvents } from './webhook-form.ts'
@@ -30,9 +31,12 @@ export function WebhooksPage() {
         label="Webhooks"
         more="More webhooks"
         empty={
-          <p className="max-w-xl text-soft">
-            No webhook yet. One is sent a signed message when a run starts, waits for a person or ends.
-          </p>
+          <div className="max-w-xl">
+            <p className="text-soft">
+              No webhook yet. One is sent a signed message when a run starts, waits for a person or ends.
+            </p>
+            <CopyBlock text="runyard webhook create https://ci.example.com/runyard --event run.failed" />
+          </div>
         }
       >
         {(webhook) => <WebhookRow key={webhook.webhook_id} webhook={webhook} />}

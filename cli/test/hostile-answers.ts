@@ -15,6 +15,7 @@ interface Schema {
   allOf?: Schema[]
 }
 interface Operation {
+  operationId: string
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>
 }
 
@@ -40,6 +41,9 @@ export const attack = (name: string): string =>
     `\n${FORGED}`,
     '\u001b]52;c;',
   ].join('·')
+
+/** Of lists in lists, how many are filled. */
+const MOST_LISTS = 5
 
 export interface Sampling {
   /** Texts that have to be one of a few, and times, are hostile too. */
@@ -72,6 +76,8 @@ export function sample(schema: Schema, sampling: Sampling, path = '', name = '')
         ...sampling.fixed?.[name],
       }
     case 'array':
+      // A schema may hold itself.
+      if (path.split('[').length > MOST_LISTS) return []
       return alternatives(resolve(schema.items ?? {})).map((each, at) => down(each, `${path}[${at}]`))
     case 'integer':
     case 'number':
@@ -93,15 +99,22 @@ export const sampleEvents = (sampling: Sampling): Array<Record<string, unknown>>
 
 /** The schema of a successful answer; undefined when there is no such operation. */
 export function answerSchema(method: string, path: string): Schema | undefined {
+  const responses = findOperation(method, path)?.responses ?? {}
+  const content = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content
+  return content?.['application/json']?.schema
+}
+
+export function findOperation(method: string, path: string): Operation | undefined {
   for (const [template, operations] of Object.entries(document.paths)) {
     const pattern = new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`)
-    if (!pattern.test(path)) continue
-    const responses = operations[method.toLowerCase()]?.responses ?? {}
-    const content = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content
-    return content?.['application/json']?.schema
+    if (pattern.test(path)) return operations[method.toLowerCase()]
   }
   return undefined
 }
+
+export const OPERATIONS: readonly string[] = Object.values(document.paths).flatMap((operations) =>
+  Object.values(operations).map(({ operationId }) => operationId),
+)
 
 export const schemaOf = (name: string): Schema => {
   const schema = document.components.schemas[name]

@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { answerSchema, attack, type Sampling, sample, sampleEvents, schemaOf } from './hostile-answers.ts'
+import {
+  answerSchema,
+  attack,
+  findOperation,
+  type Sampling,
+  sample,
+  sampleEvents,
+  schemaOf,
+} from './hostile-answers.ts'
 
 /** What a hostile agent's git may print instead of a patch. */
 const PATCH = `diff --git a/${attack('name')} b/x\n@@ -1 +1 @@${attack('bytes')}\n+${attack('added')}\n-${attack('left')}\n`
@@ -25,17 +33,24 @@ const MODES: Record<string, Sampling> = {
   },
 }
 
-/** A server whose every text is an attack. Its address is followed by the name of a mode, or `refuse-STATUS`. */
-export async function serveHostile(): Promise<{ origin: string; close(): void }> {
+/**
+ * A server whose every text is an attack. Its address is followed by the name of a mode, or `refuse-STATUS`. `asked`: the
+ * operations that it was asked for.
+ */
+export async function serveHostile(): Promise<{ origin: string; asked: Set<string>; close(): void }> {
+  const asked = new Set<string>()
   const server = createServer((request, response) => {
     const { pathname, origin } = new URL(request.url ?? '', `http://${request.headers.host}`)
     const [, mode = '', path = ''] = /^\/([\w-]+)\/api\/v1(\/.*)$/.exec(pathname) ?? []
     const sampling = MODES[mode]
     request.resume()
+    const operation = findOperation(request.method ?? '', path)
+    if (operation) asked.add(operation.operationId)
     if (pathname.startsWith('/bytes')) response.end(attack('bytes'))
     else if (pathname.startsWith('/patch-bytes')) response.end(PATCH)
     else if (!sampling) refuse(response, Number(mode.split('-')[1] ?? 400))
-    else if (path.endsWith('/events') && request.headers.accept === 'text/event-stream') {
+    else if (path.endsWith('/transcript')) response.end(attack('bytes'))
+    else if (request.headers.accept === 'text/event-stream') {
       sendEvents(response, sampling)
     } else sendJson(response, 200, answer(request.method ?? '', path, sampling, origin, mode))
   }).listen(0, '127.0.0.1')
@@ -45,7 +60,7 @@ export async function serveHostile(): Promise<{ origin: string; close(): void }>
     server.closeAllConnections()
     server.close()
   }
-  return { origin: `http://127.0.0.1:${port}`, close }
+  return { origin: `http://127.0.0.1:${port}`, asked, close }
 }
 
 function answer(method: string, path: string, sampling: Sampling, origin: string, mode: string): unknown {

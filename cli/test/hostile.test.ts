@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { safeFileName } from '../src/download.ts'
-import { FORGED } from './hostile-answers.ts'
+import { FORGED, OPERATIONS } from './hostile-answers.ts'
 import { serveHostile } from './hostile-server.ts'
 import { printedBy } from './runyard.ts'
 
@@ -59,6 +59,57 @@ const COMMANDS = [
   ['artifacts', 'get', 'u1', '--force', '--file', 'other'],
   ['artifacts', 'get', 'u1', '--file', 'no/folder'],
 ]
+/** Every other command that asks the server. They print in the ways of those above. */
+const OTHERS = [
+  ['run', '--replay', RUN, '--detach'],
+  ['fork', RUN, 'prompt', '--detach'],
+  ['follow', RUN, '--tree'],
+  ['wait', RUN],
+  ['transcript', RUN, '--file', 'log.jsonl'],
+  ['workspace', RUN],
+  ['approve', RUN],
+  ['open', RUN, '--print'],
+  ['share', RUN],
+  ['share', RUN, '--list'],
+  ['share', RUN, '--revoke', 'l1'],
+  ['usage'],
+  ['skill', 'list'],
+  ['env', 'update', 'e1', '--image', 'debian:13'],
+  ['env', 'delete', 'e1'],
+  ['secret', 'set', 'NAME', '--value-from', 'value'],
+  ['secret', 'list'],
+  ['secret', 'show', 'NAME'],
+  ['secret', 'delete', 'NAME'],
+  ['schedule', 'resume', SCHEDULE],
+  ['trigger', 'create', 'name', 'prompt', '--verification', 'github'],
+  ['trigger', 'list'],
+  ['trigger', 'get', SCHEDULE],
+  ['trigger', 'update', SCHEDULE, 'prompt'],
+  ['trigger', 'pause', SCHEDULE],
+  ['trigger', 'resume', SCHEDULE],
+  ['trigger', 'deliveries', SCHEDULE],
+  ['trigger', 'replay', SCHEDULE, 'd1'],
+  ['trigger', 'delete', SCHEDULE],
+  ['identity', 'create', 'name'],
+  ['identity', 'list'],
+  ['identity', 'show', 'i1'],
+  ['identity', 'update', 'i1', '--name', 'other'],
+  ['identity', 'key', 'i1'],
+  ['identity', 'delete', 'i1'],
+  ['grant', 'show', 'pool', 'gpu'],
+  ['grant', 'set', 'pool', 'gpu', 'p1'],
+  ['audit'],
+  ['keys', 'create', '--name', 'name'],
+  ['keys', 'list'],
+  ['keys', 'rotate', 'k1'],
+  ['keys', 'revoke', 'k1'],
+]
+/** Operations that no command asks for, and why. */
+const WITHOUT_COMMAND: Record<string, string> = {
+  runAgent: 'the same as createRun, under the name of the wire format',
+  checkConversationRedirect: 'for pages of published clients: commands follow a run by its id',
+  checkSessionRedirect: 'the same',
+}
 /** Text that a person's terminal acts on. Line feeds and tabs are text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
@@ -236,4 +287,20 @@ test('a hostile patch is text on a terminal, and git’s words about it are', LI
   const { stderr } = await print(commands.slice(1), 'patch')
   assertPlain(stderr, 'pipe')
   for (const line of stderr.split('\n')) assert.ok(!line.startsWith(FORGED), line)
+})
+
+test('every operation has a command', LIMIT, async () => {
+  writeFileSync(join(home, 'value'), 'a value')
+  const { stdout, stderr } = await print([...COMMANDS, ...OTHERS], 'tame')
+  assertPlain(stdout, 'stdout')
+  assertPlain(stderr, 'stderr')
+  // A conversation is asked for by its own id where there is no run of that id.
+  await print([['conversation', RUN]], 'refuse-404')
+  const { asked } = server
+  assert.deepEqual(
+    OPERATIONS.filter((id) => !asked.has(id) && !(id in WITHOUT_COMMAND)),
+    [],
+  )
+  const unneeded = Object.keys(WITHOUT_COMMAND).filter((id) => asked.has(id))
+  assert.deepEqual(unneeded, [], 'What has a command is no exception.')
 })

@@ -8,6 +8,7 @@ import { repeated } from '../option-values.ts'
 import { openOutput } from '../output.ts'
 import { readValue } from '../read-value.ts'
 import { loadService } from '../role.ts'
+import { formatFields } from '../run-text.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
@@ -99,6 +100,26 @@ export function addSecretCommands(program: Command): void {
       formatAge(secret.last_updated),
     ])
     output.line(formatTable(columns, rows, output.columns()))
+  })
+
+  addClientOptions(
+    group
+      .command('show <name>')
+      .description('Shows a secret, without its value.')
+      .option('--personal', 'your own one, not that of the team'),
+  ).action(async (name: string, options: ScopeOptions) => {
+    const { client, output } = openSession(options)
+    const secret = await client.secrets.get(name, scopeOf(options))
+    if (output.format !== 'text') return output.json(secret)
+    const fields = [
+      ['secret', secret.name],
+      ['for', secret.description],
+      ['of', secret.scope.type === 'User' ? 'you' : 'team'],
+      ['use', useOf(secret)],
+      ['version', String(secret.version)],
+      ['set', formatAge(secret.last_updated)],
+    ] as const
+    output.line(formatFields(fields, output))
   })
 
   addClientOptions(

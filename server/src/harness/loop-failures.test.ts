@@ -131,6 +131,22 @@ test('a provider that falls silent is asked again, before its answer and in the 
   )
 })
 
+test('a provider that sends nothing but signs of life is asked again', async () => {
+  const { turn, outcome } = await play({
+    script: [{ text: ['torn'], fault: 'keep-alive' }, { text: 'whole' }],
+    idle_ms: 400,
+  })
+  assert.equal(outcome.state, 'SUCCEEDED')
+  assert.deepEqual(
+    turn.data('retrying').map(({ message }) => message),
+    ['The model provider sent nothing of its answer for 0 s.'],
+  )
+  assert.deepEqual(
+    turn.data('message.assistant').map(({ text }) => text),
+    ['', 'whole'],
+  )
+})
+
 test('an answer without end is given up, asked for once more, and laid to the provider', async () => {
   const word = 'bla '.repeat(10_000)
   for (const [fault, said] of [

@@ -13,7 +13,7 @@ import { isRecord, storableJson, storableRecord, storableText } from '../contrac
 import { takeBack } from '../log/progress.ts'
 import type { Tool, Turn } from './harness.ts'
 import type { ResolvedModel } from './models.ts'
-import { BROKEN_OFF, BrokenAnswer } from './patient-fetch.ts'
+import { BROKEN_OFF, BrokenAnswer, saidNothing } from './patient-fetch.ts'
 import { StreamedText } from './streamed-text.ts'
 import { isTooDeep, TOO_DEEP } from './tool-call.ts'
 
@@ -65,6 +65,9 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
 /** Its failures are parts of it: what is thrown elsewhere in a step is no failure of the provider. */
 async function* readParts(turn: Turn, request: StepRequest): AsyncGenerator<Part> {
   const { resolved, instructions, messages, tools, reasoning } = request
+  const { idle_ms } = resolved
+  const idle = new AbortController()
+  const timer = setTimeout(() => idle.abort(saidNothing(idle_ms)), idle_ms)
   try {
     // One request and its answer. `streamText` around it would take another millisecond or two a step, for what the loop does
     // itself: further steps, new tries, running tools.
@@ -75,11 +78,18 @@ async function* readParts(turn: Turn, request: StepRequest): AsyncGenerator<Part
       messages,
       tools,
       ...(reasoning && { reasoning }),
-      abortSignal: turn.signal,
+      abortSignal: AbortSignal.any([turn.signal, idle.signal]),
     })
-    yield* stream
+    for await (const part of stream) {
+      // A provider that says no more than that it is still there may say so for ever.
+      if (part.type !== 'ping') timer.refresh()
+      yield part
+    }
+    if (idle.signal.aborted) throw idle.signal.reason
   } catch (error) {
-    yield { type: 'error', error }
+    yield { type: 'error', error: idle.signal.aborted ? idle.signal.reason : error }
+  } finally {
+    clearTimeout(timer)
   }
 }
 

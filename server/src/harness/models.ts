@@ -31,6 +31,8 @@ export interface ModelSettings {
   context_windows?: Readonly<Record<string, number>>
   /** How long a provider may send nothing at all before its answer counts as broken; default 90,000. */
   silence_ms?: number
+  /** The same where signs of life come, and nothing of the answer; default 600,000. */
+  idle_ms?: number
 }
 
 export interface ResolvedModel extends ModelFigures {
@@ -39,6 +41,8 @@ export interface ResolvedModel extends ModelFigures {
   openModel(): Promise<LanguageModel>
   /** Passed with every call to this model. */
   provider_options: ProviderOptions
+  /** How long nothing of an answer may come. */
+  idle_ms: number
 }
 
 /** Why there is no model. `away`: because no provider answered, which may change. */
@@ -72,6 +76,8 @@ export interface ProviderCheck {
 const FRESH_MS = 5 * 60_000
 const RETRY_AWAY_MS = 15_000
 const SILENCE_MS = 90_000
+/** Models that think for long send nothing meanwhile but signs of life. */
+const IDLE_MS = 10 * 60_000
 
 // The SDK would print hints for developers to the console; a service has its own log.
 globalThis.AI_SDK_LOG_WARNINGS = false
@@ -95,11 +101,11 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
       ?.known()
       .find((model) => model.model_id === model_id)
     const figures = readFigures({ provider: name, base_url: listing.base_url, id }, settings.prices)
-    const { context_windows: own = {} } = settings
+    const { context_windows: own = {}, idle_ms = IDLE_MS } = settings
     const context_window = own[model_id] ?? told?.context_window ?? figures.context_window ?? own['*']
     const window = context_window === undefined ? {} : { context_window }
     return {
-      ...{ model_id, provider_options, ...figures, ...window },
+      ...{ model_id, provider_options, idle_ms, ...figures, ...window },
       openModel: () => provider.openModel(id),
     }
   }

@@ -98,8 +98,12 @@ export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetc
   }
 }
 
-export const wasSilent = (silence_ms: number): BrokenAnswer =>
+const wasSilent = (silence_ms: number): BrokenAnswer =>
   new BrokenAnswer(`The model provider sent nothing for ${Math.round(silence_ms / 1_000)} s.`)
+
+/** A provider that kept its connection alive, and no more than that. */
+export const saidNothing = (idle_ms: number): BrokenAnswer =>
+  new BrokenAnswer(`The model provider sent nothing of its answer for ${Math.round(idle_ms / 1_000)} s.`)
 
 /** Of what comes in, one piece after the other: why it is too much. */
 function createMeasure({

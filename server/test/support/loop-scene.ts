@@ -16,6 +16,7 @@ export const bash = (command: string) => ({ name: 'bash', arguments: { command }
 export interface Scene extends Omit<TestTurnOptions, 'sandbox'>, ModelServerOptions {
   script: Script
   silence_ms?: number
+  idle_ms?: number
   retry_for_ms?: number
   /** Tokens the model is said to take in. */
   context_window?: number
@@ -29,6 +30,7 @@ export async function play({
   models,
   api_key,
   silence_ms,
+  idle_ms,
   retry_for_ms = 60_000,
   context_window,
   max_steps = OPTIONS.max_steps,
@@ -45,6 +47,7 @@ export async function play({
     openai: { base_url: server.url, api_key: 'sk-secret' },
     default_model: 'openai/scripted',
     ...(silence_ms && { silence_ms }),
+    ...(idle_ms && { idle_ms }),
     ...(context_window && { context_windows: { 'openai/scripted': context_window } }),
   })
   const outcome = await turn.runHarness(createLoop(provider, { ...OPTIONS, max_steps, retry_for_ms }))

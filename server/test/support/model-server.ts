@@ -20,9 +20,9 @@ export interface Reply {
   /**
    * How the stream breaks after its content: `stall` sends nothing more and stays open, `drop` resets the connection,
    * `error` sends an error chunk, `eof` ends the body without a finish reason, `endless` repeats the text for ever,
-   * `endless-line` one event that never ends.
+   * `endless-line` one event that never ends, `keep-alive` comments for ever.
    */
-  fault?: 'stall' | 'drop' | 'error' | 'eof' | 'endless' | 'endless-line'
+  fault?: 'stall' | 'drop' | 'error' | 'eof' | 'endless' | 'endless-line' | 'keep-alive'
   /** Answers with this error instead. */
   error?: { status: number; body?: unknown; headers?: Record<string, string> }
 }
@@ -131,6 +131,10 @@ async function streamReply(response: ServerResponse, request: ChatRequest, reply
     chunk(delta)
   }
   if (reply.fault === 'stall') return
+  if (reply.fault === 'keep-alive') {
+    const timer = setInterval(() => response.write(': ping\n\n'), 20)
+    return void response.once('close', () => clearInterval(timer))
+  }
   if (reply.fault === 'endless') {
     const delta = { content: [reply.text ?? []].flat().join('') }
     const choices = [{ index: 0, delta, finish_reason: null }]

@@ -2483,7 +2483,7 @@ export interface components {
         };
         /** @description The model provider failed in a way that may pass; the step is going to be asked for again. */
         RetryingEventData: {
-            /** @description How long is waited before it. */
+            /** @description How long is waited before it; 0 where an agent asks again by itself. */
             delay_ms: number;
             error_code: components["schemas"]["ErrorCode"];
             /** @description What went wrong. */

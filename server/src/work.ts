@@ -104,7 +104,8 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
   const models = openModels(config.models)
   const providers = findProviders(config.models)
   const { retry_for_ms } = config.models
-  const loop = createLoop(models, retry_for_ms === undefined ? {} : { retry_for_ms })
+  const retries = retry_for_ms === undefined ? {} : { retry_for_ms }
+  const loop = createLoop(models, retries)
   const wardenArguments: WardenArguments = {
     backend: backend.name,
     data_dir,
@@ -152,7 +153,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     backend,
     former_backends: await openFormerBackends(backend, { data_dir, installation_id }),
     harnesses: new Map(
-      [loop, ...listAgents(config.acp_agents).map((agent) => createAcp(agent, models)), runbook].map(
+      [loop, ...listAgents(config.acp_agents).map((agent) => createAcp(agent, models, retries)), runbook].map(
         (harness) => [harness.traits.name, harness],
       ),
     ),
@@ -173,6 +174,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
       private_hosts: config.private_hosts,
       git_hosts: config.git_hosts,
       models: providers,
+      ...(config.models.silence_ms === undefined ? {} : { model_silence_ms: config.models.silence_ms }),
       costOf: ({ provider, model, ...used }: ModelUsage) => {
         const base_url = providers[provider]?.base_url
         if (base_url === undefined || model === null) return undefined

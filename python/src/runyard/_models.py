@@ -605,7 +605,7 @@ class RetryingEventData(WireModel):
     retry: int
     """Which one: from 1."""
     delay_ms: int
-    """How long is waited before it."""
+    """How long is waited before it; 0 where an agent asks again by itself."""
 
 
 class RotateApiKeyRequest(WireModel):

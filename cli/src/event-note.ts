@@ -43,7 +43,7 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
     }
     case 'retrying': {
       const { message, delay_ms, retry } = event.data
-      const when = `trying again in ${formatSeconds(delay_ms)} (${retry})`
+      const when = `trying again${delay_ms > 0 ? ` in ${formatSeconds(delay_ms)}` : ''} (${retry})`
       return colors.yellow(`↻ ${oneLine(message)} ${colors.dim(when)}`)
     }
     case 'context.compacted': {

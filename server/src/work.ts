@@ -105,15 +105,16 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
   const models = openModels(config.models)
   const providers = findProviders(config.models)
   const { retry_for_ms } = config.models
+  const retries = retry_for_ms === undefined ? {} : { retry_for_ms }
   // A fifth of what a start would load, and runs of neither kind may ever come.
   const loop = loadLater({ traits: LOOP }, async () => {
     const { createLoop } = await import('./harness/loop.ts')
-    return createLoop(models, retry_for_ms === undefined ? {} : { retry_for_ms })
+    return createLoop(models, retries)
   })
   const agents = listAgents(config.acp_agents).map((agent) =>
     loadLater({ traits: traitsOf(agent), runs_inside: true }, async () => {
       const { createAcp } = await import('./harness/acp.ts')
-      return createAcp(agent, models)
+      return createAcp(agent, models, retries)
     }),
   )
   const wardenArguments: WardenArguments = {
@@ -180,6 +181,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
       private_hosts: config.private_hosts,
       git_hosts: config.git_hosts,
       models: providers,
+      ...(config.models.silence_ms === undefined ? {} : { model_silence_ms: config.models.silence_ms }),
       costOf: ({ provider, model, ...used }: ModelUsage) => {
         const base_url = providers[provider]?.base_url
         if (base_url === undefined || model === null) return undefined

@@ -189,7 +189,9 @@ export const EVENT_DATA = {
       error_code: ErrorCode,
       message: z.string().meta({ description: 'What went wrong.' }),
       retry: z.int().meta({ description: 'Which one: from 1.' }),
-      delay_ms: z.int().meta({ description: 'How long is waited before it.' }),
+      delay_ms: z
+        .int()
+        .meta({ description: 'How long is waited before it; 0 where an agent asks again by itself.' }),
     })
     .meta({
       description:

@@ -9,10 +9,10 @@
  * - `publish` a branch that was pushed by it;
  * - `settle` it: say when all that models have used by it is told.
  *
- * It writes lines back: `opened` or `failed`, what was `refused`, what was `published`, what models have `used`, what is
- * `settled`. At the end of its input (the worker is gone) it goes.
+ * It writes lines back: `opened` or `failed`, what was `refused`, what was `published`, what models have `used`, how
+ * one is `called`, what is `settled`. At the end of its input (the worker is gone) it goes.
  */
-import type { BranchAnswer, BranchRequest, ModelUsage, Refusal, WayRules } from './gateway.ts'
+import type { BranchAnswer, BranchRequest, ModelCall, ModelUsage, Refusal, WayRules } from './gateway.ts'
 
 export type Order =
   | { open: string; rules: WayRules }
@@ -30,6 +30,7 @@ export interface News {
   answer: BranchAnswer
   /** Of models. */
   used: ModelUsage
+  called: ModelCall
   settled: string
   /** Which way out it is about. */
   by: string

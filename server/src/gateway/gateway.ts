@@ -81,6 +81,8 @@ export interface ModelRules {
   providers: ModelProviders
   /** Input and output together; `null`: as many as it likes. */
   tokens_left: number | null
+  /** How long a provider may say nothing; absent: 90 seconds. */
+  silent_ms?: number
 }
 
 /** What one request has used. */
@@ -94,6 +96,18 @@ export interface ModelUsage {
   /** The answer did not say it all. */
   estimated?: true
 }
+
+/** What becomes of a request that makes a model work; `given_up`: by whoever sent it. */
+export type ModelCall =
+  | { state: 'began' | 'answered' | 'given_up' }
+  | { state: 'failed'; failure: ModelCallFailure }
+
+/** Why there was no whole answer. `body`: the beginning of what the provider said, which may quote a key that is not the operator's. */
+export type ModelCallFailure =
+  | { type: 'refused'; status: number; headers: Record<string, string>; body: string }
+  | { type: 'silent'; silent_ms: number }
+  | { type: 'unreachable'; message: string }
+  | { type: 'broken_off' }
 
 /** What one sandbox may reach, what it may do there with git, and which models it may call. */
 export interface WayRules extends EgressRules {
@@ -133,7 +147,7 @@ export interface Egress {
   /** Finds where a branch can be seen, and opens its pull request unless one is open. Never throws. */
   publish(request: BranchRequest): Promise<BranchAnswer>
   /**
-   * Resolves when `onUsed` was told of every model that has answered; of those at work, when they end or after a second. Never
+   * Resolves when the listener was told of every model that has answered; of those at work, when they end or after a second. Never
    * throws.
    */
   settle(): Promise<void>
@@ -150,12 +164,19 @@ export interface ReservedWay extends Pick<Egress, 'socket' | 'uid' | 'closed'> {
   close(): void
 }
 
-/** `onRefusal` is told of each target once, and of the first fifty only; `onUsed` of what models cost. */
+/** `onRefusal` is told of each target once, and of the first fifty only. */
 type OpenWay = (
   rules: WayRules,
   onRefusal: (refusal: Refusal) => void,
-  onUsed?: (used: ModelUsage) => void,
+  models?: Partial<ModelListener>,
 ) => Promise<Egress>
+
+/** Is told what models cost, and how the calls of them go. */
+export interface ModelListener {
+  /** Once for each request that generated something. */
+  onUsed(used: ModelUsage): void
+  onCall(call: ModelCall): void
+}
 
 export interface Gateway {
   /** Opens a way out. */

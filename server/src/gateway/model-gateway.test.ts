@@ -21,7 +21,7 @@ import {
   type ProviderServer,
 } from '../../test/support/provider-server.ts'
 import { createEgressProxy } from './egress-proxy.ts'
-import type { ModelRules, ModelUsage } from './gateway.ts'
+import type { ModelCall, ModelRules, ModelUsage } from './gateway.ts'
 import { createModelGateway } from './model-gateway.ts'
 import { createModelMeter } from './model-meter.ts'
 
@@ -32,6 +32,7 @@ const PROMPT = [{ role: 'user' as const, content: [{ type: 'text' as const, text
 interface Opened {
   url: string
   used: ModelUsage[]
+  calls: ModelCall[]
   close(): void
 }
 
@@ -42,11 +43,9 @@ describe('the model gateway', () => {
   let gateway: Opened
 
   /** As a sandbox has it, but for the socket. */
-  const open = async (
-    rules: Partial<ModelRules> = {},
-    limits: { first_word_ms?: number; silent_ms?: number } = {},
-  ): Promise<Opened> => {
+  const open = async (rules: Partial<ModelRules> = {}): Promise<Opened> => {
     const used: ModelUsage[] = []
+    const calls: ModelCall[] = []
     const models = createModelGateway(
       {
         token: TOKEN,
@@ -59,7 +58,7 @@ describe('the model gateway', () => {
         tokens_left: null,
         ...rules,
       },
-      { onUsed: (one) => used.push(one), ...limits },
+      { onUsed: (one) => used.push(one), onCall: (call) => calls.push(call) },
     )
     const server: Server = createEgressProxy({ hosts: [], private_hosts: [] }, () => {}, null, models.answer)
     server.listen(0, '127.0.0.1')
@@ -68,7 +67,7 @@ describe('the model gateway', () => {
       server.close()
       server.closeAllConnections()
     }
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, used, close }
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, used, calls, close }
   }
 
   before(async () => {
@@ -82,6 +81,7 @@ describe('the model gateway', () => {
   beforeEach(() => {
     provider.requests.length = 0
     gateway.used.length = 0
+    gateway.calls.length = 0
     reply = (_asked, response) => json(response, {})
   })
 
@@ -430,8 +430,9 @@ describe('the model gateway', () => {
     assert.equal(meter.end({ whole: true, request_bytes: 0 }).input_tokens, 30)
   })
 
-  test('whoever goes away takes the request with them, and it is counted', async () => {
-    for (const events of [[], ANTHROPIC_EVENTS.slice(0, 4)]) {
+  test('whoever goes away takes the request with them; what was answered is counted, the rest only limits', async () => {
+    const own = await open({ tokens_left: 150 })
+    for (const events of [[], ANTHROPIC_EVENTS.slice(0, 4), []]) {
       const aborting = new AbortController()
       const asked = Promise.withResolvers<ProviderRequest>()
       reply = (one, response) => {
@@ -440,8 +441,8 @@ describe('the model gateway', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.write(events.join(''))
       }
-      gateway.used.length = 0
-      const asking = fetch(`${gateway.url}/model/anthropic/v1/messages`, {
+      own.used.length = 0
+      const asking = fetch(`${own.url}/model/anthropic/v1/messages`, {
         ...{ method: 'POST', body: 'x'.repeat(400), signal: aborting.signal },
         headers: { 'x-api-key': TOKEN },
       })
@@ -450,27 +451,42 @@ describe('the model gateway', () => {
       if (events.length > 0) await (await asking).body?.getReader().read()
       aborting.abort()
       await gone
-      const used = await until(() => gateway.used[0])
-      assert.equal(used.estimated, true)
-      assert.deepEqual([used.input_tokens, used.output_tokens], events.length > 0 ? [30, 4] : [100, 0])
+      await until(() => own.calls.at(-1)?.state === 'given_up')
+      const [used] = own.used
+      assert.deepEqual(
+        used && [used.input_tokens, used.output_tokens, used.estimated],
+        events.length > 0 ? [30, 4, true] : undefined,
+      )
     }
+    assert.equal((await ask('anthropic/v1/messages', { to: own.url })).status, 403, 'the budget is spent')
+    own.close()
   })
 
   test('a provider that says nothing is given up, before its answer and within it', async () => {
-    const own = await open({}, { first_word_ms: 100 })
-    const later = await open({}, { silent_ms: 100 })
+    const own = await open({ silent_ms: 100 })
     reply = () => {}
-    const first = await ask('openai/v1/responses', { to: own.url })
+    const first = await ask('openai/v1/responses', { to: own.url, body: '{"stream":true}' })
     assert.equal(first.status, 504)
     assert.match(await first.text(), /said nothing for 0\.1 seconds/)
     reply = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(OPENAI_EVENTS[0])
     }
-    const second = await ask('openai/v1/responses', { to: later.url })
+    const second = await ask('openai/v1/responses', { to: own.url, body: '{"stream":true}' })
     await assert.rejects(second.text())
+    const silent = { state: 'failed', failure: { type: 'silent', silent_ms: 100 } }
+    await until(() => own.calls.length === 4)
+    assert.deepEqual(own.calls, [{ state: 'began' }, silent, { state: 'began' }, silent])
+    assert.deepEqual(
+      own.used.map(({ output_tokens }) => output_tokens),
+      [1],
+      'what got no answer used nothing',
+    )
+    // An answer in one piece takes its time.
+    reply = (_asked, response) => void setTimeout(json, 300, response, OPENAI_RESPONSE)
+    assert.equal((await ask('openai/v1/responses', { to: own.url, body: '{"stream":false}' })).status, 200)
+    await until(() => own.calls.at(-1)?.state === 'answered')
     own.close()
-    later.close()
   })
 
   test('a provider that is away is told of', async () => {
@@ -480,6 +496,9 @@ describe('the model gateway', () => {
     const answer = await ask('openai/v1/responses', { to: own.url })
     assert.equal(answer.status, 502)
     assert.match(await answer.text(), /The provider openai could not be reached\./)
+    const message = 'The provider openai could not be reached.'
+    await until(() => own.calls.length === 2)
+    assert.deepEqual(own.calls[1], { state: 'failed', failure: { type: 'unreachable', message } })
     assert.equal((await ask('google/v1beta/models/m:generateContent', { to: own.url })).status, 404)
     own.close()
   })

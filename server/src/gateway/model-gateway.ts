@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { Unreachable } from './dial.ts'
 import { watchField } from './field-watch.ts'
-import type { ModelApi, ModelProvider, ModelRules, ModelUsage } from './gateway.ts'
+import type { ModelApi, ModelCall, ModelListener, ModelProvider, ModelRules, ModelUsage } from './gateway.ts'
 import { createModelMeter, type ModelMeter } from './model-meter.ts'
 import { type ModelRefusal, refuseModel } from './model-refusal.ts'
 import { holdsToken, type ModelRequest, readModelRequest, readProvider } from './model-request.ts'
@@ -17,19 +17,12 @@ import { answeredHeaders, askModel, Silent } from './model-upstream.ts'
 const MAX_BODY = 64 * 1024 ** 2
 /** Requests of one sandbox at once. */
 const MAX_PARALLEL = 16
-/** Models that think before they answer in one piece take minutes to say the first word. */
-const FIRST_WORD_MS = 600_000
 const SILENT_MS = 90_000
-/** Of an answer that is an error. */
+/** Models that think before they answer in one piece take minutes to say the first word. */
+const WHOLE_ANSWER_MS = 600_000
+/** Of an answer that is an error; and what is told of it. */
 const MAX_ERROR = 1024 ** 2
-
-export interface ModelGatewayOptions {
-  /** Told once for each request that generated something. */
-  onUsed: (used: ModelUsage) => void
-  /** How long a provider may say nothing, in milliseconds: until its answer begins, and within it. */
-  first_word_ms?: number
-  silent_ms?: number
-}
+const MAX_TOLD = 4_096
 
 export interface ModelGateway {
   /** Answers one request below `MODEL_PREFIX`, until the signal says that nobody waits. */
@@ -41,15 +34,22 @@ export interface ModelGateway {
 }
 
 export function createModelGateway(
-  { token, providers, tokens_left }: ModelRules,
-  { onUsed, first_word_ms = FIRST_WORD_MS, silent_ms = SILENT_MS }: ModelGatewayOptions,
+  { token, providers, tokens_left, silent_ms = SILENT_MS }: ModelRules,
+  { onUsed, onCall }: ModelListener,
 ): ModelGateway {
   let left = tokens_left
+  /** Tokens of requests that were given up before anything was answered: nobody knows whether they were used. */
+  let given_up = 0
   const at_work = new Set<Promise<void>>()
 
   const count = (used: ModelUsage): void => {
     if (left !== null) left -= used.input_tokens + used.output_tokens
     onUsed(used)
+  }
+
+  /** It may have been worked on all the same: whoever gives up request after request comes to the end of the budget. */
+  const giveUp = (api: ModelApi, request_bytes: number): void => {
+    given_up += createModelMeter(api, true).end({ whole: false, request_bytes }).input_tokens
   }
 
   const judge = (
@@ -61,7 +61,7 @@ export function createModelGateway(
     if (!asked) return NO_ROUTE
     if (Number(incoming.headers['content-length'] ?? 0) > MAX_BODY) return TOO_LARGE
     if (incoming.headers['content-encoding'] !== undefined) return COMPRESSED
-    if (asked.generates && left !== null && left <= 0) return SPENT
+    if (asked.generates && left !== null && left - given_up <= 0) return SPENT
     return at_work.size >= MAX_PARALLEL ? TOO_MANY : null
   }
 
@@ -70,18 +70,15 @@ export function createModelGateway(
     response: ServerResponse,
     signal: AbortSignal,
     { provider, to, asked }: { provider: string; to: ModelProvider; asked: ModelRequest },
-  ): Promise<void> => {
+  ): Promise<ModelCall> => {
     const body = readBody(incoming, asked.unwanted)
+    const first_word_ms = () =>
+      asked.streams || body.streams() ? silent_ms : Math.max(silent_ms, WHOLE_ANSWER_MS)
     const call = { provider, path: asked.path, to, body: body.stream, silent_ms: first_word_ms }
     const asking = askModel(incoming, call, signal)
     asking.catch(() => {})
     const answer = await Promise.race([asking, body.failed]).catch((error) => {
-      // What is given up before it is answered was worked on all the same.
-      if (asked.generates && signal.aborted)
-        count({
-          provider,
-          ...createModelMeter(to.api, true).end({ whole: false, request_bytes: body.bytes() }),
-        })
+      if (asked.generates && signal.aborted) giveUp(to.api, body.bytes())
       throw error
     })
     const status = answer.statusCode ?? 502
@@ -94,18 +91,33 @@ export function createModelGateway(
       // Neither what it cost could be read, nor a key that it quotes.
       throw new Unreachable(`The provider ${provider} answered compressed, though it was asked not to.`)
     }
-    if (status >= 400) return passError(answer, response, to.api_key)
+    if (status >= 400) return passError(answer, response, to.api_key, silent_ms)
     const streams = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '')
     const meter = asked.generates ? createModelMeter(to.api, streams) : null
-    answer.setTimeout(silent_ms, () => answer.destroy())
+    let said = false
+    let broke: ModelCall | null = null
+    answer.setTimeout(silent_ms, () => {
+      broke ??= { state: 'failed', failure: { type: 'silent', silent_ms } }
+      answer.destroy()
+    })
+    answer.once('error', () => {
+      if (!signal.aborted) broke ??= { state: 'failed', failure: { type: 'broken_off' } }
+    })
     response.writeHead(status, answer.statusMessage, answeredHeaders(answer))
     // Whoever streams waits for the head.
     response.flushHeaders()
-    await new Promise<void>((resolve) =>
-      pipeline(answer, metered(meter), response, (error) => {
-        if (meter) count({ provider, ...meter.end({ whole: !error, request_bytes: body.bytes() }) })
-        resolve()
-      }),
+    return new Promise<ModelCall>((resolve) =>
+      pipeline(
+        answer,
+        metered(meter, () => (said = true)),
+        response,
+        (error) => {
+          const request_bytes = body.bytes()
+          if (meter && (said || !error)) count({ provider, ...meter.end({ whole: !error, request_bytes }) })
+          else if (meter && !broke) giveUp(to.api, request_bytes)
+          resolve(error ? (broke ?? { state: 'given_up' }) : { state: 'answered' })
+        },
+      ),
     )
   }
 
@@ -120,9 +132,16 @@ export function createModelGateway(
     const asked = readModelRequest(to.api, incoming)
     const refusal = judge(incoming, to.api, asked)
     if (refusal || !asked) return refuseModel(incoming, response, to.api, refusal ?? NO_ROUTE)
-    const passing = pass(incoming, response, signal, { provider, to, asked }).catch((error) =>
-      refuseModel(incoming, response, to.api, describe(error)),
-    )
+    const tell = (call: ModelCall): void => {
+      if (asked.generates) onCall(call)
+    }
+    tell({ state: 'began' })
+    const passing = pass(incoming, response, signal, { provider, to, asked })
+      .catch((error): ModelCall => {
+        refuseModel(incoming, response, to.api, describe(error))
+        return signal.aborted ? { state: 'given_up' } : describeEnd(error)
+      })
+      .then(tell)
     at_work.add(passing)
     await passing.finally(() => at_work.delete(passing))
   }
@@ -178,6 +197,16 @@ function describe(error: unknown): ModelRefusal {
   }
 }
 
+function describeEnd(error: unknown): ModelCall {
+  if (error instanceof Silent)
+    return { state: 'failed', failure: { type: 'silent', silent_ms: error.silent_ms } }
+  if (error instanceof Unreachable)
+    return { state: 'failed', failure: { type: 'unreachable', message: error.message } }
+  return error instanceof NotTaken
+    ? { state: 'given_up' }
+    : { state: 'failed', failure: { type: 'broken_off' } }
+}
+
 /** A request that is refused for its body. */
 class NotTaken extends Error {
   readonly refusal: ModelRefusal
@@ -194,12 +223,15 @@ class NotTaken extends Error {
 function readBody(
   incoming: IncomingMessage,
   unwanted: string | undefined,
-): { stream: Readable; bytes: () => number; failed: Promise<never> } {
+): { stream: Readable; bytes: () => number; streams: () => boolean; failed: Promise<never> } {
   let bytes = 0
+  const watchStream = watchField('stream')
+  let streams = false
   const watch = unwanted === undefined ? null : watchField(unwanted)
   const stream = new Transform({
     transform(piece: Buffer, _encoding, done) {
       bytes += piece.length
+      streams = watchStream(piece) === 'found'
       const sight = watch?.(piece) ?? 'clear'
       if (bytes > MAX_BODY) done(new NotTaken(TOO_LARGE))
       else if (sight === 'unreadable') done(new NotTaken(NO_OBJECT))
@@ -216,12 +248,13 @@ function readBody(
     }),
   )
   failed.catch(() => {})
-  return { stream, bytes: () => bytes, failed }
+  return { stream, bytes: () => bytes, streams: () => streams, failed }
 }
 
-const metered = (meter: ModelMeter | null): Transform =>
+const metered = (meter: ModelMeter | null, onPiece: () => void): Transform =>
   new Transform({
     transform(piece: Buffer, _encoding, done) {
+      onPiece()
       meter?.push(piece)
       done(null, piece)
     },
@@ -232,10 +265,11 @@ async function passError(
   answer: IncomingMessage,
   response: ServerResponse,
   api_key: string | null,
-): Promise<void> {
+  silent_ms: number,
+): Promise<ModelCall> {
   const pieces: Buffer[] = []
   let bytes = 0
-  answer.setTimeout(SILENT_MS, () => answer.destroy())
+  answer.setTimeout(silent_ms, () => answer.destroy())
   for await (const piece of answer) {
     bytes += piece.length
     // Nor some of a key that the limit would cut.
@@ -244,9 +278,20 @@ async function passError(
   }
   const hide = (text: string): string => (api_key === null ? text : text.replaceAll(api_key, '***'))
   const body = Buffer.from(hide(Buffer.concat(pieces).toString('latin1')), 'latin1')
-  response.writeHead(answer.statusCode ?? 502, hide(answer.statusMessage ?? ''), [
+  const status = answer.statusCode ?? 502
+  response.writeHead(status, hide(answer.statusMessage ?? ''), [
     ...answeredHeaders(answer, ['content-length']).map(hide),
     ...['Content-Length', String(body.length)],
   ])
   response.end(body)
+  const headers = Object.fromEntries(
+    ['retry-after', 'retry-after-ms'].flatMap((name) => {
+      const value = answer.headers[name]
+      return typeof value === 'string' ? [[name, value.slice(0, 100)]] : []
+    }),
+  )
+  return {
+    state: 'failed',
+    failure: { type: 'refused', status, headers, body: body.toString('utf8', 0, MAX_TOLD) },
+  }
 }

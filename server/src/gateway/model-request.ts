@@ -10,6 +10,8 @@ export interface ModelRequest {
   path: string
   /** It makes the model work, which costs. */
   generates: boolean
+  /** Its answer comes in pieces, whatever its body says. */
+  streams: boolean
   /** A field of its body that is not passed on. */
   unwanted?: string
 }
@@ -75,7 +77,7 @@ export function readModelRequest(api: ModelApi, { method, url = '' }: IncomingMe
   const search = new URLSearchParams(kept).toString()
   const { generates = false, unwanted } = route
   return {
-    ...{ path: `/${path}${search && `?${search}`}`, generates },
+    ...{ path: `/${path}${search && `?${search}`}`, generates, streams: /:stream/.test(path) },
     ...(unwanted === undefined ? {} : { unwanted }),
   }
 }

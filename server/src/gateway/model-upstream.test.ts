@@ -20,7 +20,7 @@ test('a question is passed on without a body, which could be another request', a
   const base_url = `http://127.0.0.1:${(raw.address() as AddressInfo).port}`
   const models = createModelGateway(
     { token: TOKEN, providers: { openai: { api: 'openai', api_key: 'a-key', base_url } }, tokens_left: null },
-    { onUsed() {} },
+    { onUsed() {}, onCall() {} },
   )
   const gateway = createEgressProxy({ hosts: [], private_hosts: [] }, () => {}, null, models.answer)
   gateway.listen(0, '127.0.0.1')

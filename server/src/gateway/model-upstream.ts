@@ -31,12 +31,18 @@ export interface ModelCall {
   path: string
   to: ModelProvider
   body: Readable
-  /** How long the provider may say nothing, in milliseconds, before its answer begins. */
-  silent_ms: number
+  /** How long the provider may say nothing, in milliseconds, before its answer begins: asked when the body was sent. */
+  silent_ms: () => number
 }
 
 /** The provider said nothing for too long. */
-export class Silent extends Error {}
+export class Silent extends Error {
+  readonly silent_ms: number
+  constructor(provider: string, silent_ms: number) {
+    super(`The provider ${provider} said nothing for ${silent_ms / 1_000} seconds.`)
+    this.silent_ms = silent_ms
+  }
+}
 
 /** Sends a request on and resolves with the head of its answer. Throws `Unreachable`, `Silent`. */
 export function askModel(
@@ -49,7 +55,7 @@ export function askModel(
   const length = incoming.method === 'POST' ? incoming.headers['content-length'] : undefined
   const outgoing = (is_tls ? requestHttps : requestHttp)({
     ...{ protocol: base.protocol, host: base.hostname.replace(/^\[|\]$/g, ''), port: base.port },
-    ...{ agent: is_tls ? AGENTS.https : AGENTS.http, signal, timeout: silent_ms },
+    ...{ agent: is_tls ? AGENTS.https : AGENTS.http, signal, timeout: silent_ms() },
     ...{ method: incoming.method, path: `${base.pathname.replace(/\/+$/, '')}${path}` },
     headers: {
       ...keptHeaders(incoming),
@@ -61,9 +67,10 @@ export function askModel(
   const gone = new Unreachable(`The provider ${provider} could not be reached.`)
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('timeout', () => {
-      reject(new Silent(`The provider ${provider} said nothing for ${silent_ms / 1_000} seconds.`))
+      reject(new Silent(provider, silent_ms()))
       outgoing.destroy()
     })
+    outgoing.once('finish', () => outgoing.setTimeout(silent_ms()))
     outgoing.once('response', resolve)
     outgoing.on('error', () => reject(gone))
     outgoing.once('close', () => reject(gone))

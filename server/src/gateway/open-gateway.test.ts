@@ -85,11 +85,9 @@ describe('the gateway', () => {
   test('tells what models have used before it is settled', async () => {
     await using model = await openModelServer(() => ({ text: 'Hello.' }))
     const used: number[] = []
-    const way = await gateway.open(
-      { ...rules, models: modelsOf(model.url, null) },
-      () => {},
-      (one) => used.push(one.input_tokens),
-    )
+    const way = await gateway.open({ ...rules, models: modelsOf(model.url, null) }, () => {}, {
+      onUsed: (one) => used.push(one.input_tokens),
+    })
     await way.settle()
     for (const count of [1, 2, 3]) {
       assert.equal(await generate(way), 200)

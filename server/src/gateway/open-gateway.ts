@@ -8,7 +8,7 @@ import type {
   BranchAnswer,
   BranchRequest,
   Gateway,
-  ModelUsage,
+  ModelListener,
   Refusal,
   ReservedWay,
   WayRules,
@@ -30,7 +30,7 @@ const THREADS = '128'
 interface OpenedWay {
   rules: WayRules
   onRefusal: (refusal: Refusal) => void
-  onUsed: (used: ModelUsage) => void
+  models: ModelListener
   opened: PromiseWithResolvers<void>
   /** Who waits until it is settled. */
   settling: Set<() => void>
@@ -67,7 +67,8 @@ export function openGateway(program: string, log: { error(fields: object, messag
       ways.get(news.failed)?.opened.reject(new Error(`The gateway could not open a way out: ${news.why}`))
     } else if (news.refused && news.by) ways.get(news.by)?.onRefusal(news.refused)
     else if (news.settled) for (const settle of ways.get(news.settled)?.settling ?? []) settle()
-    else if (news.used && news.by) ways.get(news.by)?.onUsed(news.used)
+    else if (news.used && news.by) ways.get(news.by)?.models.onUsed(news.used)
+    else if (news.called && news.by) ways.get(news.by)?.models.onCall(news.called)
     else if (news.published && news.answer && news.by)
       ways.get(news.by)?.asked.get(news.published)?.(news.answer)
   }
@@ -128,18 +129,21 @@ export function openGateway(program: string, log: { error(fields: object, messag
 
   const openNamed: (id: string, name: Omit<ReservedWay, 'open'>) => ReservedWay['open'] =
     (id, name) =>
-    async (given, onRefusal, onUsed = () => {}) => {
+    async (given, onRefusal, listener = {}) => {
       // Whoever cleans temporary folders may have removed it.
       makePlace(place)
       const rules = { ...given, ...(given.models ? { models: { ...given.models } } : {}) }
       const way: OpenedWay = {
         ...{ rules, onRefusal, opened: Promise.withResolvers(), asked: new Map() },
         settling: new Set(),
-        onUsed(used) {
-          // Should the gateway be started again, it begins with what is left.
-          if (rules.models && rules.models.tokens_left !== null)
-            rules.models.tokens_left -= used.input_tokens + used.output_tokens
-          onUsed(used)
+        models: {
+          onUsed(used) {
+            // Should the gateway be started again, it begins with what is left.
+            if (rules.models && rules.models.tokens_left !== null)
+              rules.models.tokens_left -= used.input_tokens + used.output_tokens
+            listener.onUsed?.(used)
+          },
+          onCall: (call) => listener.onCall?.(call),
         },
       }
       ways.set(id, way)

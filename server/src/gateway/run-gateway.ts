@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ModelUsage, Refusal } from './gateway.ts'
+import type { ModelCall, ModelUsage, Refusal } from './gateway.ts'
 import { type GatewayArguments, GONE, type News, type Order, writeMessage } from './gateway-pipe.ts'
 import { showLife } from './gateway-place.ts'
 import { openWay, type Way } from './way.ts'
@@ -47,11 +47,12 @@ export async function runGateway(
     } else {
       const { open: id, rules } = order
       try {
-        const tell = {
-          refused: (refused: Refusal) => say({ refused, by: id }),
-          used: (used: ModelUsage) => say({ used, by: id }),
+        const models = {
+          onUsed: (used: ModelUsage) => say({ used, by: id }),
+          onCall: (called: ModelCall) => say({ called, by: id }),
         }
-        ways.set(id, await openWay(join(directory, id), rules, tell.refused, tell.used))
+        const onRefusal = (refused: Refusal) => say({ refused, by: id })
+        ways.set(id, await openWay(join(directory, id), rules, onRefusal, models))
         say({ opened: id })
       } catch (error) {
         say({ failed: id, why: String(error) })

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { createCheckedFetch } from './checked-fetch.ts'
 import { createEgressProxy } from './egress-proxy.ts'
-import type { BranchAnswer, BranchRequest, GitRules, ModelUsage, Refusal, WayRules } from './gateway.ts'
+import type { BranchAnswer, BranchRequest, GitRules, ModelListener, Refusal, WayRules } from './gateway.ts'
 import { createGitGateway } from './git-gateway.ts'
 import { apiUrlOf, kindOf } from './git-host.ts'
 import { openTokens } from './git-tokens.ts'
@@ -24,14 +24,13 @@ export interface Way {
 const MAX_REFUSALS = 50
 
 /**
- * Listens on a Unix socket at `path`. `onRefusal` is told of each refusal once, and of the first fifty only; `onUsed` of what
- * models cost.
+ * Listens on a Unix socket at `path`. `onRefusal` is told of each refusal once, and of the first fifty only.
  */
 export async function openWay(
   path: string,
   { git, models, ...rules }: WayRules,
   onRefusal: (refusal: Refusal) => void,
-  onUsed: (used: ModelUsage) => void,
+  listener: ModelListener,
 ): Promise<Way> {
   const told = new Set<string>()
   const tell = (refusal: Refusal) => {
@@ -44,7 +43,7 @@ export async function openWay(
   const fetch = createCheckedFetch({ hosts: git ? hostsOf(git) : [], private_hosts })
   const tokens = openTokens(fetch)
   const gateway = git ? createGitGateway({ git, private_hosts }, { ...tokens, onRefusal: tell }) : null
-  const model_gateway = models ? createModelGateway(models, { onUsed }) : null
+  const model_gateway = models ? createModelGateway(models, listener) : null
   const proxy = createEgressProxy(rules, tell, gateway, model_gateway?.answer ?? null)
   const sockets = new Set<Socket>()
   proxy.on('connection', (socket: Socket) => {

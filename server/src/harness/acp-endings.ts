@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { RequestError } from '@agentclientprotocol/sdk'
 import type { ErrorCode } from '../contract/error.ts'
 import { isRecord } from '../contract/storable-text.ts'
@@ -9,6 +10,8 @@ import type { Outcome } from './harness.ts'
 
 const MAX_SAID = 1_500
 const AUTH_REQUIRED = -32_000
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
 const failed = (message: string, error_code?: ErrorCode): Outcome => ({
   state: 'FAILED',
@@ -53,7 +56,7 @@ export function describeGone(agent: AcpAgent, { end }: AgentGone, mask: MaskText
     end?.exit?.signal === 'SIGKILL' && !end.severed
       ? ' Its sandbox may have too little memory (limits.memory_mb).'
       : ''
-  const said = end?.said ? ` It said: ${clip(end.said, MAX_SAID, mask)}` : ''
+  const said = end?.said ? ` It said: ${quote(end.said, mask)}` : ''
   return {
     state: 'ERROR',
     status_message: {
@@ -67,13 +70,17 @@ export function describeGone(agent: AcpAgent, { end }: AgentGone, mask: MaskText
 /** What an agent answered in place of an end. */
 export function describeError({ name }: AcpAgent, error: RequestError, mask: MaskText): Outcome {
   const told = [error.message, detailOf(error.data)].filter((part) => part !== '').join(': ')
-  const message = `The agent ${name} reports: ${clip(told, MAX_SAID, mask)}`
+  const message = `The agent ${name} reports: ${quote(told, mask)}`
   if (error.code === AUTH_REQUIRED) return failed(message, 'integration_not_configured')
   return {
     state: 'ERROR',
     status_message: { message, error_code: 'resource_unavailable', retryable: true },
   }
 }
+
+/** Its words are for people, whose terminals are not its to write on. */
+const quote = (text: string, mask: MaskText): string =>
+  clip(stripVTControlCharacters(text).replace(CONTROLS, ''), MAX_SAID, mask)
 
 function detailOf(data: unknown): string {
   if (typeof data === 'string') return data

@@ -9,6 +9,7 @@ import { AcpLog } from './acp-log.ts'
 import { type ChosenModel, chooseModel, modelEnv, nameModel } from './acp-model.ts'
 import type { PermissionAnswer } from './acp-permissions.ts'
 import { findWork, introduce, type Work, writeBlocks } from './acp-prompt.ts'
+import { ProviderWatch } from './acp-provider.ts'
 import { describeFault, MAX_CORRECTIONS, readResult } from './acp-result.ts'
 import { handOn } from './acp-servers.ts'
 import { requestApproval, WAITS, waitForApproval } from './approvals.ts'
@@ -24,6 +25,7 @@ import {
   type UserMessage,
 } from './harness.ts'
 import type { Models } from './models.ts'
+import { RETRY_FOR_MS, type RetryOptions } from './retries.ts'
 
 /** From the cancelling of a turn to its end; what takes longer is killed. */
 const CANCEL_MS = 1_500
@@ -38,7 +40,11 @@ interface Kept {
  * A harness for an agent that is a program of its own and runs in the sandbox. It keeps its conversation itself, in its home
  * directory; the log is what decides what is left to do, and what it is told where its own record is gone.
  */
-export function createAcp(agent: AcpAgent, models: Models): Harness {
+export function createAcp(
+  agent: AcpAgent,
+  models: Models,
+  { retry_for_ms = RETRY_FOR_MS }: Partial<Pick<RetryOptions, 'retry_for_ms'>> = {},
+): Harness {
   return {
     traits: traitsOf(agent),
     runs_inside: true,
@@ -53,7 +59,7 @@ export function createAcp(agent: AcpAgent, models: Models): Harness {
     async open(execution) {
       const chosen = await chooseModel(agent, models, execution.run.config)
       if (chosen && 'reason' in chosen) return endAtOnce(refuse(chosen.reason))
-      const session = new AcpSession(agent, chosen, execution)
+      const session = new AcpSession({ agent, models, retry_for_ms }, chosen, execution)
       await session.start()
       return session.steers
         ? session
@@ -66,6 +72,8 @@ const endAtOnce = (outcome: Outcome): Session => ({ turn: async () => outcome, c
 
 class AcpSession implements Session {
   readonly #agent: AcpAgent
+  readonly #models: Models
+  readonly #retry_for_ms: number
   readonly #chosen: ChosenModel
   readonly #execution: Execution
   #connection: AgentConnection | null = null
@@ -83,8 +91,14 @@ class AcpSession implements Session {
   /** The call that somebody has to allow; the turn is ending with that question. */
   #question: EventData<'approval.requested'> | null = null
 
-  constructor(agent: AcpAgent, chosen: ChosenModel, execution: Execution) {
+  constructor(
+    { agent, models, retry_for_ms }: { agent: AcpAgent; models: Models; retry_for_ms: number },
+    chosen: ChosenModel,
+    execution: Execution,
+  ) {
     this.#agent = agent
+    this.#models = models
+    this.#retry_for_ms = retry_for_ms
     this.#chosen = chosen
     this.#execution = execution
     this.#gate = new CallGate(execution)
@@ -187,6 +201,12 @@ class AcpSession implements Session {
     )
     const log = new AcpLog(this.#execution, taken, () => void connection.kill())
     const stopping = this.#stopOn(signal, connection, log)
+    const provider = new ProviderWatch({
+      ...{ calls: this.#execution.model_calls, models: this.#models, retry_for_ms: this.#retry_for_ms },
+      // The loss of the lease is met by whatever is stored next.
+      emit: (event) => void this.#execution.emit(event).catch(() => {}),
+      onGivenUp: () => stopping.stop(TURN_STOPPED),
+    })
     try {
       const fresh = await this.#openSession(connection)
       if (fresh && typeof fresh === 'object') return fresh
@@ -206,10 +226,12 @@ class AcpSession implements Session {
       const { stopReason } = await connection.prompt(blocks)
       this.#prompting = false
       connection.listen(null)
-      await log.end(this.#closing(signal, null))
+      await log.end(this.#closing(signal, provider.gave_up ? TURN_STOPPED : null))
       this.#said = log.said
       if (signal.aborted) return STOPPED_TURN
-      return this.#question ? waitForApproval(this.#question) : describeStop(this.#agent, stopReason)
+      if (this.#question) return waitForApproval(this.#question)
+      // Some say in words what their provider refused, and call their turn done.
+      return (await provider.outcome()) ?? describeStop(this.#agent, stopReason)
     } catch (error) {
       this.#prompting = false
       connection.listen(null)
@@ -217,8 +239,10 @@ class AcpSession implements Session {
       await log.end(this.#closing(signal, WORKER_LOST))
       if (error instanceof AgentGone) await this.#drop()
       if (signal.aborted) return STOPPED_TURN
-      return this.#question ? waitForApproval(this.#question) : this.#describe(error)
+      if (this.#question) return waitForApproval(this.#question)
+      return (await provider.outcome()) ?? this.#describe(error)
     } finally {
+      provider.close()
       stopping.close()
     }
   }

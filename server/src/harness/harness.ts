@@ -155,6 +155,25 @@ export interface ModelGate {
   base_urls: Readonly<Record<string, string>>
 }
 
+/** What becomes of a call of a model that goes by the gateway; `given_up`: by whoever made it. */
+export type ModelCall =
+  | { state: 'began' | 'answered' | 'given_up' }
+  | { state: 'failed'; failure: ModelCallFailure }
+
+export type ModelCallFailure =
+  | { type: 'refused'; status: number; headers: Record<string, string>; body: string }
+  | { type: 'silent'; silent_ms: number }
+  | { type: 'unreachable'; message: string }
+  | { type: 'broken_off' }
+
+/** All calls of models from the sandbox: those of the agent, and those of its commands. */
+export interface ModelCalls {
+  /** Until the function that it returns is called. */
+  listen(listener: (call: ModelCall) => void): () => void
+  /** Resolves when the listeners were told of all that has ended so far. Never throws. */
+  settle(): Promise<void>
+}
+
 /** What a session is opened with: the time for which one worker holds the run. */
 export interface Execution extends Emitter, ToolServices {
   run: TurnRun
@@ -186,6 +205,7 @@ export interface Execution extends Emitter, ToolServices {
   guides?: readonly Guide[]
   /** Where the harness `runs_inside` and there is a way to them. */
   models?: ModelGate
+  model_calls?: ModelCalls
   state: HarnessState
   /** Aborted when the worker gives the run up: nothing of the session may go on. */
   signal: AbortSignal
@@ -208,7 +228,10 @@ export interface TurnRequest {
 
 /** The execution and the request of one turn, together. */
 export interface Turn
-  extends Omit<Execution, 'signal' | 'tool_servers' | 'attached_skills' | 'skills' | 'guides'>,
+  extends Omit<
+      Execution,
+      'signal' | 'tool_servers' | 'attached_skills' | 'skills' | 'guides' | 'models' | 'model_calls'
+    >,
     TurnRequest {
   /** What the agent is told besides, by who started it. */
   notes?: string

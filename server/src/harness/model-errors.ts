@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import {
   APICallError,
   InvalidArgumentError,
@@ -15,7 +16,7 @@ import {
 import { z } from 'zod'
 import type { ErrorCode } from '../contract/error.ts'
 import { storableText } from '../contract/storable-text.ts'
-import type { Outcome } from './harness.ts'
+import type { ModelCallFailure, Outcome } from './harness.ts'
 import { BROKEN_OFF, BrokenAnswer } from './patient-fetch.ts'
 
 export type ModelFailure =
@@ -92,6 +93,34 @@ export function judgeModelError(error: unknown): ModelFailure {
   return brokenStream('')
 }
 
+/** The same for a call that an agent has made by the gateway. */
+export function judgeModelCall(failure: ModelCallFailure): ModelFailure {
+  switch (failure.type) {
+    case 'silent':
+      return silent(failure.silent_ms / 1_000)
+    case 'unreachable':
+      return passing(failure.message)
+    case 'broken_off':
+      return brokenStream('')
+    case 'refused': {
+      const { status, headers, body } = failure
+      const { message = '', code, type } = readError(body)
+      const known = judgeKnown(status, message, `${code} ${type} ${message || body}`)
+      return known ?? judgeStatus(status, message, readRetryAfter(headers))
+    }
+  }
+}
+
+function readError(body: string): Partial<z.infer<typeof ProviderError>['error']> {
+  try {
+    // Google answers with an array where it was to stream one.
+    const [told] = [JSON.parse(body)].flat()
+    return ProviderError.safeParse(told).data?.error ?? {}
+  } catch {
+    return {}
+  }
+}
+
 /** The outcome of a turn that a model call ended. */
 export const modelOutcome = (
   state: 'FAILED' | 'ERROR',
@@ -151,6 +180,9 @@ const passing = (message: string, wait_ms?: number): PassingFailure => ({
   ...(wait_ms !== undefined && { wait_ms }),
 })
 
+const silent = (seconds: number): PassingFailure =>
+  passing(`The model provider sent nothing for ${seconds} s.`)
+
 const brokenStream = (message: string): ModelFailure => passing(`${BROKEN_OFF}${quote(message)}`)
 
 /** It said nothing at all, which is no answer to go on with. */
@@ -172,6 +204,6 @@ function findBroken(error: unknown): BrokenAnswer | null {
 }
 
 function quote(message: string): string {
-  const text = storableText(message.trim().slice(0, MAX_DETAIL_CHARACTERS))
+  const text = storableText(stripVTControlCharacters(message).trim().slice(0, MAX_DETAIL_CHARACTERS))
   return text === '' ? '.' : `: ${text}`
 }

@@ -11,7 +11,8 @@ export interface RetryOptions {
 }
 
 const MAX_DELAY_MS = 30_000
-const DEFAULT: RetryOptions = { retry_for_ms: 5 * 60_000, retry_delay_ms: 1_000 }
+export const RETRY_FOR_MS = 5 * 60_000
+const DEFAULT: RetryOptions = { retry_for_ms: RETRY_FOR_MS, retry_delay_ms: 1_000 }
 
 /** The failures of a provider one after the other, until a step comes through. */
 export class Retries {
@@ -51,16 +52,17 @@ export class Retries {
 
   #giveUp(outcome: Outcome, message: string, wait_ms: number | undefined): Outcome {
     const told = wait_ms === undefined ? '' : ` It asks to wait ${describeTime(wait_ms)}.`
-    const tried =
-      this.#count === 0
-        ? ''
-        : ` ${this.#count + 1} tries in ${describeTime(performance.now() - this.#began)}.`
+    const tried = describeTries(this.#count + 1, performance.now() - this.#began)
     return {
       ...outcome,
       status_message: { ...outcome.status_message, message: `${message}${told}${tried}` },
     }
   }
 }
+
+/** A sentence to go on with; empty where there was one try alone. */
+export const describeTries = (count: number, milliseconds: number): string =>
+  count <= 1 ? '' : ` ${count} tries in ${describeTime(milliseconds)}.`
 
 /** Ends early when the signal fires. */
 export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>

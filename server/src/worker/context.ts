@@ -103,6 +103,8 @@ export interface WorkerSettings {
   git_hosts: Record<string, GitHostKind>
   /** What commands may call where their environment lets them. */
   models: ModelProviders
+  /** How long one of them may say nothing to a sandbox; absent: as the gateway has it. */
+  model_silence_ms?: number
   /** What a call of a model by the gateway costs, in US dollars; `undefined` where nobody knows. */
   costOf: (used: ModelUsage) => number | undefined
   /** For all environments, behind their own; only where one person is all there are. */

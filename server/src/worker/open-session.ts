@@ -60,7 +60,7 @@ export async function openSession(
     tool_servers: way_out.reachServers(workspace.tool_servers, workspace.tool_hosts),
     permissions: [...rulesOf(run), workspace.environment?.config.permissions ?? []],
     ...{ values, skills, attached_skills, guides, ...(skill ? { skill } : {}) },
-    ...(harness.runs_inside && models ? { models: models.gate } : {}),
+    ...(harness.runs_inside && models ? { models: models.gate, model_calls: way_out.calls } : {}),
     ...services,
     mask: (text) => writer.masked.text(text),
     maskStream: () => writer.masked.stream(),

@@ -1,6 +1,6 @@
 import type { NewEvent } from '../contract/event.ts'
-import type { Egress, Refusal, ReservedWay } from '../gateway/gateway.ts'
-import type { ToolServer } from '../harness/harness.ts'
+import type { Egress, ModelCall, Refusal, ReservedWay } from '../gateway/gateway.ts'
+import type { ModelCalls, ToolServer } from '../harness/harness.ts'
 import type { PushOutcome, PushRequest, ToolServices } from '../harness/tool-services.ts'
 import type { Budget } from './budget.ts'
 import type { WorkerContext } from './context.ts'
@@ -25,6 +25,7 @@ export class WayOut {
   readonly #refusals: string[] = []
   readonly #services: WayOutServices
   readonly #usage: UsageSums
+  readonly #listeners = new Set<(call: ModelCall) => void>()
   #egress: Egress | null = null
   /** Those that the sandbox has no part in: of tool servers, and of pages that the agent asks for. */
   readonly #others = new Map<'tools' | 'pages', Promise<Egress>>()
@@ -44,26 +45,44 @@ export class WayOut {
     reserved?: ReservedWay,
   ): Promise<Egress> {
     const { context } = this.#services
+    const { model_silence_ms: silent_ms } = context.settings
     this.#egress?.close()
     const rules = {
       ...{ hosts, private_hosts: context.settings.private_hosts },
       ...(git ? { git: git.rules } : {}),
-      ...(models ? { models: { ...models.rules, tokens_left: budget.tokensLeft() } } : {}),
+      ...(models
+        ? {
+            models: {
+              ...{ ...models.rules, tokens_left: budget.tokensLeft() },
+              ...(silent_ms === undefined ? {} : { silent_ms }),
+            },
+          }
+        : {}),
     }
     const way = reserved ?? context.gateway.reserve()
-    this.#egress = await way.open(
-      rules,
-      (refusal) => this.#tellRefusal(refusal),
-      (used) => {
+    this.#egress = await way.open(rules, (refusal) => this.#tellRefusal(refusal), {
+      onUsed: (used) => {
         const cost = context.settings.costOf(used)
         const data = { ...describeUsage(used), ...(cost === undefined ? {} : { inference_cost_usd: cost }) }
         budget.count([{ type: 'usage', data }])
         this.#usage.add(data)
       },
-    )
+      onCall: (call) => {
+        for (const listener of this.#listeners) listener(call)
+      },
+    })
     const egress = this.#egress
     if (models) budget.onChange(() => egress.limit(budget.tokensLeft()))
     return egress
+  }
+
+  /** Of the sandbox's own way. */
+  readonly calls: ModelCalls = {
+    listen: (listener) => {
+      this.#listeners.add(listener)
+      return () => this.#listeners.delete(listener)
+    },
+    settle: async () => this.#egress?.settle(),
   }
 
   /** What was refused so far, one sentence each: what failed for it may be known before the gateway has told of it. */

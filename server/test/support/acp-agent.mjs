@@ -1,5 +1,6 @@
 /**
- * An agent without a model: it runs the lines after `$` of what it is asked, one call each. Plain JavaScript without imports of
+ * An agent without a model: it runs the lines after `$` of what it is asked, one call each. Lines after `?` it hands to the model
+ * that its environment names (`MY_PLACE`, `MY_KEY`), again and again until it is answered. Plain JavaScript without imports of
  * ours, since it runs inside sandboxes (`node -e`). Its session is a file where it starts.
  */
 import { spawn } from 'node:child_process'
@@ -25,6 +26,25 @@ let prompting = false
 let queue = []
 /** What it says at the end of its next prompts: the lines after `=`. */
 const endings = []
+
+async function askModel(question, say) {
+  const { MY_PLACE, MY_KEY } = process.env
+  const [, words = '', times = Number.POSITIVE_INFINITY] = /^(.*?)(?: x(\d+))?$/.exec(question)
+  const request = {
+    method: 'POST',
+    headers: { authorization: `Bearer ${MY_KEY}` },
+    body: JSON.stringify({ model: 'scripted', stream: true, messages: [{ role: 'user', content: words }] }),
+  }
+  let answer = ''
+  for (let tries = 0; tries < times && !cancelled; tries += 1) {
+    const response = await fetch(`${MY_PLACE}/chat/completions`, request).catch(() => null)
+    answer = await (response?.text().catch(() => '') ?? '')
+    if (response?.ok && answer.includes('[DONE]')) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  if (words.includes('SAYS')) return say(`The provider says: ${answer}`)
+  throw { code: -32603, message: `\u001b[31mInternal error\u001b[0m: ${answer}` }
+}
 
 const textsOf = (prompt) =>
   prompt.map((block) => block.text ?? `[${block.type} ${block.name ?? block.mimeType}]`)
@@ -136,6 +156,8 @@ async function prompt({ sessionId, prompt: blocks }) {
   update(sessionId, { sessionUpdate: 'plan', entries: [] })
   for (const text of texts.filter((each) => !isService(each)))
     endings.push(...[...text.matchAll(/^= (.*)$/gm)].map(([, words]) => words.replaceAll('\\n', '\n')))
+  const questions = texts.flatMap((text) => [...text.matchAll(/^\? (.*)$/gm)])
+  for (const [, question] of questions) await askModel(question, say)
   queue = [...goOn(texts), ...commandsOf(texts)]
   while (queue.length > 0 && !cancelled) {
     say('Next:')

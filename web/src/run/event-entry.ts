@@ -47,9 +47,8 @@ export function entryOf(event: RunEvent): Entry | undefined {
     }
     case 'retrying': {
       const { message, delay_ms, retry } = event.data
-      return note('warning', message, {
-        more: `trying again in ${Math.ceil(delay_ms / 1_000)} s (${retry})`,
-      })
+      const when = delay_ms > 0 ? ` in ${Math.ceil(delay_ms / 1_000)} s` : ''
+      return note('warning', message, { more: `trying again${when} (${retry})` })
     }
     case 'context.compacted': {
       const { tokens_before, tokens_after, summary } = event.data

@@ -196,6 +196,27 @@ test('calls the model got wrong come back as errors it can learn from', async ()
   assert.match(told[2] ?? '', /command/)
 })
 
+test('names and ids of a model that went wrong do not spoil what follows', async () => {
+  const wrong = [
+    { name: 'no_such\u001b[2J_tool', arguments: { a: 1 }, id: '../../x\u001b[2J "\'<>' },
+    { ...bash('echo ran'), id: 'z'.repeat(100_000) },
+    { name: 'n'.repeat(100_000), arguments: {}, id: 'ok' },
+  ]
+  const { turn, outcome, requests } = await play({ script: [{ calls: wrong }, { text: 'ok' }] })
+  assert.equal(outcome.state, 'SUCCEEDED', outcome.status_message?.message)
+  assert.deepEqual(
+    turn.data('tool.call').map(({ name, tool_call_id }) => [name, tool_call_id]),
+    wrong.map(({ name, id }) => [name, id]),
+  )
+  const told = turn.data('tool.result').map(({ output }) => output ?? '')
+  assert.deepEqual(
+    requests[1]?.messages.slice(-3).map(({ content }) => content),
+    told,
+  )
+  assert.equal(told[1], 'ran')
+  assert(told[2] && told[2].length < 1_000, 'a name without end is not repeated')
+})
+
 test('call ids that a provider uses twice are made unique', async () => {
   const again = { calls: [{ ...bash('true'), id: 'call_0' }] }
   const { turn, outcome } = await play({ script: [again, again, { text: 'ok' }] })

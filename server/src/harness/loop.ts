@@ -37,6 +37,7 @@ import {
 } from './model-errors.ts'
 import { askModel, type StepRequest } from './model-step.ts'
 import { available, type Models, type ResolvedModel } from './models.ts'
+import { nameForProvider } from './provider-names.ts'
 import { countRepeats, goesInCircles, IN_CIRCLES, warnOfRepeats } from './repeats.ts'
 import { pause, Retries, type RetryOptions } from './retries.ts'
 import { writeSkillNotes } from './skill-notes.ts'
@@ -353,7 +354,7 @@ class LoopTurn {
       ? await tool.run(input, { turn: this.#turn, tool_call_id, background: this.#background })
       : {
           is_error: true,
-          output: `There is no tool "${name}". There are ${[...this.#turn.tools.keys()].join(', ')}.`,
+          output: `There is no tool "${nameForProvider(name)}". There are ${[...this.#turn.tools.keys()].join(', ')}.`,
         }
     const duration_ms = Math.round(performance.now() - started)
     await this.#recordResult({ tool_call_id, duration_ms, ...figures, output: storableText(output) })

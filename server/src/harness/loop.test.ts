@@ -292,6 +292,42 @@ test('an agent that goes round in circles is told, and then stopped', async () =
   assert.equal(end.state, 'SUCCEEDED')
 })
 
+test('of the calls of one answer so many are made as make sense, by a later worker, too', async () => {
+  const calls = Array.from({ length: 3_000 }, (_, at) => ({
+    name: 'list',
+    arguments: { path: `none-${at}` },
+  }))
+  const script: Script = [{ calls }, { text: 'ok' }]
+  const { turn, outcome, requests } = await play({ script })
+  assert.equal(outcome.state, 'SUCCEEDED', outcome.status_message?.message)
+  const told = turn.data('tool.result').map(({ output }) => output ?? '')
+  assert.equal(told.length, 3_000)
+  assert.equal(
+    told.filter((output) => /too many calls in one answer: the first 64/.test(output)).length,
+    2_936,
+  )
+  const messages = requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
+  assert.match(String(messages[63]?.content), /none-63/)
+  assert.match(String(messages[64]?.content), /too many calls/)
+  const made = turn.log.findIndex(
+    ({ type, data }) => type === 'tool.result' && !/too many/.test(String(data.output)),
+  )
+  const next = await play({ script: [{ text: 'ok' }], history: turn.log.slice(0, made) })
+  assert.equal(
+    next.turn.data('tool.result').filter(({ output }) => /too many calls/.test(output ?? '')).length,
+    2_936,
+  )
+})
+
+test('an agent that goes round in circles within one answer is stopped there', async () => {
+  const calls = Array.from({ length: 40 }, () => bash('echo same'))
+  const { turn, outcome, requests } = await play({ script: [{ calls }] })
+  assert.match(outcome.status_message?.message ?? '', /same call with the same result 10 times/)
+  assert.equal(requests.length, 1)
+  const told = turn.data('tool.result').map(({ output }) => output ?? '')
+  assert.deepEqual([told.length, told.filter((output) => /^interrupted: /.test(output)).length], [40, 30])
+})
+
 test('an answer cut at the output limit does not count as done', async () => {
   const { outcome } = await play({ script: [{ text: 'half of', finish_reason: 'length' }] })
   assert.equal(outcome.state, 'FAILED')

@@ -196,6 +196,27 @@ test('calls the model got wrong come back as errors it can learn from', async ()
   assert.match(told[2] ?? '', /command/)
 })
 
+test('names and ids of a model that went wrong do not spoil what follows', async () => {
+  const wrong = [
+    { name: 'no_such\u001b[2J_tool', arguments: { a: 1 }, id: '../../x\u001b[2J "\'<>' },
+    { ...bash('echo ran'), id: 'z'.repeat(100_000) },
+    { name: 'n'.repeat(100_000), arguments: {}, id: 'ok' },
+  ]
+  const { turn, outcome, requests } = await play({ script: [{ calls: wrong }, { text: 'ok' }] })
+  assert.equal(outcome.state, 'SUCCEEDED', outcome.status_message?.message)
+  assert.deepEqual(
+    turn.data('tool.call').map(({ name, tool_call_id }) => [name, tool_call_id]),
+    wrong.map(({ name, id }) => [name, id]),
+  )
+  const told = turn.data('tool.result').map(({ output }) => output ?? '')
+  assert.deepEqual(
+    requests[1]?.messages.slice(-3).map(({ content }) => content),
+    told,
+  )
+  assert.equal(told[1], 'ran')
+  assert(told[2] && told[2].length < 1_000, 'a name without end is not repeated')
+})
+
 test('call ids that a provider uses twice are made unique', async () => {
   const again = { calls: [{ ...bash('true'), id: 'call_0' }] }
   const { turn, outcome } = await play({ script: [again, again, { text: 'ok' }] })
@@ -269,6 +290,42 @@ test('an agent that goes round in circles is told, and then stopped', async () =
     createLoop(openModels({ openai: { base_url: other.url } }), { ...OPTIONS, max_steps: 50 }),
   )
   assert.equal(end.state, 'SUCCEEDED')
+})
+
+test('of the calls of one answer so many are made as make sense, by a later worker, too', async () => {
+  const calls = Array.from({ length: 3_000 }, (_, at) => ({
+    name: 'list',
+    arguments: { path: `none-${at}` },
+  }))
+  const script: Script = [{ calls }, { text: 'ok' }]
+  const { turn, outcome, requests } = await play({ script })
+  assert.equal(outcome.state, 'SUCCEEDED', outcome.status_message?.message)
+  const told = turn.data('tool.result').map(({ output }) => output ?? '')
+  assert.equal(told.length, 3_000)
+  assert.equal(
+    told.filter((output) => /too many calls in one answer: the first 64/.test(output)).length,
+    2_936,
+  )
+  const messages = requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
+  assert.match(String(messages[63]?.content), /none-63/)
+  assert.match(String(messages[64]?.content), /too many calls/)
+  const made = turn.log.findIndex(
+    ({ type, data }) => type === 'tool.result' && !/too many/.test(String(data.output)),
+  )
+  const next = await play({ script: [{ text: 'ok' }], history: turn.log.slice(0, made) })
+  assert.equal(
+    next.turn.data('tool.result').filter(({ output }) => /too many calls/.test(output ?? '')).length,
+    2_936,
+  )
+})
+
+test('an agent that goes round in circles within one answer is stopped there', async () => {
+  const calls = Array.from({ length: 40 }, () => bash('echo same'))
+  const { turn, outcome, requests } = await play({ script: [{ calls }] })
+  assert.match(outcome.status_message?.message ?? '', /same call with the same result 10 times/)
+  assert.equal(requests.length, 1)
+  const told = turn.data('tool.result').map(({ output }) => output ?? '')
+  assert.deepEqual([told.length, told.filter((output) => /^interrupted: /.test(output)).length], [40, 30])
 })
 
 test('an answer cut at the output limit does not count as done', async () => {

@@ -37,7 +37,8 @@ import {
 } from './model-errors.ts'
 import { askModel, describeTools, type StepRequest } from './model-step.ts'
 import { available, type Models, type ResolvedModel } from './models.ts'
-import { countRepeats, goesInCircles, IN_CIRCLES, warnOfRepeats } from './repeats.ts'
+import { nameForProvider } from './provider-names.ts'
+import { IN_CIRCLES, Repeats, warnOfRepeats } from './repeats.ts'
 import { pause, Retries, type RetryOptions } from './retries.ts'
 import { writeSkillNotes } from './skill-notes.ts'
 import { makeCallId } from './tool-call.ts'
@@ -55,6 +56,10 @@ const UNFINISHED = new Set(['length', 'content-filter'])
 const ALLOWED = { action: 'allow' } as const
 const NOT_STARTED = `${MARK}the turn was stopped before this call was started`
 const HIDDEN = `${MARK}the worker was lost before this call was started, and parts of it are hidden by now, as ***. Call it again if it is still to be done, with the real text in their place.`
+/** More than any task needs, and few enough that the limits of steps and of repeated calls still mean something. */
+const MAX_CALLS = 64
+const TOO_MANY = `${MARK}too many calls in one answer: the first ${MAX_CALLS} are made. Make this one again if it is still needed.`
+const ROUND = `${MARK}the turn ended before this call was started: calls before it were alike`
 const MAX_REMINDERS = 2
 
 /**
@@ -104,6 +109,9 @@ const withSkills = (tools: Turn['tools'], { skills }: Execution): Turn['tools'] 
 const modelOf = (config: AmbientAgentConfig): string | undefined =>
   config.harness?.model_id ?? config.model_id
 
+const closeAll = (calls: ReadonlyArray<EventData<'tool.call'>>, why: string): NewEvent[] =>
+  calls.map(({ tool_call_id }) => ({ type: 'tool.result', data: closeInterrupted(tool_call_id, why) }))
+
 class LoopTurn {
   readonly #turn: Turn
   readonly #models: Models
@@ -113,7 +121,8 @@ class LoopTurn {
   readonly #retries: Retries
   readonly #compaction: Compaction
   /** The history and what this turn added to it. */
-  readonly #log: NewEvent[]
+  readonly #log: NewEvent[] = []
+  readonly #repeats = new Repeats()
 
   constructor(
     turn: Turn,
@@ -135,7 +144,7 @@ class LoopTurn {
       waitFor: (failure) => this.#waitFor(failure),
       refuse: (failure, model_id) => this.#refuse(failure, model_id),
     })
-    this.#log = [...turn.history]
+    this.#add(turn.history)
   }
 
   /** Only what it hands in ends the run well. */
@@ -147,7 +156,7 @@ class LoopTurn {
     await this.#settle()
     let request: Omit<StepRequest, 'messages'> | undefined
     while (!this.#turn.signal.aborted) {
-      for (const event of await this.#turn.inbox.take()) this.#log.push(event)
+      this.#add(await this.#turn.inbox.take())
       const { needs_step, steps, answers, last_calls, open_calls } = readProgress(this.#log)
       const wait = await this.#findWait(open_calls)
       if (wait) return wait
@@ -156,7 +165,7 @@ class LoopTurn {
       if (ending) return ending
       if (!needs_step && !this.#owesResult) return { state: 'SUCCEEDED' }
       if (!needs_step && answers > MAX_REMINDERS) return NO_RESULT
-      if (goesInCircles(this.#log)) return IN_CIRCLES
+      if (this.#repeats.goes_in_circles) return IN_CIRCLES
       if (steps >= this.#max_steps) {
         const message = `The agent reached the limit of ${steps} steps without finishing. Send a follow-up to continue.`
         return { state: 'FAILED', status_message: { message, retryable: false } }
@@ -222,8 +231,7 @@ class LoopTurn {
   }
 
   async #close(why: string, ...calls: Array<EventData<'tool.call'>>): Promise<void> {
-    const results = calls.map(({ tool_call_id }) => closeInterrupted(tool_call_id, why))
-    await this.#record(...results.map((data) => ({ type: 'tool.result' as const, data })))
+    await this.#record(...closeAll(calls, why))
   }
 
   async #deny({ tool_call_id }: EventData<'tool.call'>, output: string): Promise<void> {
@@ -295,8 +303,9 @@ class LoopTurn {
 
   async #finishStep(events: NewEvent[], finish_reason: string): Promise<Outcome | null> {
     const calls = this.#nameCalls(events)
-    await this.#record(...events)
-    await this.#execute(calls)
+    // At once with their calls: a later worker would make them.
+    await this.#record(...events, ...closeAll(calls.slice(MAX_CALLS), TOO_MANY))
+    await this.#execute(calls.slice(0, MAX_CALLS))
     if (calls.length > 0) return null
     if (finish_reason === 'content-filter') {
       return modelOutcome(
@@ -328,7 +337,8 @@ class LoopTurn {
 
   /** One after the other: that, and nothing else, tells a later worker which calls cannot have started. */
   async #execute(calls: ReadonlyArray<EventData<'tool.call'>>): Promise<void> {
-    for (const call of calls) {
+    for (const [at, call] of calls.entries()) {
+      if (this.#repeats.goes_in_circles) return this.#close(ROUND, ...calls.slice(at))
       // What only ends the turn does nothing that somebody could have to allow.
       const ends = this.#turn.tools.get(call.name)?.ends !== undefined
       const verdict = ends || this.#turn.signal.aborted ? ALLOWED : this.#gate.judge(this.#log, call)
@@ -352,7 +362,7 @@ class LoopTurn {
       ? await tool.run(input, { turn: this.#turn, tool_call_id, background: this.#background })
       : {
           is_error: true,
-          output: `There is no tool "${name}". There are ${[...this.#turn.tools.keys()].join(', ')}.`,
+          output: `There is no tool "${nameForProvider(name)}". There are ${[...this.#turn.tools.keys()].join(', ')}.`,
         }
     const duration_ms = Math.round(performance.now() - started)
     await this.#recordResult({ tool_call_id, duration_ms, ...figures, output: storableText(output) })
@@ -366,14 +376,20 @@ class LoopTurn {
 
   /** With a word to an agent that does the same again and again. */
   async #recordResult(data: EventData<'tool.result'>): Promise<void> {
-    const again = countRepeats([...this.#log, { type: 'tool.result', data }])
-    const output = warnOfRepeats(again, data.output ?? '')
+    const output = warnOfRepeats(this.#repeats.countWith(data), data.output ?? '')
     await this.#record({ type: 'tool.result', data: { ...data, output } })
   }
 
   async #record(...events: NewEvent[]): Promise<void> {
     if (events.length === 0) return
-    this.#log.push(...events)
+    this.#add(events)
     await this.#turn.emit(...events)
+  }
+
+  #add(events: readonly NewEvent[]): void {
+    for (const event of events) {
+      this.#log.push(event)
+      this.#repeats.add(event)
+    }
   }
 }

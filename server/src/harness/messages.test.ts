@@ -4,6 +4,7 @@ import { modelMessageSchema } from 'ai'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { WORKER_LOST } from '../log/interruption.ts'
 import { buildMessages } from './messages.ts'
+import { CallIds } from './provider-names.ts'
 
 const user = (text: string, more: Partial<EventData<'message.user'>> = {}): NewEvent => ({
   type: 'message.user',
@@ -44,10 +45,14 @@ const build = (...log: NewEvent[]) => {
   for (const message of messages) modelMessageSchema.parse(message)
   return messages
 }
-const call = (id: string) => ({ type: 'tool-call', toolCallId: id, toolName: 'bash', input: { command: id } })
+const idOf = (logged: string) => new CallIds().of(logged)
+const call = (id: string) => ({
+  ...{ type: 'tool-call', toolCallId: idOf(id), toolName: 'bash' },
+  input: { command: id },
+})
 const result = (id: string, value: string, type = 'text') => ({
   type: 'tool-result',
-  toolCallId: id,
+  toolCallId: idOf(id),
   toolName: 'bash',
   output: { type, value },
 })
@@ -257,4 +262,40 @@ test('what became of the workspace is told where it became so, behind the result
     { role: 'assistant', content: [{ type: 'text', text: 'a' }] },
     { role: 'user', content: `${note}\n\nMore.` },
   ])
+})
+
+test('names and ids that no provider takes back are told as ones that all do, alike for a call and its result', () => {
+  const ids = ['', 'z'.repeat(100_000), '../../x\u001b[2J "\'<>', 'call_1', 'call_1-2', 'aB3aB3aB3']
+  const names = ['no_such\u001b[2J_tool', 'x'.repeat(100_000), '', '1st', 'Read /etc/passwd', 'bash']
+  const log = [
+    user('go'),
+    ...ids.map((id, at) => called(id, { name: names[at] ?? '' })),
+    usage,
+    ...ids.map((id) => ended(id, 'done')),
+  ]
+  const [, answer, results] = build(...log)
+  const calls = [answer?.content].flat().flatMap((part) => (typeof part === 'object' ? [part] : []))
+  const told = calls.flatMap((part) => (part.type === 'tool-call' ? [part] : []))
+  assert.deepEqual(
+    told.map(({ toolName }) => toolName),
+    ['no_such__2J_tool', 'x'.repeat(64), '_', '_1st', 'Read__etc_passwd', 'bash'],
+  )
+  for (const { toolCallId } of told) assert.match(toolCallId, /^[A-Za-z0-9]{9}$/)
+  assert.equal(new Set(told.map(({ toolCallId }) => toolCallId)).size, ids.length)
+  assert.equal(told.at(-1)?.toolCallId, 'aB3aB3aB3')
+  const answered = results?.role === 'tool' ? results.content : []
+  assert.deepEqual(
+    answered.map((part) => part.type === 'tool-result' && [part.toolCallId, part.toolName]),
+    told.map(({ toolCallId, toolName }) => [toolCallId, toolName]),
+  )
+  // However the conversation goes on, they stay what they were: the provider has cached it so.
+  assert.deepEqual(build(...log, said('more'), called('later'), usage).slice(0, 3), build(...log).slice(0, 3))
+})
+
+test('an id that looks like the short form of another call stays one of its own', () => {
+  const [, answer] = build(user('go'), called('a'), called(idOf('a')), usage)
+  const parts = Array.isArray(answer?.content) ? answer.content : []
+  const [first, second] = parts.map((part) => part.type === 'tool-call' && part.toolCallId)
+  assert.equal(first, idOf('a'))
+  assert.notEqual(second, first)
 })

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { WORKER_LOST } from '../log/interruption.ts'
 import { type Entry, readTranscript, type StepPart } from '../log/transcript.ts'
+import { CallIds, nameForProvider } from './provider-names.ts'
 
 type AssistantPart = Exclude<AssistantContent, string>[number]
 type Call = Extract<StepPart, { type: 'call' }>
@@ -13,7 +14,8 @@ const ProviderOptions = z.record(z.string(), z.record(z.string(), z.json()))
 
 /**
  * The conversation as a model is given it. A step is one assistant message, directly followed by the results of all its
- * calls: providers refuse anything else. A call without a result was interrupted, and is answered so.
+ * calls: providers refuse anything else. A call without a result was interrupted, and is answered so. Names and ids are such
+ * as every provider accepts, whoever made them.
  */
 export const buildMessages = (log: readonly NewEvent[]): ModelMessage[] => toMessages(readEntries(log))
 
@@ -21,11 +23,12 @@ export const readEntries = (log: readonly NewEvent[]): Entry[] => readTranscript
 
 export function toMessages(entries: readonly Entry[]): ModelMessage[] {
   const messages: ModelMessage[] = []
+  const ids = new CallIds()
   for (const entry of entries) {
     if (entry.type === 'user') addUserText(messages, userText(entry.message))
     else if (entry.type === 'note') addUserText(messages, service(entry.text))
     else if (entry.type === 'summary') addUserText(messages, `${service(SUMMARISED)}\n\n${entry.text}`)
-    else messages.push(...stepMessages(entry.parts))
+    else messages.push(...stepMessages(entry.parts, ids))
   }
   return messages
 }
@@ -47,24 +50,27 @@ export function addReminders(messages: readonly ModelMessage[]): ModelMessage[] 
   })
 }
 
-function stepMessages(parts: readonly StepPart[]): ModelMessage[] {
+function stepMessages(parts: readonly StepPart[], ids: CallIds): ModelMessage[] {
   // Reasoning alone is the rest of an answer that was cut off; providers refuse it.
   if (parts.every((part) => part.type === 'reasoning')) return []
-  const results = parts.flatMap((part): ToolContent => {
-    if (part.type !== 'call') return []
-    const { tool_call_id: toolCallId, name: toolName } = part.call
-    return [{ type: 'tool-result', toolCallId, toolName, output: toolOutput(part) }]
-  })
-  const answer: ModelMessage = { role: 'assistant', content: parts.map(assistantPart) }
+  const results = parts.flatMap(
+    (part): ToolContent =>
+      part.type === 'call' ? [{ type: 'tool-result', ...nameCall(part, ids), output: toolOutput(part) }] : [],
+  )
+  const answer: ModelMessage = { role: 'assistant', content: parts.map((part) => assistantPart(part, ids)) }
   return results.length === 0 ? [answer] : [answer, { role: 'tool', content: results }]
 }
 
-function assistantPart(part: StepPart): AssistantPart {
+function assistantPart(part: StepPart, ids: CallIds): AssistantPart {
   if (part.type === 'text') return part
   if (part.type === 'reasoning') return { type: 'reasoning', text: part.text, ...optionsOf(part) }
-  const { tool_call_id: toolCallId, name: toolName, input } = part.call
-  return { type: 'tool-call', toolCallId, toolName, input, ...optionsOf(part.call) }
+  return { type: 'tool-call', ...nameCall(part, ids), input: part.call.input, ...optionsOf(part.call) }
 }
+
+const nameCall = ({ call }: Call, ids: CallIds) => ({
+  toolCallId: ids.of(call.tool_call_id),
+  toolName: nameForProvider(call.name),
+})
 
 function optionsOf({ provider_metadata }: { provider_metadata?: Record<string, unknown> | undefined }) {
   const { data } = ProviderOptions.safeParse(provider_metadata)

@@ -1,4 +1,5 @@
 import type { EventData, NewEvent } from '../contract/event.ts'
+import { isInterrupted } from '../log/interruption.ts'
 import type { Outcome } from './harness.ts'
 import { withoutPlace } from './keep-output.ts'
 
@@ -16,27 +17,37 @@ export const IN_CIRCLES: Outcome = {
   },
 }
 
-/** How many of the last calls are alike; 0 where the user has spoken since */
-export function countRepeats(log: readonly NewEvent[]): number {
-  const calls = new Map<string, EventData<'tool.call'>>()
-  let results: Array<EventData<'tool.result'>> = []
-  for (const { type, data } of log) {
-    if (type === 'message.user') results = []
-    else if (type === 'tool.call') calls.set(data.tool_call_id, data)
-    else if (type === 'tool.result') results.push(data)
+/** How many of the last calls of a log are alike, event after event: what is long is looked at once. */
+export class Repeats {
+  readonly #calls = new Map<string, EventData<'tool.call'>>()
+  #last = ''
+  /** 0 where the user has spoken since. */
+  #count = 0
+
+  add(event: NewEvent): void {
+    if (event.type === 'message.user') this.#count = 0
+    else if (event.type === 'tool.call') this.#calls.set(event.data.tool_call_id, event.data)
+    // Of a call that never began, or that was cut off, nothing is known to be alike.
+    else if (event.type === 'tool.result' && !isInterrupted(event.data)) {
+      this.#count = this.countWith(event.data)
+      this.#last = this.#describe(event.data)
+    }
   }
-  // Only the last ones are put together: outputs are long, and this is asked at each step.
-  const describe = ({ tool_call_id, output = '', exit_code }: EventData<'tool.result'>): string => {
-    const call = calls.get(tool_call_id)
+
+  /** As if this had been added. */
+  countWith(result: EventData<'tool.result'>): number {
+    return this.#count > 0 && this.#describe(result) === this.#last ? this.#count + 1 : 1
+  }
+
+  get goes_in_circles(): boolean {
+    return this.#count >= ENDED_AT
+  }
+
+  #describe({ tool_call_id, output = '', exit_code }: EventData<'tool.result'>): string {
+    const call = this.#calls.get(tool_call_id)
     return JSON.stringify([call?.name, call?.input, withoutPlace(output.replace(TOLD, '')), exit_code])
   }
-  const last = results.at(-1)
-  const made = last && describe(last)
-  const other = results.findLastIndex((result) => describe(result) !== made)
-  return results.length - 1 - other
 }
-
-export const goesInCircles = (log: readonly NewEvent[]): boolean => countRepeats(log) >= ENDED_AT
 
 /** What the agent is told with the result of a call. */
 export const warnOfRepeats = (count: number, output: string): string =>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { createLoop } from '../../src/harness/loop.ts'
 import { openModels } from '../../src/harness/models.ts'
+import { MISTRAL_IDS } from './chat-rules.ts'
 import { type ModelServerOptions, openModelServer, type Script } from './model-server.ts'
 import { openTestSandbox } from './sandbox.ts'
 import { TestTurn, type TestTurnOptions } from './turn.ts'
@@ -38,6 +39,7 @@ export async function play({
   ...options
 }: Scene) {
   await using server = await openModelServer(script, {
+    ...{ call_ids: MISTRAL_IDS },
     ...(models && { models }),
     ...(api_key && { api_key }),
   })

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { json } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { findRefusal } from './chat-rules.ts'
 import { event } from './provider-server.ts'
 
 /** What the model does for one request. Everything is optional: `{}` is an empty answer that ends properly. */
@@ -69,6 +70,8 @@ export interface ModelServerOptions {
   models?: Array<{ id: string } & Record<string, unknown>>
   /** When given, other keys are refused as OpenAI refuses them. */
   api_key?: string
+  /** Ids of calls that it takes back; those that OpenAI does, when not given. */
+  call_ids?: RegExp
 }
 
 /** A scripted model behind the OpenAI chat API, over real HTTP and server-sent events. */
@@ -89,6 +92,8 @@ export async function openModelServer(
       return sendJson(response, 404, { error: { message: 'Not found' } })
     const body = (await json(request)) as ChatRequest
     requests.push({ headers: request.headers, body })
+    const refusal = findRefusal(body, options.call_ids)
+    if (refusal !== null) return sendJson(response, 400, { error: { message: refusal } })
     const index = requests.length - 1
     const reply = typeof script === 'function' ? script(body, index) : (script[index] ?? scriptEnded(index))
     if (reply.error) {

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { ListFiringsResponse, ScheduledAgentItem, ScheduleFiring } from '../src/contract/schedule.ts'
+import type { Db } from '../src/store/db.ts'
 import { type Cluster, type ServeRole, startCluster, until } from './support/cluster.ts'
 import { startCuttingProxy } from './support/cutting-proxy.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
@@ -13,6 +14,40 @@ import { findPostgres } from './support/postgres-server.ts'
 const EVERY_SECONDS = 5
 const SCHEDULES = 10
 const KILLS = LONG ? 5 : 2
+
+/** What is due around the nights in which clocks change in Berlin, by hand: `30 2` is left out in spring and comes twice in autumn. */
+const CHANGES = [
+  {
+    change: 'forward',
+    from: '2026-03-28T23:10:00.000Z',
+    due: {
+      '15 * * * *': ['28T23:15', '29T00:15', '29T01:15', '29T02:15', '29T03:15'].map((at) => `2026-03-${at}`),
+      '30 2 * * *': ['2026-03-29T01:00'],
+      '0 3 * * *': ['2026-03-29T01:00'],
+    },
+  },
+  {
+    change: 'back',
+    from: '2026-10-24T23:10:00.000Z',
+    due: {
+      '15 * * * *': ['24T23:15', '25T00:15', '25T01:15', '25T02:15', '25T03:15'].map((at) => `2026-10-${at}`),
+      '30 2 * * *': ['2026-10-25T00:30'],
+      '0 3 * * *': ['2026-10-25T02:00'],
+    },
+  },
+]
+
+/** Makes the clock of all whose search path begins with `moved` one that `set` puts; it goes on from there. */
+async function moveClock(db: Db): Promise<(at: string) => Promise<void>> {
+  await sql`create schema moved`.execute(db)
+  await sql`create table moved.clock (ahead interval not null)`.execute(db)
+  await sql`insert into moved.clock values ('0')`.execute(db)
+  await sql`create function moved.clock_timestamp() returns timestamptz language sql volatile
+    as 'select pg_catalog.clock_timestamp() + ahead from moved.clock'`.execute(db)
+  return async (at) => {
+    await sql`update moved.clock set ahead = ${at}::timestamptz - clock_timestamp()`.execute(db)
+  }
+}
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 describe('schedules of three processes on PostgreSQL', { skip }, () => {
@@ -157,5 +192,47 @@ describe('schedules of three processes on PostgreSQL', { skip }, () => {
       (await api().json<ScheduledAgentItem>('GET', `/agent/schedules/${id}`)).last_spawn_error,
       null,
     )
+  })
+
+  test('through both changes of the clocks each due time is one run, while processes are killed', async () => {
+    const set = await moveClock(cluster.store.db)
+    const url = new URL(database.url)
+    // Named behind another schema, the catalog is looked into after it.
+    url.searchParams.set('options', '-c search_path=moved,pg_catalog,public')
+    const serve = () => cluster.serve({ DATABASE_URL: url.href })
+    await Promise.all(serving.map((role) => role.end('SIGKILL')))
+    serving = await Promise.all([serve(), serve(), serve()])
+    for (const { change, from, due } of CHANGES) {
+      await set(from)
+      const made = await Promise.all(
+        Object.entries(due).map(async ([cron_schedule, times]) => ({
+          times: times.map((time) => `${time}:00.000Z`),
+          ...(await api().json<ScheduledAgentItem>('POST', '/agent/schedules', {
+            ...{ name: `${change} ${cron_schedule}`, cron_schedule, time_zone: 'Europe/Berlin', prompt: 'x' },
+            ...{ overlap: 'allow', agent_config: { worker_host: 'nobody' } },
+          })),
+        })),
+      )
+      const all = made.flatMap(({ times }) => times)
+      for (const [index, moment] of [...new Set(all)].sort().entries()) {
+        const wanted = (await count()) + all.filter((time) => time === moment).length
+        await set(moment)
+        if (LONG || index % 3 === 1) {
+          const [victim, ...others] = serving
+          await victim?.end('SIGKILL')
+          serving = [...others, await serve()]
+        }
+        await until(`all to be fired at ${moment}`, async () => (await count()) >= wanted)
+      }
+      for (const { id, times } of made) {
+        await api().json('POST', `/agent/schedules/${id}/pause`)
+        const firings = await firingsOf(id)
+        assert.deepEqual(
+          firings.map(({ due_at, outcome, reason }) => [due_at, outcome, reason]).reverse(),
+          times.map((time) => [time, 'created', undefined]),
+        )
+        await assertPaired(id, firings)
+      }
+    }
   })
 })

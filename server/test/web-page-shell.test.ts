@@ -121,6 +121,8 @@ describe('the frame of the web page', { skip }, () => {
     await keys.type('sched')
     await keys.press('Enter')
     await page.waitForURL(/\/schedules$/)
+    // While it closes, keys are the palette's.
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await keys.press('c')
     await page.waitForURL(/\/new$/)
     assert.deepEqual(complaints, [])

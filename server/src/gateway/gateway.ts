@@ -98,7 +98,8 @@ export interface ModelUsage {
 }
 
 /** What becomes of a request that makes a model work; `given_up`: by whoever sent it. */
-export type ModelCall =
+export type ModelCall = { provider: string } & ModelCallState
+export type ModelCallState =
   | { state: 'began' | 'answered' | 'given_up' }
   | { state: 'failed'; failure: ModelCallFailure }
 

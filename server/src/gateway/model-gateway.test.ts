@@ -474,9 +474,10 @@ describe('the model gateway', () => {
     }
     const second = await ask('openai/v1/responses', { to: own.url, body: '{"stream":true}' })
     await assert.rejects(second.text())
-    const silent = { state: 'failed', failure: { type: 'silent', silent_ms: 100 } }
+    const began = { provider: 'openai', state: 'began' }
+    const silent = { ...began, state: 'failed', failure: { type: 'silent', silent_ms: 100 } }
     await until(() => own.calls.length === 4)
-    assert.deepEqual(own.calls, [{ state: 'began' }, silent, { state: 'began' }, silent])
+    assert.deepEqual(own.calls, [began, silent, began, silent])
     assert.deepEqual(
       own.used.map(({ output_tokens }) => output_tokens),
       [1],
@@ -498,7 +499,8 @@ describe('the model gateway', () => {
     assert.match(await answer.text(), /The provider openai could not be reached\./)
     const message = 'The provider openai could not be reached.'
     await until(() => own.calls.length === 2)
-    assert.deepEqual(own.calls[1], { state: 'failed', failure: { type: 'unreachable', message } })
+    const failure = { type: 'unreachable', message }
+    assert.deepEqual(own.calls[1], { provider: 'openai', state: 'failed', failure })
     assert.equal((await ask('google/v1beta/models/m:generateContent', { to: own.url })).status, 404)
     own.close()
   })

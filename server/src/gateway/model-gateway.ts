@@ -8,7 +8,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { Unreachable } from './dial.ts'
 import { watchField } from './field-watch.ts'
-import type { ModelApi, ModelCall, ModelListener, ModelProvider, ModelRules, ModelUsage } from './gateway.ts'
+import type {
+  ModelApi,
+  ModelCallState,
+  ModelListener,
+  ModelProvider,
+  ModelRules,
+  ModelUsage,
+} from './gateway.ts'
 import { createModelMeter, type ModelMeter } from './model-meter.ts'
 import { type ModelRefusal, refuseModel } from './model-refusal.ts'
 import { holdsToken, type ModelRequest, readModelRequest, readProvider } from './model-request.ts'
@@ -70,7 +77,7 @@ export function createModelGateway(
     response: ServerResponse,
     signal: AbortSignal,
     { provider, to, asked }: { provider: string; to: ModelProvider; asked: ModelRequest },
-  ): Promise<ModelCall> => {
+  ): Promise<ModelCallState> => {
     const body = readBody(incoming, asked.unwanted)
     const first_word_ms = () =>
       asked.streams || body.streams() ? silent_ms : Math.max(silent_ms, WHOLE_ANSWER_MS)
@@ -95,7 +102,7 @@ export function createModelGateway(
     const streams = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '')
     const meter = asked.generates ? createModelMeter(to.api, streams) : null
     let said = false
-    let broke: ModelCall | null = null
+    let broke: ModelCallState | null = null
     answer.setTimeout(silent_ms, () => {
       broke ??= { state: 'failed', failure: { type: 'silent', silent_ms } }
       answer.destroy()
@@ -106,7 +113,7 @@ export function createModelGateway(
     response.writeHead(status, answer.statusMessage, answeredHeaders(answer))
     // Whoever streams waits for the head.
     response.flushHeaders()
-    return new Promise<ModelCall>((resolve) =>
+    return new Promise<ModelCallState>((resolve) =>
       pipeline(
         answer,
         metered(meter, () => (said = true)),
@@ -132,12 +139,12 @@ export function createModelGateway(
     const asked = readModelRequest(to.api, incoming)
     const refusal = judge(incoming, to.api, asked)
     if (refusal || !asked) return refuseModel(incoming, response, to.api, refusal ?? NO_ROUTE)
-    const tell = (call: ModelCall): void => {
-      if (asked.generates) onCall(call)
+    const tell = (call: ModelCallState): void => {
+      if (asked.generates) onCall({ provider, ...call })
     }
     tell({ state: 'began' })
     const passing = pass(incoming, response, signal, { provider, to, asked })
-      .catch((error): ModelCall => {
+      .catch((error): ModelCallState => {
         refuseModel(incoming, response, to.api, describe(error))
         return signal.aborted ? { state: 'given_up' } : describeEnd(error)
       })
@@ -197,7 +204,7 @@ function describe(error: unknown): ModelRefusal {
   }
 }
 
-function describeEnd(error: unknown): ModelCall {
+function describeEnd(error: unknown): ModelCallState {
   if (error instanceof Silent)
     return { state: 'failed', failure: { type: 'silent', silent_ms: error.silent_ms } }
   if (error instanceof Unreachable)
@@ -266,7 +273,7 @@ async function passError(
   response: ServerResponse,
   api_key: string | null,
   silent_ms: number,
-): Promise<ModelCall> {
+): Promise<ModelCallState> {
   const pieces: Buffer[] = []
   let bytes = 0
   answer.setTimeout(silent_ms, () => answer.destroy())

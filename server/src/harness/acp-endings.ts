@@ -68,15 +68,25 @@ export function describeGone(agent: AcpAgent, { end }: AgentGone, mask: MaskText
 }
 
 /** What an agent answered in place of an end. */
-export function describeError({ name }: AcpAgent, error: RequestError, mask: MaskText): Outcome {
+export function describeError(
+  { name }: AcpAgent,
+  error: RequestError,
+  /** The variable of the key that it has not been given. */
+  missing_key: string | undefined,
+  mask: MaskText,
+): Outcome {
   const told = [error.message, detailOf(error.data)].filter((part) => part !== '').join(': ')
   const message = `The agent ${name} reports: ${quote(told, mask)}`
-  if (error.code === AUTH_REQUIRED) return failed(message, 'integration_not_configured')
+  if (error.code === AUTH_REQUIRED)
+    return failed(`${message}${missing_key ? hint(missing_key) : ''}`, 'integration_not_configured')
   return {
     state: 'ERROR',
     status_message: { message, error_code: 'resource_unavailable', retryable: true },
   }
 }
+
+const hint = (variable: string): string =>
+  `. It has no key: set ${variable} for the service, or give it to the environment as a secret.`
 
 /** Its words are for people, whose terminals are not its to write on. */
 const quote = (text: string, mask: MaskText): string =>

@@ -1,7 +1,7 @@
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import { apiOf, MODEL_APIS, type ModelApi } from '../contract/model.ts'
 import { type AcpAgent, type AgentModel, gateOf } from './acp-agents.ts'
-import type { ModelGate } from './harness.ts'
+import type { Execution, ModelGate } from './harness.ts'
 import { available, type Models } from './models.ts'
 
 const isApi = (name: string): name is ModelApi => MODEL_APIS.some((api) => api === name)
@@ -62,6 +62,18 @@ const names = ({ apis }: AcpAgent): string =>
 
 export const nameModel = (chosen: ChosenModel): string | undefined =>
   chosen?.id === undefined ? undefined : `${chosen.provider}/${chosen.id}`
+
+const KEYS = { openai: 'OPENAI_API_KEY', anthropic: 'ANTHROPIC_API_KEY', google: 'GEMINI_API_KEY' }
+
+/** The variable of a key that would lead the agent to its model, where nothing does. */
+export function findMissingKey(
+  chosen: ChosenModel,
+  { models, values }: Pick<Execution, 'models' | 'values'>,
+): string | undefined {
+  if (!chosen || !isApi(chosen.provider) || gateOf(models, chosen.provider)) return undefined
+  const variable = KEYS[chosen.provider]
+  return Object.hasOwn(values, variable) ? undefined : variable
+}
 
 /** Leads the agent to its model; without a way to it, what the environment gives has to do. */
 export function modelEnv(

@@ -9,8 +9,13 @@ const TELL_MS = 1_000
 /** Of failures that new tries do not help against, those of every call: others are the agent's to deal with. */
 const OF_ALL_CALLS = ['authentication_required', 'insufficient_credits']
 
+/** In a row, of those: one alone may be of a model beside the agent's own. */
+const MAX_REFUSALS = 3
+
 interface Surroundings {
   calls: ModelCalls | undefined
+  /** Whose calls are the agent's; its commands may call others. */
+  provider: string | undefined
   models: Models
   /** For so long an agent may ask again. */
   retry_for_ms: number
@@ -38,7 +43,10 @@ export class ProviderWatch {
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings
-    this.#stopListening = surroundings.calls?.listen((call) => this.#hear(call)) ?? (() => {})
+    this.#stopListening =
+      surroundings.calls?.listen((call) => {
+        if (call.provider === surroundings.provider) this.#hear(call)
+      }) ?? (() => {})
   }
 
   /** It has ended the turn. */
@@ -76,7 +84,7 @@ export class ProviderWatch {
     this.#at_work = Math.max(0, this.#at_work - 1)
     if (call.state === 'answered') this.#reset()
     if (call.state === 'failed') this.#note(judgeModelCall(call.failure))
-    if (this.#is_late) this.#expire()
+    if (this.#is_late && (call.state === 'failed' || this.#at_work === 0)) this.#giveUp()
   }
 
   #reset(): void {
@@ -95,6 +103,7 @@ export class ProviderWatch {
     this.#tries += 1
     const { retry_for_ms, emit } = this.#surroundings
     this.#timer ??= setTimeout(() => this.#expire(), retry_for_ms)
+    if (failure.type !== 'passing') this.#is_late ||= this.#tries >= MAX_REFUSALS
     if (failure.type !== 'passing' || now - this.#told < TELL_MS) return
     this.#told = now
     const { message = '', error_code = 'resource_unavailable' } = failure.outcome.status_message ?? {}
@@ -104,7 +113,11 @@ export class ProviderWatch {
   /** A call that is at work may still be answered. */
   #expire(): void {
     this.#is_late = true
-    if (this.#at_work > 0 || this.#gave_up) return
+    if (this.#at_work === 0) this.#giveUp()
+  }
+
+  #giveUp(): void {
+    if (this.#gave_up) return
     this.#gave_up = true
     this.#surroundings.onGivenUp()
   }

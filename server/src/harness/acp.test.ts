@@ -213,7 +213,7 @@ test('what the agent reports, and its death, end the turn with its words; the ne
   assert.equal(failed.state, 'ERROR')
   assert.match(
     failed.status_message?.message ?? '',
-    /^The agent scripted reports: Internal error: the provider is away$/,
+    /^The agent scripted reports: Internal error: the disk is full$/,
   )
   const dying = turnOf({ prompt: 'die' })
   const [died, after_it] = await dying.runSession(harnessOf(''), ['$ echo alive'])
@@ -240,6 +240,26 @@ for (const [hostile, words] of [
     assert.deepEqual(findProcesses(marker), [], 'nothing of it is left')
     await next(turn, '', '$ echo after')
   })
+
+test('an agent that has no key says the variable of it', async () => {
+  const command = scriptedAgent('')
+  const agent = listAgents({ scripted: { command, provider: 'anthropic' } }).find(
+    ({ name }) => name === 'scripted',
+  )
+  assert(agent)
+  const { state: end, status_message } = await turnOf({ prompt: 'no key' }).runHarness(
+    createAcp(agent, openModels({})),
+  )
+  assert.equal(end, 'FAILED')
+  assert.equal(status_message?.error_code, 'integration_not_configured')
+  assert.match(
+    status_message?.message ?? '',
+    /reports: Authentication required\. It has no key: set ANTHROPIC_API_KEY for the service/,
+  )
+  const own = turnOf({ prompt: 'no key' }, { values: { ANTHROPIC_API_KEY: 'one that is refused' } })
+  const refused = await own.runHarness(createAcp(agent, openModels({})))
+  assert.doesNotMatch(refused.status_message?.message ?? '', /no key/)
+})
 
 test('a program that is not there is named, with the way to get it', async () => {
   const outcome = await turnOf({ prompt: 'one' }).runHarness(harnessOf('', ['no-such-agent', '--acp']))

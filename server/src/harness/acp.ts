@@ -6,7 +6,7 @@ import { type AcpAgent, traitsOf } from './acp-agents.ts'
 import { AgentConnection, AgentGone } from './acp-connection.ts'
 import { describeError, describeGone, describeStop, refuse, refuseServers } from './acp-endings.ts'
 import { AcpLog } from './acp-log.ts'
-import { type ChosenModel, chooseModel, modelEnv, nameModel } from './acp-model.ts'
+import { type ChosenModel, chooseModel, findMissingKey, modelEnv, nameModel } from './acp-model.ts'
 import type { PermissionAnswer } from './acp-permissions.ts'
 import { findWork, introduce, type Work, writeBlocks } from './acp-prompt.ts'
 import { ProviderWatch } from './acp-provider.ts'
@@ -202,7 +202,8 @@ class AcpSession implements Session {
     const log = new AcpLog(this.#execution, taken, () => void connection.kill())
     const stopping = this.#stopOn(signal, connection, log)
     const provider = new ProviderWatch({
-      ...{ calls: this.#execution.model_calls, models: this.#models, retry_for_ms: this.#retry_for_ms },
+      ...{ calls: this.#execution.model_calls, provider: this.#chosen?.provider, models: this.#models },
+      retry_for_ms: this.#retry_for_ms,
       // The loss of the lease is met by whatever is stored next.
       emit: (event) => void this.#execution.emit(event).catch(() => {}),
       onGivenUp: () => stopping.stop(TURN_STOPPED),
@@ -320,7 +321,10 @@ class AcpSession implements Session {
   #describe(error: unknown): Outcome {
     const { mask } = this.#execution
     if (error instanceof AgentGone) return describeGone(this.#agent, error, mask)
-    if (error instanceof RequestError) return describeError(this.#agent, error, mask)
+    if (error instanceof RequestError) {
+      const missing_key = findMissingKey(this.#chosen, this.#execution)
+      return describeError(this.#agent, error, missing_key, mask)
+    }
     throw error
   }
 

@@ -156,7 +156,8 @@ export interface ModelGate {
 }
 
 /** What becomes of a call of a model that goes by the gateway; `given_up`: by whoever made it. */
-export type ModelCall =
+export type ModelCall = { provider: string } & ModelCallState
+export type ModelCallState =
   | { state: 'began' | 'answered' | 'given_up' }
   | { state: 'failed'; failure: ModelCallFailure }
 

@@ -143,8 +143,13 @@ async function prompt({ sessionId, prompt: blocks }) {
     hostile()
     return new Promise(() => {})
   }
+  if (texts.some((text) => text === 'no key')) throw { code: -32000, message: 'Authentication required' }
   if (texts.some((text) => text === 'fail'))
-    throw { code: -32603, message: 'Internal error', data: { details: 'the provider is away' } }
+    throw {
+      code: -32603,
+      message: 'Internal error',
+      data: { details: '\u001b[31mthe disk\u001b[0m is full\u0007' },
+    }
   const say = (text) =>
     update(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
   if (texts.some((text) => text === 'flood'))

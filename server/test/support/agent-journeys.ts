@@ -33,8 +33,6 @@ export interface TestedAgent {
   forgets?: true
   /** Its command may have begun before it tells of it. */
   tells_late?: true
-  /** It says what its provider refused, and calls its turn done. */
-  says_refusals?: true
 }
 
 export const OPENCODE: TestedAgent = { harness: 'opencode', program: 'opencode', provider: 'openai' }
@@ -49,14 +47,13 @@ export const CODEX: TestedAgent = {
     provider: 'responses',
     by_command: true,
     tells_late: true,
-    says_refusals: true,
   },
 }
 export const GEMINI: TestedAgent = {
   ...{ harness: 'gemini', program: 'gemini', provider: 'google', by_command: true, forgets: true },
 }
 export const GOOSE: TestedAgent = {
-  ...{ harness: 'goose', program: 'goose', provider: 'openai', by_command: true, says_refusals: true },
+  ...{ harness: 'goose', program: 'goose', provider: 'openai', by_command: true },
 }
 
 function whyNot({ program, by_command }: TestedAgent, sandbox: BackendName): string | false {
@@ -141,15 +138,13 @@ async function install(harness: string, data_dir: string): Promise<void> {
 }
 
 async function open({ harness, provider, by_command }: TestedAgent, sandbox: BackendName): Promise<Opened> {
-  const fail = (text: string): Reply | null =>
-    text.includes('PROVIDER-FAILS')
-      ? {
-          error: {
-            status: 400,
-            body: { type: 'error', error: { type: 'invalid_request_error', message: 'scripted refusal' } },
-          },
-        }
-      : null
+  const refuse = (status: number, type: string, message: string): Reply => ({
+    error: { status, body: { type: 'error', error: { type, message } } },
+  })
+  const fail = (text: string): Reply | null => {
+    if (text.includes('PROVIDER-REFUSES')) return refuse(400, 'invalid_request_error', 'scripted refusal')
+    return text.includes('KEY-REFUSED') ? refuse(401, 'authentication_error', `Incorrect key: ${KEY}`) : null
+  }
   const script = (request: ChatRequest) => obey(request, fail)
   const openai = provider === 'openai' ? await openModelServer(script, { api_key: KEY }) : null
   const anthropic = provider === 'anthropic' ? await openMessageServer(script) : null
@@ -322,13 +317,22 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       assert.deepEqual(findProcesses('4711.3'), [])
     })
 
-    test('what the provider refuses ends the run, with the words of the provider', LIMIT, async () => {
-      run_id = await opened.create('$ echo PROVIDER-FAILS')
+    test('what the provider refuses ends the run, as the provider says it', LIMIT, async () => {
+      run_id = await opened.create('$ echo PROVIDER-REFUSES')
       const run = await opened.api.ended(run_id, 200)
-      const events = await opened.api.events(run_id)
-      const words = JSON.stringify([run.status_message, ofType(events, 'message.assistant')])
-      assert.match(words, /scripted refusal/)
-      assert.equal(run.state === 'SUCCEEDED', agent.says_refusals === true, words)
+      assertEnded(run, 'FAILED')
+      const message = 'The model provider refused the request (HTTP 400): scripted refusal'
+      assert.deepEqual(run.status_message, { message, error_code: 'invalid_request', retryable: false })
+    })
+
+    test('a key that the provider refuses is named as the cause, and never quoted', LIMIT, async () => {
+      run_id = await opened.create('$ echo KEY-REFUSED')
+      const run = await opened.api.ended(run_id, 200)
+      assertEnded(run, 'ERROR')
+      const { error_code, retryable, message } = run.status_message ?? {}
+      assert.deepEqual([error_code, retryable], ['authentication_required', false])
+      assert.match(message ?? '', /^The model provider refused the key it was given\./)
+      assert(!JSON.stringify([run, await opened.api.events(run_id)]).includes(KEY))
     })
   })
 }

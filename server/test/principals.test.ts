@@ -87,7 +87,11 @@ onEitherService('people', (service) => {
     const post = async () =>
       (
         await fetch(trigger.url, {
-          ...{ method: 'POST', body: JSON.stringify({ sent: ++sent }), headers: { 'x-gitlab-token': 'a-good-token' } },
+          ...{
+            method: 'POST',
+            body: JSON.stringify({ sent: ++sent }),
+            headers: { 'x-gitlab-token': 'a-good-token' },
+          },
         })
       ).status
     assert.equal(await post(), 202)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bash, OPTIONS, play, sandbox } from '../../test/support/loop-scene.ts'
 import { openModelServer, type Script } from '../../test/support/model-server.ts'
+import { openProviderServer } from '../../test/support/provider-server.ts'
 import { TestTurn } from '../../test/support/turn.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
@@ -224,6 +225,39 @@ test('a model the provider does not know is named with what there is', async () 
     const { outcome } = await play({ script, config: { model_id: 'openai/gone' } })
     assert.equal(outcome.status_message?.error_code, 'integration_not_configured')
     assert.match(outcome.status_message?.message ?? '', /"openai\/gone".*Available: openai\/scripted\./)
+  }
+})
+
+test('a wrong address is not laid to the model, and ends the turn at once', async () => {
+  const answers = [
+    { type: 'text/plain', body: '404 page not found', said: '' },
+    { type: 'application/json', body: '{"error":{"message":"Invalid URL"}}', said: ': Invalid URL' },
+  ]
+  for (const status of [404, 405]) {
+    for (const { type, body, said } of answers) {
+      const server = await openProviderServer((_request, response) => {
+        response.writeHead(status, { 'content-type': type })
+        response.end(body)
+      })
+      const playAt = async (default_model?: string) => {
+        const settings = { openai: { base_url: server.url }, ...(default_model && { default_model }) }
+        const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+        const { state, status_message } = await turn.runHarness(createLoop(openModels(settings), OPTIONS))
+        assert.deepEqual(turn.data('retrying'), [])
+        assert.deepEqual([state, status_message?.error_code], ['FAILED', 'integration_not_configured'])
+        return status_message?.message
+      }
+      const hint = 'Is the address right? Mostly it ends in /v1.'
+      assert.equal(
+        await playAt('openai/m'),
+        `The model provider answers ${status} at ${server.url}/chat/completions${said}. ${hint}`,
+      )
+      assert.equal(
+        await playAt(),
+        `No model was chosen, and no list of them is at ${server.url}. ${hint} A server that lists no models needs RUNYARD_DEFAULT_MODEL.`,
+      )
+      server.close()
+    }
   }
 })
 

@@ -36,7 +36,7 @@ import {
   type PassingFailure,
 } from './model-errors.ts'
 import { askModel, describeTools, type StepRequest } from './model-step.ts'
-import { available, type Models, type ResolvedModel } from './models.ts'
+import { available, IS_ADDRESS_RIGHT, type Models, type ResolvedModel } from './models.ts'
 import { nameForProvider } from './provider-names.ts'
 import { IN_CIRCLES, Repeats, warnOfRepeats } from './repeats.ts'
 import { pause, Retries, type RetryOptions } from './retries.ts'
@@ -370,8 +370,17 @@ class LoopTurn {
 
   async #refuse(failure: LastingFailure, model_id: string): Promise<Outcome> {
     if (failure.type === 'final') return failure.outcome
+    const { asked } = failure
+    if (asked && (!asked.is_api || (await this.#isMissing(model_id))))
+      return modelOutcome('FAILED', `${asked.answer}. ${IS_ADDRESS_RIGHT}`, 'integration_not_configured')
     const message = `The provider does not know the model "${model_id}". ${available(await this.#models.list())}`
     return modelOutcome('FAILED', message, 'integration_not_configured')
+  }
+
+  /** Whether its provider has no list of models either. */
+  async #isMissing(model_id: string): Promise<boolean> {
+    const checks = await this.#models.check()
+    return checks.some(({ provider, is_missing }) => is_missing && model_id.startsWith(`${provider}/`))
   }
 
   /** With a word to an agent that does the same again and again. */

@@ -26,11 +26,19 @@ export type ModelFailure =
    */
   | { type: 'passing'; outcome: Outcome; wait_ms?: number; most?: number }
   /** The provider does not know the model; the caller says which there are. */
-  | { type: 'unknown_model' }
+  | { type: 'unknown_model'; asked?: AskedAddress }
   /** The conversation is too long for the model. The outcome is for where it cannot be made shorter. */
   | { type: 'overflow'; outcome: Outcome }
   /** Repeating it now gives the same. */
   | { type: 'final'; outcome: Outcome }
+
+/** Where there was nothing: it may be the model that is not there, or the whole API. */
+export interface AskedAddress {
+  /** A sentence without its end. */
+  answer: string
+  /** It answered as APIs do. */
+  is_api: boolean
+}
 
 export type PassingFailure = Extract<ModelFailure, { type: 'passing' }>
 export type Overflow = Extract<ModelFailure, { type: 'overflow' }>
@@ -83,6 +91,7 @@ export function judgeModelError(error: unknown): ModelFailure {
     // A connection that drops in mid-answer is reported as a failed call with the status of its success.
     if (status !== undefined && status < 300) return brokenStream('')
     const known = judgeKnown(status, message, `${code} ${type} ${message}`)
+    if (known?.type === 'unknown_model') return { ...known, asked: addressOf(cause) }
     return known ?? judgeStatus(status, message, readRetryAfter(cause.responseHeaders))
   }
   if (StreamProviderError.isInstance(cause)) {
@@ -161,8 +170,23 @@ function judgeKnown(status: number | undefined, message: string, evidence: strin
       'content_policy_violation',
     )
   }
-  const is_unknown = status === 404 || (status === 400 && UNKNOWN_MODEL.test(evidence))
+  const is_unknown = status === 404 || status === 405 || (status === 400 && UNKNOWN_MODEL.test(evidence))
   return is_unknown ? { type: 'unknown_model' } : null
+}
+
+function addressOf({ url, statusCode, responseBody = '', message }: APICallError): AskedAddress {
+  const is_api = parsesAsJson(responseBody)
+  const { origin, pathname } = new URL(url)
+  const said = is_api ? quote(message).replace(/\.$/, '') : ''
+  return { is_api, answer: `The model provider answers ${statusCode} at ${origin}${pathname}${said}` }
+}
+
+function parsesAsJson(text: string): boolean {
+  try {
+    return typeof JSON.parse(text) === 'object'
+  } catch {
+    return false
+  }
 }
 
 function judgeStatus(status: number | undefined, message: string, wait_ms: number | undefined): ModelFailure {

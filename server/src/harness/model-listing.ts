@@ -83,16 +83,20 @@ const FORMATS = {
   },
 } as const
 
-/**
- * What a provider offers, ids with its name in front; or why not, as the rest of a sentence that begins with the provider's
- * name.
- */
+/** Why there is none, as the rest of a sentence that begins with the provider's name. */
+export interface NoListing {
+  failure: string
+  /** There is nothing at its address: either it is wrong, or the server lists no models. */
+  is_missing?: true
+}
+
+/** What a provider offers, ids with its name in front. */
 export async function fetchModels({
   provider,
   base_url,
   headers,
   format,
-}: ListingRequest): Promise<{ models: Model[] } | { failure: string }> {
+}: ListingRequest): Promise<{ models: Model[] } | NoListing> {
   const { path, read } = FORMATS[format]
   try {
     const response = await fetchListing(`${base_url}${path}`, {
@@ -103,6 +107,8 @@ export async function fetchModels({
     })
     if (response.status === 401 || response.status === 403)
       return { failure: `refuses the key (${response.status})` }
+    if (response.status === 404 || response.status === 405)
+      return { failure: `answers ${response.status}`, is_missing: true }
     if (!response.ok) return { failure: `answers ${response.status}` }
     const models = read(await response.json())
     return {

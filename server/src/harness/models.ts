@@ -1,7 +1,7 @@
 import type { LanguageModel } from 'ai'
 import { MODEL_APIS, type Model } from '../contract/model.ts'
 import { chooseDefault, keepChatModels } from './default-models.ts'
-import { fetchModels, type ListingRequest } from './model-listing.ts'
+import { fetchModels, type ListingRequest, type NoListing } from './model-listing.ts'
 import { type ModelFigures, type PriceList, readFigures } from './model-prices.ts'
 import { MODEL_VARIABLES } from './model-variables.ts'
 import { createPatientFetch } from './patient-fetch.ts'
@@ -66,12 +66,13 @@ export interface Models {
   resolve(model_id?: string): Promise<ResolvedModel | NoModel>
 }
 
-export interface ProviderCheck {
+export interface ProviderCheck extends Partial<NoListing> {
   provider: string
   base_url: string
   models: Model[]
-  failure?: string
 }
+
+export const IS_ADDRESS_RIGHT = 'Is the address right? Mostly it ends in /v1.'
 
 const FRESH_MS = 5 * 60_000
 const RETRY_AWAY_MS = 15_000
@@ -119,12 +120,14 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
       const model = id === null ? null : use(name, id)
       if (model) return model
     }
-    return {
-      away: true,
-      reason: `No model was chosen, and no provider lists any now: ${[...providers.values()]
-        .map(({ listing }) => listing.base_url)
-        .join(', ')}.`,
+    const urls = [...providers.values()].map(({ listing }) => listing.base_url).join(', ')
+    if ([...listings.values()].every(({ is_missing }) => is_missing())) {
+      const choose = 'A server that lists no models needs RUNYARD_DEFAULT_MODEL.'
+      return {
+        reason: `No model was chosen, and no list of them is at ${urls}. ${IS_ADDRESS_RIGHT} ${choose}`,
+      }
     }
+    return { away: true, reason: `No model was chosen, and no provider lists any now: ${urls}.` }
   }
 
   async function resolve(model_id = settings.default_model): Promise<ResolvedModel | NoModel> {
@@ -186,10 +189,13 @@ interface Listing {
   read(): Promise<Model[]>
   /** What it said last. */
   known(): Model[]
+  /** At that time there was no list. */
+  is_missing(): boolean
 }
 
 function cacheListing(request: ListingRequest, settings: ModelSettings, now: () => number): Listing {
   let known: Model[] = []
+  let is_missing = false
   let expires = Number.NEGATIVE_INFINITY
   let pending: Promise<Model[]> | undefined
   const refresh = async () => {
@@ -198,6 +204,7 @@ function cacheListing(request: ListingRequest, settings: ModelSettings, now: () 
       'models' in fetched
         ? keepChatModels(fetched.models).map((model) => addFigures(model, request.base_url, settings))
         : []
+    is_missing = 'failure' in fetched && fetched.is_missing === true
     expires = now() + ('models' in fetched ? FRESH_MS : RETRY_AWAY_MS)
     pending = undefined
     return known
@@ -207,7 +214,7 @@ function cacheListing(request: ListingRequest, settings: ModelSettings, now: () 
     pending ??= refresh()
     return pending
   }
-  return { read, known: () => known }
+  return { read, known: () => known, is_missing: () => is_missing }
 }
 
 function addFigures(model: Model, base_url: string, own: ModelSettings): Model {

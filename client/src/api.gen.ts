@@ -158,7 +158,7 @@ export interface paths {
         get: operations["getGrants"];
         /**
          * Set who may use a pool, an environment or an identity
-         * @description Replaces all grants of one thing. A pool or environment without any is for everybody who may write, an identity for admins and who made it; with some, it is for those who are named and admins. For admins; an identity also for who made it.
+         * @description Replaces all grants of one thing. A pool, an environment or a secret without any is for everybody who may write, an identity for admins and who made it; with some, it is for those who are named and admins. For admins; an identity also for who made it.
          */
         put: operations["putGrants"];
         post?: never;
@@ -2087,7 +2087,7 @@ export interface components {
          * @description What is granted.
          * @enum {string}
          */
-        GrantedKind: "pool" | "environment" | "identity";
+        GrantedKind: "pool" | "environment" | "identity" | "secret";
         HandoffAttachment: {
             attachment_id: string;
             /**
@@ -2380,7 +2380,7 @@ export interface components {
         PutGrantsRequest: {
             /** @description Who may use it, besides admins. None: whoever may without grants. */
             principal_ids: string[];
-            /** @description Name of the pool, id or name of the environment, or id of the identity. */
+            /** @description Name of the pool, id or name of the environment, id of the identity, or name of the team’s secret. */
             resource_id: string;
             resource_type: components["schemas"]["GrantedKind"];
         };
@@ -2460,7 +2460,7 @@ export interface components {
                 name: string;
             };
         };
-        /** @description Who may use a pool, an environment or an identity. */
+        /** @description Who may use a pool, an environment, an identity or a secret. */
         ResourceGrants: {
             grants: components["schemas"]["Grant"][];
             resource_id: string;
@@ -2805,6 +2805,8 @@ export interface components {
             last_updated: string;
             name: string;
             registry?: components["schemas"]["RegistryAccess"];
+            /** @description Only those with a grant, and admins, may use it, name it, set and delete it. */
+            restricted: boolean;
             scope: {
                 /** @enum {string} */
                 type: "User" | "Team";
@@ -4547,7 +4549,7 @@ export interface operations {
     getGrants: {
         parameters: {
             query: {
-                /** @description Name of the pool, id or name of the environment, or id of the identity. */
+                /** @description Name of the pool, id or name of the environment, id of the identity, or name of the team’s secret. */
                 resource_id: string;
                 resource_type: components["schemas"]["GrantedKind"];
             };

@@ -417,7 +417,7 @@ class GitAccessApp(WireModel):
     installation_id: str
 
 
-GrantedKind = TypeAliasType("GrantedKind", Literal["pool", "environment", "identity"] | str)
+GrantedKind = TypeAliasType("GrantedKind", Literal["pool", "environment", "identity", "secret"] | str)
 """What is granted."""
 
 
@@ -548,7 +548,7 @@ class ProblemDetails(WireModel):
 class PutGrantsRequest(WireModel):
     resource_type: GrantedKind
     resource_id: str
-    """Name of the pool, id or name of the environment, or id of the identity."""
+    """Name of the pool, id or name of the environment, id of the identity, or name of the team’s secret."""
     principal_ids: list[str]
     """Who may use it, besides admins. None: whoever may without grants."""
 
@@ -1596,7 +1596,7 @@ class ResolvedRun(WireModel):
 
 
 class ResourceGrants(WireModel):
-    """Who may use a pool, an environment or an identity."""
+    """Who may use a pool, an environment, an identity or a secret."""
 
     resource_type: GrantedKind
     resource_id: str
@@ -1716,6 +1716,8 @@ class Secret(WireModel):
     scope: SecretScope
     version: int
     """Rises with each value; never the same again for a name, also when it was deleted."""
+    restricted: bool
+    """Only those with a grant, and admins, may use it, name it, set and delete it."""
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     last_updated: datetime

@@ -6,20 +6,22 @@ import { addClientOptions, type ClientOptions, openSession } from '../session.ts
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
 
-const KINDS: GrantedKind[] = ['pool', 'environment', 'identity']
+const KINDS: GrantedKind[] = ['pool', 'environment', 'identity', 'secret']
 
 export function addGrantCommands(program: Command): void {
   const group = program
     .command('grant')
     .alias('grants')
-    .summary('say who may use a pool, an environment or an identity')
-    .description('Grants: without any, a pool or an environment is for everybody who may write.')
+    .summary('say who may use a pool, an environment, an identity or a secret')
+    .description('Grants: without any, a pool, an environment or a secret is for everybody who may write.')
   const kind = () => new Argument('<kind>', 'what it is').choices(KINDS)
 
   addClientOptions(
     group
       .command('show')
-      .description('Shows who may use a pool, an environment or an identity, besides admins.')
+      .description(
+        'Shows who may use a pool, an environment, an identity or a secret of the team, besides admins.',
+      )
       .addArgument(kind())
       .argument('<id>', 'its name or id'),
   ).action(async (resource_type: GrantedKind, resource_id: string, options: ClientOptions) => {
@@ -30,7 +32,7 @@ export function addGrantCommands(program: Command): void {
   addClientOptions(
     group
       .command('set')
-      .description('Replaces all grants of a pool, an environment or an identity by these.')
+      .description('Replaces all grants of a pool, an environment, an identity or a secret by these.')
       .addArgument(kind())
       .argument('<id>', 'its name or id')
       .argument('[principals...]', 'who may use it: ids of users and identities; none: as without grants'),

@@ -213,7 +213,7 @@ export const ACCESS_ROUTES = {
     path: '/agent/grants',
     summary: 'Set who may use a pool, an environment or an identity',
     description:
-      'Replaces all grants of one thing. A pool or environment without any is for everybody who may write, an identity for admins and who made it; with some, it is for those who are named and admins. For admins; an identity also for who made it.',
+      'Replaces all grants of one thing. A pool, an environment or a secret without any is for everybody who may write, an identity for admins and who made it; with some, it is for those who are named and admins. For admins; an identity also for who made it.',
     tag: 'Access',
     body: PutGrantsRequest,
     status: 200,

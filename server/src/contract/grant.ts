@@ -4,7 +4,7 @@ import { uuid } from './run-id.ts'
 import { Timestamp } from './timestamp.ts'
 
 export const GrantedKind = z
-  .enum(['pool', 'environment', 'identity'])
+  .enum(['pool', 'environment', 'identity', 'secret'])
   .meta({ id: 'GrantedKind', description: 'What is granted.' })
 export type GrantedKind = z.infer<typeof GrantedKind>
 
@@ -12,7 +12,10 @@ const resource_id = z
   .string()
   .min(1)
   .max(256)
-  .meta({ description: 'Name of the pool, id or name of the environment, or id of the identity.' })
+  .meta({
+    description:
+      'Name of the pool, id or name of the environment, id of the identity, or name of the team’s secret.',
+  })
 
 /** What could be no pool of a run keeps nobody out of any. */
 const isGrantable = ({ resource_type, resource_id }: { resource_type: GrantedKind; resource_id: string }) =>
@@ -53,4 +56,4 @@ export const ResourceGrants = z
     }),
     grants: z.array(Grant),
   })
-  .meta({ id: 'ResourceGrants', description: 'Who may use a pool, an environment or an identity.' })
+  .meta({ id: 'ResourceGrants', description: 'Who may use a pool, an environment, an identity or a secret.' })

@@ -134,6 +134,9 @@ export const Secret = z
     version: z.int().meta({
       description: 'Rises with each value; never the same again for a name, also when it was deleted.',
     }),
+    restricted: z.boolean().meta({
+      description: 'Only those with a grant, and admins, may use it, name it, set and delete it.',
+    }),
     created_at: Timestamp,
     last_updated: Timestamp,
     creator: RunCreatorInfo,

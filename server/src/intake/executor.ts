@@ -32,11 +32,11 @@ export async function findExecution(db: Db, request: RunAgentRequest, actor: Act
   return { principal_id: identity.uid, is_identity: true, request: applyDefaults(identity, request) }
 }
 
-/** Throws when the pool or the environment of a run is granted to others only. Admins may use all. */
-export async function requireGrants(
+/** Throws when the pool, the environment or a secret of a run is granted to others only. Admins may use all. */
+export async function requireRunGrants(
   db: Db,
   actor: Pick<Actor, 'role'>,
-  run: { principal_id: string; pool: string; environment_id: string | null },
+  run: Parameters<typeof findMissingGrants>[1],
 ): Promise<void> {
   if (actor.role === 'admin') return
   const missing = await findMissingGrants(db, run)

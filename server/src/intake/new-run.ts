@@ -18,7 +18,7 @@ import { findConversation, type NewRun, type RunRow } from '../store/runs.ts'
 import { copyAttachments, storeAttachments } from './attachments.ts'
 import { maskConfig } from './config-secrets.ts'
 import { replayRun } from './earlier-run.ts'
-import { findExecution, requireGrants } from './executor.ts'
+import { findExecution, requireRunGrants } from './executor.ts'
 import { forkRun } from './fork.ts'
 import { placeRequest } from './parent.ts'
 import { requireAvailable, requireInstalled } from './unavailable.ts'
@@ -78,9 +78,8 @@ export async function resolveRun(
   const pool = config.worker_host ?? services.default_pool
   // Of a run with a parent they are that one's, and asked about with it.
   if (!parent)
-    await requireGrants(services.db, actor, {
-      principal_id,
-      pool,
+    await requireRunGrants(services.db, actor, {
+      ...{ principal_id, pool, scope },
       environment_id: config.environment_id ?? null,
     })
   return {

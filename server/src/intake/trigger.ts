@@ -11,6 +11,7 @@ import type {
 import { checkFilter } from '../schema/check-filter.ts'
 import { openTriggerSecrets, sealTriggerSecrets } from '../sealing/trigger-secrets.ts'
 import { makeWebhookSecret } from '../sealing/webhook-secrets.ts'
+import { requireGrants } from '../store/grants.ts'
 import type { NewRun } from '../store/runs.ts'
 import { readSecrets } from '../store/secrets.ts'
 import type { KeptPayload } from '../store/trigger-deliveries.ts'
@@ -94,6 +95,8 @@ async function requireReplySecret(
   { actor, scope, isGitHub }: Pick<TriggerEdit, 'actor' | 'scope' | 'isGitHub'>,
 ): Promise<void> {
   const [secret] = await readSecrets(db, [name], { ...actor, personal: scope === 'User' })
+  // Where there is none it may be for others.
+  if (!secret || secret.owner_id === null) await requireGrants(db, actor, 'secret', [name])
   const wrong = !secret
     ? `there is no secret ${name}.`
     : !secret.git

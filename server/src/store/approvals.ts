@@ -23,6 +23,7 @@ interface WaitingRun {
   worker_id: string | null
   pool: string
   environment_id: string | null
+  scope: 'User' | 'Team'
   principal_id: string
   /** Whoever executes it may not any more. */
   orphaned: boolean
@@ -40,7 +41,7 @@ export async function answerApproval(
   { run_id, approval_id, decision, reason, author }: ApprovalAnswer,
 ): Promise<{ sequence: number; claimable_in: string | null }> {
   const locked = await sql<WaitingRun>`
-    select r.run_id, r.state, r.worker_id, r.pool, r.environment_id, r.principal_id, e.disabled as orphaned, p.display_name as author,
+    select r.run_id, r.state, r.worker_id, r.pool, r.environment_id, r.scope, r.principal_id, e.disabled as orphaned, p.display_name as author,
       r.status_message -> 'approval' ->> 'approval_id' as waiting,
       exists (select from events e where e.run_id = r.run_id and e.type = 'approval.requested'
         and e.data ->> 'approval_id' = ${approval_id}) as was_asked

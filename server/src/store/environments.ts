@@ -129,6 +129,18 @@ export async function findEnvironmentId(db: Db, reference: string): Promise<stri
   return rows[0]?.uid ?? null
 }
 
+/** The id behind an id or name, and the secrets that the environment names; `null` when there is no such environment. */
+export async function findEnvironmentSecrets(
+  db: Db,
+  reference: string,
+): Promise<{ uid: string; secrets: string[] } | null> {
+  const { rows } = await sql<{ uid: string; secrets: string[] }>`
+    select e.uid, coalesce(e.config -> 'secrets', '[]') as secrets from environments e where ${isReferredBy(reference)}`.execute(
+    db,
+  )
+  return rows[0] ?? null
+}
+
 /** Whether an id or name is that of this environment. */
 export const isEnvironment = async (db: Db, reference: string, uid: string | null): Promise<boolean> =>
   uid !== null && (reference === uid || (await findEnvironmentId(db, reference)) === uid)

@@ -34,6 +34,7 @@ interface LockedRun {
   worker_id: string | null
   pool: string
   environment_id: string | null
+  scope: 'User' | 'Team'
   principal_id: string
   /** Whoever executes it may not any more. */
   orphaned: boolean
@@ -49,7 +50,7 @@ export async function acceptFollowup(
   followup: NewFollowup,
 ): Promise<{ followup_id: string; outcome: FollowupOutcome; claimable_in: string | null }> {
   const locked = await sql<LockedRun>`
-    select r.run_id, r.state, r.attempt, r.worker_id, r.pool, r.environment_id, r.principal_id, e.disabled as orphaned,
+    select r.run_id, r.state, r.attempt, r.worker_id, r.pool, r.environment_id, r.scope, r.principal_id, e.disabled as orphaned,
       p.display_name as author
     from runs r join principals e on e.principal_id = r.principal_id
       join principals p on p.principal_id = ${followup.author.principal_id}

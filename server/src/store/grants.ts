@@ -61,18 +61,34 @@ export async function removeGrants(db: Db, { resource_type, resource_id }: Grant
   )
 }
 
-/** Of a pool and an environment what the principal may not use: it is granted to others, and not to this one. */
+/** What a run is given by grants. */
+interface GrantedRun {
+  principal_id: string
+  pool: string
+  environment_id: string | null
+  scope: 'User' | 'Team'
+}
+
+/**
+ * Of the pool, the environment and its secrets what the principal may not use: it is granted to others, and not to this one. Of a
+ * personal run its owner's secrets come first.
+ */
 export async function findMissingGrants(
   db: Db,
-  {
-    principal_id,
-    pool,
-    environment_id,
-  }: { principal_id: string; pool: string; environment_id: string | null },
+  { principal_id, pool, environment_id, scope }: GrantedRun,
 ): Promise<Granted[]> {
+  const own =
+    scope === 'User'
+      ? sql`where not exists (select from secrets o
+          where o.owner_id = ${principal_id}::uuid and o.name = s.name and o.sealed is not null)`
+      : sql``
   const found = await sql<Granted>`
-    select n.resource_type, n.resource_id
-    from (values ('pool', ${pool}::text), ('environment', ${environment_id}::text)) n (resource_type, resource_id)
+    with n (resource_type, resource_id) as (
+      values ('pool', ${pool}::text), ('environment', ${environment_id}::text)
+      union all
+      select 'secret', s.name from environments e, jsonb_array_elements_text(e.config -> 'secrets') s (name) ${own}
+        ${scope === 'User' ? sql`and` : sql`where`} e.uid = ${environment_id}::text)
+    select n.resource_type, n.resource_id from n
     where exists (select from grants g where g.resource_type = n.resource_type and g.resource_id = n.resource_id)
       and not exists (select from grants g where g.resource_type = n.resource_type and g.resource_id = n.resource_id
         and g.principal_id = ${principal_id}::uuid)`.execute(db)
@@ -102,24 +118,28 @@ export function notGranted(missing: readonly Granted[]): AppError {
   )
 }
 
-/** Throws `not_authorized` when a pool or an environment is granted to others only. */
-export async function requireGrant(
+/** Throws `not_authorized` when some of these are granted to others only. */
+export async function requireGrants(
   db: Db,
   { principal_id, role }: Pick<Actor, 'principal_id' | 'role'>,
-  { resource_type, resource_id }: Granted,
+  resource_type: GrantedKind,
+  ids: readonly string[],
 ): Promise<void> {
-  if (role === 'admin') return
-  const found = await sql<{ allowed: boolean | null }>`
-    select bool_or(principal_id = ${principal_id}::uuid) as allowed from grants
-    where resource_type = ${resource_type} and resource_id = ${resource_id}`.execute(db)
-  if (found.rows[0]?.allowed === false) throw notGranted([{ resource_type, resource_id }])
+  if (role === 'admin' || ids.length === 0) return
+  const missing = await sql<{ resource_id: string }>`
+    select resource_id from grants where resource_type = ${resource_type} and resource_id = any(${[...ids]}::text[])
+    group by resource_id having not bool_or(principal_id = ${principal_id}::uuid) order by resource_id`.execute(
+    db,
+  )
+  if (missing.rows.length > 0)
+    throw notGranted(missing.rows.map(({ resource_id }) => ({ resource_type, resource_id })))
 }
 
-/** Throws `not_authorized` when somebody may not go on with a run, since its pool, environment or identity is for others only. */
+/** Throws `not_authorized` when somebody may not go on with a run, since its pool, environment, secrets or identity are for others only. */
 export async function requireGrantsFor(
   db: Db,
   actor: Pick<Actor, 'principal_id' | 'role'>,
-  run: { principal_id: string; pool: string; environment_id: string | null },
+  run: GrantedRun,
 ): Promise<void> {
   const missing = await findMissingFor(db, actor, run)
   if (missing.length > 0) throw notGranted(missing)
@@ -127,12 +147,12 @@ export async function requireGrantsFor(
 
 /**
  * What of a run somebody may not use who goes on with it. An identity that executes it does what is said there, so this takes what
- * creating a run by it takes; then its grants for the pool and the environment are as good as own ones.
+ * creating a run by it takes; then its grants are as good as own ones.
  */
 async function findMissingFor(
   db: Db,
   actor: Pick<Actor, 'principal_id' | 'role'>,
-  run: { principal_id: string; pool: string; environment_id: string | null },
+  run: GrantedRun,
 ): Promise<Granted[]> {
   if (actor.role === 'admin') return []
   const missing = await findMissingGrants(db, { ...run, principal_id: actor.principal_id })

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
-import { actorOf, addPrincipal } from '../../test/support/stored.ts'
+import { actorOf, addPrincipal, addRun, follow } from '../../test/support/stored.ts'
 import type { GitAccess } from '../contract/secret.ts'
+import { addKey, revokeKey } from './api-keys.ts'
 import type { Db } from './db.ts'
+import { replaceGrants } from './grants.ts'
 import { readSealedOtherwise, replaceSealed } from './sealed-values.ts'
-import { deleteSecret, putSecret, readSecrets, secretKeyOf } from './secrets.ts'
+import { deleteSecret, putSecret, readSecrets, type SecretUse, secretKeyOf } from './secrets.ts'
 
 const GIT: GitAccess = { host: 'git.example', repositories: ['acme/*'] }
 
@@ -51,6 +53,34 @@ onEachDatabase('secrets', (open) => {
     assert.deepEqual(await read([], owner, true), [])
     const [git] = await readSecrets(db, ['B'], { principal_id: owner, personal: false })
     assert.deepEqual(git?.git, GIT)
+  })
+
+  test('one with grants is for who is named, and for executions that nobody else speaks to', async () => {
+    await put('MINE', null)
+    await put('MINE', other)
+    const run_id = await addRun(db, owner)
+    const sees = async (principal_id: string, use: Partial<SecretUse> = {}) =>
+      (await readSecrets(db, ['MINE'], { principal_id, personal: false, ...use })).map(({ scope }) => scope)
+    assert.deepEqual(await sees(other), ['Team'])
+    const grant = (...ids: string[]) =>
+      replaceGrants(db, { resource_type: 'secret', resource_id: 'MINE' }, ids, owner)
+    await grant(owner)
+    assert.deepEqual([await sees(owner, { run_id }), await sees(other)], [['Team'], []])
+    assert.deepEqual(await sees(other, { personal: true }), ['User'])
+    // Whoever has a working key of an admin may use it.
+    const admin = await addPrincipal(db)
+    const key = await addKey(db, admin, { name: 'k', role: 'admin' })
+    assert(key)
+    assert.deepEqual(await sees(admin), ['Team'])
+    await revokeKey(db, key.key_id)
+    assert.deepEqual(await sees(admin), [])
+
+    await grant()
+    await follow(db, run_id, other)
+    await grant(owner)
+    assert.deepEqual([await sees(owner, { run_id }), await sees(owner)], [[], ['Team']])
+    await grant(owner, other)
+    assert.deepEqual(await sees(owner, { run_id }), ['Team'])
   })
 
   test('of a deleted one nothing is left but its version', async () => {

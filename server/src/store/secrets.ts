@@ -12,6 +12,7 @@ import {
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import { type Db, transact } from './db.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
+import { isRestricted, isUsableIn } from './secret-rights.ts'
 import { json } from './storable.ts'
 
 /** Which secret: one of the team, or a personal one of its owner. */
@@ -30,6 +31,8 @@ export interface ListedSecret extends SecretKey {
   created_at: Date
   last_updated: Date
   creator: RunCreatorInfo
+  /** Only those who are named, and admins, may use it. */
+  restricted: boolean
 }
 
 /** What a worker opens. */
@@ -49,7 +52,7 @@ export const secretKeyOf = (actor: Actor, name: string, scope: SecretScope = 'Te
 const OTHER_KIND =
   'A secret keeps its kind: a variable does not become a token of git or a password of a registry, nor one of these a variable or one of another host. Delete it first.'
 
-const LISTED = sql`s.scope, s.owner_id, s.name, s.version, s.git, s.registry, s.description, s.created_at, s.last_updated,
+const LISTED = sql`s.scope, s.owner_id, s.name, s.version, s.git, s.registry, s.description, s.created_at, s.last_updated, ${isRestricted} as restricted,
   jsonb_build_object('uid', p.principal_id, 'type', p.type, 'display_name', p.display_name) as creator`
 const FROM = sql`from secrets s join principals p on p.principal_id = s.creator_id`
 
@@ -153,19 +156,34 @@ function readPosition(cursor: string): { name: string; scope: SecretScope } {
   return { name: position.name.data, scope: position.scope.data }
 }
 
+/** Whether the team has a secret of this name, or had one. */
+export async function isKnownSecret(db: Db, name: string): Promise<boolean> {
+  const found = await sql`select from secrets where owner_id is null and name = ${name}`.execute(db)
+  return found.rows.length > 0
+}
+
+/** For what secrets are used: who does it, and whether for that person alone. */
+export interface SecretUse {
+  principal_id: string
+  personal: boolean
+  /** Where messages may wait for it. */
+  run_id?: string
+}
+
 /**
  * Those of these names that a run of a principal may use, by name: the principal's own where the run is personal, else, or
- * without one, the team's. A name that nobody has is missing.
+ * without one, the team's. A name that nobody has, or that is for others, is missing.
  */
 export async function readSecrets(
   db: Db,
   names: readonly string[],
-  { principal_id, personal }: { principal_id: string; personal: boolean },
+  { principal_id, personal, run_id }: SecretUse,
 ): Promise<SecretRow[]> {
-  const own = personal ? sql`or owner_id = ${principal_id}::uuid` : sql``
+  const own = personal ? sql`or s.owner_id = ${principal_id}::uuid` : sql``
   const found = await sql<SecretRow>`
-    select distinct on (name collate "C") name, scope, owner_id, version, sealed, git, registry from secrets
-    where name = any (${[...names]}::text[]) and sealed is not null and (owner_id is null ${own})
-    order by name collate "C", owner_id nulls last`.execute(db)
+    select distinct on (s.name collate "C") s.name, s.scope, s.owner_id, s.version, s.sealed, s.git, s.registry from secrets s
+    where s.name = any (${[...names]}::text[]) and s.sealed is not null and (s.owner_id is null ${own})
+      and ${isUsableIn(sql`${principal_id}::uuid`, sql`${run_id ?? null}::uuid`)}
+    order by s.name collate "C", s.owner_id nulls last`.execute(db)
   return found.rows
 }

@@ -125,7 +125,11 @@ async function readCredential({ store, keyring }: ReplyOptions, due: DueReply): 
     principal_id: editor_id,
     personal: trigger_scope === 'User',
   })
-  if (!row?.git) throw new GitHostFailure('refused', `There is no token of git called ${name}.`)
+  if (!row?.git)
+    throw new GitHostFailure(
+      'refused',
+      `There is no token of git called ${name} that whoever saved the trigger last may use.`,
+    )
   const { host, repositories = null, username = null, read_only = false, app = null } = row.git
   if (read_only) throw new GitHostFailure('refused', `${name} is read-only.`)
   const detail = `${name}, to answer for trigger ${trigger_id}`

@@ -184,7 +184,6 @@ export class FencedStore {
     return this.#write(() => findEnvironment(this.#db, uid))
   }
 
-  /** Those that the run may use. */
   /** Into the audit log, before any of them is opened. */
   noteSecrets(names: readonly string[], { run_id, principal_id }: RunRow): Promise<void> {
     const detail = names.join(' ')
@@ -193,8 +192,10 @@ export class FencedStore {
     )
   }
 
-  readSecrets(names: readonly string[], { principal_id, scope }: RunRow): Promise<SecretRow[]> {
-    return this.#write(() => readSecrets(this.#db, names, { principal_id, personal: scope === 'User' }))
+  /** Those that the run may use. */
+  readSecrets(names: readonly string[], { run_id, principal_id, scope }: RunRow): Promise<SecretRow[]> {
+    const use = { run_id, principal_id, personal: scope === 'User' }
+    return this.#write(() => readSecrets(this.#db, names, use))
   }
 
   /** Whether the environment could be set up when it was last tried. */

@@ -11,7 +11,7 @@ import { useKeyList } from './key-list.ts'
 
 type Granted = Pick<PutGrantsRequest, 'resource_type' | 'resource_id'>
 
-/** Who may use an identity, an environment or a pool, besides admins. */
+/** Who may use an identity, an environment, a secret of the team or a pool, besides admins. */
 export function Grants({ resource_type, resource_id, may_change }: Granted & { may_change: boolean }) {
   const { client } = useAccess()
   const queries = useQueryClient()

@@ -15,6 +15,7 @@ const SECRET: Secret = {
   },
   scope: { type: 'Team' },
   version: 3,
+  restricted: false,
   created_at: '2026-01-01T00:00:00.000Z',
   last_updated: '2026-01-02T00:00:00.000Z',
   creator: { uid: 'u', type: 'user' },

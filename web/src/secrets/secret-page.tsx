@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../client.ts'
+import { Grants } from '../keys/grants.tsx'
 import { plainText } from '../text/plain-text.ts'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Ago } from '../ui/moment.tsx'
@@ -38,7 +39,7 @@ export function SecretPage() {
 }
 
 function OpenSecret({ secret }: { secret: Secret }) {
-  const { client, may_write } = useAccess()
+  const { client, may_write, may_administer } = useAccess()
   const queries = useQueryClient()
   const navigate = useNavigate()
   const { name, scope, version, created_at, last_updated, creator } = secret
@@ -73,6 +74,11 @@ function OpenSecret({ secret }: { secret: Secret }) {
         </span>
       </p>
       {may_write ? <Form secret={secret} /> : null}
+      {scope.type === 'Team' ? (
+        <div className="mt-10">
+          <Grants resource_type="secret" resource_id={name} may_change={may_administer} />
+        </div>
+      ) : null}
     </>
   )
 }

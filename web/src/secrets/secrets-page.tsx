@@ -48,7 +48,7 @@ export function SecretsPage() {
 }
 
 function SecretRow({ secret }: { secret: Secret }) {
-  const { name, description, scope, version, created_at, last_updated } = secret
+  const { name, description, scope, restricted, version, created_at, last_updated } = secret
   return (
     <li className="flex flex-wrap items-center gap-x-6 gap-y-1 py-3">
       <span className="min-w-0 flex-1 basis-72">
@@ -65,7 +65,7 @@ function SecretRow({ secret }: { secret: Secret }) {
         </span>
       </span>
       <span className="text-sm text-soft sm:text-right">
-        {scope.type === 'User' ? 'Only you' : 'Team'} · version {version}
+        {scope.type === 'User' ? 'Only you' : restricted ? 'Who is named' : 'Team'} · version {version}
         <span className="block">
           {version === 1 || created_at === last_updated ? null : (
             <>

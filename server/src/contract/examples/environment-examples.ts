@@ -32,6 +32,7 @@ const secret = {
   scope: TEAM,
   git: GITHUB,
   version: 3,
+  restricted: false,
   created_at: '2026-11-02T13:18:31.006Z',
   last_updated: '2026-11-20T15:47:12.590Z',
   creator: LENA,

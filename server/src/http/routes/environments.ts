@@ -12,14 +12,14 @@ import type { Db } from '../../store/db.ts'
 import {
   deleteEnvironment,
   type EnvironmentContent,
-  findEnvironmentId,
+  findEnvironmentSecrets,
   insertEnvironment,
   type ListedEnvironment,
   listEnvironments,
   readEnvironment,
   replaceEnvironment,
 } from '../../store/environments.ts'
-import { removeGrants, requireGrant } from '../../store/grants.ts'
+import { removeGrants, requireGrants } from '../../store/grants.ts'
 import { randomText } from '../../store/random-text.ts'
 import type { HttpContext, Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
@@ -52,6 +52,7 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   serve(app, services, ROUTES.createEnvironment, async (call) => {
     requireAllowed(call.body, settings)
     return sendOnce(store.db, call, async (db) => {
+      await requireGrants(db, call.actor, 'secret', call.body.secrets ?? [])
       const uid = randomText(22)
       const content = sealContent(uid, call.body)
       const row = await insertEnvironment(db, { uid, creator_id: call.actor.principal_id, ...content })
@@ -65,7 +66,7 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
 
   serve(app, services, ROUTES.updateEnvironment, async ({ params: { environment_id }, body, actor }) => {
     requireAllowed(body, settings)
-    await requireEnvironmentGrant(store.db, environment_id, actor)
+    await requireChangeable(store.db, environment_id, actor, body)
     const row = await replaceEnvironment(store.db, environment_id, actor, ({ uid, sealed }) =>
       sealContent(uid, body, () => (sealed ? unseal(seal_key, uid, sealed) : {})),
     )
@@ -73,17 +74,24 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   })
 
   serve(app, services, ROUTES.deleteEnvironment, async ({ params: { environment_id }, actor }) => {
-    await requireEnvironmentGrant(store.db, environment_id, actor)
+    await requireChangeable(store.db, environment_id, actor)
     const row = await deleteEnvironment(store.db, environment_id, actor)
     if (row) await removeGrants(store.db, { resource_type: 'environment', resource_id: row.uid })
     return viewFound(environment_id, row)
   })
 }
 
-/** Who may not run in an environment may not change what others run there either. */
-async function requireEnvironmentGrant(db: Db, reference: string, actor: Actor): Promise<void> {
-  const uid = await findEnvironmentId(db, reference)
-  if (uid !== null) await requireGrant(db, actor, { resource_type: 'environment', resource_id: uid })
+/** Who may not run in an environment, or not have its secrets, may not change what others run there with them either. */
+async function requireChangeable(
+  db: Db,
+  reference: string,
+  actor: Actor,
+  { secrets: named = [] }: Partial<EnvironmentConfig> = {},
+): Promise<void> {
+  const before = await findEnvironmentSecrets(db, reference)
+  if (!before) return
+  await requireGrants(db, actor, 'environment', [before.uid])
+  await requireGrants(db, actor, 'secret', [...before.secrets, ...named])
 }
 
 /** What the operator allows, which a run is asked again. */

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
+import type { GrantedKind } from '../../contract/grant.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { Db } from '../../store/db.ts'
 import { findEnvironmentId } from '../../store/environments.ts'
 import { type Granted, listGrants, replaceGrants } from '../../store/grants.ts'
 import { findIdentity } from '../../store/identities.ts'
+import { isKnownSecret } from '../../store/secrets.ts'
 import type { Services } from '../context.ts'
 import { serve } from '../route.ts'
 
@@ -25,13 +27,17 @@ export function serveGrants(app: FastifyInstance, services: Services): void {
   })
 }
 
-/** With the id of what may be named. A pool is there as soon as it is named: its workers may not be. */
+const FIND: Record<GrantedKind, (db: Db, named: string) => Promise<string | null>> = {
+  // It is there as soon as it is named: its workers may not be.
+  pool: async (_, name) => name,
+  environment: findEnvironmentId,
+  identity: async (db, uid) => (await findIdentity(db, uid))?.uid ?? null,
+  secret: async (db, name) => ((await isKnownSecret(db, name)) ? name : null),
+}
+
+/** With the id of what may be named. */
 async function resolve(db: Db, { resource_type, resource_id }: Granted): Promise<Granted> {
-  if (resource_type === 'pool') return { resource_type, resource_id }
-  const id =
-    resource_type === 'environment'
-      ? await findEnvironmentId(db, resource_id)
-      : ((await findIdentity(db, resource_id))?.uid ?? null)
+  const id = await FIND[resource_type](db, resource_id)
   if (id === null) throw new AppError('resource_not_found', `resource_id: there is no such ${resource_type}.`)
   return { resource_type, resource_id: id }
 }

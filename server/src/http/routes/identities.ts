@@ -91,7 +91,7 @@ function requireOwn({ creator }: IdentityRow, { role, principal_id }: Actor): vo
 }
 
 /**
- * Throws `not_authorized` when the pool or the environment that an identity gets as a default is for others only: neither for
+ * Throws `not_authorized` when the pool or the environment that an identity gets as a default, or a secret of that, is for others only: neither for
  * who writes it nor for the identity. Admins may use it everywhere, and would run there what somebody else says.
  */
 async function requireUsable(
@@ -102,10 +102,10 @@ async function requireUsable(
 ): Promise<void> {
   if (role === 'admin') return
   const environment_id = named || null
-  const missing = await findMissingGrants(db, { principal_id, pool, environment_id })
+  const place = { pool, environment_id, scope: 'Team' } as const
+  const missing = await findMissingGrants(db, { ...place, principal_id })
   if (missing.length === 0) return
-  const lacking =
-    uid === null ? missing : await findMissingGrants(db, { principal_id: uid, pool, environment_id })
+  const lacking = uid === null ? missing : await findMissingGrants(db, { ...place, principal_id: uid })
   if (lacking.length > 0) throw notGranted(lacking)
 }
 

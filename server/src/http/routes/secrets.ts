@@ -1,15 +1,18 @@
 import type { FastifyInstance } from 'fastify'
+import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { type Secret, SecretName } from '../../contract/secret.ts'
 import { sealSecret } from '../../sealing/secret-value.ts'
+import { requireGrants } from '../../store/grants.ts'
 import {
   deleteSecret,
   findSecret,
   type ListedSecret,
   listSecrets,
   putSecret,
+  type SecretKey,
   secretKeyOf,
 } from '../../store/secrets.ts'
 import type { Services } from '../context.ts'
@@ -25,6 +28,7 @@ export function serveSecrets(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.putSecret, async ({ params, query, body, actor }) => {
     const key = secretKeyOf(actor, params.name, query.scope)
+    await requireUse(key, actor)
     const { value, git = null, registry = null, description = null } = body
     const row = await putSecret(
       store.db,
@@ -34,16 +38,25 @@ export function serveSecrets(app: FastifyInstance, services: Services): void {
     return viewSecret(row)
   })
 
-  for (const [route, find] of [
-    [ROUTES.getSecret, findSecret],
-    [ROUTES.deleteSecret, deleteSecret],
-  ] as const) {
-    serve(app, services, route, async ({ params: { name }, query, actor }) => {
-      const key = secretKeyOf(actor, name, query.scope)
-      return required(SecretName.safeParse(name).success ? await find(store.db, key) : null)
-    })
+  serve(app, services, ROUTES.getSecret, async ({ params: { name }, query, actor }) => {
+    const key = secretKeyOf(actor, name, query.scope)
+    return required(isName(name) ? await findSecret(store.db, key) : null)
+  })
+
+  serve(app, services, ROUTES.deleteSecret, async ({ params: { name }, query, actor }) => {
+    const key = secretKeyOf(actor, name, query.scope)
+    if (!isName(name)) return required(null)
+    await requireUse(key, actor)
+    return required(await deleteSecret(store.db, key))
+  })
+
+  /** Who may not use a secret of the team does not change what others use either. */
+  async function requireUse({ scope, name }: SecretKey, actor: Actor): Promise<void> {
+    if (scope === 'Team') await requireGrants(store.db, actor, 'secret', [name])
   }
 }
+
+const isName = (name: string): boolean => SecretName.safeParse(name).success
 
 function required(row: ListedSecret | null): Secret {
   if (row) return viewSecret(row)
@@ -57,6 +70,7 @@ const viewSecret = (row: ListedSecret): Secret => ({
   ...(row.registry === null ? {} : { registry: row.registry }),
   scope: { type: row.scope, ...(row.owner_id === null ? {} : { uid: row.owner_id }) },
   version: row.version,
+  restricted: row.restricted,
   created_at: row.created_at.toISOString(),
   last_updated: row.last_updated.toISOString(),
   creator: row.creator,

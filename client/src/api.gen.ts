@@ -177,7 +177,7 @@ export interface paths {
         };
         /**
          * List agent identities
-         * @description All of them, by name: at most 500. Long prompts are cut.
+         * @description By name. There are at most 500, so without a `limit` it is all of them. Long prompts are cut.
          */
         get: operations["listAgentIdentities"];
         put?: never;
@@ -2141,6 +2141,7 @@ export interface components {
         };
         ListAgentIdentitiesResponse: {
             agents: components["schemas"]["AgentIdentity"][];
+            page_info: components["schemas"]["PageInfo"];
         };
         ListApiKeysResponse: {
             api_keys: components["schemas"]["ApiKey"][];
@@ -2531,7 +2532,7 @@ export interface components {
             skill?: string;
             /** @description false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there. */
             team?: boolean;
-            /** @description Default: the first line of the prompt. */
+            /** @description At most 512 characters. Default: the first line of the prompt. */
             title?: string;
         };
         RunAgentResponse: {
@@ -3889,7 +3890,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 1000, default 1000. Large environments end a page sooner. */
+                /** @description 1 to 500, default 500. Large environments end a page sooner. */
                 limit?: number;
                 /** @description Default `last_updated`. */
                 sort_by?: "name" | "last_updated";
@@ -4757,8 +4758,12 @@ export interface operations {
     listAgentIdentities: {
         parameters: {
             query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
                 /** @description Of the wire format. There are no factories here, so with one the list is empty. */
                 factory_uid?: string;
+                /** @description 1 to 500, default 500. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -7333,7 +7338,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 1000, default 1000. Large schedules end a page sooner. */
+                /** @description 1 to 500, default 500. Large schedules end a page sooner. */
                 limit?: number;
             };
             header?: never;
@@ -8293,7 +8298,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 1000, default 1000. Large ones end a page sooner. */
+                /** @description 1 to 500, default 500. Large ones end a page sooner. */
                 limit?: number;
                 /** @description Default: those of the team, and your own. */
                 scope?: "User" | "Team";
@@ -8928,7 +8933,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 200, default 50. Large triggers end a page sooner. */
+                /** @description 1 to 500, default 50. Large triggers end a page sooner. */
                 limit?: number;
             };
             header?: never;
@@ -9494,7 +9499,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 200, default 50. */
+                /** @description 1 to 500, default 50. */
                 limit?: number;
                 outcome?: components["schemas"]["TriggerOutcome"];
             };
@@ -10129,7 +10134,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 200, default 50. */
+                /** @description 1 to 500, default 50. */
                 limit?: number;
             };
             header?: never;
@@ -10695,7 +10700,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 200, default 50. */
+                /** @description 1 to 500, default 50. */
                 limit?: number;
                 status?: components["schemas"]["WebhookDeliveryStatus"];
             };

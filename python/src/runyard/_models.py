@@ -1622,7 +1622,7 @@ class RunAgentRequest(WireModel):
     """Wins over `config.skill_spec`."""
     config: AmbientAgentConfig | None = None
     title: str | None = None
-    """Default: the first line of the prompt."""
+    """At most 512 characters. Default: the first line of the prompt."""
     conversation_id: str | None = None
     attachments: list[Attachment] | None = None
     parent_run_id: str | None = None
@@ -2138,6 +2138,7 @@ class Environment(WireModel):
 
 class ListAgentIdentitiesResponse(WireModel):
     agents: list[AgentIdentity]
+    page_info: PageInfo
 
 
 class ListEnvironmentsResponse(WireModel):

@@ -38,6 +38,7 @@ export function describeClient(): string {
     'RunList',
     'EnvironmentList',
     'SecretList',
+    'IdentityList',
     'ScheduleList',
     'FiringList',
     'TriggerList',

@@ -30,6 +30,7 @@ def main(package: Path, sync: Path) -> None:
         "RunPage",
         "EnvironmentPage",
         "SecretPage",
+        "IdentityPage",
         "SchedulePage",
         "FiringPage",
         "TriggerPage",

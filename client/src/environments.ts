@@ -48,7 +48,7 @@ export class Environments {
 
   /**
    * `for await (const environment of environments.list())` goes through all pages, in the order asked for;
-   * `await environments.list()` is the first one, of up to 1,000.
+   * `await environments.list()` is the first one, of up to 500.
    */
   list(params: ListEnvironmentsParams = {}, options?: RequestOptions): EnvironmentList {
     return new EnvironmentList(this.#transport, { path: PATH, query: params }, options)

@@ -1,9 +1,10 @@
 import type { APIPromise } from './api-promise.ts'
+import { IdentityList } from './lists.ts'
 import { requestJson } from './request.ts'
 import type {
   AgentIdentity,
   CreateAgentIdentityRequest,
-  ListAgentIdentitiesResponse,
+  ListIdentitiesParams,
   UpdateAgentIdentityRequest,
 } from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
@@ -24,9 +25,12 @@ export class Identities {
     return requestJson(this.#transport, { method: 'POST', path: PATH, body: identity }, options)
   }
 
-  /** All of them, by name, in `agents`. */
-  list(options?: RequestOptions): APIPromise<ListAgentIdentitiesResponse> {
-    return requestJson(this.#transport, { method: 'GET', path: PATH }, options)
+  /**
+   * `for await (const identity of identities.list())` goes through all pages, by name; `await identities.list()` is the first one,
+   * of up to 500: all that there may be.
+   */
+  list(params: ListIdentitiesParams = {}, options?: RequestOptions): IdentityList {
+    return new IdentityList(this.#transport, { path: PATH, query: params }, options)
   }
 
   /** One identity. One that is not there: `NotFoundError`. */

@@ -1,10 +1,12 @@
 import { PageList } from './page-list.ts'
 import type {
+  AgentIdentity,
   ApiKey,
   AuditEntry,
   Conversation,
   ConversationStep,
   Environment,
+  ListAgentIdentitiesResponse,
   ListApiKeysResponse,
   ListAuditLogResponse,
   ListDeliveriesResponse,
@@ -69,6 +71,13 @@ export class SecretList extends PageList<ListSecretsResponse, Secret> {
 export class ApiKeyList extends PageList<ListApiKeysResponse, ApiKey> {
   async *[Symbol.asyncIterator](): AsyncGenerator<ApiKey, void, undefined> {
     for await (const page of this.pages()) yield* page.api_keys
+  }
+}
+
+/** Identities. */
+export class IdentityList extends PageList<ListAgentIdentitiesResponse, AgentIdentity> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<AgentIdentity, void, undefined> {
+    for await (const page of this.pages()) yield* page.agents
   }
 }
 

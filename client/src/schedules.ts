@@ -81,7 +81,7 @@ export class Schedules {
 
   /**
    * `for await (const schedule of schedules.list())` goes through all pages, by name; `await schedules.list()` is the first
-   * one, of up to 1,000.
+   * one, of up to 500.
    */
   list(params: ListSchedulesParams = {}, options?: RequestOptions): ScheduleList {
     return new ScheduleList(this.#transport, { path: PATH, query: params }, options)

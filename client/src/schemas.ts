@@ -161,6 +161,9 @@ type AuditQuery = NonNullable<operations['listAuditLog']['parameters']['query']>
 export type ListAuditLogParams = Sendable<Omit<AuditQuery, 'since' | 'until'>> & {
   [K in 'since' | 'until']?: string | Date | undefined
 }
+export type ListIdentitiesParams = Sendable<
+  NonNullable<operations['listAgentIdentities']['parameters']['query']>
+>
 export type ListSecretsParams = Sendable<NonNullable<operations['listSecrets']['parameters']['query']>>
 export type ListSkillsParams = Sendable<NonNullable<operations['listSkills']['parameters']['query']>>
 /** Whose secret: one of the team (default), or your own. */

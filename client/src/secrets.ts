@@ -32,7 +32,7 @@ export class Secrets {
 
   /**
    * `for await (const secret of secrets.list())` goes through all pages, by name;
-   * `await secrets.list()` is the first one, of up to 1,000.
+   * `await secrets.list()` is the first one, of up to 500.
    */
   list(params: ListSecretsParams = {}, options?: RequestOptions): SecretList {
     return new SecretList(this.#transport, { path: PATH, query: params }, options)

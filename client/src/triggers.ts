@@ -83,7 +83,7 @@ export class Triggers {
 
   /**
    * `for await (const trigger of triggers.list())` goes through all pages, by name; `await triggers.list()` is the first one, of
-   * up to 200, by default 50.
+   * up to 500, by default 50.
    */
   list(params: ListTriggersParams = {}, options?: RequestOptions): TriggerList {
     return new TriggerList(this.#transport, { path: PATH, query: params }, options)

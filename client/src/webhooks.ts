@@ -49,7 +49,7 @@ export class Webhooks {
 
   /**
    * `for await (const webhook of webhooks.list())` goes through all pages, newest first: those of the team, and your own.
-   * `await webhooks.list()` is the first one, of up to 200, by default 50.
+   * `await webhooks.list()` is the first one, of up to 500, by default 50.
    */
   list(params: ListWebhooksParams = {}, options?: RequestOptions): WebhookList {
     return new WebhookList(this.#transport, { path: PATH, query: params }, options)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiKey, NewApiKey } from '../src/contract/api-key.ts'
-import type { AgentIdentity } from '../src/contract/identity.ts'
+import type { AgentIdentity, ListAgentIdentitiesResponse } from '../src/contract/identity.ts'
 import { NOBODY, onEachService } from './support/each-service.ts'
 import { apiOf, shell } from './support/service.ts'
 
@@ -91,6 +91,34 @@ onEachService('identities and grants', (service) => {
       400,
       /agent_identity_uid: there is no identity/,
     )
+  })
+
+  test('the list has pages, which repeat nothing and leave nothing out', async () => {
+    const { admin } = service()
+    for (const name of ['b', 'A', 'a', 'C', 'b']) await makeIdentity(admin, { name: `paged ${name}` })
+    const whole = await admin.json<ListAgentIdentitiesResponse>('GET', '/agent/identities')
+    assert.deepEqual(whole.page_info, { has_next_page: false })
+    const paged: AgentIdentity[] = []
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const query = `?limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`
+      const page: ListAgentIdentitiesResponse = await admin.json<ListAgentIdentitiesResponse>(
+        'GET',
+        `/agent/identities${query}`,
+      )
+      assert(page.agents.length === 2 || !page.page_info.has_next_page)
+      paged.push(...page.agents)
+      cursor = page.page_info.next_cursor
+    }
+    assert.deepEqual(paged, whole.agents)
+    const names = whole.agents.map(({ name }) => name).filter((name) => name.startsWith('paged '))
+    assert.deepEqual(
+      names.map((name) => name.toLowerCase()),
+      ['paged a', 'paged a', 'paged b', 'paged b', 'paged c'],
+    )
+    for (const query of ['limit=-1', 'limit=0', 'limit=501', 'limit=x', 'cursor=x', 'cursor=WzFd'])
+      await refused(await admin.call('GET', `/agent/identities?${query}`), 400, /"detail":"(limit|cursor): /)
+    const none = await admin.json<ListAgentIdentitiesResponse>('GET', '/agent/identities?factory_uid=f1')
+    assert.deepEqual(none, { agents: [], page_info: { has_next_page: false } })
   })
 
   test('a long prompt is whole, and cut in the list', async () => {

@@ -48,7 +48,7 @@ export function addIdentityCommands(program: Command): void {
   addClientOptions(group.command('list').alias('ls').description('Lists identities, by name.')).action(
     async (options: ClientOptions) => {
       const { client, output } = openSession(options)
-      const { agents } = await client.identities.list()
+      const agents = await Array.fromAsync(client.identities.list())
       if (output.format === 'json') return output.json({ agents })
       if (output.format === 'ndjson') return agents.forEach(output.json)
       if (agents.length === 0) return output.note('No identities. Make one: runyard identity create NAME')

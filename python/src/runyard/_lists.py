@@ -11,6 +11,7 @@ from ._async._page import (
     AsyncConversationPage,
     AsyncEnvironmentPage,
     AsyncFiringPage,
+    AsyncIdentityPage,
     AsyncPrincipalPage,
     AsyncRunPage,
     AsyncSchedulePage,
@@ -27,6 +28,7 @@ from ._sync._page import (
     ConversationPage,
     EnvironmentPage,
     FiringPage,
+    IdentityPage,
     PrincipalPage,
     RunPage,
     SchedulePage,
@@ -40,6 +42,7 @@ from ._sync._page import (
 
 if TYPE_CHECKING:
     from ._models import (
+        AgentIdentity,
         ApiKey,
         AuditEntry,
         ConversationStep,
@@ -118,6 +121,28 @@ class AsyncSecretList:
             yield secret
 
     async def iter_pages(self) -> AsyncIterator[AsyncSecretPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class AsyncIdentityList:
+    """A list of identities that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every identity of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncIdentityPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncIdentityPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[AgentIdentity]:
+        async for identity in await self._first():
+            yield identity
+
+    async def iter_pages(self) -> AsyncIterator[AsyncIdentityPage]:
         """Page by page."""
         async for page in (await self._first()).iter_pages():
             yield page
@@ -209,6 +234,14 @@ class SecretList(SecretPage):
     """The first page of a list of secrets. Iterated, every secret of every page."""
 
     def __init__(self, first: Callable[[], SecretPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class IdentityList(IdentityPage):
+    """The first page of a list of identities. Iterated, every identity of every page."""
+
+    def __init__(self, first: Callable[[], IdentityPage]) -> None:
         page = first()
         super().__init__(page.response, page._cursor, page._fetch)
 

@@ -255,11 +255,22 @@ class DiffParams(RequestOptions, total=False):
     """As it was when the agent had been given so many messages, the prompt included; default: the newest."""
 
 
+class ListIdentitiesParams(RequestOptions, total=False):
+    """Page size of a list of identities."""
+
+    limit: int | None
+    """Of each page: 1 to 500, which is the default."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+    factory_uid: str | None
+    """Of the wire format: with one the list is empty."""
+
+
 class ListEnvironmentsParams(RequestOptions, total=False):
     """Order and page size of a list of environments."""
 
     limit: int | None
-    """Of each page: 1 to 1000, which is the default."""
+    """Of each page: 1 to 500, which is the default."""
     cursor: str | None
     """`next_cursor` of the page before; goes with the same order."""
     sort_by: Literal["name", "last_updated"] | None
@@ -392,7 +403,7 @@ class ListSchedulesParams(RequestOptions, total=False):
     """Page size of a list of schedules."""
 
     limit: int | None
-    """Of each page: 1 to 1000, which is the default."""
+    """Of each page: 1 to 500, which is the default."""
     cursor: str | None
     """`next_cursor` of the page before."""
 
@@ -470,7 +481,7 @@ class ListTriggersParams(RequestOptions, total=False):
     """Page size of a list of triggers."""
 
     limit: int | None
-    """Of each page: 1 to 200, default 50."""
+    """Of each page: 1 to 500, default 50."""
     cursor: str | None
     """`next_cursor` of the page before."""
 
@@ -479,7 +490,7 @@ class ListTriggerDeliveriesParams(RequestOptions, total=False):
     """Which deliveries of a trigger, and page size."""
 
     limit: int | None
-    """Of each page: 1 to 200, default 50."""
+    """Of each page: 1 to 500, default 50."""
     cursor: str | None
     """`next_cursor` of the page before."""
     outcome: Literal["run_started", "followup_sent", "filtered", "failed"] | None
@@ -539,7 +550,7 @@ class ListSecretsParams(RequestOptions, total=False):
     """Which secrets, and page size."""
 
     limit: int | None
-    """Of each page: 1 to 1000, which is the default."""
+    """Of each page: 1 to 500, which is the default."""
     cursor: str | None
     """`next_cursor` of the page before."""
     scope: Literal["User", "Team"] | None
@@ -712,7 +723,7 @@ class ListWebhooksParams(RequestOptions, total=False):
     """Page size of a list of webhooks."""
 
     limit: int | None
-    """Of each page: 1 to 200, default 50."""
+    """Of each page: 1 to 500, default 50."""
     cursor: str | None
     """`next_cursor` of the page before."""
 
@@ -721,7 +732,7 @@ class ListDeliveriesParams(RequestOptions, total=False):
     """Which deliveries, and page size."""
 
     limit: int | None
-    """Of each page: 1 to 200, default 50."""
+    """Of each page: 1 to 500, default 50."""
     cursor: str | None
     """`next_cursor` of the page before."""
     status: Literal["pending", "delivered", "failed"] | None

@@ -13,6 +13,7 @@ import { GrantsQuery, PutGrantsRequest, ResourceGrants } from './grant.ts'
 import {
   AgentIdentity,
   CreateAgentIdentityRequest,
+  ListAgentIdentitiesQuery,
   ListAgentIdentitiesResponse,
   UpdateAgentIdentityRequest,
 } from './identity.ts'
@@ -153,15 +154,13 @@ export const ACCESS_ROUTES = {
     method: 'GET',
     path: '/agent/identities',
     summary: 'List agent identities',
-    description: 'All of them, by name: at most 500. Long prompts are cut.',
+    description:
+      'By name. There are at most 500, so without a `limit` it is all of them. Long prompts are cut.',
     tag: 'Access',
-    query: z.object({
-      factory_uid: z.string().max(256).optional().meta({
-        description: 'Of the wire format. There are no factories here, so with one the list is empty.',
-      }),
-    }),
+    query: ListAgentIdentitiesQuery,
     status: 200,
     response: ListAgentIdentitiesResponse,
+    pages: 'agents',
     errors: ['invalid_request', ...reading],
   }),
   getAgentIdentity: define({

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { Role } from './actor.ts'
-import { Cursor, PageInfo } from './page-info.ts'
+import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { uuid } from './run-id.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
-import { wholeNumber } from './whole-number.ts'
 
 /** A month. */
 const MAX_GRACE_MINUTES = 43_200
@@ -72,8 +71,7 @@ export const NewApiKey = ApiKey.extend({
 export type NewApiKey = z.infer<typeof NewApiKey>
 
 export const ListApiKeysQuery = z.object({
-  limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 100.' }),
-  cursor: Cursor.optional(),
+  ...paging(100),
   principal_id: PrincipalId.optional().meta({ description: 'Those of this principal only.' }),
 })
 export type ListApiKeysQuery = z.infer<typeof ListApiKeysQuery>

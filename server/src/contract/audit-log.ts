@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { Role } from './actor.ts'
-import { Cursor, PageInfo } from './page-info.ts'
+import { PageInfo, paging } from './page-info.ts'
 import { uuid } from './run-id.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
-import { wholeNumber } from './whole-number.ts'
 
 export const AuditEntry = z
   .object({
@@ -33,8 +32,7 @@ export const AuditEntry = z
 export type AuditEntry = z.infer<typeof AuditEntry>
 
 export const ListAuditLogQuery = z.object({
-  limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 100.' }),
-  cursor: Cursor.optional(),
+  ...paging(100),
   principal_id: uuid('must be the id of a principal').optional(),
   action: z.string().max(256).optional().meta({ description: 'Exactly this one.' }),
   target: z.string().max(1024).optional().meta({ description: 'Exactly this one.' }),

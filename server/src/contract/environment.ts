@@ -3,13 +3,12 @@ import { addressOf } from './address.ts'
 import { EnvironmentName } from './environment-name.ts'
 import { normalizeImage } from './image.ts'
 import { EnvironmentLimits } from './limits.ts'
-import { Cursor, PageInfo } from './page-info.ts'
+import { PageInfo, paging } from './page-info.ts'
 import { Permissions } from './permission.ts'
 import { RunCreatorInfo } from './run.ts'
 import { SecretName } from './secret.ts'
 import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
-import { wholeNumber } from './whole-number.ts'
 
 /** A branch, tag or commit. Anything that git could read as an option or a range is refused. */
 const GitRef = z
@@ -201,10 +200,7 @@ export const Environment = z
 export type Environment = z.infer<typeof Environment>
 
 export const ListEnvironmentsQuery = z.object({
-  limit: wholeNumber(1, 1000)
-    .optional()
-    .meta({ description: '1 to 1000, default 1000. Large environments end a page sooner.' }),
-  cursor: Cursor.optional(),
+  ...paging(500, 'Large environments end a page sooner.'),
   sort_by: z.enum(['name', 'last_updated']).optional().meta({ description: 'Default `last_updated`.' }),
 })
 export type ListEnvironmentsQuery = z.infer<typeof ListEnvironmentsQuery>

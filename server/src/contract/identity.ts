@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { HarnessConfig } from './agent-config.ts'
 import { EnvironmentReference } from './environment-name.ts'
+import { MAX_PAGE, PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Timestamp } from './timestamp.ts'
 
@@ -116,6 +117,16 @@ export const AgentIdentity = z
   .meta({ id: 'AgentIdentity', description: 'A service account that executes runs.' })
 export type AgentIdentity = z.infer<typeof AgentIdentity>
 
+/** Published clients know no pages of identities: without a limit they get all that there may be. */
+export const ListAgentIdentitiesQuery = z.object({
+  ...paging(MAX_PAGE),
+  factory_uid: z.string().max(256).optional().meta({
+    description: 'Of the wire format. There are no factories here, so with one the list is empty.',
+  }),
+})
+export type ListAgentIdentitiesQuery = z.infer<typeof ListAgentIdentitiesQuery>
+
 export const ListAgentIdentitiesResponse = z
-  .object({ agents: z.array(AgentIdentity) })
+  .object({ agents: z.array(AgentIdentity), page_info: PageInfo })
   .meta({ id: 'ListAgentIdentitiesResponse' })
+export type ListAgentIdentitiesResponse = z.infer<typeof ListAgentIdentitiesResponse>

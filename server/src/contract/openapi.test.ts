@@ -60,3 +60,14 @@ test('query values have the type they are parsed to', () => {
   assert.deepEqual(schemaOf('limit'), { type: 'integer', minimum: 1, maximum: 500 })
   assert.deepEqual(schemaOf('state')?.type, 'array')
 })
+
+test('every list takes the same limits', () => {
+  const lists = Object.values(ROUTES).flatMap((route) =>
+    'pages' in route && 'query' in route && 'limit' in route.query.shape ? [route] : [],
+  )
+  assert(lists.length > 12)
+  for (const { path, query } of lists) {
+    const takes = (limit: string) => query.safeParse({ limit }).success
+    assert.deepEqual(['0', '1', '500', '501'].map(takes), [false, true, true, false], path)
+  }
+})

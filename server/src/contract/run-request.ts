@@ -16,6 +16,11 @@ export const Prompt = z.string().refine((value) => Buffer.byteLength(value) <= P
   params: { status: 413 },
 })
 
+const Title = z.string().refine((value) => value.length <= TITLE_MAX_LENGTH, {
+  message: `is over ${TITLE_MAX_LENGTH} characters`,
+  params: { status: 413 },
+})
+
 export const Mode = z.enum(['normal', 'plan', 'orchestrate'])
 
 export const Metadata = z
@@ -84,11 +89,9 @@ export const RunAgentRequest = z
     }),
     skill: z.string().min(1).max(1024).optional().meta({ description: 'Wins over `config.skill_spec`.' }),
     config: AmbientAgentConfig.optional(),
-    title: z
-      .string()
-      .max(TITLE_MAX_LENGTH)
-      .optional()
-      .meta({ description: 'Default: the first line of the prompt.' }),
+    title: Title.optional().meta({
+      description: `At most ${TITLE_MAX_LENGTH} characters. Default: the first line of the prompt.`,
+    }),
     conversation_id: uuid('must be a conversation id').optional(),
     attachments: Attachments.optional(),
     parent_run_id: RunId.optional(),

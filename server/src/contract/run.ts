@@ -3,12 +3,11 @@ import { AmbientAgentConfig } from './agent-config.ts'
 import { ArtifactItem } from './artifact.ts'
 import { EnvironmentReference, NO_ENVIRONMENT } from './environment-name.ts'
 import { ForkedFrom } from './fork.ts'
-import { Cursor, PageInfo } from './page-info.ts'
+import { PageInfo, paging } from './page-info.ts'
 import { ReferenceUrl } from './reference-url.ts'
 import { RunId, RunIdPrefix } from './run-id.ts'
 import { RunState, RunStatusMessage } from './state.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
-import { wholeNumber } from './whole-number.ts'
 
 export const RunSourceType = z
   .enum([
@@ -198,8 +197,7 @@ export type SortKey = (typeof SORT_KEYS)[number]
 export const ME = 'me'
 
 export const ListRunsQuery = z.object({
-  limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 20.' }),
-  cursor: Cursor.optional(),
+  ...paging(20),
   sort_by: z.enum(SORT_KEYS).optional(),
   sort_order: z.enum(['asc', 'desc']).optional(),
   state: listOf(RunState).optional().meta({ description: 'Any of these; repeated or separated by commas.' }),

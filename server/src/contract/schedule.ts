@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
-import { Cursor, PageInfo } from './page-info.ts'
+import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Metadata, Mode, Prompt } from './run-request.ts'
 import { requirePrompt, TemplateName } from './run-template.ts'
 import { Timestamp } from './timestamp.ts'
-import { wholeNumber } from './whole-number.ts'
 
 export const Overlap = z.enum(['skip', 'allow', 'cancel']).meta({
   id: 'ScheduleOverlap',
@@ -102,10 +101,7 @@ export const DeleteScheduleResponse = z
   .meta({ id: 'DeleteScheduleResponse' })
 
 export const ListSchedulesQuery = z.object({
-  limit: wholeNumber(1, 1000)
-    .optional()
-    .meta({ description: '1 to 1000, default 1000. Large schedules end a page sooner.' }),
-  cursor: Cursor.optional(),
+  ...paging(500, 'Large schedules end a page sooner.'),
 })
 export type ListSchedulesQuery = z.infer<typeof ListSchedulesQuery>
 
@@ -129,8 +125,7 @@ export const ScheduleFiring = z
 export type ScheduleFiring = z.infer<typeof ScheduleFiring>
 
 export const ListFiringsQuery = z.object({
-  limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 20.' }),
-  cursor: Cursor.optional(),
+  ...paging(20),
 })
 export type ListFiringsQuery = z.infer<typeof ListFiringsQuery>
 

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { Cursor, PageInfo } from './page-info.ts'
+import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Timestamp } from './timestamp.ts'
-import { wholeNumber } from './whole-number.ts'
 
 /** What masking finds begins at this many characters. */
 const MIN_VALUE = 8
@@ -149,10 +148,7 @@ export const SecretQuery = z.object({
 })
 
 export const ListSecretsQuery = z.object({
-  limit: wholeNumber(1, 1000)
-    .optional()
-    .meta({ description: '1 to 1000, default 1000. Large ones end a page sooner.' }),
-  cursor: Cursor.optional(),
+  ...paging(500, 'Large ones end a page sooner.'),
   scope: SecretScope.optional().meta({ description: 'Default: those of the team, and your own.' }),
 })
 export type ListSecretsQuery = z.infer<typeof ListSecretsQuery>

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { Cursor, PageInfo } from './page-info.ts'
+import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
-import { wholeNumber } from './whole-number.ts'
 
 /** Strict, since a misspelt end would be none. */
 export const CreateShareLinkRequest = z
@@ -33,8 +32,7 @@ export const NewShareLink = ShareLink.extend({
 }).meta({ id: 'NewShareLink', description: 'A link that was just made.' })
 
 export const ListShareLinksQuery = z.object({
-  limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 100.' }),
-  cursor: Cursor.optional(),
+  ...paging(100),
 })
 export type ListShareLinksQuery = z.infer<typeof ListShareLinksQuery>
 

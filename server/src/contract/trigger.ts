@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
-import { Cursor, PageInfo } from './page-info.ts'
+import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { BudgetLimits, Metadata, Mode, Prompt, TITLE_MAX_LENGTH } from './run-request.ts'
 import { requirePrompt, TemplateName } from './run-template.ts'
 import { SecretName } from './secret.ts'
 import { Timestamp } from './timestamp.ts'
-import { wholeNumber } from './whole-number.ts'
 
 export const TriggerVerification = z.enum(['standard_webhooks', 'github', 'gitlab', 'slack', 'linear']).meta({
   id: 'TriggerVerification',
@@ -160,10 +159,7 @@ export const TriggerWithSecret = Trigger.extend({
 export const DeleteTriggerResponse = z.object({ success: z.boolean() }).meta({ id: 'DeleteTriggerResponse' })
 
 export const ListTriggersQuery = z.object({
-  limit: wholeNumber(1, 200)
-    .optional()
-    .meta({ description: '1 to 200, default 50. Large triggers end a page sooner.' }),
-  cursor: Cursor.optional(),
+  ...paging(50, 'Large triggers end a page sooner.'),
 })
 export type ListTriggersQuery = z.infer<typeof ListTriggersQuery>
 
@@ -205,8 +201,7 @@ export const TriggerDelivery = z
 export type TriggerDelivery = z.infer<typeof TriggerDelivery>
 
 export const ListTriggerDeliveriesQuery = z.object({
-  limit: wholeNumber(1, 200).optional().meta({ description: '1 to 200, default 50.' }),
-  cursor: Cursor.optional(),
+  ...paging(50),
   outcome: TriggerOutcome.optional(),
 })
 export type ListTriggerDeliveriesQuery = z.infer<typeof ListTriggerDeliveriesQuery>

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { Cursor, PageInfo } from './page-info.ts'
+import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
-import { wholeNumber } from './whole-number.ts'
 
 export const WEBHOOK_EVENTS = [
   'run.created',
@@ -96,12 +95,7 @@ export const WebhookWithSecret = Webhook.extend({
 }).meta({ id: 'WebhookWithSecret' })
 export type WebhookWithSecret = z.infer<typeof WebhookWithSecret>
 
-const paging = {
-  limit: wholeNumber(1, 200).optional().meta({ description: '1 to 200, default 50.' }),
-  cursor: Cursor.optional(),
-}
-
-export const ListWebhooksQuery = z.object(paging)
+export const ListWebhooksQuery = z.object(paging(50))
 export type ListWebhooksQuery = z.infer<typeof ListWebhooksQuery>
 
 export const ListWebhooksResponse = z
@@ -133,7 +127,7 @@ export const WebhookDelivery = z
   .meta({ id: 'WebhookDelivery' })
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>
 
-export const ListDeliveriesQuery = z.object({ ...paging, status: DeliveryStatus.optional() })
+export const ListDeliveriesQuery = z.object({ ...paging(50), status: DeliveryStatus.optional() })
 export type ListDeliveriesQuery = z.infer<typeof ListDeliveriesQuery>
 
 export const ListDeliveriesResponse = z

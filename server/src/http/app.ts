@@ -11,7 +11,7 @@ import { ANSWER_HEADERS } from './answer-headers.ts'
 import { AuditWriter, recordRequests } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
 import type { HttpContext, Services } from './context.ts'
-import { checkValue, parseJson } from './json-body.ts'
+import { checkValue, parseJson, requireUtf8 } from './json-body.ts'
 import { Metrics } from './metrics.ts'
 import { problemBody, sendProblem } from './problem.ts'
 import { RequestLimits } from './request-limits.ts'
@@ -114,6 +114,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     request.raw_body = bytes as Buffer
     try {
+      requireUtf8(request.headers['content-type'])
       done(null, parseJson(bytes as Buffer))
     } catch (error) {
       done(error as Error)

@@ -1,3 +1,4 @@
+import { MIMEType } from 'node:util'
 import { AppError } from '../contract/error.ts'
 import { MAX_DEPTH, requireSmall, tooDeep } from './body-size.ts'
 
@@ -17,6 +18,15 @@ export function parseJson(bytes: Buffer): unknown {
   }
   checkValue(value, 'The body')
   return value
+}
+
+/** JSON is UTF-8, whatever else a header may promise: read as that, other bytes would be other letters. */
+export function requireUtf8(content_type = 'application/json'): void {
+  const charset = new MIMEType(content_type).params.get('charset')
+  if (charset === null || /^utf-?8$/i.test(charset)) return
+  throw new AppError('invalid_request', 'The body must be UTF-8: leave charset out of Content-Type.', {
+    status: 415,
+  })
 }
 
 /** Refuses what is nested too deeply, what the database cannot keep and what could reach a prototype. */

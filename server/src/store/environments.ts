@@ -3,6 +3,7 @@ import type { Actor } from '../contract/actor.ts'
 import type { EnvironmentConfig, ListEnvironmentsQuery } from '../contract/environment.ts'
 import { isEnvironmentId } from '../contract/environment-id.ts'
 import { AppError } from '../contract/error.ts'
+import { MAX_PAGE } from '../contract/page-info.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isMoment, isPlainText } from './cursor.ts'
 import { type Db, transact } from './db.ts'
@@ -192,7 +193,7 @@ const SORT: Record<SortKey, Sort> = {
 /** One page by keyset, as large as it may be unless a `limit` says less. */
 export async function listEnvironments(
   db: Db,
-  { sort_by = 'last_updated', limit = 1000, cursor }: ListEnvironmentsQuery,
+  { sort_by = 'last_updated', limit = MAX_PAGE, cursor }: ListEnvironmentsQuery,
   actor: Pick<Actor, 'principal_id'>,
 ): Promise<{ environments: ListedEnvironment[]; next_cursor: string | null }> {
   const sort = SORT[sort_by]

@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
-import type { IdentityConfig } from '../contract/identity.ts'
+import type { IdentityConfig, ListAgentIdentitiesQuery } from '../contract/identity.ts'
+import { MAX_PAGE } from '../contract/page-info.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import { endsLastAdmin, lockAdminKeys } from './api-keys.ts'
+import { brokenCursor, decodeCursor, encodeCursor, isPlainText } from './cursor.ts'
 import { type Db, transact } from './db.ts'
 import { removeGrants } from './grants.ts'
 import { json } from './storable.ts'
@@ -17,14 +19,20 @@ export interface IdentityRow {
   updated_at: Date
 }
 
-/** As many as one answer of the wire format holds: its list has no pages. */
-export const MAX_IDENTITIES = 500
+/** With the beginning of its prompt. */
+export interface ListedIdentity extends IdentityRow {
+  prompt_truncated: boolean
+}
+
+/** As many as one answer holds: published clients know no pages of this list. */
+export const MAX_IDENTITIES = MAX_PAGE
 /** Of a prompt in the list, in characters. */
 const SHOWN_PROMPT = 2_048
 
 const NAMED = sql`i.principal_id as uid, p.display_name as name, p.created_at, i.updated_at,
   jsonb_build_object('uid', c.principal_id, 'type', c.type, 'display_name', c.display_name) as creator`
 const LISTED = sql`${NAMED}, i.config`
+const SORT_NAME = sql`lower(p.display_name) collate "C"`
 const JOINED = sql`join principals p on p.principal_id = i.principal_id join principals c on c.principal_id = i.creator_id`
 
 /** `null` when there are as many as there may be. */
@@ -53,15 +61,34 @@ export async function findIdentity(db: Db, uid: string): Promise<IdentityRow | n
   return found.rows[0] ?? null
 }
 
-/** All of them, by name, without the ends of long prompts. */
-export async function listIdentities(db: Db): Promise<Array<IdentityRow & { prompt_truncated: boolean }>> {
-  const found = await sql<IdentityRow & { prompt_truncated: boolean }>`
-    select ${NAMED}, case when long.prompt then i.config || jsonb_build_object('prompt', left(i.config->>'prompt', ${SHOWN_PROMPT}::int))
-      else i.config end as config, long.prompt as prompt_truncated
+/** One page by name, as people sort names: without regard to case. Without the ends of long prompts. */
+export async function listIdentities(
+  db: Db,
+  { limit = MAX_PAGE, cursor }: ListAgentIdentitiesQuery,
+): Promise<{ identities: ListedIdentity[]; next_cursor: string | null }> {
+  const position = cursor === undefined ? null : readPosition(cursor)
+  const beyond = position
+    ? sql`and (${SORT_NAME}, i.principal_id) > (${position.name}::text, ${position.uid}::uuid)`
+    : sql``
+  const { rows } = await sql<ListedIdentity & { sort_name: string }>`
+    select ${NAMED}, ${SORT_NAME} as sort_name, long.prompt as prompt_truncated,
+      case when long.prompt then i.config || jsonb_build_object('prompt', left(i.config->>'prompt', ${SHOWN_PROMPT}::int))
+        else i.config end as config
     from identities i ${JOINED},
       lateral (select coalesce(length(i.config->>'prompt') > ${SHOWN_PROMPT}::int, false) as prompt) long
-    where not p.disabled order by p.display_name, i.principal_id`.execute(db)
-  return found.rows
+    where not p.disabled ${beyond} order by ${SORT_NAME}, i.principal_id limit ${limit + 1}::int`.execute(db)
+  const identities = rows.slice(0, limit)
+  const last = identities.at(-1)
+  return {
+    identities,
+    next_cursor: last && rows.length > limit ? encodeCursor([last.sort_name, last.uid]) : null,
+  }
+}
+
+function readPosition(cursor: string): { name: string; uid: string } {
+  const [name, uid] = decodeCursor(cursor, 2)
+  if (!isPlainText(name) || typeof uid !== 'string' || !isUuid(uid)) throw brokenCursor()
+  return { name, uid }
 }
 
 /** Puts what `change` makes of an identity in its place; `null` when there is none. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
+import { MAX_PAGE } from '../contract/page-info.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import type { RunAgentRequest } from '../contract/run-request.ts'
@@ -210,7 +211,7 @@ export async function deleteSchedule(
 /** One page by name, as people sort names: without regard to case. */
 export async function listSchedules(
   db: Db,
-  { limit = 1000, cursor }: ListSchedulesQuery,
+  { limit = MAX_PAGE, cursor }: ListSchedulesQuery,
   actor: Pick<Actor, 'principal_id'>,
 ): Promise<{ schedules: ListedSchedule[]; next_cursor: string | null }> {
   const position = cursor === undefined ? null : readPosition(cursor)

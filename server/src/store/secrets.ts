@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
+import { MAX_PAGE } from '../contract/page-info.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import {
   type GitAccess,
@@ -121,7 +122,7 @@ export const deleteSecret = (db: Db, key: SecretKey): Promise<ListedSecret | nul
 /** One page by name, of the team and of the caller. */
 export async function listSecrets(
   db: Db,
-  { limit = 1000, cursor, scope }: ListSecretsQuery,
+  { limit = MAX_PAGE, cursor, scope }: ListSecretsQuery,
   actor: Actor,
 ): Promise<{ secrets: ListedSecret[]; next_cursor: string | null }> {
   const position = cursor === undefined ? null : readPosition(cursor)

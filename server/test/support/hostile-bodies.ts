@@ -113,7 +113,8 @@ export const HOSTILE_BODIES: HostileCase[] = [
   create(
     'a title of 513 characters',
     { prompt: 'x', title: 'x'.repeat(513) },
-    'title: Too big: expected string to have <=512 characters',
+    'title: is over 512 characters',
+    tooLarge,
   ),
   create(
     'over 2 MiB without attachments',

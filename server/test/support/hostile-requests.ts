@@ -319,6 +319,18 @@ export const HOSTILE_REQUESTS: HostileCase[] = [
     { status: 415 },
   ),
   withHeader(
+    'JSON in Latin-1',
+    ['Content-Type', 'application/json; charset=latin1'],
+    'The body must be UTF-8: leave charset out of Content-Type.',
+    { status: 415 },
+  ),
+  withHeader(
+    'JSON in UTF-16',
+    ['Content-Type', 'application/json; charset="utf-16"'],
+    'The body must be UTF-8: leave charset out of Content-Type.',
+    { status: 415 },
+  ),
+  withHeader(
     'an empty Idempotency-Key',
     ['Idempotency-Key', ''],
     'Idempotency-Key: must be 1 to 255 characters.',

@@ -5,7 +5,7 @@ import { queryOptions } from '@tanstack/react-query'
 export const identitiesQuery = (client: Runyard) =>
   queryOptions({
     queryKey: ['identities', 'list'],
-    queryFn: async ({ signal }) => (await client.identities.list({ signal })).agents,
+    queryFn: async ({ signal }) => (await client.identities.list({}, { signal })).agents,
   })
 
 /** One identity, with its whole prompt. */

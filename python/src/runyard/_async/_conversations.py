@@ -43,9 +43,7 @@ class AsyncConversations:
 
         return AsyncConversationPages(lambda: fetch(fields.get("cursor")))
 
-    async def retrieve_page(
-        self, conversation_id: str, **params: Unpack[ConversationParams]
-    ) -> Conversation:
+    async def retrieve_page(self, conversation_id: str, **params: Unpack[ConversationParams]) -> Conversation:
         """One page of a conversation as it comes. `retrieve` goes on to the next ones."""
         fields, options = split("retrieve", params, ConversationParams)
         call = Call("GET", _path(conversation_id), fields)

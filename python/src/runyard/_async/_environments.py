@@ -62,7 +62,7 @@ class AsyncEnvironments:
         return await self._transport.send(call, into(Environment), options)
 
     def list(self, **params: Unpack[ListEnvironmentsParams]) -> AsyncEnvironmentList:
-        """Environments in the order asked for, up to 1,000 a page. Iterated, it goes through all pages."""
+        """Environments in the order asked for, up to 500 a page. Iterated, it goes through all pages."""
         fields, options = split("list", params, ListEnvironmentsParams)
 
         async def fetch(cursor: str | None) -> AsyncEnvironmentPage:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing_extensions import Unpack
 
+from .._lists import AsyncIdentityList
 from .._models import AgentIdentity, ListAgentIdentitiesResponse
 from .._options import RequestOptions
-from .._params import CreateIdentityParams, UpdateIdentityParams
+from .._params import CreateIdentityParams, ListIdentitiesParams, UpdateIdentityParams
 from .._parse import into
 from .._request import Call, segment
 from .._split import split
+from ._page import AsyncIdentityPage
 from ._streaming_response import raw_method, streaming_method
 from ._transport import AsyncRawTransport, AsyncStreamingTransport, AsyncTransport
 
@@ -37,9 +39,23 @@ class AsyncIdentities:
         body, options = split("create", params, CreateIdentityParams)
         return await self._transport.send(Call("POST", _PATH, body=body), into(AgentIdentity), options)
 
-    async def list(self, **options: Unpack[RequestOptions]) -> ListAgentIdentitiesResponse:
-        """All of them, by name, in `agents`."""
-        return await self._transport.send(Call("GET", _PATH), into(ListAgentIdentitiesResponse), options)
+    def list(self, **params: Unpack[ListIdentitiesParams]) -> AsyncIdentityList:
+        """Identities by name, up to 500 a page: all that there may be. Iterated, it goes through all pages."""
+        fields, options = split("list", params, ListIdentitiesParams)
+
+        async def fetch(cursor: str | None) -> AsyncIdentityPage:
+            call = Call("GET", _PATH, {**fields, "cursor": cursor})
+            read = into(ListAgentIdentitiesResponse, "agents")
+            return AsyncIdentityPage(await self._transport.send(call, read, options), cursor, fetch)
+
+        return AsyncIdentityList(lambda: fetch(fields.get("cursor")))
+
+    async def list_page(self, **params: Unpack[ListIdentitiesParams]) -> ListAgentIdentitiesResponse:
+        """One page of identities as it comes. `list` goes on to the next ones."""
+        fields, options = split("list", params, ListIdentitiesParams)
+        return await self._transport.send(
+            Call("GET", _PATH, fields), into(ListAgentIdentitiesResponse), options
+        )
 
     async def retrieve(self, uid: str, **options: Unpack[RequestOptions]) -> AgentIdentity:
         """One identity. One that is not there is a `NotFoundError`."""
@@ -66,7 +82,7 @@ class AsyncIdentitiesWithRawResponse:
     def __init__(self, transport: AsyncTransport) -> None:
         identities = AsyncIdentities(AsyncRawTransport(transport.settings, transport.http))
         self.create = raw_method(identities.create)
-        self.list = raw_method(identities.list)
+        self.list = raw_method(identities.list_page)
         self.retrieve = raw_method(identities.retrieve)
         self.update = raw_method(identities.update)
         self.delete = raw_method(identities.delete)
@@ -78,7 +94,7 @@ class AsyncIdentitiesWithStreamingResponse:
     def __init__(self, transport: AsyncTransport) -> None:
         identities = AsyncIdentities(AsyncStreamingTransport(transport.settings, transport.http))
         self.create = streaming_method(identities.create)
-        self.list = streaming_method(identities.list)
+        self.list = streaming_method(identities.list_page)
         self.retrieve = streaming_method(identities.retrieve)
         self.update = streaming_method(identities.update)
         self.delete = streaming_method(identities.delete)

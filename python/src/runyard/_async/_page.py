@@ -9,11 +9,13 @@ from .._errors import RunyardError
 from .._join_steps import StepJoin
 from .._method import AsyncMethod
 from .._models import (
+    AgentIdentity,
     ApiKey,
     AuditEntry,
     Conversation,
     ConversationStep,
     Environment,
+    ListAgentIdentitiesResponse,
     ListApiKeysResponse,
     ListAuditLogResponse,
     ListDeliveriesResponse,
@@ -46,6 +48,7 @@ _R = TypeVar(
     ListRunsResponse,
     ListEnvironmentsResponse,
     ListSecretsResponse,
+    ListAgentIdentitiesResponse,
     ListSchedulesResponse,
     ListFiringsResponse,
     Conversation,
@@ -161,6 +164,30 @@ class AsyncSecretPage(AsyncPage[ListSecretsResponse, "AsyncSecretPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.secrets)} secrets, has_next_page={self.has_next_page})"
+
+
+class AsyncIdentityPage(AsyncPage[ListAgentIdentitiesResponse, "AsyncIdentityPage"]):
+    """A page of identities, and the way to the next one."""
+
+    @property
+    def agents(self) -> list[AgentIdentity]:
+        """Those of this page."""
+        return self.response.agents
+
+    async def iter_pages(self) -> AsyncIterator[AsyncIdentityPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncIdentityPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[AgentIdentity]:
+        async for page in self.iter_pages():
+            for identity in page.agents:
+                yield identity
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.agents)} identities, has_next_page={self.has_next_page})"
 
 
 class AsyncSchedulePage(AsyncPage[ListSchedulesResponse, "AsyncSchedulePage"]):

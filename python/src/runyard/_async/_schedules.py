@@ -100,7 +100,7 @@ class AsyncSchedules:
         return await self._transport.send(call, into(ListFiringsResponse), options)
 
     def list(self, **params: Unpack[ListSchedulesParams]) -> AsyncScheduleList:
-        """Schedules by name, up to 1,000 a page. Iterated, it goes through all pages."""
+        """Schedules by name, up to 500 a page. Iterated, it goes through all pages."""
         fields, options = split("list", params, ListSchedulesParams)
 
         async def fetch(cursor: str | None) -> AsyncSchedulePage:

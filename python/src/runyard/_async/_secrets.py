@@ -57,7 +57,7 @@ class AsyncSecrets:
         return await self._transport.send(call, into(Secret), options)
 
     def list(self, **params: Unpack[ListSecretsParams]) -> AsyncSecretList:
-        """Secrets by name, up to 1,000 a page. Iterated, it goes through all pages."""
+        """Secrets by name, up to 500 a page. Iterated, it goes through all pages."""
         fields, options = split("list", params, ListSecretsParams)
 
         async def fetch(cursor: str | None) -> AsyncSecretPage:

@@ -63,7 +63,7 @@ class Environments:
         return self._transport.send(call, into(Environment), options)
 
     def list(self, **params: Unpack[ListEnvironmentsParams]) -> EnvironmentList:
-        """Environments in the order asked for, up to 1,000 a page. Iterated, it goes through all pages."""
+        """Environments in the order asked for, up to 500 a page. Iterated, it goes through all pages."""
         fields, options = split("list", params, ListEnvironmentsParams)
 
         def fetch(cursor: str | None) -> EnvironmentPage:

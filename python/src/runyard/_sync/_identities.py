@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from typing_extensions import Unpack
 
+from .._lists import IdentityList
 from .._models import AgentIdentity, ListAgentIdentitiesResponse
 from .._options import RequestOptions
-from .._params import CreateIdentityParams, UpdateIdentityParams
+from .._params import CreateIdentityParams, ListIdentitiesParams, UpdateIdentityParams
 from .._parse import into
 from .._request import Call, segment
 from .._split import split
+from ._page import IdentityPage
 from ._streaming_response import raw_method, streaming_method
 from ._transport import RawTransport, StreamingTransport, Transport
 
@@ -38,9 +40,21 @@ class Identities:
         body, options = split("create", params, CreateIdentityParams)
         return self._transport.send(Call("POST", _PATH, body=body), into(AgentIdentity), options)
 
-    def list(self, **options: Unpack[RequestOptions]) -> ListAgentIdentitiesResponse:
-        """All of them, by name, in `agents`."""
-        return self._transport.send(Call("GET", _PATH), into(ListAgentIdentitiesResponse), options)
+    def list(self, **params: Unpack[ListIdentitiesParams]) -> IdentityList:
+        """Identities by name, up to 500 a page: all that there may be. Iterated, it goes through all pages."""
+        fields, options = split("list", params, ListIdentitiesParams)
+
+        def fetch(cursor: str | None) -> IdentityPage:
+            call = Call("GET", _PATH, {**fields, "cursor": cursor})
+            read = into(ListAgentIdentitiesResponse, "agents")
+            return IdentityPage(self._transport.send(call, read, options), cursor, fetch)
+
+        return IdentityList(lambda: fetch(fields.get("cursor")))
+
+    def list_page(self, **params: Unpack[ListIdentitiesParams]) -> ListAgentIdentitiesResponse:
+        """One page of identities as it comes. `list` goes on to the next ones."""
+        fields, options = split("list", params, ListIdentitiesParams)
+        return self._transport.send(Call("GET", _PATH, fields), into(ListAgentIdentitiesResponse), options)
 
     def retrieve(self, uid: str, **options: Unpack[RequestOptions]) -> AgentIdentity:
         """One identity. One that is not there is a `NotFoundError`."""
@@ -63,7 +77,7 @@ class IdentitiesWithRawResponse:
     def __init__(self, transport: Transport) -> None:
         identities = Identities(RawTransport(transport.settings, transport.http))
         self.create = raw_method(identities.create)
-        self.list = raw_method(identities.list)
+        self.list = raw_method(identities.list_page)
         self.retrieve = raw_method(identities.retrieve)
         self.update = raw_method(identities.update)
         self.delete = raw_method(identities.delete)
@@ -75,7 +89,7 @@ class IdentitiesWithStreamingResponse:
     def __init__(self, transport: Transport) -> None:
         identities = Identities(StreamingTransport(transport.settings, transport.http))
         self.create = streaming_method(identities.create)
-        self.list = streaming_method(identities.list)
+        self.list = streaming_method(identities.list_page)
         self.retrieve = streaming_method(identities.retrieve)
         self.update = streaming_method(identities.update)
         self.delete = streaming_method(identities.delete)

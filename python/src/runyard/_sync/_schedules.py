@@ -99,7 +99,7 @@ class Schedules:
         return self._transport.send(call, into(ListFiringsResponse), options)
 
     def list(self, **params: Unpack[ListSchedulesParams]) -> ScheduleList:
-        """Schedules by name, up to 1,000 a page. Iterated, it goes through all pages."""
+        """Schedules by name, up to 500 a page. Iterated, it goes through all pages."""
         fields, options = split("list", params, ListSchedulesParams)
 
         def fetch(cursor: str | None) -> SchedulePage:

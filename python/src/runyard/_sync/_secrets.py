@@ -58,7 +58,7 @@ class Secrets:
         return self._transport.send(call, into(Secret), options)
 
     def list(self, **params: Unpack[ListSecretsParams]) -> SecretList:
-        """Secrets by name, up to 1,000 a page. Iterated, it goes through all pages."""
+        """Secrets by name, up to 500 a page. Iterated, it goes through all pages."""
         fields, options = split("list", params, ListSecretsParams)
 
         def fetch(cursor: str | None) -> SecretPage:

@@ -4,6 +4,7 @@ import { kindOfReference } from '../../contract/environment-name.ts'
 import { AppError } from '../../contract/error.ts'
 import { findUnhonoured, type HarnessTraits, LOOP } from '../../contract/harness-fields.ts'
 import type { AgentIdentity, AgentIdentityRequest, IdentityConfig } from '../../contract/identity.ts'
+import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { requireInstalled } from '../../intake/unavailable.ts'
 import type { Db } from '../../store/db.ts'
@@ -43,10 +44,12 @@ export function serveIdentities(app: FastifyInstance, services: Services): void 
     })
   })
 
-  // Of the wire format, where a list of identities has no pages. None belongs to a factory here.
-  serve(app, services, ROUTES.listAgentIdentities, async ({ query }) => ({
-    agents: query.factory_uid ? [] : (await listIdentities(store.db)).map(viewIdentity),
-  }))
+  serve(app, services, ROUTES.listAgentIdentities, async ({ query }) => {
+    // None belongs to a factory here.
+    if (query.factory_uid) return { agents: [], page_info: pageInfo(null) }
+    const { identities, next_cursor } = await listIdentities(store.db, query)
+    return { agents: identities.map(viewIdentity), page_info: pageInfo(next_cursor) }
+  })
 
   serve(app, services, ROUTES.getAgentIdentity, async ({ params }) =>
     viewIdentity(await requireIdentity(store.db, params.uid)),

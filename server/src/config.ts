@@ -121,6 +121,10 @@ const Variables = z.object({
   RUNYARD_MAX_OPEN_RUNS: whole(0, 1_000_000).default(0),
   RUNYARD_MAX_OPEN_RUNS_TOTAL: whole(0, 1_000_000).default(0),
   RUNYARD_AUDIT_DAYS: whole(1, 36_500).default(400),
+  RUNYARD_METRICS_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{16,256}$/, 'must have 16 to 256 characters, without spaces')
+    .optional(),
   RUNYARD_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   ...MODEL_SETTINGS,
   RUNYARD_ACP_AGENTS: z
@@ -201,6 +205,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     creates_per_minute: env.RUNYARD_CREATES_PER_MINUTE,
     open_runs: { principal: env.RUNYARD_MAX_OPEN_RUNS, total: env.RUNYARD_MAX_OPEN_RUNS_TOTAL },
     audit_days: env.RUNYARD_AUDIT_DAYS,
+    metrics_token: env.RUNYARD_METRICS_TOKEN,
     log_level: env.RUNYARD_LOG_LEVEL,
     models: readModels(env),
   }

@@ -65,6 +65,7 @@ export async function listen(
     min_schedule_seconds: config.min_schedule_seconds,
     max_run_files_bytes: config.max_run_files_bytes,
     open_runs: config.open_runs,
+    ...(config.metrics_token === undefined ? {} : { metrics_token: config.metrics_token }),
     request_maxima: {
       requests_per_minute: config.requests_per_minute ?? options.request_maxima.requests_per_minute,
       creates_per_minute: config.creates_per_minute ?? options.request_maxima.creates_per_minute,

@@ -12,6 +12,7 @@ import { AuditWriter, recordRequests } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
 import type { HttpContext, Services } from './context.ts'
 import { checkValue, parseJson } from './json-body.ts'
+import { Metrics } from './metrics.ts'
 import { problemBody, sendProblem } from './problem.ts'
 import { RequestLimits } from './request-limits.ts'
 import { API_PREFIX } from './route.ts'
@@ -29,6 +30,7 @@ import { serveHandoff } from './routes/handoff.ts'
 import { serveHealth } from './routes/health.ts'
 import { serveHooks } from './routes/hooks.ts'
 import { serveIdentities } from './routes/identities.ts'
+import { serveMetrics } from './routes/metrics.ts'
 import { serveModels } from './routes/models.ts'
 import { servePrincipals } from './routes/principals.ts'
 import { serveRuns } from './routes/runs.ts'
@@ -123,11 +125,14 @@ export function createApp(context: HttpContext): FastifyInstance {
 
   const audit = new AuditWriter(context.store.db, app.log)
   recordRequests(app, audit, API_PREFIX)
+  const metrics = new Metrics(context.store, settings.version)
+  metrics.observe(app)
   const { db } = context.store
   const actorOf = async (id: string) => (await readActor(db, id)) ?? readVisitor(db, id)
   const services: Services = {
     ...context,
     audit,
+    metrics,
     access: createAuthenticator(context.store.db, settings),
     limits: new RequestLimits(context.store.db, settings.request_maxima),
     links: createSignedLinks(settings.secret_key, actorOf),
@@ -135,6 +140,7 @@ export function createApp(context: HttpContext): FastifyInstance {
     closing: closing.signal,
   }
   serveHealth(app, services)
+  serveMetrics(app, services)
   serveRuns(app, services)
   serveConversations(app, services)
   serveFollowups(app, services)
@@ -203,7 +209,7 @@ function parseQueryString(text: string): Record<string, unknown> {
   return query
 }
 
-const isProbe = (url: string): boolean => /^\/(healthz|readyz)(\?|$)/.test(url)
+const isProbe = (url: string): boolean => /^\/(healthz|readyz|metrics)(\?|$)/.test(url)
 
 function isKnownHost(host: string, settings: HttpContext['settings']): boolean {
   const name = host.toLowerCase().replace(/:\d+$/, '')

@@ -9,6 +9,7 @@ import type { OpenRunMaxima } from '../store/quotas.ts'
 import type { Watch } from '../store/watch.ts'
 import type { AuditWriter } from './audit.ts'
 import type { Authenticator } from './auth.ts'
+import type { Metrics } from './metrics.ts'
 import type { RequestLimits, RequestMaxima } from './request-limits.ts'
 import type { SessionLinks } from './session-access.ts'
 import type { SignedLinks } from './signed-link.ts'
@@ -51,6 +52,8 @@ export interface HttpSettings {
   open_runs: OpenRunMaxima
   /** Of each key. */
   request_maxima: RequestMaxima
+  /** Opens `/metrics` beside keys. */
+  metrics_token?: string
   /** What one run may keep: attachments and artifacts. */
   max_run_files_bytes: number
   tls?: TlsOptions
@@ -71,6 +74,7 @@ export interface Services extends HttpContext {
   limits: RequestLimits
   links: SignedLinks
   sessions: SessionLinks
+  metrics: Metrics
   /** Aborted when the service stops: open streams end. */
   closing: AbortSignal
 }

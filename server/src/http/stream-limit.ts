@@ -1,13 +1,16 @@
 import type { Readable } from 'node:stream'
 import { AppError } from '../contract/error.ts'
 
-/** Counts the open streams of each holder (a key, a session) and refuses more than `most`. */
+/** Counts the open streams of each holder (a key, a session) at this process and refuses more than `most`. */
 export class StreamLimit {
   readonly #most: number
+  readonly #all: { inc(): void; dec(): void }
   readonly #open = new Map<string, number>()
 
-  constructor(most: number) {
+  /** `all` counts those of all holders. */
+  constructor(most: number, all: { inc(): void; dec(): void }) {
     this.#most = most
+    this.#all = all
   }
 
   /** Counts what `make` returns until it closes. Throws 429 when the holder has `most` already. */
@@ -21,7 +24,9 @@ export class StreamLimit {
     }
     const stream = make()
     this.#open.set(holder, open + 1)
+    this.#all.inc()
     stream.once('close', () => {
+      this.#all.dec()
       const left = (this.#open.get(holder) ?? 1) - 1
       if (left > 0) this.#open.set(holder, left)
       else this.#open.delete(holder)

@@ -31,6 +31,8 @@ export interface Store {
   address?: DatabaseAddress
   /** Calls back with each payload. Reconnects by itself; what was said meanwhile is lost, so listeners also poll. */
   listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>
+  /** Of PostgreSQL: the connections of this process, and what waits for one. */
+  connections?: () => { busy: number; idle: number; waiting: number }
   /** The sessions carry this name, by which the server can be asked to end them. */
   nameSessions(name: string): void
   close(): Promise<void>
@@ -64,6 +66,7 @@ export function openPostgres({
     kind: 'postgres',
     address: readAddress(url),
     listen: (channel, onPayload) => listenPostgres({ ...connection, application_name }, channel, onPayload),
+    connections: () => pool.count(),
     nameSessions: (name) => pool.label(name),
     close: () => pool.close(),
   }

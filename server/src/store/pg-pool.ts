@@ -44,6 +44,11 @@ export class ConnectionPool {
     this.#label = name
   }
 
+  count(): { busy: number; idle: number; waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount }
+  }
+
   /** The pool as Kysely takes it. All of them share the connections; each has its own patience. */
   within(limits: ConnectionLimits): PostgresPool {
     return {

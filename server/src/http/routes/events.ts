@@ -21,7 +21,7 @@ const STALLED_MS = 30_000
 
 export function serveEvents(app: FastifyInstance, services: Services): void {
   const { db } = services.store
-  const streams = new StreamLimit(STREAMS_PER_KEY)
+  const streams = new StreamLimit(STREAMS_PER_KEY, services.metrics.streams)
 
   serve(app, services, ROUTES.listEvents, async (call) => {
     const run = await requireRun(services, call.params.run_id, call.actor)

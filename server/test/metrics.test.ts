@@ -1,0 +1,120 @@
+/** What Prometheus reads. */
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { readConfig, startServe } from '../src/main.ts'
+import { until } from './support/cluster.ts'
+import { NOBODY, onEachService } from './support/each-service.ts'
+import { parseExposition } from './support/exposition.ts'
+import { shell, temporaryDirectory } from './support/service.ts'
+
+const addressOf = (base_url: string): URL => new URL('/metrics', base_url)
+
+onEachService('metrics', (service) => {
+  const ask = (authorization?: string) =>
+    fetch(addressOf(service().base_url), { headers: authorization ? { authorization } : {} })
+  const text = async () => {
+    const answer = await ask(`Bearer ${service().keys.viewer}`)
+    assert.equal(answer.status, 200)
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
+    return answer.text()
+  }
+  const read = async () => parseExposition(await text())
+  const value = async (name: string) => (await read()).get(name) ?? 0
+
+  test('they are for whoever has a key, and for nobody else', async () => {
+    assert.equal((await ask()).status, 401)
+    assert.equal((await ask('Bearer ry_wrong')).status, 401)
+    assert.equal((await ask(`Bearer ${service().keys.viewer}`)).status, 200)
+  })
+
+  test('a run is counted as it is created, waits, is taken and ends', async () => {
+    const { other } = service()
+    const counted = async () => {
+      const samples = await read()
+      return [
+        'runyard_runs_created_total',
+        'runyard_attempts_total',
+        'runyard_runs_ended_total{state="SUCCEEDED"}',
+        'runyard_runs_ended_total{state="CANCELLED"}',
+        'runyard_runs{state="QUEUED"}',
+      ].map((name) => samples.get(name) ?? assert.fail(name))
+    }
+    const before = await counted()
+    const waiting = await other.create({ prompt: 'x', config: { worker_host: NOBODY } })
+    await other.ended(await other.create({ prompt: shell('echo hello') }))
+    const since = async () => (await counted()).map((count, at) => count - (before[at] ?? 0))
+    // What is read of the database is good for some seconds.
+    const seen = async (wanted: number[]) =>
+      until(`counts ${wanted}`, async () => JSON.stringify(await since()) === JSON.stringify(wanted), 30)
+    await seen([2, 1, 1, 0, 1])
+    assert((await value('runyard_queue_oldest_seconds')) > 0)
+    assert((await value('runyard_worker_slots')) > 0)
+    assert.equal(await value('runyard_workers{condition="ready"}'), 1)
+    await other.json('POST', `/agent/runs/${waiting}/cancel`, {})
+    await seen([2, 1, 1, 1, 0])
+  })
+
+  test('requests are counted by route and status, streams while they are open', async () => {
+    const { other, base_url, keys } = service()
+    const name = 'runyard_http_requests_total{method="GET",route="/api/v1/agent/models",status="200"}'
+    const before = await value(name)
+    await other.json('GET', '/agent/models')
+    assert.equal(await value(name), before + 1)
+    const timed = 'runyard_http_request_duration_seconds_count{method="GET",route="/api/v1/agent/models"}'
+    assert((await value(timed)) >= 1)
+    assert.equal((await fetch(new URL('/one/path/of/mine', base_url))).status, 404)
+    const run_id = await other.create({ prompt: 'x', config: { worker_host: NOBODY } })
+    const closing = new AbortController()
+    const stream = await fetch(`${base_url}/agent/runs/${run_id}/events?follow=true`, {
+      headers: { accept: 'text/event-stream', authorization: `Bearer ${keys.other}` },
+      signal: closing.signal,
+    })
+    assert.equal(stream.status, 200)
+    assert.equal(await value('runyard_streams_open'), 1)
+    closing.abort()
+    await until('the stream to be closed', async () => (await value('runyard_streams_open')) === 0)
+  })
+
+  test('they hold numbers, and of texts those of the program', async () => {
+    const { other } = service()
+    const config = { worker_host: NOBODY, name: 'name-of-mine', model_id: 'model-of/mine' }
+    const run_id = await other.create({ prompt: 'Prompt of mine.', title: 'Title of mine', config })
+    await other.call('GET', `/agent/runs/${run_id}?query=of-mine`)
+    await other.call('GET', '/agent/nothing-of-mine')
+    const said = await text()
+    assert.doesNotMatch(said, /of.mine/i)
+    assert(!said.includes(run_id) && !said.includes(NOBODY))
+    for (const name of [
+      'nodejs_eventloop_lag_seconds',
+      'process_resident_memory_bytes',
+      'runyard_info{version=',
+    ])
+      assert(said.includes(`\n${name}`), name)
+  })
+})
+
+describe('metrics without a database', () => {
+  const token = 'a-token-of-the-operator'
+  let serve: Awaited<ReturnType<typeof startServe>> | undefined
+  after(() => serve?.stop())
+
+  test('the token of the operator opens them while the database is away', async () => {
+    const config = readConfig({
+      ...{ DATABASE_URL: 'postgres://127.0.0.1:1/none', RUNYARD_DATA_DIR: temporaryDirectory('metrics') },
+      ...{ RUNYARD_PORT: '0', RUNYARD_LOG_LEVEL: 'silent', RUNYARD_METRICS_TOKEN: token },
+    })
+    serve = await startServe({ config })
+    const ask = (given: string) =>
+      fetch(addressOf(serve?.base_url ?? ''), { headers: { authorization: `Bearer ${given}` } })
+    assert.equal((await ask(`${token}x`)).status, 401)
+    const answer = await ask(token)
+    assert.equal(answer.status, 200)
+    const samples = parseExposition(await answer.text())
+    assert.equal(samples.get('runyard_database_up'), 0)
+    assert.equal(samples.get('runyard_database_connections{state="idle"}'), 0)
+  })
+
+  test('a short one is none', () => {
+    assert.throws(() => readConfig({ RUNYARD_METRICS_TOKEN: 'short' }), /RUNYARD_METRICS_TOKEN: must have 16/)
+  })
+})

@@ -148,7 +148,7 @@ export const ROUTES = {
     summary: 'Read or follow the event log',
     description:
       'JSON pages; with `Accept: text/event-stream` server-sent events whose id is the sequence. `Last-Event-ID` or `after` resumes without loss or repeats. ' +
-      'The stream ends with an `end` message when the run has ended and all events were sent, unless `follow=true`.',
+      'The stream ends with an `end` message when the run has ended and all events were sent, unless `follow=true`. At most 200 streams of a key are open at once at each process of the service.',
     tag: 'Runs',
     params: RunParams,
     query: z.object({
@@ -172,7 +172,7 @@ export const ROUTES = {
     description:
       'Server-sent events of several runs in one stream: those of each run in the order of its log, those of different runs about as they happened. ' +
       'The id of each is a cursor over all of them: `Last-Event-ID` or `since` resumes without loss or repeats. Runs that appear below `ancestor_run_id` join by themselves. ' +
-      'At most 200 runs. Ends with an `end` message when all runs have ended and all events were sent, unless `follow=true`.',
+      'At most 200 runs. Ends with an `end` message when all runs have ended and all events were sent, unless `follow=true`. At most 200 streams of a key are open at once at each process of the service.',
     tag: 'Runs',
     query: StreamEventsQuery,
     status: 200,

@@ -136,7 +136,7 @@ export interface paths {
         };
         /**
          * Follow many runs
-         * @description Server-sent events of several runs in one stream: those of each run in the order of its log, those of different runs about as they happened. The id of each is a cursor over all of them: `Last-Event-ID` or `since` resumes without loss or repeats. Runs that appear below `ancestor_run_id` join by themselves. At most 200 runs. Ends with an `end` message when all runs have ended and all events were sent, unless `follow=true`.
+         * @description Server-sent events of several runs in one stream: those of each run in the order of its log, those of different runs about as they happened. The id of each is a cursor over all of them: `Last-Event-ID` or `since` resumes without loss or repeats. Runs that appear below `ancestor_run_id` join by themselves. At most 200 runs. Ends with an `end` message when all runs have ended and all events were sent, unless `follow=true`. At most 200 streams of a key are open at once at each process of the service.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -158,7 +158,7 @@ export interface paths {
         get: operations["getGrants"];
         /**
          * Set who may use a pool, an environment or an identity
-         * @description Replaces all grants of one thing. A pool or environment without any is for everybody who may write, an identity for admins and who made it; with some, it is for those who are named and admins. For admins; an identity also for who made it.
+         * @description Replaces all grants of one thing. A pool, an environment or a secret without any is for everybody who may write, an identity for admins and who made it; with some, it is for those who are named and admins. For admins; an identity also for who made it.
          */
         put: operations["putGrants"];
         post?: never;
@@ -177,7 +177,7 @@ export interface paths {
         };
         /**
          * List agent identities
-         * @description All of them, by name: at most 500. Long prompts are cut.
+         * @description By name. There are at most 500, so without a `limit` it is all of them. Long prompts are cut.
          */
         get: operations["listAgentIdentities"];
         put?: never;
@@ -387,7 +387,7 @@ export interface paths {
         };
         /**
          * Read or follow the event log
-         * @description JSON pages; with `Accept: text/event-stream` server-sent events whose id is the sequence. `Last-Event-ID` or `after` resumes without loss or repeats. The stream ends with an `end` message when the run has ended and all events were sent, unless `follow=true`.
+         * @description JSON pages; with `Accept: text/event-stream` server-sent events whose id is the sequence. `Last-Event-ID` or `after` resumes without loss or repeats. The stream ends with an `end` message when the run has ended and all events were sent, unless `follow=true`. At most 200 streams of a key are open at once at each process of the service.
          */
         get: operations["listEvents"];
         put?: never;
@@ -2147,7 +2147,7 @@ export interface components {
          * @description What is granted.
          * @enum {string}
          */
-        GrantedKind: "pool" | "environment" | "identity";
+        GrantedKind: "pool" | "environment" | "identity" | "secret";
         HandoffAttachment: {
             attachment_id: string;
             /**
@@ -2201,6 +2201,7 @@ export interface components {
         };
         ListAgentIdentitiesResponse: {
             agents: components["schemas"]["AgentIdentity"][];
+            page_info: components["schemas"]["PageInfo"];
         };
         ListApiKeysResponse: {
             api_keys: components["schemas"]["ApiKey"][];
@@ -2468,7 +2469,7 @@ export interface components {
         PutGrantsRequest: {
             /** @description Who may use it, besides admins. None: whoever may without grants. */
             principal_ids: string[];
-            /** @description Name of the pool, id or name of the environment, or id of the identity. */
+            /** @description Name of the pool, id or name of the environment, id of the identity, or name of the team’s secret. */
             resource_id: string;
             resource_type: components["schemas"]["GrantedKind"];
         };
@@ -2548,7 +2549,7 @@ export interface components {
                 name: string;
             };
         };
-        /** @description Who may use a pool, an environment or an identity. */
+        /** @description Who may use a pool, an environment, an identity or a secret. */
         ResourceGrants: {
             grants: components["schemas"]["Grant"][];
             resource_id: string;
@@ -2571,7 +2572,7 @@ export interface components {
         };
         /** @description The model provider failed in a way that may pass; the step is going to be asked for again. */
         RetryingEventData: {
-            /** @description How long is waited before it. */
+            /** @description How long is waited before it; 0 where an agent asks again by itself. */
             delay_ms: number;
             error_code: components["schemas"]["ErrorCode"];
             /** @description What went wrong. */
@@ -2619,7 +2620,7 @@ export interface components {
             skill?: string;
             /** @description false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there. */
             team?: boolean;
-            /** @description Default: the first line of the prompt. */
+            /** @description At most 512 characters. Default: the first line of the prompt. */
             title?: string;
         };
         RunAgentResponse: {
@@ -2893,6 +2894,8 @@ export interface components {
             last_updated: string;
             name: string;
             registry?: components["schemas"]["RegistryAccess"];
+            /** @description Only those with a grant, and admins, may use it, name it, set and delete it. */
+            restricted: boolean;
             scope: {
                 /** @enum {string} */
                 type: "User" | "Team";
@@ -3977,7 +3980,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 1000, default 1000. Large environments end a page sooner. */
+                /** @description 1 to 500, default 500. Large environments end a page sooner. */
                 limit?: number;
                 /** @description Default `last_updated`. */
                 sort_by?: "name" | "last_updated";
@@ -4635,7 +4638,7 @@ export interface operations {
     getGrants: {
         parameters: {
             query: {
-                /** @description Name of the pool, id or name of the environment, or id of the identity. */
+                /** @description Name of the pool, id or name of the environment, id of the identity, or name of the team’s secret. */
                 resource_id: string;
                 resource_type: components["schemas"]["GrantedKind"];
             };
@@ -4845,8 +4848,12 @@ export interface operations {
     listAgentIdentities: {
         parameters: {
             query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
                 /** @description Of the wire format. There are no factories here, so with one the list is empty. */
                 factory_uid?: string;
+                /** @description 1 to 500, default 500. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -7421,7 +7428,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 1000, default 1000. Large schedules end a page sooner. */
+                /** @description 1 to 500, default 500. Large schedules end a page sooner. */
                 limit?: number;
             };
             header?: never;
@@ -8381,7 +8388,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 1000, default 1000. Large ones end a page sooner. */
+                /** @description 1 to 500, default 500. Large ones end a page sooner. */
                 limit?: number;
                 /** @description Default: those of the team, and your own. */
                 scope?: "User" | "Team";
@@ -9016,7 +9023,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 200, default 50. Large triggers end a page sooner. */
+                /** @description 1 to 500, default 50. Large triggers end a page sooner. */
                 limit?: number;
             };
             header?: never;
@@ -9582,7 +9589,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 200, default 50. */
+                /** @description 1 to 500, default 50. */
                 limit?: number;
                 outcome?: components["schemas"]["TriggerOutcome"];
             };
@@ -10217,7 +10224,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 200, default 50. */
+                /** @description 1 to 500, default 50. */
                 limit?: number;
             };
             header?: never;
@@ -10783,7 +10790,7 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before; goes with the same order. */
                 cursor?: string;
-                /** @description 1 to 200, default 50. */
+                /** @description 1 to 500, default 50. */
                 limit?: number;
                 status?: components["schemas"]["WebhookDeliveryStatus"];
             };

@@ -417,7 +417,7 @@ class GitAccessApp(WireModel):
     installation_id: str
 
 
-GrantedKind = TypeAliasType("GrantedKind", Literal["pool", "environment", "identity"] | str)
+GrantedKind = TypeAliasType("GrantedKind", Literal["pool", "environment", "identity", "secret"] | str)
 """What is granted."""
 
 
@@ -565,7 +565,7 @@ class ProblemDetails(WireModel):
 class PutGrantsRequest(WireModel):
     resource_type: GrantedKind
     resource_id: str
-    """Name of the pool, id or name of the environment, or id of the identity."""
+    """Name of the pool, id or name of the environment, id of the identity, or name of the team’s secret."""
     principal_ids: list[str]
     """Who may use it, besides admins. None: whoever may without grants."""
 
@@ -622,7 +622,7 @@ class RetryingEventData(WireModel):
     retry: int
     """Which one: from 1."""
     delay_ms: int
-    """How long is waited before it."""
+    """How long is waited before it; 0 where an agent asks again by itself."""
 
 
 class RotateApiKeyRequest(WireModel):
@@ -1618,7 +1618,7 @@ class ResolvedRun(WireModel):
 
 
 class ResourceGrants(WireModel):
-    """Who may use a pool, an environment or an identity."""
+    """Who may use a pool, an environment, an identity or a secret."""
 
     resource_type: GrantedKind
     resource_id: str
@@ -1644,7 +1644,7 @@ class RunAgentRequest(WireModel):
     """Wins over `config.skill_spec`."""
     config: AmbientAgentConfig | None = None
     title: str | None = None
-    """Default: the first line of the prompt."""
+    """At most 512 characters. Default: the first line of the prompt."""
     conversation_id: str | None = None
     attachments: list[Attachment] | None = None
     parent_run_id: str | None = None
@@ -1738,6 +1738,8 @@ class Secret(WireModel):
     scope: SecretScope
     version: int
     """Rises with each value; never the same again for a name, also when it was deleted."""
+    restricted: bool
+    """Only those with a grant, and admins, may use it, name it, set and delete it."""
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     last_updated: datetime
@@ -2160,6 +2162,7 @@ class Environment(WireModel):
 
 class ListAgentIdentitiesResponse(WireModel):
     agents: list[AgentIdentity]
+    page_info: PageInfo
 
 
 class ListEnvironmentsResponse(WireModel):

@@ -8,14 +8,10 @@ export const GrantedKind = z
   .meta({ id: 'GrantedKind', description: 'What is granted.' })
 export type GrantedKind = z.infer<typeof GrantedKind>
 
-const resource_id = z
-  .string()
-  .min(1)
-  .max(256)
-  .meta({
-    description:
-      'Name of the pool, id or name of the environment, id of the identity, or name of the team’s secret.',
-  })
+const resource_id = z.string().min(1).max(256).meta({
+  description:
+    'Name of the pool, id or name of the environment, id of the identity, or name of the team’s secret.',
+})
 
 /** What could be no pool of a run keeps nobody out of any. */
 const isGrantable = ({ resource_type, resource_id }: { resource_type: GrantedKind; resource_id: string }) =>

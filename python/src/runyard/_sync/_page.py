@@ -10,11 +10,13 @@ from .._errors import RunyardError
 from .._join_steps import StepJoin
 from .._method import Method
 from .._models import (
+    AgentIdentity,
     ApiKey,
     AuditEntry,
     Conversation,
     ConversationStep,
     Environment,
+    ListAgentIdentitiesResponse,
     ListApiKeysResponse,
     ListAuditLogResponse,
     ListDeliveriesResponse,
@@ -47,6 +49,7 @@ _R = TypeVar(
     ListRunsResponse,
     ListEnvironmentsResponse,
     ListSecretsResponse,
+    ListAgentIdentitiesResponse,
     ListSchedulesResponse,
     ListFiringsResponse,
     Conversation,
@@ -162,6 +165,30 @@ class SecretPage(Page[ListSecretsResponse, "SecretPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.secrets)} secrets, has_next_page={self.has_next_page})"
+
+
+class IdentityPage(Page[ListAgentIdentitiesResponse, "IdentityPage"]):
+    """A page of identities, and the way to the next one."""
+
+    @property
+    def agents(self) -> list[AgentIdentity]:
+        """Those of this page."""
+        return self.response.agents
+
+    def iter_pages(self) -> Iterator[IdentityPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: IdentityPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[AgentIdentity]:
+        for page in self.iter_pages():
+            for identity in page.agents:
+                yield identity
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.agents)} identities, has_next_page={self.has_next_page})"
 
 
 class SchedulePage(Page[ListSchedulesResponse, "SchedulePage"]):

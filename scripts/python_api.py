@@ -17,28 +17,14 @@ same methods, to be awaited; its `list`, `conversation` and `stream` are iterate
 def main(package: Path, sync: Path) -> None:
     trees = [ast.parse(file.read_text()) for file in sorted(package.glob("*.py"))]
     trees += [ast.parse(file.read_text()) for file in sorted(sync.glob("*.py"))]
-    classes = {
-        node.name: node
-        for tree in trees
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
-    }
+    classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
     client = classes["Runyard"]
     parts = [HEAD, "## Runyard\n", describe(client), ""]
-    parts += [
-        "## client\n",
-        *methods("client", client),
-        *methods("client", classes["Endpoints"]),
-        "",
-    ]
+    parts += ["## client\n", *methods("client", client), *methods("client", classes["Endpoints"]), ""]
     for field in client.body:
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             name = f"client.{field.target.id}"
-            parts += [
-                f"## {name}\n",
-                *methods(name, classes[ast.unparse(field.annotation)]),
-                "",
-            ]
+            parts += [f"## {name}\n", *methods(name, classes[ast.unparse(field.annotation)]), ""]
     pages = (
         "Page",
         "RunPage",
@@ -65,27 +51,9 @@ def main(package: Path, sync: Path) -> None:
         "RawResponse",
         "StreamingResponse",
     ):
-        parts += [
-            f"## {name}\n",
-            describe(classes[name]),
-            "",
-            *methods("", classes[name]),
-            "",
-        ]
-    for name in (
-        "RequestOptions",
-        "CreateRunParams",
-        "ListRunsParams",
-        "FollowupParams",
-        "ListEventsParams",
-    ):
-        parts += [
-            f"## {name}\n",
-            describe(classes[name]),
-            "",
-            *fields(classes[name]),
-            "",
-        ]
+        parts += [f"## {name}\n", describe(classes[name]), "", *methods("", classes[name]), ""]
+    for name in ("RequestOptions", "CreateRunParams", "ListRunsParams", "FollowupParams", "ListEventsParams"):
+        parts += [f"## {name}\n", describe(classes[name]), "", *fields(classes[name]), ""]
     print("\n".join(parts).rstrip())
 
 
@@ -113,9 +81,7 @@ def parameters(args: ast.arguments) -> str:
     if args.kwonlyargs:
         written += [] if args.vararg else ["*"]
         for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-            written.append(
-                ast.unparse(arg) + (f" = {ast.unparse(default)}" if default else "")
-            )
+            written.append(ast.unparse(arg) + (f" = {ast.unparse(default)}" if default else ""))
     if args.kwarg:
         written.append(f"**{ast.unparse(args.kwarg)}")
     return ", ".join(written)
@@ -126,13 +92,9 @@ def fields(declared: ast.ClassDef) -> list[str]:
     for base in declared.bases:
         if ast.unparse(base) not in ("TypedDict",):
             lines.append(f"- what `{ast.unparse(base)}` has")
-    for node, after in zip(
-        declared.body, [*declared.body[1:], ast.Pass()], strict=True
-    ):
+    for node, after in zip(declared.body, [*declared.body[1:], ast.Pass()], strict=True):
         if isinstance(node, ast.AnnAssign):
-            lines.append(
-                f"- `{ast.unparse(node)}`{f'. {text}' if (text := comment(after)) else ''}"
-            )
+            lines.append(f"- `{ast.unparse(node)}`{f'. {text}' if (text := comment(after)) else ''}")
     return lines
 
 

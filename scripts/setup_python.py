@@ -21,20 +21,9 @@ STAMP = VENV / "runyard-stamp"
 def fingerprint() -> str:
     """One line for what the environment is made from, one for what the editable install has written down."""
     # An environment belongs to its interpreter and its folder.
-    made = [
-        sys.base_prefix.encode(),
-        sys.version.encode(),
-        bytes(ROOT),
-        REQUIREMENTS.read_bytes(),
-    ]
-    installed = [
-        (PROJECT / name).read_bytes()
-        for name in ("pyproject.toml", "src/runyard/_version.py")
-    ]
-    return "".join(
-        hashlib.sha256(b"\0".join(parts)).hexdigest() + "\n"
-        for parts in (made, installed)
-    )
+    made = [sys.base_prefix.encode(), sys.version.encode(), bytes(ROOT), REQUIREMENTS.read_bytes()]
+    installed = [(PROJECT / name).read_bytes() for name in ("pyproject.toml", "src/runyard/_version.py")]
+    return "".join(hashlib.sha256(b"\0".join(parts)).hexdigest() + "\n" for parts in (made, installed))
 
 
 def stamp() -> str:
@@ -43,15 +32,7 @@ def stamp() -> str:
 
 def pip(*args: str) -> None:
     # The answer of this script is on stdout: what pip says goes to stderr.
-    command = [
-        str(PYTHON),
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "--no-input",
-        "-q",
-        *args,
-    ]
+    command = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "--no-input", "-q", *args]
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 

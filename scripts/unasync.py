@@ -41,9 +41,7 @@ def main(source: Path, target: Path) -> None:
         place = target / file.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)
         name = file.relative_to(source.parent).as_posix()
-        place.write_text(
-            HEADER.format(name) + convert(file.read_text("utf-8")), "utf-8"
-        )
+        place.write_text(HEADER.format(name) + convert(file.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

@@ -283,6 +283,7 @@ describe('oz-agent-sdk', () => {
       ['skill_spec', () => ({ skill_spec: 'acme/skills:deploy' }), ['parent']],
       ['schedule_id', () => ({ schedule_id: 'daily' }), []],
       ['trigger_id', () => ({ trigger_id: '01900000-0000-7000-8000-000000000000' }), []],
+      ['run_id_prefix', () => ({ run_id_prefix: ids.parent }), ['parent']],
       ['ancestor_run_id', () => ({ ancestor_run_id: ids.parent }), ['child']],
       ['artifact_type', () => ({ artifact_type: 'FILE' }), ['artifact']],
       ['another artifact_type', () => ({ artifact_type: 'PLAN' }), []],

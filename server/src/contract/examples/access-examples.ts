@@ -124,7 +124,10 @@ export const ACCESS_EXAMPLES = {
     body: { name: 'patcher', ...described, environment_id: 'shop' },
     answer: identity,
   },
-  listAgentIdentities: { client: 'identities.list', answer: { agents: [identity] } },
+  listAgentIdentities: {
+    client: 'identities.list',
+    answer: { agents: [identity], page_info: { has_next_page: false } },
+  },
   getAgentIdentity: { client: 'identities.retrieve', path: ofIdentity, answer: identity },
   updateAgentIdentity: { client: 'identities.update', path: ofIdentity, body: described, answer: identity },
   deleteAgentIdentity: {

@@ -3415,7 +3415,7 @@ export interface components {
              */
             by_compaction?: true;
             /**
-             * @description Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction`: a step of the agent ended.
+             * @description Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended.
              * @constant
              */
             by_gateway?: true;

@@ -7,6 +7,7 @@ import type { RunItem } from '../src/contract/run.ts'
 import { isResting } from '../src/contract/state.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
 import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { ofType } from './support/traces.ts'
 
 const KEY = 'sk-canary-5f3a9c71e2'
 
@@ -38,6 +39,7 @@ function answer({ messages }: ChatRequest): Reply {
   }
   if (text.includes('talk slowly'))
     return { text: Array.from({ length: 200 }, (_, i) => `word${i} `), delay_ms: 50 }
+  if (text.includes('talk for ever')) return { text: 'word '.repeat(100), fault: 'endless' }
   if (text.includes('hiccup') && hiccups++ < 2) return { error: { status: 503 } }
   if (text.includes('short') || text.includes('hiccup')) return { text: 'Short.' }
   return { error: { status: 400, body: { error: { message: 'unexpected prompt' } } } }
@@ -202,6 +204,27 @@ describe('a run with a model', () => {
       )
       assert.equal(again.status_message?.error_code, 'budget_exceeded')
       await client.runs.followup(run_id, { message: 'Be short, I said.', budget: raised })
+      assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
+    })
+  }
+
+  for (const [what, budget, raised] of [
+    ['tokens', { max_tokens: 5_000 }, { max_tokens: 100_000 }],
+    ['money', { max_cost_usd: 0.03 }, { max_cost_usd: 1 }],
+  ] as const) {
+    test(`a budget of ${what} stops it in the middle of an answer, which counts as far as it came`, async () => {
+      const run_id = await api.create({ prompt: 'Now talk for ever.', budget })
+      const blocked = await api.until(run_id, ({ state }) => isResting(state))
+      const { state, status_message, request_usage } = blocked
+      assert.deepEqual([state, status_message?.error_code], ['BLOCKED', 'budget_exceeded'])
+      const events = await api.events(run_id)
+      const [used, ...others] = ofType(events, 'usage').map(({ data }) => data)
+      assert(used?.estimated && others.length === 0)
+      assert(used.output_tokens > 2_500 && used.output_tokens < 10_000, `${used.output_tokens}`)
+      assert.equal(request_usage?.total_tokens, used.total_tokens)
+      const said = ofType(events, 'message.assistant').at(-1)?.data.text ?? ''
+      assert(said.startsWith('word word') && Math.ceil(said.length / 4) === used.output_tokens)
+      await client.runs.followup(run_id, { message: 'Be short.', budget: raised })
       assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
     })
   }

@@ -949,7 +949,7 @@ class UsageEventData(WireModel):
     cached_input_tokens: int | None = None
     inference_cost_usd: float | None = None
     by_gateway: Literal[True] | None = None
-    """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction`: a step of the agent ended."""
+    """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended."""
     by_compaction: Literal[True] | None = None
     """The conversation so far was summarised (`context.compacted`); no step of the agent."""
     estimated: Literal[True] | None = None

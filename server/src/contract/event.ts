@@ -152,7 +152,7 @@ export const EVENT_DATA = {
     inference_cost_usd: z.number().optional(),
     by_gateway: z.literal(true).optional().meta({
       description:
-        'Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction`: a step of the agent ended.',
+        'Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended.',
     }),
     by_compaction: z.literal(true).optional().meta({
       description: 'The conversation so far was summarised (`context.compacted`); no step of the agent.',

@@ -85,7 +85,8 @@ export class Compaction {
     let halvings = 0
     while (!this.#turn.signal.aborted) {
       const end = await this.#ask(request, this.#tell(plan, characters))
-      if (end.type === 'stopped') break
+      if (end.type !== 'complete') await this.#hooks.record(...byCompaction(end.usage))
+      if (end.type === 'stopped') continue
       if (end.type === 'complete') {
         const summary = textOf(end)
         if (summary === '') await this.#hooks.record(...usageOf(end))
@@ -146,7 +147,9 @@ const textOf = ({ events }: Complete): string =>
     .join('\n\n')
     .trim()
 
-const usageOf = ({ events }: Complete): NewEvent[] =>
+const usageOf = ({ events }: Complete): NewEvent[] => byCompaction(events)
+
+const byCompaction = (events: readonly NewEvent[]): NewEvent[] =>
   events.flatMap((event): NewEvent[] =>
     event.type === 'usage' ? [{ type: 'usage', data: { ...event.data, by_compaction: true } }] : [],
   )

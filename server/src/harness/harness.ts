@@ -1,5 +1,5 @@
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
-import type { NewEvent, RunEvent } from '../contract/event.ts'
+import type { EventData, NewEvent, RunEvent } from '../contract/event.ts'
 import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { PermissionRule } from '../contract/permission.ts'
 import type { RunState, RunStatusMessage } from '../contract/state.ts'
@@ -175,6 +175,9 @@ export interface ModelCalls {
   settle(): Promise<void>
 }
 
+/** What a step has used, as far as is known before it ends. */
+export type UsedSoFar = Pick<EventData<'usage'>, 'output_tokens' | 'inference_cost_usd'>
+
 /** What a session is opened with: the time for which one worker holds the run. */
 export interface Execution extends Emitter, ToolServices {
   run: TurnRun
@@ -207,6 +210,8 @@ export interface Execution extends Emitter, ToolServices {
   /** Where the harness `runs_inside` and there is a way to them. */
   models?: ModelGate
   model_calls?: ModelCalls
+  /** Whether the run's budget bears this besides the `usage` that was emitted; absent: it is not asked. */
+  affords?: (used: UsedSoFar) => boolean
   state: HarnessState
   /** Aborted when the worker gives the run up: nothing of the session may go on. */
   signal: AbortSignal
@@ -250,6 +255,7 @@ export const turnOf = (execution: Execution, { history, inbox, signal }: TurnReq
     mask,
     maskStream,
     ...(skill === undefined ? {} : { skill }),
+    ...(execution.affords ? { affords: execution.affords } : {}),
     ...(permissions ? { permissions } : {}),
     ...(push ? { push } : {}),
     ...(keeper ? { keeper } : {}),

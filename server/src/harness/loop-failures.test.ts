@@ -18,8 +18,27 @@ for (const fault of ['drop', 'error', 'eof'] as const) {
     const [taken, whole] = turn.data('message.assistant')
     assert.deepEqual([taken?.message_id, taken?.text, whole?.text], [turn.deltas[0]?.message_id, '', 'whole'])
     assert.deepEqual(turn.data('tool.call'), [])
+    // What was paid for counts, about; of the two broken ones, and of the whole one what the provider says.
+    const used = turn.data('usage')
+    assert.deepEqual(
+      used.map(({ output_tokens, estimated }) => [output_tokens, estimated]),
+      [
+        [1, true],
+        [5, true],
+        [5, undefined],
+      ],
+    )
+    assert(used[0] && used[0].input_tokens > 1_000 && used[0].total_tokens === used[0].input_tokens + 1)
   })
 }
+
+test('a refused request has used nothing', async () => {
+  const { turn } = await play({ script: [{ error: { status: 503 } }, { text: 'ok' }] })
+  assert.deepEqual(
+    turn.data('usage').map(({ estimated }) => estimated),
+    [undefined],
+  )
+})
 
 test('a stream that keeps breaking ends in an error that may be retried', async () => {
   const { turn, outcome, requests } = await play({

@@ -356,7 +356,8 @@ test('stopped in mid-answer, what was shown is stored', async () => {
     turn.data('message.assistant').map((message) => message.text),
     ['partial answer'],
   )
-  assert.deepEqual(turn.data('usage'), [])
+  const [used] = turn.data('usage')
+  assert.deepEqual([used?.output_tokens, used?.estimated], [4, true])
 })
 
 test('stopped in mid-command, its call and those behind it are closed', async () => {

@@ -267,8 +267,9 @@ class LoopTurn {
     const messages = this.#owesResult ? addReminders(conversation) : conversation
     const end = await askModel(this.#turn, { ...request, messages })
     if (end.type === 'stopped') {
-      await this.#record(...end.partial)
-      return STOPPED_TURN
+      // Where the budget is spent, the turn is stopped by this; one that was raised meanwhile goes on.
+      await this.#record(...end.partial, ...end.usage)
+      return null
     }
     if (end.type === 'complete' && end.is_empty && !UNFINISHED.has(end.finish_reason)) {
       await this.#record(...end.events)
@@ -279,6 +280,7 @@ class LoopTurn {
       return await this.#finishStep(end.events, end.finish_reason)
     }
     const failure = judgeModelError(end.error)
+    await this.#record(...end.usage)
     if (failure.type === 'passing') {
       const ending = await this.#waitFor(failure, end.take_back)
       if (ending) await this.#record(...end.partial)

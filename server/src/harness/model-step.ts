@@ -26,6 +26,10 @@ export interface StepRequest {
 }
 type Part = LanguageModelStreamPart<ToolSet>
 
+/** An English token has about so many. */
+const CHARACTERS_A_TOKEN = 4
+/** The budget is asked each time so much has come. */
+const ASKED_CHARACTERS = 1_024
 /** As much of an answer without its end as is shown while it is written. */
 const MAX_PARTIAL_CHARACTERS = 2 ** 20
 
@@ -34,9 +38,10 @@ export type Reasoning = (typeof REASONING_LEVELS)[number]
 export type StepEnd =
   /** `events` are the step's content and its usage, in the order they are to be stored. */
   | { type: 'complete'; events: NewEvent[]; finish_reason: string; is_empty: boolean }
-  /** `partial` is the text that has been shown; `take_back` removes it. */
-  | { type: 'failed'; error: unknown; partial: NewEvent[]; take_back: NewEvent[] }
-  | { type: 'stopped'; partial: NewEvent[] }
+  /** `partial` is the text that has been shown; `take_back` removes it. `usage`: estimated, where there was any output. */
+  | { type: 'failed'; error: unknown; partial: NewEvent[]; take_back: NewEvent[]; usage: NewEvent[] }
+  /** By the turn's signal, or because the budget does not bear more of it. */
+  | { type: 'stopped'; partial: NewEvent[]; usage: NewEvent[] }
 
 /** Asks the model for one step and streams its text. Stores nothing, executes nothing, throws only faults of the service. */
 export async function askModel(turn: Turn, request: StepRequest): Promise<StepEnd> {
@@ -44,21 +49,28 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
   const content = new StepContent(turn)
   let failure: { error: unknown } | undefined
   let end: Extract<Part, { type: 'model-call-end' }> | undefined
+  let over_budget = false
   for await (const part of readParts(turn, request)) {
     if (part.type === 'error') failure ??= { error: part.error }
     // Its stream ended, and never said that the answer did.
     else if (part.type === 'model-call-end' && part.finishReason === 'interrupted') end = undefined
     else if (part.type === 'model-call-end') end = part
     else content.add(part)
+    if (!end && !content.isAfforded(resolved)) {
+      over_budget = true
+      break
+    }
   }
-  if (turn.signal.aborted) return { type: 'stopped', partial: content.texts() }
+  if (turn.signal.aborted || over_budget)
+    return { type: 'stopped', partial: content.texts(), usage: content.usage(request) }
   if (failure || !end) {
     const error = failure?.error ?? new BrokenAnswer(`${BROKEN_OFF}.`)
-    return { type: 'failed', error, partial: content.texts(), take_back: content.takeBack() }
+    const usage = content.usage(request)
+    return { type: 'failed', error, partial: content.texts(), take_back: content.takeBack(), usage }
   }
   const events = content.events()
   const is_empty = events.every(({ type }) => type === 'reasoning')
-  const usage = usageEvent(resolved, end.usage)
+  const usage = usageEvent(resolved, countUsage(end.usage))
   return { type: 'complete', events: [...events, usage], finish_reason: end.finishReason, is_empty }
 }
 
@@ -119,11 +131,40 @@ class StepContent {
   // Providers number their parts as they like, some with the same id for text and reasoning.
   readonly #open = new Map<string, Exclude<Block, { type: 'tool.call' }>>()
 
+  /** Text, reasoning and inputs of calls, as they came in. */
+  #characters = 0
+  #asked = 0
+
   constructor(turn: Turn) {
     this.#turn = turn
   }
 
+  get #output_tokens(): number {
+    return Math.ceil(this.#characters / CHARACTERS_A_TOKEN)
+  }
+
+  /** Whether the budget bears what came so far. What was sent is counted at the end: it has been paid for in any case. */
+  isAfforded({ cost }: ResolvedModel): boolean {
+    const { affords } = this.#turn
+    if (!affords || this.#characters < this.#asked + ASKED_CHARACTERS) return true
+    this.#asked = this.#characters
+    const output_tokens = this.#output_tokens
+    const inference_cost_usd = cost({ input_tokens: 0, output_tokens })
+    return affords({ output_tokens, ...(inference_cost_usd !== undefined && { inference_cost_usd }) })
+  }
+
+  /** About what the step used, where its end, which would say it, did not come. */
+  usage({ resolved, instructions, messages, tools }: StepRequest): NewEvent[] {
+    if (this.#characters === 0) return []
+    const sent = instructions.length + JSON.stringify([messages, tools]).length
+    const input_tokens = Math.ceil(sent / CHARACTERS_A_TOKEN)
+    const output_tokens = this.#output_tokens
+    return [usageEvent(resolved, { input_tokens, output_tokens, estimated: true })]
+  }
+
   add(part: Part): void {
+    if (part.type === 'text-delta' || part.type === 'reasoning-delta') this.#characters += part.text.length
+    if (part.type === 'tool-input-delta') this.#characters += part.delta.length
     switch (part.type) {
       case 'text-start':
       case 'text-delta':
@@ -209,21 +250,24 @@ function metadataOf(metadata: unknown): { provider_metadata?: Record<string, unk
 const asCount = (told: number): number =>
   Number.isNaN(told) ? 0 : Math.min(Math.max(0, Math.round(told)), Number.MAX_SAFE_INTEGER)
 
-function usageEvent(model: ResolvedModel, usage: LanguageModelUsage): NewEvent {
-  const input_tokens = asCount(usage.inputTokens ?? 0)
-  const output_tokens = asCount(usage.outputTokens ?? 0)
-  const { cacheReadTokens, cacheWriteTokens } = usage.inputTokenDetails
-  const cached_input_tokens = cacheReadTokens === undefined ? undefined : asCount(cacheReadTokens)
-  const cost = model.cost({
-    ...{ input_tokens, output_tokens, cache_write_tokens: asCount(cacheWriteTokens ?? 0) },
-    ...(cached_input_tokens !== undefined && { cached_input_tokens }),
-  })
+function countUsage({ inputTokens, outputTokens, totalTokens, inputTokenDetails }: LanguageModelUsage): Used {
+  const { cacheReadTokens, cacheWriteTokens } = inputTokenDetails
+  return {
+    ...{ input_tokens: asCount(inputTokens ?? 0), output_tokens: asCount(outputTokens ?? 0) },
+    cache_write_tokens: asCount(cacheWriteTokens ?? 0),
+    ...(cacheReadTokens !== undefined && { cached_input_tokens: asCount(cacheReadTokens) }),
+    ...(totalTokens !== undefined && { total_tokens: asCount(totalTokens) }),
+  }
+}
+
+type Used = Parameters<ResolvedModel['cost']>[0] & { total_tokens?: number; estimated?: true }
+
+function usageEvent(model: ResolvedModel, { cache_write_tokens, ...used }: Used): NewEvent {
+  const cost = model.cost({ ...used, ...(cache_write_tokens !== undefined && { cache_write_tokens }) })
   return {
     type: 'usage',
     data: {
-      ...{ model_id: model.model_id, input_tokens, output_tokens },
-      total_tokens: asCount(usage.totalTokens ?? input_tokens + output_tokens),
-      ...(cached_input_tokens !== undefined && { cached_input_tokens }),
+      ...{ model_id: model.model_id, total_tokens: asCount(used.input_tokens + used.output_tokens), ...used },
       ...(cost !== undefined && { inference_cost_usd: cost }),
     },
   }

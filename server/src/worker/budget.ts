@@ -1,6 +1,6 @@
 import type { NewEvent } from '../contract/event.ts'
 import type { BudgetLimits } from '../contract/run-request.ts'
-import type { Outcome } from '../harness/harness.ts'
+import type { Outcome, UsedSoFar } from '../harness/harness.ts'
 import type { RunRow } from '../store/runs.ts'
 
 /** What a run may spend, over all its executions. Once spent it stays so until it is raised: every turn ends before it begins. */
@@ -9,6 +9,8 @@ export interface Budget {
   start(onSpent: () => void): void
   /** Where money is limited, a model whose cost is not known ends the run like one that spent it all. */
   count(events: readonly NewEvent[]): void
+  /** Whether this may be spent besides what was counted. */
+  affords(used: UsedSoFar): boolean
   /** What the run may spend from now on, in place of what it might before. */
   change(limits: BudgetLimits): void
   /** Calls back with each change of `tokensLeft` that is not one of counting. */
@@ -75,6 +77,11 @@ export function createBudget(
         if (data.inference_cost_usd === undefined && data.total_tokens > 0) unpriced_model = data.model_id
       }
       check()
+    },
+    affords({ output_tokens, inference_cost_usd = 0 }) {
+      const { max_tokens, max_cost_usd } = limits
+      const in_tokens = max_tokens === undefined || tokens + output_tokens <= max_tokens
+      return in_tokens && (max_cost_usd === undefined || cost + inference_cost_usd <= max_cost_usd)
     },
     change(changed) {
       limits = changed

@@ -220,6 +220,7 @@ export class Execution {
         this.#worked ||= events.some((event) => event.type === 'tool.call')
         return this.#emit(...events)
       },
+      affords: (used) => budget.affords(used),
       turn: () => this.#stopping.turn,
       signal: this.#stopping.from('overfull'),
     })

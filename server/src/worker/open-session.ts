@@ -3,6 +3,7 @@ import type { Harness, Session } from '../harness/harness.ts'
 import type { ToolServices } from '../harness/tool-services.ts'
 import { closeContext } from '../log/context.ts'
 import type { RunRow } from '../store/runs.ts'
+import type { Budget } from './budget.ts'
 import type { WorkerContext } from './context.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
@@ -21,6 +22,7 @@ interface Surroundings {
   way_out: WayOut
   writer: EventWriter
   emit: (...events: NewEvent[]) => Promise<void>
+  affords: Budget['affords']
   /** Of the turn that is being taken. */
   turn: () => AbortSignal
   /** Of the session. */
@@ -32,7 +34,7 @@ export async function openSession(
   harness: Harness,
   run: RunRow,
   workspace: Workspace & RunSkills,
-  { context, store, way_out, writer, emit, turn, signal }: Surroundings,
+  { context, store, way_out, writer, emit, affords, turn, signal }: Surroundings,
 ): Promise<Session> {
   const { sandbox, cwd, values, models, skill, skills, attached_skills, guides } = workspace
   const can_push = pushableOf(workspace).length > 0
@@ -72,6 +74,7 @@ export async function openSession(
       },
     },
     emit,
+    affords,
     delta: (message_id, text) => writer.delta(message_id, text),
     signal,
   })

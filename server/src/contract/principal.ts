@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { Role } from './actor.ts'
-import { Cursor, PageInfo } from './page-info.ts'
+import { PageInfo, paging } from './page-info.ts'
 import { Timestamp } from './timestamp.ts'
-import { wholeNumber } from './whole-number.ts'
 
 export const Principal = z
   .object({
@@ -22,10 +21,7 @@ export const Principal = z
   .meta({ id: 'Principal', description: 'A person. Identities have a list of their own.' })
 export type Principal = z.infer<typeof Principal>
 
-export const ListPrincipalsQuery = z.object({
-  limit: wholeNumber(1, 500).optional().meta({ description: '1 to 500, default 100.' }),
-  cursor: Cursor.optional(),
-})
+export const ListPrincipalsQuery = z.object(paging(100))
 export type ListPrincipalsQuery = z.infer<typeof ListPrincipalsQuery>
 
 export const ListPrincipalsResponse = z

@@ -63,6 +63,17 @@ describe('an agent of the operator’s own', {
     assert.equal(again.state, 'SUCCEEDED')
   })
 
+  test('what it looks for in vain at each start is told once a run', async () => {
+    const prompt = '$ curl -sS http://updates.example/ | head -1'
+    const run_id = await api.create({ prompt, config: { harness: { type: 'mine' } } })
+    assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
+    const message = `${prompt}\n$ curl -sS http://other.example/`
+    await api.json('POST', `/agent/runs/${run_id}/followups`, { message })
+    await api.until(run_id, ({ state, attempt }) => attempt === 2 && state === 'SUCCEEDED')
+    const told = ofType(await api.events(run_id), 'egress.refused').map(({ data }) => data.host)
+    assert.deepEqual(told, ['updates.example', 'other.example'])
+  })
+
   test('calls models of servers that the operator has named, too', async () => {
     const body = '{"model":"scripted","messages":[]}'
     const ask = `curl -sS -H "authorization: Bearer $MY_KEY" -d '${body}' "$MY_PLACE/chat/completions"`

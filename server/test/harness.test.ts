@@ -12,15 +12,22 @@ import { scriptedAgent } from './support/scripted-agent.ts'
 testHarness('runbook', async () => ({
   harness: runbook,
   ask: (commands) => commands.map((command) => `Next:\n\`\`\`sh\n${command}\n\`\`\`\n`).join('\n'),
+  talks: '```sh\nwhile sleep 0.02; do echo word after word; done\n```',
+  fails: '```sh\nexit 3\n```',
   close: async () => {},
 }))
 
 testHarness('oz', async () => {
-  const server = await openModelServer(obey)
+  const server = await openModelServer((request) => {
+    const said = request.messages.findLast(({ role }) => role === 'user')?.content
+    if (said === 'talk') return { text: Array(10_000).fill('Word after word. '), delay_ms: 20 }
+    return said === 'fail' ? { error: { status: 400 } } : obey(request)
+  })
   const models = openModels({ openai: { base_url: server.url } })
   return {
     harness: createLoop(models, { retry_delay_ms: 1 }),
     ask: (commands) => commands.map((command) => `$ ${command}`).join('\n'),
+    ...{ talks: 'talk', fails: 'fail' },
     close: server.close,
   }
 })
@@ -33,6 +40,7 @@ testHarness('acp', async () => {
   return {
     harness: createAcp(agent, openModels({})),
     ask: (commands) => commands.map((command) => `$ ${command}`).join('\n'),
+    ...{ talks: 'talk', fails: 'fail' },
     close: async () => {},
   }
 })

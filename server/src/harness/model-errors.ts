@@ -17,7 +17,7 @@ import { z } from 'zod'
 import type { ErrorCode } from '../contract/error.ts'
 import { storableText } from '../contract/storable-text.ts'
 import type { ModelCallFailure, Outcome } from './harness.ts'
-import { BROKEN_OFF, BrokenAnswer } from './patient-fetch.ts'
+import { BROKEN_OFF, BrokenAnswer, wasSilent } from './patient-fetch.ts'
 
 export type ModelFailure =
   /**
@@ -106,7 +106,7 @@ export function judgeModelError(error: unknown): ModelFailure {
 export function judgeModelCall(failure: ModelCallFailure): ModelFailure {
   switch (failure.type) {
     case 'silent':
-      return silent(failure.silent_ms / 1_000)
+      return passing(wasSilent(failure.silent_ms).message)
     case 'unreachable':
       return passing(failure.message)
     case 'broken_off':
@@ -203,9 +203,6 @@ const passing = (message: string, wait_ms?: number): PassingFailure => ({
   outcome: modelOutcome('ERROR', message, 'resource_unavailable', true),
   ...(wait_ms !== undefined && { wait_ms }),
 })
-
-const silent = (seconds: number): PassingFailure =>
-  passing(`The model provider sent nothing for ${seconds} s.`)
 
 const brokenStream = (message: string): ModelFailure => passing(`${BROKEN_OFF}${quote(message)}`)
 

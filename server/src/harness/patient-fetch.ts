@@ -98,7 +98,7 @@ export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetc
   }
 }
 
-const wasSilent = (silence_ms: number): BrokenAnswer =>
+export const wasSilent = (silence_ms: number): BrokenAnswer =>
   new BrokenAnswer(`The model provider sent nothing for ${Math.round(silence_ms / 1_000)} s.`)
 
 /** A provider that kept its connection alive, and no more than that. */

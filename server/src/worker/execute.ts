@@ -153,7 +153,8 @@ export class Execution {
       signal: this.#stopping.from('cancelled'),
       halted: AbortSignal.any([this.#stopping.from('overfull'), this.#stopping.turn]),
       masked: this.#writer.masked,
-      openEgress: (plan, reserved) => this.#way_out.open(plan, budget, reserved),
+      openEgress: (plan, reserved) =>
+        this.#way_out.open(plan, { budget, for_agent: harness.runs_inside === true, reserved }),
       refusals: () => this.#way_out.readRefusals(),
       runs_inside: harness.runs_inside,
       onSandbox: (made, limits) => this.#adopt(made, limits),

@@ -20,9 +20,19 @@ interface WayOutServices {
   mask: (text: string) => string
 }
 
+interface WayOptions {
+  budget: Budget
+  /** Its agent is in the sandbox: it looks for the same updates at each start, and not all can be told not to. */
+  for_agent: boolean
+  /** In place of a new one. */
+  reserved?: ReservedWay | undefined
+}
+
 /** What one execution does through the gateway. What is refused and what models use is told as events. */
 export class WayOut {
   readonly #refusals: string[] = []
+  /** What was told already; each attempt tells anew where it is absent. */
+  #told: Promise<Set<string>> | undefined
   readonly #services: WayOutServices
   readonly #usage: UsageSums
   readonly #listeners = new Set<(call: ModelCall) => void>()
@@ -38,12 +48,12 @@ export class WayOut {
     })
   }
 
-  /** Opens the sandbox's own, in place of one that it had: `reserved`, or a new one. */
+  /** Opens the sandbox's own, in place of one that it had. */
   async open(
     { hosts, git, models }: Pick<WorkspacePlan, 'hosts' | 'git' | 'models'>,
-    budget: Budget,
-    reserved?: ReservedWay,
+    { budget, for_agent, reserved }: WayOptions,
   ): Promise<Egress> {
+    if (for_agent) this.#told ??= this.#readTold()
     const { context } = this.#services
     const { model_silence_ms: silent_ms } = context.settings
     this.#egress?.close()
@@ -146,6 +156,21 @@ export class WayOut {
 
   #tellRefusal(refusal: Refusal): void {
     this.#refusals.push(refusal.message)
-    this.#services.emit({ type: 'egress.refused', data: refusal }).catch(() => {})
+    this.#tell(refusal).catch(() => {})
+  }
+
+  async #tell(refusal: Refusal): Promise<void> {
+    const told = await this.#told
+    if (told?.has(refusal.message)) return
+    told?.add(refusal.message)
+    await this.#services.emit({ type: 'egress.refused', data: refusal })
+  }
+
+  /** By earlier attempts. */
+  async #readTold(): Promise<Set<string>> {
+    const { store } = this.#services
+    if (store.lease.attempt === 1) return new Set()
+    const history = await store.readHistory()
+    return new Set(history.flatMap((event) => (event.type === 'egress.refused' ? [event.data.message] : [])))
   }
 }

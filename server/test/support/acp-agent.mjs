@@ -161,6 +161,10 @@ async function prompt({ sessionId, prompt: blocks }) {
   update(sessionId, { sessionUpdate: 'plan', entries: [] })
   for (const text of texts.filter((each) => !isService(each)))
     endings.push(...[...text.matchAll(/^= (.*)$/gm)].map(([, words]) => words.replaceAll('\\n', '\n')))
+  while (texts.at(-1) === 'talk' && !cancelled) {
+    say('Word after word. ')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
   const questions = texts.flatMap((text) => [...text.matchAll(/^\? (.*)$/gm)])
   for (const [, question] of questions) await askModel(question, say)
   queue = [...goOn(texts), ...commandsOf(texts)]

@@ -5,11 +5,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { RunItem } from '../../src/contract/run.ts'
 import { until } from './cluster.ts'
 import { openContentServer } from './content-server.ts'
 import { removeSandbox } from './docker-images.ts'
+import { readMessages } from './event-stream.ts'
 import { whyNoDocker } from './machine.ts'
 import { openMessageServer } from './message-server.ts'
 import { type ChatMessage, type ChatRequest, openModelServer, type Reply } from './model-server.ts'
@@ -76,6 +78,9 @@ const processesOf = (run_id: string): string[] =>
 const textOf = ({ content }: ChatMessage): string =>
   typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('\n')
 
+/** Providers whose scripted servers say one thing after the other when they are told to. */
+const PACED: ReadonlyArray<TestedAgent['provider']> = ['openai', 'anthropic']
+
 /** Some agents join what was said before a turn was cancelled with what was said after it. */
 const ONLY = 'No more of that, only this:'
 
@@ -100,7 +105,7 @@ function obey(request: ChatRequest, gone: (text: string) => Reply | null): Reply
   const commands = [...wanted.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command)
   const done = messages.slice(asked + 1).filter(({ role }) => role === 'tool').length
   const command = commands[done]
-  const scripted = gone(text)
+  const scripted = gone(wanted)
   if (scripted) return scripted
   if (command === undefined) return { text: ['All ', 'done.'] }
   const input = tool.function.name === 'exec_command' ? { cmd: command } : { command, description: 'Next' }
@@ -142,6 +147,7 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
     error: { status, body: { type: 'error', error: { type, message } } },
   })
   const fail = (text: string): Reply | null => {
+    if (text.includes('TALK')) return { text: Array(5_000).fill('Word after word. '), pace: () => wait(20) }
     if (text.includes('PROVIDER-REFUSES')) return refuse(400, 'invalid_request_error', 'scripted refusal')
     return text.includes('KEY-REFUSED') ? refuse(401, 'authentication_error', `Incorrect key: ${KEY}`) : null
   }
@@ -197,11 +203,12 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
 const assertEnded = (run: RunItem, state: RunItem['state']) =>
   assert.equal(run.state, state, JSON.stringify(run.status_message))
 
-/** One whole turn; with `full`, all that can happen to a turn. */
+/** A whole turn, one that is interrupted in mid-stream, ones that fail; with `full`, all that can happen to a turn. */
 export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false): void {
   describe(`agent ${agent.harness}, ${sandbox}`, { skip: whyNot(agent, sandbox) }, () => {
     let opened: Opened
     let run_id = ''
+    let first_id = ''
     before(async () => {
       opened = await open(agent, sandbox)
     }, LIMIT)
@@ -218,6 +225,7 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       run_id = await opened.create('Do this.\n$ echo made > made.txt; cat made.txt; echo "$HOME"', {
         base_prompt: 'Speak like a PIRATE.',
       })
+      first_id = run_id
       const run = await opened.api.ended(run_id, 200)
       assertEnded(run, 'SUCCEEDED')
       assert.equal(run.resolved?.harness, agent.harness)
@@ -232,10 +240,47 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       assert(opened.requests().some((request) => /PIRATE/.test(JSON.stringify(request.messages))))
       assert(!JSON.stringify(events).includes(KEY))
     })
+    test('an interrupt in the middle of what it says keeps that, and the next message is done', {
+      ...LIMIT,
+      skip: !PACED.includes(agent.provider) && 'its scripted provider has no pace',
+    }, async () => {
+      run_id = await opened.create('$ echo TALK')
+      const stream = { accept: 'text/event-stream' }
+      const shown = await opened.api.call('GET', `/agent/runs/${run_id}/events`, undefined, stream)
+      for await (const { event } of readMessages(shown)) if (event === 'message.assistant.delta') break
+      await opened.api.json('POST', `/agent/runs/${run_id}/interrupt`)
+      await opened.api.until(run_id, ({ state }) => state === 'BLOCKED', 60)
+      const words = ofType(await opened.api.events(run_id), 'message.assistant').map(({ data }) => data.text)
+      assert.match(words.join(''), /^Word after/)
+      await opened.api.json('POST', `/agent/runs/${run_id}/followups`, {
+        message: `${ONLY}\n$ echo instead`,
+      })
+      assertEnded(await opened.api.ended(run_id, 200), 'SUCCEEDED')
+      assert.match(printed(await opened.api.events(run_id)), /instead/)
+    })
+
+    test('what the provider refuses ends the run, as the provider says it', LIMIT, async () => {
+      run_id = await opened.create('$ echo PROVIDER-REFUSES')
+      const run = await opened.api.ended(run_id, 200)
+      assertEnded(run, 'FAILED')
+      const message = 'The model provider refused the request (HTTP 400): scripted refusal'
+      assert.deepEqual(run.status_message, { message, error_code: 'invalid_request', retryable: false })
+    })
+
+    test('a key that the provider refuses is named as the cause, and never quoted', LIMIT, async () => {
+      run_id = await opened.create('$ echo KEY-REFUSED')
+      const run = await opened.api.ended(run_id, 200)
+      assertEnded(run, 'ERROR')
+      const { error_code, retryable, message } = run.status_message ?? {}
+      assert.deepEqual([error_code, retryable], ['authentication_required', false])
+      assert.match(message ?? '', /^The model provider refused the key it was given\./)
+      assert(!JSON.stringify([run, await opened.api.events(run_id)]).includes(KEY))
+    })
     if (!full) return
 
     test('a follow-up goes on in the session of the agent', LIMIT, async () => {
       const before_it = opened.requests().length
+      run_id = first_id
       await opened.api.json('POST', `/agent/runs/${run_id}/followups`, {
         message: 'And now:\n$ cat made.txt made.txt',
       })
@@ -315,24 +360,6 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       assert(request)
       assert(said(request).some((message) => /begun and then lost/.test(textOf(message))))
       assert.deepEqual(findProcesses('4711.3'), [])
-    })
-
-    test('what the provider refuses ends the run, as the provider says it', LIMIT, async () => {
-      run_id = await opened.create('$ echo PROVIDER-REFUSES')
-      const run = await opened.api.ended(run_id, 200)
-      assertEnded(run, 'FAILED')
-      const message = 'The model provider refused the request (HTTP 400): scripted refusal'
-      assert.deepEqual(run.status_message, { message, error_code: 'invalid_request', retryable: false })
-    })
-
-    test('a key that the provider refuses is named as the cause, and never quoted', LIMIT, async () => {
-      run_id = await opened.create('$ echo KEY-REFUSED')
-      const run = await opened.api.ended(run_id, 200)
-      assertEnded(run, 'ERROR')
-      const { error_code, retryable, message } = run.status_message ?? {}
-      assert.deepEqual([error_code, retryable], ['authentication_required', false])
-      assert.match(message ?? '', /^The model provider refused the key it was given\./)
-      assert(!JSON.stringify([run, await opened.api.events(run_id)]).includes(KEY))
     })
   })
 }

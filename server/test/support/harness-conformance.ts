@@ -10,6 +10,10 @@ export interface OpenHarness {
   harness: Harness
   /** A message upon which the harness runs these commands in order, one tool call each, and is then done. */
   ask(commands: string[]): string
+  /** A message upon which it says or prints something over and over, until it is stopped. */
+  talks: string
+  /** A message upon which its turn fails. */
+  fails: string
   close(): Promise<void>
 }
 
@@ -72,6 +76,35 @@ export function testHarness(name: string, open: () => Promise<OpenHarness>): voi
       assert.equal((await run(next)).state, 'SUCCEEDED')
       assert.deepEqual(settledCommands(next.log), ['echo instead'])
       assertWellFormed(next.log)
+    })
+
+    test('stops in the middle of what it says, keeps that, and goes on with the next message', async () => {
+      const turn = track(new TestTurn({ sandbox, prompt: opened.talks }))
+      turn.onEvent = (event) => event.type === 'tool.output' && turn.stop()
+      turn.onDelta = () => turn.stop()
+      await run(turn)
+      assertWellFormed(turn.log)
+      assert.deepEqual(openCallsOf(turn.log), [])
+      const shown = turn.deltas.map(({ text }) => text).join('')
+      const kept = turn.data('message.assistant').map(({ text }) => text)
+      assert.ok(shown === '' || kept.some((text) => text.startsWith(shown)), `${shown} is not in ${kept}`)
+      const next = resume([...turn.log, interruption(turn.log.length + 1)])
+      next.followUp(opened.ask(['echo instead']))
+      assert.equal((await run(next)).state, 'SUCCEEDED')
+      assert.deepEqual(settledCommands(next.log.slice(turn.log.length)), ['echo instead'])
+    })
+
+    test('says why it failed, in words, and goes on with the next message', async () => {
+      const turn = track(new TestTurn({ sandbox, prompt: opened.fails }))
+      const { state, status_message } = await run(turn)
+      assert.ok(state === 'FAILED' || state === 'ERROR', state)
+      assert.match(status_message?.message ?? '', /\w{3,} \w+/)
+      assertWellFormed(turn.log)
+      assert.deepEqual(openCallsOf(turn.log), [])
+      const next = resume([...turn.log, ended(turn.log.length + 1, state)])
+      next.followUp(opened.ask(['echo after']))
+      assert.equal((await run(next)).state, 'SUCCEEDED')
+      assert.deepEqual(settledCommands(next.log.slice(turn.log.length)), ['echo after'])
     })
 
     test('takes follow-ups once, in order, behind what it is doing', async () => {
@@ -192,6 +225,11 @@ const interruption = (sequence: number): RunEvent => ({
   occurred_at: '2026-01-01T00:00:00.000Z',
   type: 'interrupted',
   data: { attempt: 1 },
+})
+
+const ended = (sequence: number, state: 'FAILED' | 'ERROR'): RunEvent => ({
+  ...{ sequence, run_id: 'run-1', occurred_at: '2026-01-01T00:00:00.000Z' },
+  ...{ type: 'run.state', data: { state, execution: 1, attempt: 1 } },
 })
 
 async function beforeDeadline<T>(work: Promise<T>): Promise<T> {

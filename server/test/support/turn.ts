@@ -65,6 +65,8 @@ export class TestTurn implements Turn, Execution {
   readonly late: NewEvent[] = []
   /** Called with each event as it is stored. */
   onEvent: (event: RunEvent) => void = () => {}
+  /** Called with each piece of text as it is shown. */
+  onDelta: () => void = () => {}
   /** Decides whether the lease is lost before an event can be stored. */
   refuses: (event: NewEvent) => boolean = () => false
   readonly #controller = new AbortController()
@@ -142,6 +144,7 @@ export class TestTurn implements Turn, Execution {
 
   delta(message_id: string, text: string): void {
     this.deltas.push({ message_id, text })
+    this.onDelta()
   }
 
   /** Runs the harness and notes that it returned, so that anything later shows up in `late`. */

@@ -20,6 +20,7 @@ import { requireKnownSecret, type SecretFingerprints } from './store/installatio
 import type { Watch } from './store/watch.ts'
 import { countWorkers } from './store/workers.ts'
 import type { ServedTls } from './tls-files.ts'
+import { judgeReceiver } from './webhooks.ts'
 
 export interface ListenOptions {
   config: Config
@@ -57,6 +58,7 @@ export async function listen(
     log_level: config.log_level ?? 'warn',
     default_pool: config.pool,
     harnesses: listHarnesses(config),
+    whyNeverSent: judgeReceiver(config),
     isGitHub: (host) => kindOf(host, config.git_hosts) === 'github',
     ...(config.images
       ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
-import { createCheckedFetch } from './gateway/checked-fetch.ts'
+import { createCheckedFetch, type FetchLimits, whyNeverAsked } from './gateway/checked-fetch.ts'
+import type { EgressRules } from './gateway/gateway.ts'
 import { readKeyring } from './secret-keys.ts'
 import type { Store } from './store/db.ts'
 import { MAX_AT_ONCE, startPump } from './webhooks/pump.ts'
@@ -12,13 +13,22 @@ const API_LIMIT_MS = 20_000
 /** Nobody reads what a receiver says. */
 const MAX_BYTES = 64 * 1024
 
+/** Each request may be to a name of its own. */
+const LIMITS: FetchLimits = {
+  ...{ plain: true, limit_ms: LIMIT_MS, max_bytes: MAX_BYTES, status_alone: true, max_lookups: MAX_AT_ONCE },
+}
+
+const rulesOf = ({ private_hosts }: Config): EgressRules => ({ hosts: null, private_hosts })
+
+/** Why nothing would ever be sent to an address, as the sender has it; `null`: it may be. */
+export const judgeReceiver =
+  (config: Config) =>
+  (url: string): string | null =>
+    whyNeverAsked(rulesOf(config), url, LIMITS)
+
 /** Sends what waits for webhooks, to public hosts and those that the operator names. Returns how to stop. */
 export function startWebhooks(config: Config, store: Store, log: Logger): () => Promise<void> {
-  const fetch = createCheckedFetch(
-    { hosts: null, private_hosts: config.private_hosts },
-    // Each request may be to a name of its own.
-    { plain: true, limit_ms: LIMIT_MS, max_bytes: MAX_BYTES, status_alone: true, max_lookups: MAX_AT_ONCE },
-  )
+  const fetch = createCheckedFetch(rulesOf(config), LIMITS)
   return startPump({ store, keyring: readKeyring(config), fetch, version: config.version, log })
 }
 
@@ -27,10 +37,7 @@ export function startGitHubReplies(
   config: Config,
   { store, log, public_url }: { store: Store; log: Logger; public_url: () => string },
 ): () => Promise<void> {
-  const fetch = createCheckedFetch(
-    { hosts: null, private_hosts: config.private_hosts },
-    { limit_ms: API_LIMIT_MS },
-  )
+  const fetch = createCheckedFetch(rulesOf(config), { limit_ms: API_LIMIT_MS })
   const { git_hosts } = config
   return startReplies({ store, keyring: readKeyring(config), fetch, git_hosts, public_url, log })
 }

@@ -405,7 +405,6 @@ function testOn(sandbox: BackendName, skip: string | false): void {
           ['ELSEWHERE'],
           /^Cloning .* asks for a credential for acme\/site, and no secret of the environment is for it/s,
         ],
-        [['HOST_TOKEN', 'ABSENT'], /^The environment names secrets that this run cannot have: ABSENT\.$/],
       ] as const) {
         const { run, said } = await runIn('true', { secrets: [...secrets] })
         assert.equal(run.state, 'FAILED')

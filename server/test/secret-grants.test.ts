@@ -159,6 +159,48 @@ onEachService('grants of secrets', (service) => {
     assert.match(status_message?.message ?? '', new RegExp(`cannot have: ${name}`))
   })
 
+  test('what no run could have is refused before', async () => {
+    const { admin } = service()
+    const name = `S_${randomUUID().replaceAll('-', '')}`
+    const path = '/agent/environments'
+    const absent = async (answer: Promise<Response>, detail: RegExp): Promise<void> => {
+      const said = (await (await answer).json()) as { detail?: string; error_code?: string }
+      assert.equal(said.error_code, 'invalid_request', JSON.stringify(said))
+      assert.match(said.detail ?? '', detail)
+    }
+    const config = (secrets: string[]) => ({ name: randomUUID(), secrets })
+    const value = { value: 'the value of it' }
+    // One that is somebody else's own looks like none.
+    const nowhere = new RegExp(`^secrets: neither the team nor you have a secret ${name}\\.`)
+    await absent(stranger.api.call('POST', path, config([name])), nowhere)
+    await named.api.json('PUT', `/agent/secrets/${name}?scope=User`, value)
+    await absent(stranger.api.call('POST', path, config([name])), nowhere)
+    const { uid } = await named.api.json<{ uid: string }>('POST', path, config([name]))
+    const other = await stranger.api.json<{ uid: string }>('POST', path, config([]))
+    await absent(stranger.api.call('PUT', `${path}/${other.uid}`, config([name])), nowhere)
+    // What is named already stays.
+    await stranger.api.json('PUT', `${path}/${uid}`, config([name]))
+
+    const cannot = new RegExp(`^config\\.environment_id: .* secrets that this run cannot have: ${name}\\.$`)
+    const body = { prompt: shell('true'), config: { ...RUNBOOK, environment_id: uid } }
+    for (const api of [stranger.api, named.api]) await absent(api.call('POST', '/agent/runs', body), cannot)
+    const schedule = { name, cron_schedule: '0 0 1 1 *', prompt: 'x', agent_config: body.config }
+    await absent(
+      named.api.call('POST', '/agent/schedules', schedule),
+      new RegExp(`^agent_config\\.environment_id: .* cannot have: ${name}`),
+    )
+    const personal = await named.api.create({ ...body, team: false })
+    assert.equal((await named.api.ended(personal)).state, 'SUCCEEDED')
+    await admin.json('PUT', `/agent/secrets/${name}`, value)
+    assert.equal((await admin.ended(await stranger.api.create(body))).state, 'SUCCEEDED')
+    // An admin's word is for the admin: an identity has what it is granted.
+    await grant(name, named.uid)
+    const bot = await admin.json<AgentIdentity>('POST', '/agent/identities', { name: 'Bot' })
+    await absent(admin.call('POST', '/agent/runs', { ...body, agent_identity_uid: bot.uid }), cannot)
+    await admin.json('DELETE', `/agent/secrets/${name}`)
+    await absent(admin.call('POST', '/agent/runs', body), cannot)
+  })
+
   test('a trigger answers with it for who is named', async () => {
     const name = await makeSecret({ value: 'a-token-of-git', git: { host: 'github.com' } })
     const trigger = (secret: string) => ({

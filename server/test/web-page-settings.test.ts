@@ -270,6 +270,17 @@ describe('the pages of settings', { skip }, () => {
     assert.equal(await page.getByLabel('New value').inputValue(), '')
     assert.equal((await page.content()).includes('second words'), false)
     await checkAccess(page)
+    const keeper = await api.json<{ principal: { uid: string } }>('POST', '/api-keys', {
+      ...{ name: 'keeper', new_user: true },
+    })
+    await page.reload()
+    await page.getByText('Everybody who may write.').waitFor()
+    await page.getByLabel('Let somebody use it').selectOption(keeper.principal.uid)
+    const named = page.getByRole('list', { name: 'Who may use it' }).getByRole('listitem')
+    await named.getByText('keeper').waitFor()
+    await checkAccess(page)
+    const kept = await api.json<{ restricted: boolean }>('GET', '/agent/secrets/PASSPHRASE')
+    assert.equal(kept.restricted, true)
 
     const environment = { name: 'guarded', secrets: ['PASSPHRASE'] }
     const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)

@@ -213,12 +213,6 @@ describe('webhooks', () => {
     answer = (_, response) => void response.writeHead(302, { location: `${receiver.url}&elsewhere` }).end()
     const targets: Array<[string, RegExp]> = [
       ['https://localhost/', /no public address/],
-      ['https://127.0.0.1/', /without a name/],
-      ['https://169.254.169.254/latest/meta-data/', /without a name/],
-      ['https://[::ffff:127.0.0.1]/', /without a name/],
-      ['https://2130706433/', /without a name/],
-      ['https://localhost:5432/', /port 5432/],
-      ['http://example.com/', /Only https/],
       [receiver.url, /redirect \(302\)/],
       ['https://receiver.invalid/', /could not be looked up/],
     ]
@@ -281,6 +275,41 @@ describe('webhooks', () => {
     )
     await remove(mine)
     await remove(ours)
+  })
+
+  test('to where nothing would ever be sent are refused at once', async () => {
+    answer = well
+    const { hostname } = new URL(receiver.url)
+    const refused: Array<[string, RegExp]> = [
+      ['https://127.0.0.1/', /without a name/],
+      ['https://169.254.169.254/latest/meta-data/', /without a name/],
+      ['https://10.0.0.7/', /without a name/],
+      ['https://[::1]/', /without a name/],
+      ['https://[::ffff:127.0.0.1]/', /without a name/],
+      ['https://2130706433/', /without a name/],
+      ['https://localhost:5432/', /port 5432/],
+      ['https://example.com:80443/', /url/],
+      ['http://example.com/', /Only https/],
+      // Another port than the one that is named.
+      [`http://${hostname}:9/`, /Only https .* a host with this port/],
+    ]
+    const webhook = await listen(owner, 'https://example.com/')
+    for (const [url, why] of refused)
+      for (const [method, path] of [
+        ['POST', '/agent/webhooks'],
+        ['PUT', `/agent/webhooks/${webhook.webhook_id}`],
+      ] as const) {
+        const answered = await owner.call(method, path, { url })
+        const { detail = '' } = (await answered.json()) as { detail?: string }
+        assert.equal(answered.status, 400, url)
+        assert.match(detail, /^url: /)
+        assert.match(detail, why)
+      }
+    assert.equal(
+      (await owner.call('PUT', `/agent/webhooks/${webhook.webhook_id}`, { url: receiver.url })).status,
+      200,
+    )
+    await remove(webhook)
   })
 
   test('that cannot be are refused, and named', async () => {

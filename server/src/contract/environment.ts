@@ -135,7 +135,7 @@ export const EnvironmentConfig = z
       }),
     secrets: z.array(SecretName).max(100).optional().meta({
       description:
-        'Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s.',
+        'Names of secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s.',
     }),
     permissions: Permissions.optional().meta({
       description:

@@ -9,7 +9,7 @@ import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { makeCertificate } from '../../test/support/certificate.ts'
-import { createCheckedFetch, type FetchLimits } from './checked-fetch.ts'
+import { createCheckedFetch, type FetchLimits, whyNeverAsked } from './checked-fetch.ts'
 import { Refused, Unreachable } from './dial.ts'
 import type { RefusalReason } from './gateway.ts'
 
@@ -113,6 +113,28 @@ describe('the checked fetch', async () => {
     ])
       await assert.rejects(fetchWith()(to), unreachable(/^Only https addresses/), to)
     assert.deepEqual(asked, [])
+  })
+
+  test('what it would never ask is known before', () => {
+    const why = (text: string, private_hosts: string[] = []) =>
+      whyNeverAsked({ hosts: null, private_hosts }, text, { plain: true })
+    for (const allowed of ['https://example.com/', 'https://localhost/']) assert.equal(why(allowed), null)
+    for (const [text, private_host] of [
+      ['http://127.0.0.1/', '127.0.0.1'],
+      ['https://127.0.0.1/', '127.0.0.1'],
+      ['http://127.0.0.1:4419/', '127.0.0.1:4419'],
+    ] as const)
+      assert.equal(why(text, [private_host]), null)
+    // Without a port a host is named for those of the web.
+    assert.match(
+      why('http://127.0.0.1:4419/', ['127.0.0.1']) ?? '',
+      /one without a port, which stands for 80 and 443/,
+    )
+    assert.match(
+      why('https://127.0.0.1:4419/', ['127.0.0.1']) ?? '',
+      /port 4419 is not allowed, only 80 and 443/,
+    )
+    assert.match(why('https://127.0.0.1/') ?? '', /without a name/)
   })
 
   test('trusts nobody whose certificate is not trusted, or is for another name', async () => {

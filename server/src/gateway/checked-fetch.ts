@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { explainFailure, lookupOf, openDirectory, Unreachable } from './dial.ts'
-import { isPrivateHost, readTarget, type Target } from './egress-rules.ts'
+import { isPrivateHost, judgeTarget, makeRefusal, readTarget, type Target } from './egress-rules.ts'
 import type { EgressRules } from './gateway.ts'
 
 const MAX_BYTES = 1024 ** 2
@@ -43,17 +43,7 @@ export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {})
   const { max_bytes = MAX_BYTES, limit_ms = LIMIT_MS, plain = false, status_alone = false, ca } = limits
 
   return async (text, { method = 'GET', headers = {}, body, signal } = {}) => {
-    const url = URL.parse(text)
-    const is_plain = plain && url?.protocol === 'http:'
-    const has_scheme = is_plain || url?.protocol === 'https:'
-    const target =
-      has_scheme && !url?.username && !url?.password && readTarget(url?.host ?? '', is_plain ? 80 : 443)
-    if (!url || !target || (is_plain && !isPrivateHost(rules, target)))
-      throw new Unreachable(
-        plain
-          ? 'Only https addresses are asked, and http alone of hosts that RUNYARD_PRIVATE_HOSTS names.'
-          : 'Only https addresses are asked, without a user’s name.',
-      )
+    const { url, target, is_plain } = readAddress(rules, text, plain)
     const late = AbortSignal.timeout(limit_ms)
     const over = signal ? AbortSignal.any([late, signal]) : late
     const addresses = await findAddresses(target)
@@ -89,6 +79,41 @@ export function createCheckedFetch(rules: EgressRules, limits: FetchLimits = {})
     } catch (error) {
       throw explain(error)
     }
+  }
+}
+
+/** Throws `Unreachable` where it is none that may be asked. */
+function readAddress(
+  rules: EgressRules,
+  text: string,
+  plain: boolean,
+): { url: URL; target: Target; is_plain: boolean } {
+  const url = URL.parse(text)
+  const is_plain = plain && url?.protocol === 'http:'
+  const has_scheme = is_plain || url?.protocol === 'https:'
+  const target =
+    has_scheme && !url?.username && !url?.password && readTarget(url?.host ?? '', is_plain ? 80 : 443)
+  if (url && target && (!is_plain || isPrivateHost(rules, target))) return { url, target, is_plain }
+  throw new Unreachable(
+    plain
+      ? 'Only https addresses are asked, and http alone of what RUNYARD_PRIVATE_HOSTS names: a host with this port, or one without a port, which stands for 80 and 443.'
+      : 'Only https addresses are asked, without a user’s name.',
+  )
+}
+
+/** Why a checked fetch by these rules never asks an address, wherever its name leads; `null`: it may. */
+export function whyNeverAsked(
+  rules: EgressRules,
+  text: string,
+  { plain = false }: FetchLimits,
+): string | null {
+  try {
+    const { target } = readAddress(rules, text, plain)
+    const reason = judgeTarget(rules, target)
+    return reason && makeRefusal(target, reason).message
+  } catch (error) {
+    if (error instanceof Unreachable) return error.message
+    throw error
   }
 }
 

@@ -31,7 +31,10 @@ test('what is no target', () => {
 
 test('a host is allowed by name, by wildcard, and at the ports of the web', () => {
   const rules = {
-    hosts: ['example.com', '*.example.org', 'git.example.net:8443', '10.0.0.7', 'internal:9000'],
+    hosts: [
+      ...['example.com', '*.example.org', 'git.example.net:8443', '10.0.0.7', 'internal:9000'],
+      '10.0.0.7:8443',
+    ],
     private_hosts: ['10.0.0.7', 'internal:9000'],
   }
   for (const [authority, reason] of [
@@ -47,7 +50,9 @@ test('a host is allowed by name, by wildcard, and at the ports of the web', () =
     ['git.example.net:8443', null],
     ['git.example.net:443', 'not_listed'],
     ['10.0.0.7:443', null],
-    ['10.0.0.7:5432', 'no_name'],
+    // Named for the ports of the web; the list of an environment names no others.
+    ['10.0.0.7:5432', 'port'],
+    ['10.0.0.7:8443', 'port'],
     ['internal:9000', null],
     ['internal:9001', 'not_listed'],
     ['1.1.1.1:443', 'not_listed'],

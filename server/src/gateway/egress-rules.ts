@@ -29,7 +29,8 @@ export function judgeTarget(rules: EgressRules, { host, port }: Target): Refusal
   const with_port = names(`${host}:${port}`)
   if (rules.hosts && !with_port && !names(host)) return 'not_listed'
   if (isPrivateHost(rules, { host, port })) return null
-  if (isIP(host)) return 'no_name'
+  // One that the operator names is named for other ports.
+  if (isIP(host)) return rules.private_hosts.includes(host) ? 'port' : 'no_name'
   return with_port || PORTS.includes(port) ? null : 'port'
 }
 
@@ -45,7 +46,7 @@ export function makeRefusal({ host, port }: Target, reason: RefusalReason): Refu
     not_listed: `the environment does not allow the host ${host}`,
     no_name: `addresses without a name are not allowed (${host})`,
     not_public: `${host} has no public address, and RUNYARD_PRIVATE_HOSTS does not name it`,
-    port: `port ${port} is not allowed, only ${PORTS.join(' and ')}`,
+    port: `port ${port} is not allowed, only ${PORTS.join(' and ')} where the host is named without one`,
     server_name: `the connection to ${host} asks for another server name`,
   }
   return { host, port, reason, message: `Refused by the network policy: ${reasons[reason]}.` }

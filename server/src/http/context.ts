@@ -40,6 +40,8 @@ export interface HttpSettings {
   default_pool: string
   /** What runs may name as their harness. */
   harnesses: readonly HarnessTraits[]
+  /** Why no event would ever be sent to an address; `null`: it may be. */
+  whyNeverSent: (url: string) => string | null
   /** Whether a git host speaks GitHub's API. */
   isGitHub: (host: string) => boolean
   /** Images that environments may name, where this process was told; the worker has the last word. */

@@ -12,9 +12,10 @@ import { checkSchema } from '../schema/check-schema.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { seal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
-import { findEnvironmentId, findEnvironmentRules } from '../store/environments.ts'
+import { findEnvironmentRules, findEnvironmentSecrets, type NamedEnvironment } from '../store/environments.ts'
 import type { OpenRunMaxima } from '../store/quotas.ts'
 import { findConversation, type NewRun, type RunRow } from '../store/runs.ts'
+import { findMissingSecrets } from '../store/secrets.ts'
 import { copyAttachments, storeAttachments } from './attachments.ts'
 import { maskConfig } from './config-secrets.ts'
 import { replayRun } from './earlier-run.ts'
@@ -60,8 +61,7 @@ export async function resolveRun(
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...rest } = request
   const { replay_of_run_id, fork_of: __, ...recorded } = rest
   const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
-  const { scope, environment_id } = await lookUp(services.db, request, parent, actor)
-  if (environment_id !== undefined) await requireObeyed(services.db, environment_id, harness)
+  const { scope, environment } = await lookUp(services.db, request, parent, actor)
   if (is_identity && scope === 'User') {
     const detail =
       'agent_identity_uid: runs of an identity are runs of the team, and the conversation is personal.'
@@ -69,7 +69,7 @@ export async function resolveRun(
   }
   const { config, secrets } = maskConfig({
     ...given,
-    environment_id,
+    environment_id: environment?.uid,
     name: given.name ?? (skill_spec === null ? undefined : cut(skillName(skill_spec), NAME_MAX_LENGTH)),
     skill_spec: skill_spec ?? undefined,
     idle_timeout_minutes: given.idle_timeout_minutes ?? 10,
@@ -82,6 +82,10 @@ export async function resolveRun(
       ...{ principal_id, pool, scope },
       environment_id: config.environment_id ?? null,
     })
+  if (environment) {
+    await requireObeyed(services.db, environment.uid, harness)
+    await requireSecrets(services.db, environment, { principal_id, scope })
+  }
   return {
     run_id,
     pool,
@@ -149,9 +153,9 @@ async function lookUp(
   request: RunAgentRequest,
   parent: RunRow | null,
   actor: Actor,
-): Promise<{ scope: NewRun['scope']; environment_id: string | undefined }> {
+): Promise<{ scope: NewRun['scope']; environment: NamedEnvironment | null }> {
   const { config, conversation_id } = request
-  const environment_id = await lookUpEnvironment(db, config?.environment_id)
+  const environment = await lookUpEnvironment(db, config?.environment_id)
   const conversation = conversation_id ? await findConversation(db, conversation_id, actor) : null
   if (conversation_id && !conversation) {
     throw new AppError('resource_not_found', 'conversation_id: there is no conversation with this id.')
@@ -168,21 +172,34 @@ async function lookUp(
     }
   }
   const personal = request.team === false || conversation?.personal || parent?.scope === 'User'
-  if (personal && parent?.scope === 'Team' && environment_id !== undefined) {
+  if (personal && parent?.scope === 'Team' && environment) {
     const detail = `${request.team === false ? 'team' : 'conversation_id'}: a personal run has secrets of its owner, which the parent run has not.`
     throw new AppError('invalid_request', detail)
   }
-  return { scope: personal ? 'User' : 'Team', environment_id }
+  return { scope: personal ? 'User' : 'Team', environment }
 }
 
-async function lookUpEnvironment(db: Db, reference: string | undefined): Promise<string | undefined> {
-  if (reference === undefined) return undefined
-  const uid = await findEnvironmentId(db, reference)
-  if (!uid) {
-    const detail = `config.environment_id: there is no environment with this ${kindOfReference(reference)}.`
-    throw new AppError('invalid_request', detail)
-  }
-  return uid
+async function lookUpEnvironment(db: Db, reference: string | undefined): Promise<NamedEnvironment | null> {
+  if (reference === undefined) return null
+  const found = await findEnvironmentSecrets(db, reference)
+  if (found) return found
+  const detail = `config.environment_id: there is no environment with this ${kindOfReference(reference)}.`
+  throw new AppError('invalid_request', detail)
+}
+
+/** As the worker will ask: what is not there now would end the run. */
+async function requireSecrets(
+  db: Db,
+  { secrets }: NamedEnvironment,
+  { principal_id, scope }: Pick<NewRun, 'principal_id' | 'scope'>,
+): Promise<void> {
+  if (secrets.length === 0) return
+  const missing = await findMissingSecrets(db, secrets, { principal_id, personal: scope === 'User' })
+  if (missing.length > 0)
+    throw new AppError(
+      'invalid_request',
+      `config.environment_id: the environment names secrets that this run cannot have: ${missing.join(', ')}.`,
+    )
 }
 
 const placeBelow = (parent: RunRow | null, run_id: string) => ({

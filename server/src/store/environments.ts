@@ -130,12 +130,15 @@ export async function findEnvironmentId(db: Db, reference: string): Promise<stri
   return rows[0]?.uid ?? null
 }
 
-/** The id behind an id or name, and the secrets that the environment names; `null` when there is no such environment. */
-export async function findEnvironmentSecrets(
-  db: Db,
-  reference: string,
-): Promise<{ uid: string; secrets: string[] } | null> {
-  const { rows } = await sql<{ uid: string; secrets: string[] }>`
+/** What an id or name stands for, and the secrets that it names. */
+export interface NamedEnvironment {
+  uid: string
+  secrets: string[]
+}
+
+/** `null` when there is no such environment. */
+export async function findEnvironmentSecrets(db: Db, reference: string): Promise<NamedEnvironment | null> {
+  const { rows } = await sql<NamedEnvironment>`
     select e.uid, coalesce(e.config -> 'secrets', '[]') as secrets from environments e where ${isReferredBy(reference)}`.execute(
     db,
   )

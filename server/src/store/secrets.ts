@@ -175,16 +175,43 @@ export interface SecretUse {
  * Those of these names that a run of a principal may use, by name: the principal's own where the run is personal, else, or
  * without one, the team's. A name that nobody has, or that is for others, is missing.
  */
-export async function readSecrets(
-  db: Db,
-  names: readonly string[],
-  { principal_id, personal, run_id }: SecretUse,
-): Promise<SecretRow[]> {
-  const own = personal ? sql`or s.owner_id = ${principal_id}::uuid` : sql``
+export async function readSecrets(db: Db, names: readonly string[], use: SecretUse): Promise<SecretRow[]> {
   const found = await sql<SecretRow>`
     select distinct on (s.name collate "C") s.name, s.scope, s.owner_id, s.version, s.sealed, s.git, s.registry from secrets s
-    where s.name = any (${[...names]}::text[]) and s.sealed is not null and (s.owner_id is null ${own})
-      and ${isUsableIn(sql`${principal_id}::uuid`, sql`${run_id ?? null}::uuid`)}
+    where s.name = any (${[...names]}::text[]) and ${isFor(use)}
     order by s.name collate "C", s.owner_id nulls last`.execute(db)
   return found.rows
+}
+
+const isFor = ({ principal_id, personal, run_id }: SecretUse): RawBuilder<boolean> => {
+  const own = personal ? sql`or s.owner_id = ${principal_id}::uuid` : sql``
+  return sql<boolean>`(s.sealed is not null and (s.owner_id is null ${own})
+    and ${isUsableIn(sql`${principal_id}::uuid`, sql`${run_id ?? null}::uuid`)})`
+}
+
+/** Those of these names that `readSecrets` would miss, in their order. */
+export async function findMissingSecrets(
+  db: Db,
+  names: readonly string[],
+  use: SecretUse,
+): Promise<string[]> {
+  const found = await sql<{ name: string }>`
+    select n.name from unnest(${[...names]}::text[]) with ordinality n (name, place)
+    where not exists (select from secrets s where s.name = n.name and ${isFor(use)}) order by n.place`.execute(
+    db,
+  )
+  return found.rows.map(({ name }) => name)
+}
+
+/** Those of these names that neither the team has nor this principal, as if nobody else had any. */
+export async function findUnknownSecrets(
+  db: Db,
+  names: readonly string[],
+  principal_id: string,
+): Promise<string[]> {
+  const found = await sql<{ name: string }>`
+    select n.name from unnest(${[...names]}::text[]) with ordinality n (name, place)
+    where not exists (select from secrets s where s.name = n.name and s.sealed is not null
+      and (s.owner_id is null or s.owner_id = ${principal_id}::uuid)) order by n.place`.execute(db)
+  return found.rows.map(({ name }) => name)
 }

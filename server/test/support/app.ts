@@ -21,6 +21,7 @@ export const settingsOf = (secret_key = SECRET): HttpSettings => ({
   log_level: 'silent',
   default_pool: 'default',
   harnesses: [LOOP, RUNBOOK],
+  whyNeverSent: () => null,
   isGitHub: () => false,
   limit_maxima: readConfig({}).limit_maxima,
   min_schedule_seconds: 10,

@@ -21,6 +21,7 @@ import {
 } from '../../store/environments.ts'
 import { removeGrants, requireGrants } from '../../store/grants.ts'
 import { randomText } from '../../store/random-text.ts'
+import { findUnknownSecrets } from '../../store/secrets.ts'
 import type { HttpContext, Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
 
@@ -52,7 +53,7 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   serve(app, services, ROUTES.createEnvironment, async (call) => {
     requireAllowed(call.body, settings)
     return sendOnce(store.db, call, async (db) => {
-      await requireGrants(db, call.actor, 'secret', call.body.secrets ?? [])
+      await requireNameable(db, call.body.secrets ?? [], [], call.actor)
       const uid = randomText(22)
       const content = sealContent(uid, call.body)
       const row = await insertEnvironment(db, { uid, creator_id: call.actor.principal_id, ...content })
@@ -91,7 +92,24 @@ async function requireChangeable(
   const before = await findEnvironmentSecrets(db, reference)
   if (!before) return
   await requireGrants(db, actor, 'environment', [before.uid])
-  await requireGrants(db, actor, 'secret', [...before.secrets, ...named])
+  await requireNameable(db, named, before.secrets, actor)
+}
+
+/** Nobody's runs would have a secret that is somebody else's own. Of what is named already it may be gone, or be a colleague's. */
+async function requireNameable(
+  db: Db,
+  named: readonly string[],
+  before: readonly string[],
+  actor: Actor,
+): Promise<void> {
+  await requireGrants(db, actor, 'secret', [...before, ...named])
+  const fresh = named.filter((name) => !before.includes(name))
+  const [unknown] = fresh.length > 0 ? await findUnknownSecrets(db, fresh, actor.principal_id) : []
+  if (unknown !== undefined)
+    throw new AppError(
+      'invalid_request',
+      `secrets: neither the team nor you have a secret ${unknown}. Set it first: PUT /agent/secrets/${unknown}.`,
+    )
 }
 
 /** What the operator allows, which a run is asked again. */

@@ -30,7 +30,21 @@ type Created = typeof ROUTES.createWebhook | typeof ROUTES.rotateWebhookSecret
 
 export function serveWebhooks(app: FastifyInstance, services: Services): void {
   const { store, settings } = services
-  const { keyring } = settings
+  const { keyring, whyNeverSent } = settings
+
+  /** Throws where nothing would ever be sent. */
+  const contentOf = ({
+    url: text,
+    events = [...WEBHOOK_EVENTS],
+    ...rest
+  }: UpdateWebhookRequest): WebhookContent => {
+    // As it is asked: two ways to write it are one.
+    const url = new URL(text).href
+    const why = whyNeverSent(url)
+    if (why !== null) throw new AppError('invalid_request', `url: ${why}`)
+    const { description = null, enabled = true } = rest
+    return { url, events, description, enabled }
+  }
 
   /** With the secret, which is put in as the answer is sent: what is stored to be sent again does not have it. */
   const sendWithSecret = async (
@@ -108,12 +122,6 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
 function required(row: WebhookRow | null): WebhookRow {
   if (row) return row
   throw new AppError('resource_not_found', 'There is no webhook with this id.')
-}
-
-function contentOf(body: UpdateWebhookRequest): WebhookContent {
-  const { url, events = [...WEBHOOK_EVENTS], description = null, enabled = true } = body
-  // As it is asked: two ways to write it are one.
-  return { url: new URL(url).href, events, description, enabled }
 }
 
 /** Why nothing is sent, though somebody wanted it to be. */

@@ -1892,7 +1892,7 @@ export interface components {
             events?: components["schemas"]["WebhookEventType"][];
             /** @description Default true: runs of the team. False: a personal one, of your own runs, personal ones too. */
             team?: boolean;
-            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. */
+            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400. */
             url: string;
         };
         DeleteScheduleResponse: {
@@ -2002,7 +2002,7 @@ export interface components {
             repositories?: components["schemas"]["EnvironmentRepository"][];
             /** @description Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true. */
             reuse_setup?: boolean;
-            /** @description Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
+            /** @description Names of secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
             secrets?: string[];
             setup_commands?: string[];
             /** @description At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value. */
@@ -3356,7 +3356,7 @@ export interface components {
             enabled?: boolean;
             /** @description Default: all. */
             events?: components["schemas"]["WebhookEventType"][];
-            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. */
+            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400. */
             url: string;
         };
         Usage: {

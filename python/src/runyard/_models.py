@@ -1362,7 +1362,7 @@ class CreateTriggerRequest(WireModel):
 
 class CreateWebhookRequest(WireModel):
     url: str
-    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS."""
+    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400."""
     events: list[WebhookEventType] | None = None
     """Default: all."""
     description: str | None = None
@@ -1394,7 +1394,7 @@ class EnvironmentConfig(WireModel):
     variables: dict[str, str] | None = None
     """At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value."""
     secrets: list[str] | None = None
-    """Names of secrets. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s."""
+    """Names of secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s."""
     permissions: list[PermissionRule] | None = None
     """Rules for every run of the environment, as in the configuration of a run; the stricter of both decides."""
     on_success: Literal["nothing", "branch", "pull_request"] | str | None = None
@@ -1912,7 +1912,7 @@ class UpdateTriggerRequest(WireModel):
 
 class UpdateWebhookRequest(WireModel):
     url: str
-    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS."""
+    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400."""
     events: list[WebhookEventType] | None = None
     """Default: all."""
     description: str | None = None

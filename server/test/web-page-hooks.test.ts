@@ -93,7 +93,7 @@ describe('the pages of hooks', { skip }, () => {
     await rows.filter({ hasText: 'a replay' }).waitFor()
     assert.equal(await rows.count(), 2)
     await page.getByRole('link', { name: 'Runs of this trigger' }).click()
-    await page.getByRole('button', { name: 'Of one trigger' }).waitFor()
+    await page.getByRole('button', { name: 'From one trigger' }).waitFor()
     await page.getByText('echo Try it').first().click()
     // The run leads back to what asked for it.
     await page

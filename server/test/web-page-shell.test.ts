@@ -107,7 +107,7 @@ describe('the frame of the web page', { skip }, () => {
       await page.getByRole('list', { name: 'Runs' }).getByRole('link').nth(1).waitFor({ state: 'detached' })
       await keys.press('j')
       assert.equal(await page.getByRole('searchbox').inputValue(), 'by keyboard', leave)
-      await page.waitForFunction(`document.activeElement?.matches('[data-row="0"]')`)
+      await page.locator('[data-row="0"]:focus').waitFor()
     }
     await keys.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).getByText('Previous run in the list').waitFor()

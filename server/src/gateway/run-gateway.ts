@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
+import { getCACertificates } from 'node:tls'
 import type { ModelCall, ModelUsage, Refusal } from './gateway.ts'
 import { type GatewayArguments, GONE, type News, type Order, writeMessage } from './gateway-pipe.ts'
 import { showLife } from './gateway-place.ts'
@@ -22,6 +23,8 @@ export async function runGateway(
   if (uid !== null) {
     // Its own user may not write there.
     flushCompileCache()
+    // Node reads the file of NODE_EXTRA_CA_CERTS beside all else, and perhaps only after this: others may not be let in there.
+    getCACertificates('extra')
     process.setgroups?.([])
     process.setgid?.(uid)
     process.setuid?.(uid)

@@ -134,9 +134,14 @@ function useRowKeys(
   show: (index: number) => void,
 ): void {
   const current = useRef(-1)
-  useEffect(() => {
+  // With the rows themselves: a key that comes right after them must not count those that were there before.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if ((event.key !== 'j' && event.key !== 'k') || isTyping(event)) return
+      // What is searched for next has a first row of its own.
+      if (isTyping(event)) current.current = -1
+      else if (event.key === 'j' || event.key === 'k') move(event)
+    }
+    const move = (event: KeyboardEvent) => {
       const focused = document.activeElement?.closest<HTMLElement>('[data-row]')?.dataset.row
       const from = focused === undefined ? current.current : Number(focused)
       const next = Math.max(0, Math.min(count - 1, from + (event.key === 'j' ? 1 : -1)))

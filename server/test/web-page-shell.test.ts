@@ -128,6 +128,26 @@ describe('the frame of the web page', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('the rows stay until those of the next search are read', async () => {
+    const run_id = await api.create({ prompt: shell('true'), title: 'A row that stays', config: RUNBOOK })
+    await api.ended(run_id)
+    await using opened = await openPage(browser, service)
+    const { page } = opened
+    const row = page.getByRole('link', { name: /A row that stays/ })
+    await row.waitFor()
+    let answer = () => {}
+    const held = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    await page.route(/\/runs\?.*q=nothing/, (route) => held.then(() => route.continue()))
+    await page.getByRole('searchbox').fill('nothing has this title')
+    await page.locator('[aria-busy=true]').waitFor()
+    await row.waitFor()
+    answer()
+    await page.getByText('No run matches these filters.').waitFor()
+    assert.equal(await row.count(), 0)
+  })
+
   test('going back undoes the last filter, not each letter of the search', async () => {
     await using opened = await openPage(browser, service)
     const { page } = opened

@@ -1,5 +1,11 @@
 import type { ListRunsResponse, RunItem, Runyard } from '@runyard/client'
-import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import {
+  type InfiniteData,
+  keepPreviousData,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { useAccess } from '../client.ts'
 import { type RunSearch, toListParams } from './run-search.ts'
@@ -13,7 +19,10 @@ const OPEN: readonly string[] = ['QUEUED', 'CLAIMED', 'INPROGRESS', 'BLOCKED']
 
 type Pages = InfiniteData<ListRunsResponse, string | undefined>
 
-/** The runs of a search, page by page, kept right while it is open. */
+/**
+ * The runs of a search, page by page, kept right while it is open. Until they have been read, those of the search before
+ * stay (`isPlaceholderData`), so that the page does not jump with each letter that is typed.
+ */
 export function useRunList(search: RunSearch) {
   const { client } = useAccess()
   const params = toListParams(search)
@@ -29,11 +38,13 @@ export function useRunList(search: RunSearch) {
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.page_info.next_cursor,
+    placeholderData: keepPreviousData,
   })
+  const is_read = list.data !== undefined && !list.isPlaceholderData
   const runs = useMemo(() => list.data?.pages.flatMap((page) => page.runs) ?? [], [list.data])
-  useNewerRuns(queryKey, params, list.data ? (runs[0]?.created_at ?? null) : undefined)
+  useNewerRuns(queryKey, params, is_read ? (runs[0]?.created_at ?? null) : undefined)
   useLiveStates(client, queryKey, runs)
-  return { ...list, runs }
+  return { ...list, runs, hasNextPage: is_read && list.hasNextPage }
 }
 
 /** Reads the list again when there are runs newer than its first. `newest`: null of an empty list, undefined before it is read. */

@@ -19,13 +19,15 @@ interface Props {
   runs: readonly RunItem[]
   chosen: ReadonlySet<string>
   onChoose: (chosen: ReadonlySet<string>) => void
+  /** They are of the search before; those of this one are being read. */
+  isOutdated: boolean
   hasMore: boolean
   isReading: boolean
   onMore: () => void
 }
 
 /** The rows of the list. Only those near the screen are in the page; the next portion is read before its end is reached. */
-export function RunTable({ runs, chosen, onChoose, hasMore, isReading, onMore }: Props) {
+export function RunTable({ runs, chosen, onChoose, isOutdated, hasMore, isReading, onMore }: Props) {
   const { may_write } = useAccess()
   const place = useRef<HTMLUListElement>(null)
   const [offset, setOffset] = useState(0)
@@ -52,7 +54,8 @@ export function RunTable({ runs, chosen, onChoose, hasMore, isReading, onMore }:
       <ul
         ref={place}
         aria-label="Runs"
-        className="relative m-0 list-none border-line border-t p-0"
+        aria-busy={isOutdated}
+        className="relative m-0 list-none border-line border-t p-0 transition-opacity aria-busy:opacity-60"
         style={{ height: list.getTotalSize() }}
       >
         {items.map(({ index, start }) => {

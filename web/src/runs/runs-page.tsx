@@ -14,8 +14,16 @@ import { isOpen, RunTable } from './run-table.tsx'
 export function RunsPage() {
   const search = useSearch({ from: '/' })
   const navigate = useNavigate({ from: '/' })
-  const { runs, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
-    useRunList(search)
+  const {
+    runs,
+    error,
+    isPending,
+    isPlaceholderData,
+    hasNextPage,
+    isFetchingNextPage,
+    fetchNextPage,
+    refetch,
+  } = useRunList(search)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const has_search = Object.keys(search).length > 0
   useEffect(() => {
@@ -42,12 +50,13 @@ export function RunsPage() {
           runs={runs}
           chosen={chosen}
           onChoose={setChosen}
+          isOutdated={isPlaceholderData}
           hasMore={hasNextPage}
           isReading={isFetchingNextPage}
           onMore={fetchNextPage}
         />
       ) : null}
-      {!isPending && !error && runs.length === 0 ? (
+      {!isPending && !isPlaceholderData && !error && runs.length === 0 ? (
         has_search ? (
           <p className="py-8 text-soft">
             No run matches these filters.{' '}

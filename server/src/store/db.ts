@@ -113,14 +113,14 @@ const BUFFERS = '16MB'
 const SMALL_LOG = ['--wal-segsize=1', '-c', 'max_wal_size=1GB', '-c', 'min_wal_size=2MB'] as const
 
 /**
- * Has V8 optimize only what runs very often. By default it optimizes PGlite while a process starts, which takes half a second of
- * CPU and up to 300 MB, slows the start of every command meanwhile, and is not won back within 20,000 statements.
+ * Has V8 run PGlite as it compiled it first. Else it optimizes what runs often, and some functions of PostgreSQL are so large that
+ * this takes seconds of CPU and 600 MB at the start of every process, whatever the budget; statements gain a tenth by it.
  */
-const OPTIMIZE_LATE = '--wasm-tiering-budget=2000000000'
+const NEVER_OPTIMIZE = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering'] as const
 
 /** `directory` absent: in memory. The caller holds the directory's lock: PGlite has none and would lose rows. */
 export async function openPglite(directory?: string): Promise<Store> {
-  setFlagsFromString(OPTIMIZE_LATE)
+  for (const flag of NEVER_OPTIMIZE) setFlagsFromString(flag)
   const pglite = await PGlite.create({
     ...(directory ? { dataDir: directory } : {}),
     extensions: { pg_trgm },

@@ -212,21 +212,22 @@ describe('the pages of settings', { skip }, () => {
     await lent.getByRole('button', { name: 'Take it away from guest' }).click()
     await page.getByText('Admins, and who made it.').waitFor()
 
-    await page.getByRole('link', { name: 'Keys', exact: true }).click()
+    await page.getByRole('link', { name: 'Access', exact: true }).click()
     await page.getByRole('link', { name: 'Audit log' }).click()
     const entries = page.getByRole('list', { name: 'Audit log' }).getByRole('listitem')
     await page.getByLabel('What was done').fill('putGrants')
     await page.getByRole('button', { name: 'Show' }).click()
     await page.waitForURL(/action=putGrants/)
     await entries.filter({ hasNotText: 'putGrants' }).waitFor({ state: 'detached' })
-    const own = entries.filter({ hasText: uid })
+    const own = entries.filter({ hasText: uid }).filter({ hasText: 'Changed who may use something' })
     await own.nth(1).waitFor()
     assert.equal(await own.count(), 2)
     await checkAccess(page)
     // A refusal is seen, with who was refused.
     await apiOf({ base_url: service.base_url, api_key: guest.api_key }).call('GET', '/audit-log')
     await page.goto(`${new URL(service.base_url).origin}/keys/audit?who=${guest.principal.uid}&days=1`)
-    await entries.filter({ hasText: 'refused, 403' }).filter({ hasText: 'guest' }).waitFor()
+    const refused = entries.filter({ hasText: 'refused, 403' }).filter({ hasText: 'guest' })
+    await refused.filter({ hasText: 'Tried to read the audit log' }).waitFor()
     await page.getByLabel('To what').fill('nothing of this name')
     await page.getByRole('button', { name: 'Show' }).click()
     await page.getByText('Nothing like this was done.').waitFor()
@@ -418,6 +419,7 @@ describe('the pages of settings', { skip }, () => {
     await page.getByRole('button', { name: 'Menu of dev' }).click()
     await page.getByRole('menuitem', { name: 'Skills' }).click()
     await page.getByText('No skill yet').waitFor()
+    assert.equal(await page.getByRole('link', { name: 'environment', exact: true }).count(), 1)
     await checkAccess(page)
     for (const path of [
       '/',

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { findChromium, openBrowser } from './support/browser.ts'
 import { startFaultyProxy } from './support/faulty-proxy.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
@@ -220,6 +220,17 @@ describe('the web page', { skip }, () => {
     const { status_message } = await api.get(failing)
     await row('Break early').getByText(String(status_message?.message).slice(0, 20)).waitFor()
 
+    // On a wide screen what stands in a column is below its name; on a narrow one there is no room for names.
+    const heading = page.getByText('Created', { exact: true })
+    const edgeOf = async (place: Locator) => {
+      const box = await place.boundingBox()
+      return Math.round((box?.x ?? 0) + (box?.width ?? 0))
+    }
+    assert.equal(await edgeOf(heading), await edgeOf(row('Break early').locator('time')))
+    await page.setViewportSize({ width: 380, height: 900 })
+    await heading.waitFor({ state: 'hidden' })
+    await page.setViewportSize({ width: 1280, height: 900 })
+
     // What happens elsewhere is seen here.
     const other = await api.create({ title: 'Sleep more', prompt: shell('sleep 600'), config: RUNBOOK })
     await row('Sleep more').getByRole('checkbox').check()
@@ -368,6 +379,7 @@ describe('the web page', { skip }, () => {
     const there = new URL(url).pathname
     await using other = await openPage(browser, as_other, { at: there })
     await other.page.getByRole('heading', { name: 'There is no such run' }).waitFor()
+    await other.page.getByRole('link', { name: 'All runs' }).waitFor()
     await other.page.goto(new URL(service.base_url).origin)
     await other.page.goto(url)
     await other.page.locator('[data-block=bash]', { hasText: 'own' }).waitFor()

@@ -9,21 +9,10 @@ import { Ago } from '../ui/moment.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { PagedRows, usePages } from '../ui/paged-rows.tsx'
 import { type AuditSearch, toAuditParams } from './audit-search.ts'
+import { SOUGHT, sayDeed } from './audit-words.ts'
 import { useKeyList } from './key-list.ts'
 
 const PAGE = 100
-/** What is most often looked for; any other operation can be typed. */
-const ACTIONS = [
-  'createApiKey',
-  'rotateApiKey',
-  'revokeApiKey',
-  'createRun',
-  'cancelRun',
-  'putGrants',
-  'createSignInLink',
-  'useSecrets',
-]
-
 /** Who did what, when and from where. For admins. */
 export function AuditPage() {
   const { client, may_administer } = useAccess()
@@ -43,7 +32,7 @@ export function AuditPage() {
     <>
       <PageHead title="Audit log">
         <Link to="/keys" className={buttonClass()}>
-          Keys and identities
+          Access
         </Link>
       </PageHead>
       {may_administer ? (
@@ -122,8 +111,10 @@ function Filters({ search }: { search: AuditSearch }) {
           Show
         </Button>
         <datalist id="actions">
-          {ACTIONS.map((name) => (
-            <option key={name} value={name} />
+          {SOUGHT.map(([action, deed]) => (
+            <option key={action} value={action}>
+              {deed}
+            </option>
           ))}
         </datalist>
       </form>
@@ -137,13 +128,17 @@ function EntryRow({ entry }: { entry: AuditEntry }) {
   const { occurred_at, action, target, via, principal_id, principal_name, role, address, status, detail } =
     entry
   const is_denied = status !== undefined && status >= 400
+  const said = sayDeed(action, is_denied)
   const nobody = via === 'http' ? 'nobody who could be told' : ''
   const who = plainText(principal_name ?? principal_id ?? nobody)
   const facts = [role, VIAS[via], address ? `from ${address}` : '', detail].filter(Boolean).join(' · ')
   return (
     <li className="grid gap-0.5 py-2.5 text-sm">
       <div className="flex flex-wrap items-baseline gap-x-3">
-        <code className="font-medium wrap-anywhere">{plainText(action)}</code>
+        {said ? <span className="font-medium">{said}</span> : null}
+        <code className={`wrap-anywhere ${said ? 'text-soft text-xs' : 'font-medium'}`}>
+          {plainText(action)}
+        </code>
         {is_denied ? <span className="font-medium text-bad">refused, {status}</span> : null}
         <span className="ml-auto text-soft">
           <Ago at={occurred_at} />

@@ -8,12 +8,12 @@ import { NewKey } from './new-key.tsx'
 import { People } from './people.tsx'
 import { Pools } from './pools.tsx'
 
-/** What programs and people call the service with: keys, and the service accounts that keys may be of. */
+/** Who may do what: keys, the people and service accounts that they are of, and pools. */
 export function KeysPage() {
   const { may_administer } = useAccess()
   return (
     <>
-      <PageHead title="Keys and identities">
+      <PageHead title="Access">
         {may_administer ? (
           <Link to="/keys/audit" className={buttonClass()}>
             Audit log

@@ -13,7 +13,7 @@ export function PoolPage() {
     <>
       <PageHead title={`Pool ${plainText(pool)}`}>
         <Link to="/keys" className={buttonClass()}>
-          Keys and identities
+          Access
         </Link>
       </PageHead>
       <Grants key={pool} resource_type="pool" resource_id={pool} may_change={may_administer} />

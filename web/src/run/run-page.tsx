@@ -3,6 +3,7 @@ import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tan
 import { useEffect, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { VisitGate } from '../shell/visit-gate.tsx'
+import { NotFound } from '../ui/not-found.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Activity } from './activity.tsx'
 import { Artifacts } from './artifacts.tsx'
@@ -25,7 +26,8 @@ export function RunPage({ run_id }: { run_id: string }) {
   const { client, is_visitor } = useAccess()
   const { data: run, error, refetch } = useQuery(runQuery(client, run_id))
   if (run) return <OpenRun key={run_id} run={run} />
-  if (error instanceof NotFoundError) return is_visitor ? <NoSuchRun /> : <VisitedRun run_id={run_id} />
+  if (error instanceof NotFoundError)
+    return is_visitor ? <NotFound kind="run" /> : <VisitedRun run_id={run_id} />
   return error ? (
     <div className="py-12">
       <Problem error={error} onRetry={() => refetch()} />
@@ -42,19 +44,12 @@ function VisitedRun({ run_id }: { run_id: string }) {
   )
   return (
     <QueryClientProvider client={queries}>
-      <VisitGate run_id={run_id} refused={<NoSuchRun />}>
+      <VisitGate run_id={run_id} refused={<NotFound kind="run" />}>
         <RunPage run_id={run_id} />
       </VisitGate>
     </QueryClientProvider>
   )
 }
-
-const NoSuchRun = () => (
-  <div className="py-12">
-    <h1 className="m-0 font-semibold text-xl">There is no such run</h1>
-    <p className="text-soft">It does not exist, or it is somebody else's.</p>
-  </div>
-)
 
 function OpenRun({ run }: { run: RunItem }) {
   const { client } = useAccess()

@@ -12,6 +12,8 @@ import { Ago } from '../ui/moment.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 
 const ROW_PX = 68
+/** Of rows and headings alike. */
+const COLUMNS = 'grid lg:grid-cols-[9.5rem_minmax(0,1fr)_5.5rem_6.5rem_5rem]'
 const OPEN: readonly string[] = ['QUEUED', 'CLAIMED', 'INPROGRESS', 'BLOCKED']
 export const isOpen = ({ state }: RunItem): boolean => OPEN.includes(state)
 
@@ -51,6 +53,7 @@ export function RunTable({ runs, chosen, onChoose, isOutdated, hasMore, isReadin
   }
   return (
     <>
+      <Headings is_shifted={may_write} />
       <ul
         ref={place}
         aria-label="Runs"
@@ -87,6 +90,20 @@ export function RunTable({ runs, chosen, onChoose, isOutdated, hasMore, isReadin
   )
 }
 
+/** What the columns of a wide screen are. Beside the list: each row says it in words to those who hear it. */
+const Headings = ({ is_shifted }: { is_shifted: boolean }) => (
+  <div
+    aria-hidden
+    className={`${COLUMNS} gap-x-4 pb-1.5 text-soft text-xs max-lg:hidden ${is_shifted ? 'pl-8' : ''}`}
+  >
+    <span>State</span>
+    <span>Run</span>
+    <span className="text-right">Created</span>
+    <span className="text-right">Worked</span>
+    <span className="text-right">Cost</span>
+  </div>
+)
+
 function Row({ run, index }: { run: RunItem; index: number }) {
   const spent = run.run_time ? parseDuration(run.run_time) : 0
   const cost = run.request_usage?.inference_cost_usd
@@ -101,7 +118,7 @@ function Row({ run, index }: { run: RunItem; index: number }) {
       to="/sessions/$run_id"
       params={{ run_id: run.run_id }}
       data-row={index}
-      className="grid h-full min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-4 gap-y-0.5 text-ink no-underline sm:grid-cols-[9.5rem_minmax(0,1fr)_auto] focus-visible:-outline-offset-2"
+      className={`${COLUMNS} h-full min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-4 gap-y-0.5 text-ink no-underline sm:max-lg:grid-cols-[9.5rem_minmax(0,1fr)_auto] focus-visible:-outline-offset-2`}
     >
       <span className="max-sm:order-2 sm:self-center">
         <StateBadge state={run.state} />
@@ -118,17 +135,33 @@ function Row({ run, index }: { run: RunItem; index: number }) {
           </span>
         )}
       </span>
-      <span className="tabular self-center text-right text-sm text-soft max-sm:order-3">
-        <span className="block">
+      <span className="tabular self-center text-right text-sm text-soft max-sm:order-3 lg:contents">
+        <span className="block self-center">
+          <span className="unseen">created </span>
           <Ago at={run.created_at} />
         </span>
-        <span className="block max-sm:hidden">
-          {[spent > 0 ? formatDuration(spent) : '', cost ? formatCost(cost) : ''].filter(Boolean).join(' · ')}
+        <span className="flex justify-end gap-1.5 max-sm:hidden lg:contents">
+          <Measure name="worked for">{spent > 0 ? formatDuration(spent) : null}</Measure>
+          <Measure name="cost">{cost ? formatCost(cost) : null}</Measure>
         </span>
       </span>
     </Link>
   )
 }
+
+/** A column of a wide screen, there where it is empty too; with a dot before it where both stand in one. */
+const Measure = ({ name, children }: { name: string; children: string | null }) => (
+  <span
+    className={`self-center whitespace-nowrap ${children ? '[&+&]:max-lg:before:content-["·_"]' : 'max-lg:hidden'}`}
+  >
+    {children ? (
+      <>
+        <span className="unseen">{name} </span>
+        {children}
+      </>
+    ) : null}
+  </span>
+)
 
 /** `j` and `k` go down and up the rows; Enter opens the one in focus. */
 function useRowKeys(

@@ -6,9 +6,9 @@ import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { CopyBlock } from '../ui/copy-block.tsx'
-import { Ago } from '../ui/moment.tsx'
 import { PageHead, Rows } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { LastRun, POLL_MS } from './last-run.tsx'
 import { NextTimes } from './next-times.tsx'
 
 /** Runs at set times. */
@@ -17,6 +17,7 @@ export function SchedulesPage() {
   const { data, error, refetch } = useQuery({
     queryKey: ['schedules', 'list'],
     queryFn: async ({ signal }) => (await client.schedules.list({ limit: 100 }, { signal })).schedules,
+    refetchInterval: POLL_MS,
   })
   return (
     <>
@@ -46,14 +47,11 @@ export function SchedulesPage() {
   )
 }
 
-function ScheduleRow({
-  schedule: { id, name, cron_schedule, time_zone, enabled, next_runs, history, last_spawn_error },
-}: {
-  schedule: ScheduledAgentItem
-}) {
+function ScheduleRow({ schedule }: { schedule: ScheduledAgentItem }) {
+  const { id, name, cron_schedule, time_zone, enabled, next_runs, scope, last_spawn_error } = schedule
   return (
-    <li className="flex flex-wrap items-center gap-x-6 gap-y-1 py-3">
-      <span className="min-w-0 flex-1">
+    <li className="grid items-center gap-x-6 gap-y-1 py-3 sm:grid-cols-[minmax(0,1fr)_11rem_12rem]">
+      <span className="min-w-0">
         <Link
           to="/schedules/$schedule_id"
           params={{ schedule_id: id }}
@@ -63,19 +61,13 @@ function ScheduleRow({
         </Link>
         <span className="block text-sm text-soft">
           <code>{cron_schedule}</code> {time_zone}
-          {history.last_ran ? (
-            <>
-              {' · last run '}
-              <Ago at={history.last_ran} />
-            </>
-          ) : (
-            ' · has not run yet'
-          )}
+          {scope.type === 'User' ? ' · only you' : ''}
         </span>
         {last_spawn_error ? (
           <span className="block text-bad text-sm">{plainText(last_spawn_error)}</span>
         ) : null}
       </span>
+      <LastRun schedule={schedule} />
       {enabled ? (
         <NextTimes times={next_runs} time_zone={time_zone} />
       ) : (

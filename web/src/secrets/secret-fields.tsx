@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { AreaField, CheckField, SelectField, TextField } from '../ui/field.tsx'
+import { Fold } from '../ui/fold.tsx'
 import type { SecretForm, SecretKind, SecretScope } from './secret-form.ts'
 
 const KINDS: Record<SecretKind, string> = {
@@ -126,11 +127,8 @@ function GitFields({ form, is_new, set }: Part & { is_new: boolean }) {
         checked={form.read_only}
         onCheck={(read_only) => set({ read_only })}
       />
-      <details open={form.app_id !== '' || undefined}>
-        <summary className="w-fit text-sm text-soft before:content-['▸_'] [[open]>&]:before:content-['▾_']">
-          User name, or GitHub App
-        </summary>
-        <div className="mt-3 grid gap-4 sm:grid-cols-3">
+      <Fold summary="User name, or GitHub App" is_open={form.app_id !== ''}>
+        <div className="grid gap-4 sm:grid-cols-3">
           <TextField
             label="User name"
             placeholder="Most hosts take any"
@@ -151,7 +149,7 @@ function GitFields({ form, is_new, set }: Part & { is_new: boolean }) {
             onText={(installation_id) => set({ installation_id })}
           />
         </div>
-      </details>
+      </Fold>
     </>
   )
 }

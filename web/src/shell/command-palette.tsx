@@ -85,7 +85,9 @@ function Palette({ close }: { close: () => void }) {
     placeholderData: (before) => before,
   })
   const isNamed = (name: string) => name.toLowerCase().includes(q.toLowerCase())
-  const places = [...PLACES, ...(may_write ? MAKERS : [])].filter(({ label }) => isNamed(label))
+  const places = [...PLACES, ...(may_write ? MAKERS : [])].filter(
+    (place) => isNamed(place.label) || ('also' in place && q !== '' && isNamed(place.also)),
+  )
   // Until the answer is there, Enter must not open a run that was found for fewer letters.
   const runs = (data ?? []).filter(({ title }) => !isPlaceholderData || isNamed(title))
   return (

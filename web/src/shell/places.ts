@@ -1,4 +1,4 @@
-/** The pages that can be gone to from anywhere. */
+/** The pages that can be gone to from anywhere. `also`: what else they are looked for by. */
 export const PLACES = [
   { to: '/', label: 'Runs' },
   { to: '/environments', label: 'Environments' },
@@ -8,7 +8,7 @@ export const PLACES = [
   { to: '/secrets', label: 'Secrets' },
   { to: '/skills', label: 'Skills' },
   { to: '/usage', label: 'Usage' },
-  { to: '/keys', label: 'Keys' },
+  { to: '/keys', label: 'Access', also: 'API keys, identities, people, pools, audit log' },
 ] as const
 
 /** The pages where something new is made, which take a right to write. */

@@ -4,6 +4,7 @@ import { useAccess } from '../client.ts'
 import { Prose } from '../text/markdown.tsx'
 import { plainText } from '../text/plain-text.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
+import { Fold } from '../ui/fold.tsx'
 import { Ago } from '../ui/moment.tsx'
 import { PageHead, Rows } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
@@ -41,8 +42,9 @@ export function SkillsPage() {
       ))}
       {skills?.length === 0 ? (
         <p className="max-w-2xl text-soft">
-          No skill yet. A file <code>SKILL.md</code> in a repository of an environment is one; it is listed
-          when a run has cloned the repository, or when you have the repositories read again.
+          No skill yet. A file <code>SKILL.md</code> in a repository of an{' '}
+          <Link to="/environments">environment</Link> is one; it is listed when a run has cloned the
+          repository, or when you have the repositories read again.
         </p>
       ) : null}
       {skills && skills.length > 0 ? (
@@ -76,14 +78,11 @@ export function SkillsPage() {
                   ? ` In ${plainText(environments.map((each) => each.name).join(', '))}.`
                   : ''}
               </p>
-              <details>
-                <summary className="w-fit text-sm text-soft before:content-['▸_'] [[open]>&]:before:content-['▾_']">
-                  What it says
-                </summary>
-                <div className="mt-2 border-line border-l-2 pl-4">
+              <Fold summary="What it says">
+                <div className="border-line border-l-2 pl-4">
                   <Prose text={base_prompt} />
                 </div>
-              </details>
+              </Fold>
             </li>
           ))}
         </Rows>

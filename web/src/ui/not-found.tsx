@@ -9,7 +9,7 @@ const KINDS = {
   trigger: { to: '/triggers', all: 'All triggers' },
   webhook: { to: '/webhooks', all: 'All webhooks' },
   secret: { to: '/secrets', all: 'All secrets' },
-  identity: { to: '/keys', all: 'All keys and identities' },
+  identity: { to: '/keys', all: 'All identities' },
 } as const
 
 /** What is shown at an address where there is nothing, or nothing for this reader. */

@@ -6,6 +6,7 @@ import { useAccess } from '../client.ts'
 import { countOf, formatCount, formatDuration } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { FIELD_CLASS } from '../ui/field.tsx'
+import { Fold } from '../ui/fold.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { ScrollBox } from '../ui/scroll-box.tsx'
@@ -108,12 +109,9 @@ function Report({ usage: { totals, days, by_agent, by_model, by_environment } }:
         title="Environments"
         rows={by_environment.map((row) => ({ ...row, name: row.name ?? row.environment_id ?? 'none' }))}
       />
-      <details>
-        <summary className="w-fit text-sm text-soft before:content-['▸_'] [[open]>&]:before:content-['▾_']">
-          The days as a table
-        </summary>
+      <Fold summary="The days as a table">
         <DayTable days={days} />
-      </details>
+      </Fold>
     </div>
   )
 }

@@ -1,6 +1,6 @@
 import type { AmbientAgentConfig, PermissionRule } from '@runyard/client'
 import type { Command } from 'commander'
-import { PERMISSION_HELP, permission } from './option-values.ts'
+import { PERMISSION_HELP, permission, wholeNumber } from './option-values.ts'
 import { readJsonObject } from './read-input.ts'
 
 /** How runs are executed, as options say it. */
@@ -11,6 +11,9 @@ export interface AgentOptions {
   harness?: string
   host?: string
   mcp?: string
+  reasoning?: string
+  basePrompt?: string
+  idleMinutes?: number
   public?: boolean
 }
 
@@ -20,9 +23,13 @@ export const addAgentOptions = (command: Command): Command =>
     .option('-m, --model <id>', 'model, as `runyard model list` names it')
     .option('--permission <rule>', PERMISSION_HELP, permission)
     .option('--harness <name>', 'what executes it: oz, runbook, or an agent such as claude or opencode')
+    .option('--reasoning <level>', 'how much the model of the built-in agent thinks, such as low or high')
+    .option('--base-prompt <text>', 'instructions that stand before the prompt')
     .option('--host <pool>', 'pool of workers')
+    .option('--idle-minutes <n>', 'how long the sandbox is kept after a turn', wholeNumber(1, 60))
     .option('--mcp <file>', 'JSON file with tool servers by name')
     .option('--public', 'let who has the link of the run see it without a key')
+    .option('--no-public', 'let nobody see it without a key, where it would be so')
 
 export async function agentConfigOf(options: AgentOptions): Promise<AmbientAgentConfig> {
   const mcp = options.mcp ? await readJsonObject(options.mcp) : undefined
@@ -31,11 +38,20 @@ export async function agentConfigOf(options: AgentOptions): Promise<AmbientAgent
     ...(options.env ? { environment_id: options.env } : {}),
     ...(options.host ? { worker_host: options.host } : {}),
     ...(options.permission ? { permissions: options.permission } : {}),
-    ...(options.harness ? { harness: { type: options.harness } } : {}),
-    ...(options.public ? { session_sharing: { public_access: 'VIEWER' as const } } : {}),
+    ...(options.harness || options.reasoning ? { harness: harnessOf(options) } : {}),
+    ...(options.basePrompt ? { base_prompt: options.basePrompt } : {}),
+    ...(options.idleMinutes ? { idle_timeout_minutes: options.idleMinutes } : {}),
+    ...(options.public === undefined
+      ? {}
+      : { session_sharing: { public_access: options.public ? ('VIEWER' as const) : ('NONE' as const) } }),
     // The service checks each of them and names what is wrong.
     ...(mcp
       ? { mcp_servers: (mcp.mcpServers ?? mcp) as NonNullable<AmbientAgentConfig['mcp_servers']> }
       : {}),
   }
 }
+
+const harnessOf = ({ harness, reasoning }: AgentOptions): NonNullable<AmbientAgentConfig['harness']> => ({
+  ...(harness ? { type: harness } : {}),
+  ...(reasoning ? { reasoning_level: reasoning } : {}),
+})

@@ -9,12 +9,13 @@ import { NotFound } from './ui/not-found.tsx'
 
 /** The run that a new one does again, or goes on from. */
 function readOrigin(search: Record<string, unknown>): OriginSearch {
-  const { replay, fork, sequence, environment, skill } = search
+  const { replay, fork, sequence, environment, skill, identity } = search
   if (typeof replay === 'string') return { replay }
   if (typeof fork === 'string') return { fork, ...(typeof sequence === 'number' ? { sequence } : {}) }
   return {
     ...(typeof environment === 'string' ? { environment } : {}),
     ...(typeof skill === 'string' ? { skill } : {}),
+    ...(typeof identity === 'string' ? { identity } : {}),
   }
 }
 
@@ -26,6 +27,7 @@ interface OriginSearch {
   /** What the form of a new run begins with. */
   environment?: string
   skill?: string
+  identity?: string
 }
 
 /** Days back, which the service counts up to a year. */

@@ -1,25 +1,22 @@
 import type { ForkRunParams } from '@runyard/client'
 import type { Command } from 'commander'
-import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
-import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
 import { usageFailure } from '../failure.ts'
-import { pair, wholeNumber } from '../option-values.ts'
+import { wholeNumber } from '../option-values.ts'
 import { readMessage } from '../read-input.ts'
+import { addRequestOptions, type RequestOptions, requestOf } from '../request-options.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { showCreated } from './run.ts'
 
-interface ForkOptions extends ClientOptions, BudgetOptions, AgentOptions {
+interface ForkOptions extends ClientOptions, RequestOptions {
   file?: string
   turn?: number
   sequence?: number
-  title?: string
-  metadata?: Record<string, string>
   detach?: boolean
   full?: boolean
 }
 
 export function addForkCommand(program: Command): void {
-  const command = addAgentOptions(
+  const command = addRequestOptions(
     program
       .command('fork <run-id> [prompt...]')
       .summary('go on from a turn of a run, in a run of its own')
@@ -30,11 +27,9 @@ export function addForkCommand(program: Command): void {
   )
     .option('--turn <n>', 'after so many messages, as in `runyard diff --turn`', wholeNumber(1, 1_000_000))
     .option('--sequence <n>', 'at the end of the turn before this event', wholeNumber(1, 2 ** 31 - 1))
-    .option('-t, --title <title>', 'title; default: the first line of the prompt')
-    .option('--metadata <key=value>', 'label in place of the earlier ones; repeat for more', pair)
     .option('-d, --detach', 'print the id and leave')
     .option('--full', 'show all output of commands instead of its end')
-  addClientOptions(addBudgetOptions(command))
+  addClientOptions(command)
     .addHelpText('after', "\nExample:\n  runyard fork RUN_ID --turn 2 'Try it with a cache instead.'")
     .action(async (run_id: string, words: string[], options: ForkOptions) => {
       const params = await buildRequest(words, options)
@@ -44,7 +39,7 @@ export function addForkCommand(program: Command): void {
 }
 
 async function buildRequest(words: readonly string[], options: ForkOptions): Promise<ForkRunParams> {
-  const { turn, sequence, title, metadata } = options
+  const { turn, sequence } = options
   if (turn !== undefined && sequence !== undefined) throw usageFailure('Give --turn or --sequence, not both.')
   const prompt = await readMessage(words, options.file)
   if (!prompt?.trim())
@@ -52,14 +47,10 @@ async function buildRequest(words: readonly string[], options: ForkOptions): Pro
       'A prompt is needed.',
       "runyard fork RUN_ID 'what to do', -f FILE, or - for standard input",
     )
-  const config = await agentConfigOf(options)
   return {
     prompt,
     ...(turn === undefined ? {} : { turn }),
     ...(sequence === undefined ? {} : { sequence }),
-    ...(title ? { title } : {}),
-    ...(metadata ? { metadata } : {}),
-    ...(Object.keys(config).length > 0 ? { config } : {}),
-    ...budgetOf(options),
+    ...(await requestOf(options)),
   }
 }

@@ -1,49 +1,35 @@
 import type { RunAgentRequest, RunAgentResponse } from '@runyard/client'
 import type { Command } from 'commander'
-import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
-import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
-import { pair, repeated } from '../option-values.ts'
 import { readMessage } from '../read-input.ts'
+import { addRequestOptions, type RequestOptions, requestOf } from '../request-options.ts'
 import { addClientOptions, type ClientOptions, openSession, type Session } from '../session.ts'
 import { watchRun } from '../watch-run.ts'
 
-interface RunOptions extends ClientOptions, BudgetOptions, AgentOptions {
+interface RunOptions extends ClientOptions, RequestOptions {
   file?: string
   replay?: string
-  identity?: string
-  skill?: string
-  name?: string
-  title?: string
-  metadata?: Record<string, string>
-  attach?: string[]
   wait?: boolean
   detach?: boolean
   full?: boolean
 }
 
 export function addRunCommand(program: Command): void {
-  const command = addAgentOptions(
+  const command = addRequestOptions(
     program
       .command('run [prompt...]')
       .summary('start a run and watch it')
       .description(
         'Starts a run and shows it until it ends. The prompt is the words given, a file, or - for standard input.',
       )
-      .option('-f, --file <file>', 'read the prompt from a file, - for standard input'),
+      .option('-f, --file <file>', 'read the prompt from a file, - for standard input')
+      .option('--replay <run-id>', 'do this run again, but for what other options say'),
   )
-    .option('--replay <run-id>', 'do this run again, but for what other options say')
-    .option('--identity <id>', 'service account that executes it, of `runyard identity list`')
-    .option('--skill <spec>', 'skill to run, such as owner/repo:name')
-    .option('-n, --name <name>', 'label for grouping and filtering')
-    .option('-t, --title <title>', 'title; default: the first line of the prompt')
-    .option('--metadata <key=value>', 'label for filtering; repeat for more', pair)
-    .option('-a, --attach <file>', 'file for the agent; repeat for more', repeated)
     .option('-w, --wait', 'watch the run to its end (the default)')
     .option('-d, --detach', 'print the id and leave')
     .option('--full', 'show all output of commands instead of its end')
-  addClientOptions(addBudgetOptions(command))
+  addClientOptions(command)
     .addHelpText(
       'after',
       "\nExample:\n  runyard run 'Run the tests and fix what fails' --env tests --metadata ticket=42",
@@ -95,18 +81,9 @@ async function buildRequest(words: readonly string[], options: RunOptions): Prom
   if (!prompt?.trim() && !options.skill && !options.replay) {
     throw usageFailure('A prompt is needed.', "runyard run 'what to do', -f FILE, or - for standard input")
   }
-  // Loaded only when needed: the table of media types is large.
-  const { readAttachment } = options.attach ? await import('../attachment.ts') : {}
-  const config = { ...(options.name ? { name: options.name } : {}), ...(await agentConfigOf(options)) }
   return {
     ...(prompt === undefined ? {} : { prompt }),
     ...(options.replay ? { replay_of_run_id: options.replay } : {}),
-    ...(options.skill ? { skill: options.skill } : {}),
-    ...(options.title ? { title: options.title } : {}),
-    ...(options.identity ? { agent_identity_uid: options.identity } : {}),
-    ...(options.metadata ? { metadata: options.metadata } : {}),
-    ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
-    ...(Object.keys(config).length > 0 ? { config } : {}),
-    ...budgetOf(options),
+    ...(await requestOf(options)),
   }
 }

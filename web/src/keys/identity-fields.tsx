@@ -8,7 +8,7 @@ export function IdentityFields({
   set,
 }: {
   form: IdentityForm
-  set: (name: keyof IdentityForm) => (text: string) => void
+  set: (change: Partial<IdentityForm>) => void
 }) {
   return (
     <>
@@ -18,14 +18,19 @@ export function IdentityFields({
         maxLength={256}
         placeholder="reviewer"
         value={form.name}
-        onText={set('name')}
+        onText={(name) => set({ name })}
       />
-      <TextField label="Description" maxLength={4096} value={form.description} onText={set('description')} />
+      <TextField
+        label="Description"
+        maxLength={4096}
+        value={form.description}
+        onText={(description) => set({ description })}
+      />
       <AreaField
         label="Prompt"
         hint="Stands before the prompt of each of its runs."
         value={form.prompt}
-        onText={set('prompt')}
+        onText={(prompt) => set({ prompt })}
       />
       <div className="grid gap-4 sm:grid-cols-2">
         <AgentFields form={form} set={set} />
@@ -34,7 +39,7 @@ export function IdentityFields({
           maxLength={128}
           placeholder="Any"
           value={form.pool}
-          onText={set('pool')}
+          onText={(pool) => set({ pool })}
         />
       </div>
       <AreaField
@@ -43,7 +48,7 @@ export function IdentityFields({
         look="font-mono text-sm"
         spellCheck={false}
         value={form.skills}
-        onText={set('skills')}
+        onText={(skills) => set({ skills })}
       />
     </>
   )

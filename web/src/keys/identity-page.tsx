@@ -14,7 +14,7 @@ import { SettingsForm } from '../ui/settings-form.tsx'
 import { Grants } from './grants.tsx'
 import { IdentityFields } from './identity-fields.tsx'
 import { formOf, type IdentityForm, requestOf } from './identity-form.ts'
-import { identityQuery } from './identity-queries.ts'
+import { identityQuery, useIdentityChoices } from './identity-queries.ts'
 import { KeyRows } from './key-rows.tsx'
 import { NewKey } from './new-key.tsx'
 
@@ -41,6 +41,7 @@ function OpenIdentity({ identity }: { identity: AgentIdentity }) {
   const { uid, name, creator } = identity
   const { client, may_administer, may_write } = useAccess()
   const { data: session } = useQuery(sessionQuery)
+  const { usable } = useIdentityChoices()
   const queries = useQueryClient()
   const navigate = useNavigate()
   const may_change = may_administer || (may_write && session?.principal.uid === creator.uid)
@@ -59,6 +60,11 @@ function OpenIdentity({ identity }: { identity: AgentIdentity }) {
         <Link to="/" search={{ creator: uid }} className={buttonClass()}>
           Runs it created
         </Link>
+        {usable.some((each) => each.uid === uid) && may_write ? (
+          <Link to="/new" search={{ identity: uid }} className={buttonClass()}>
+            New run as {plainText(name)}
+          </Link>
+        ) : null}
         {may_change ? (
           <ConfirmButton
             confirm="Delete the identity"
@@ -111,7 +117,7 @@ function Form({ identity, may_change }: { identity: AgentIdentity | undefined; m
       may_change={may_change}
       can_save={form.name.trim() !== ''}
     >
-      <IdentityFields form={form} set={(field) => (text) => setForm((now) => ({ ...now, [field]: text }))} />
+      <IdentityFields form={form} set={(change) => setForm((now) => ({ ...now, ...change }))} />
     </SettingsForm>
   )
 }

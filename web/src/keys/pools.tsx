@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useAccess } from '../client.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { identitiesQuery } from './identity-queries.ts'
+import { identitiesQuery, poolsOf } from './identity-queries.ts'
 
 /** Goes to who may use a pool. Any name is one: a pool is there when workers or runs name it. */
 export function Pools() {
@@ -12,7 +12,6 @@ export function Pools() {
   const navigate = useNavigate()
   const { data: identities = [] } = useQuery(identitiesQuery(client))
   const [pool, setPool] = useState('')
-  const known = new Set(identities.flatMap(({ worker_host }) => worker_host ?? []))
   return (
     <section aria-labelledby="pools" className="mt-10 grid gap-4">
       <h2 id="pools" className="m-0 font-semibold text-base">
@@ -43,7 +42,7 @@ export function Pools() {
           Who may use it
         </Button>
         <datalist id="pools-known">
-          {[...known].map((name) => (
+          {poolsOf(identities).map((name) => (
             <option key={name} value={name} />
           ))}
         </datalist>

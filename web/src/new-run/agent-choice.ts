@@ -1,29 +1,69 @@
 import type { CreateRunParams } from '@runyard/client'
 
-type Config = NonNullable<CreateRunParams['config']>
+export type AgentConfig = NonNullable<CreateRunParams['config']>
 
 /** Where runs work and with what, as text; empty is what the service takes by default. */
 export interface AgentChoice {
   environment: string
   model: string
   harness: string
+  /** How much the model thinks. */
+  effort: string
+  base_prompt: string
+  /** Of workers. */
+  pool: string
+  /** How long the sandbox is kept after a turn. */
+  idle_minutes: string
+  /** The link of a run opens its page without a key. */
+  is_public: boolean
 }
 
-export const choiceOf = (config: Config | undefined): AgentChoice => ({
+export const choiceOf = (config: AgentConfig | undefined): AgentChoice => ({
   environment: config?.environment_id ?? '',
   model: config?.model_id ?? '',
   harness: config?.harness?.type ?? '',
+  effort: config?.harness?.reasoning_level ?? '',
+  base_prompt: config?.base_prompt ?? '',
+  pool: config?.worker_host ?? '',
+  idle_minutes: String(config?.idle_timeout_minutes ?? ''),
+  is_public: config?.session_sharing?.public_access === 'VIEWER',
 })
 
 /** The configuration of what was chosen. What is not chosen here stays; so do the details of an agent that stays. */
-export function configOf(choice: AgentChoice, before: Config | undefined): Config {
-  const { environment_id: _, model_id: __, harness, ...others } = before ?? {}
-  const [environment, model] = [choice.environment, choice.model.trim()]
-  const kept = choice.harness === (harness?.type ?? '') ? harness : { type: choice.harness }
+export function configOf(choice: AgentChoice, before: AgentConfig | undefined): AgentConfig {
+  const {
+    environment_id: _environment,
+    model_id: _model,
+    harness: _harness,
+    base_prompt: _prompt,
+    worker_host: _pool,
+    idle_timeout_minutes: _idle,
+    session_sharing: sharing,
+    ...others
+  } = before ?? {}
+  const [model, pool, idle] = [choice.model, choice.pool, choice.idle_minutes].map((text) => text.trim())
+  const harness = harnessOf(choice, before?.harness)
   return {
     ...others,
-    ...(environment ? { environment_id: environment } : {}),
+    ...(choice.environment ? { environment_id: choice.environment } : {}),
     ...(model ? { model_id: model } : {}),
-    ...(kept?.type ? { harness: kept } : {}),
+    ...(harness ? { harness } : {}),
+    ...(choice.base_prompt.trim() ? { base_prompt: choice.base_prompt } : {}),
+    ...(pool ? { worker_host: pool } : {}),
+    ...(idle ? { idle_timeout_minutes: Number(idle) } : {}),
+    ...(choice.is_public ? { session_sharing: { public_access: 'VIEWER' } } : {}),
+    // Said where it was said before: a run that repeats another one takes over what is left out.
+    ...(!choice.is_public && sharing ? { session_sharing: { public_access: 'NONE' } } : {}),
   }
+}
+
+/** The one there was with its details, or another with none. */
+function harnessOf({ harness, effort }: AgentChoice, before: AgentConfig['harness']): AgentConfig['harness'] {
+  const { reasoning_level: _, ...same } = before ?? {}
+  const level = effort.trim()
+  const said = {
+    ...(harness === (before?.type ?? '') ? same : harness ? { type: harness } : {}),
+    ...(level ? { reasoning_level: level } : {}),
+  }
+  return Object.keys(said).length > 0 ? said : undefined
 }

@@ -1,40 +1,53 @@
+import type { AgentIdentity } from '@runyard/client'
+import { plainText } from '../text/plain-text.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import type { AgentChoice } from './agent-choice.ts'
 import { useChoices } from './choices.ts'
 
-/** Environment, model and agent, of what there is here. Stand in a grid. */
+type Named = Pick<AgentChoice, 'environment' | 'model' | 'harness'>
+
+/** Environment, model and agent, of what there is here. `identity`: whose choice counts where none is made. Stand in a grid. */
 export function AgentFields({
   form,
   set,
+  identity,
 }: {
-  form: AgentChoice
-  set: (name: keyof AgentChoice) => (text: string) => void
+  form: Named
+  set: (change: Partial<Named>) => void
+  identity?: AgentIdentity | undefined
 }) {
   const { environments, models, default_model, harnesses } = useChoices()
+  const asIt = (has: string | undefined, else_: string) =>
+    identity && has ? `${plainText(has)}, as ${plainText(identity.name)} has it` : else_
+  const own = environments.find(({ uid }) => uid === identity?.environment_id)
   return (
     <>
-      <SelectField label="Environment" value={form.environment} onText={set('environment')}>
-        <option value="">None: an empty sandbox</option>
+      <SelectField
+        label="Environment"
+        value={form.environment}
+        onText={(environment) => set({ environment })}
+      >
+        <option value="">{asIt(own?.name, 'None: an empty sandbox')}</option>
         {environments.map(({ uid, name }) => (
           <option key={uid} value={uid}>
-            {name}
+            {plainText(name)}
           </option>
         ))}
       </SelectField>
       <TextField
         label="Model"
         list="models"
-        placeholder={default_model ?? 'provider/model'}
+        placeholder={identity?.base_model || (default_model ?? 'provider/model')}
         value={form.model}
-        onText={set('model')}
+        onText={(model) => set({ model })}
       />
       <datalist id="models">
         {models.map((id) => (
           <option key={id} value={id} />
         ))}
       </datalist>
-      <SelectField label="Agent" value={form.harness} onText={set('harness')}>
-        <option value="">Default</option>
+      <SelectField label="Agent" value={form.harness} onText={(harness) => set({ harness })}>
+        <option value="">{asIt(identity?.harness?.type || identity?.base_harness, 'Default')}</option>
         {harnesses.map((name) => (
           <option key={name} value={name}>
             {name}

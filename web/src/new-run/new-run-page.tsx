@@ -4,25 +4,28 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Tabs } from 'radix-ui'
 import { type KeyboardEvent, useEffect, useMemo, useState } from 'react'
 import { BASE_URL, useAccess } from '../client.ts'
+import { useIdentityChoices } from '../keys/identity-queries.ts'
 import { runQuery } from '../run/run-queries.ts'
 import { plainText } from '../text/plain-text.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyBlock } from '../ui/copy-block.tsx'
-import { AreaField, TextField } from '../ui/field.tsx'
+import { AreaField } from '../ui/field.tsx'
 import { FileButton, FileChips } from '../ui/file-picker.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { readAttachment } from '../ui/read-attachment.ts'
 import { AgentFields, SkillField } from './agent-fields.tsx'
+import { MoreFields } from './more-fields.tsx'
 import { type SampleLanguage, writeSamples } from './request-samples.ts'
-import { buildRequest, EMPTY_FORM, formOf, type Origin, type RunForm } from './run-form.ts'
+import { buildRequest, EMPTY_FORM, formOf, isWhole, type Origin, type RunForm } from './run-form.ts'
 
 /** Where a run is asked for: anew, again with changes, or from the end of another one. */
 export function NewRunPage() {
-  const { replay, fork, sequence, environment = '', skill = '' } = useSearch({ from: '/new' })
+  const { replay, fork, sequence, environment = '', skill = '', identity = '' } = useSearch({ from: '/new' })
   const { client } = useAccess()
   const run_id = replay ?? fork
   const { data: run, error } = useQuery({ ...runQuery(client, run_id ?? ''), enabled: run_id !== undefined })
-  if (run_id === undefined) return <Form origin={undefined} start={{ ...EMPTY_FORM, environment, skill }} />
+  if (run_id === undefined)
+    return <Form origin={undefined} start={{ ...EMPTY_FORM, environment, skill, identity }} />
   if (error) return <Problem error={error} />
   if (!run) return null
   const origin = replay ? ({ kind: 'replay', run } as const) : ({ kind: 'fork', run, sequence } as const)
@@ -51,8 +54,9 @@ function Form({ origin, start }: { origin: Origin; start: RunForm }) {
     },
     onSuccess: ({ run_id }) => navigate({ to: '/sessions/$run_id', params: { run_id } }),
   })
-  const set = (name: keyof RunForm) => (text: string) => setForm((now) => ({ ...now, [name]: text }))
-  const can_create = form.prompt.trim() !== '' || form.skill.trim() !== ''
+  const set = (change: Partial<RunForm>) => setForm((now) => ({ ...now, ...change }))
+  const { all } = useIdentityChoices()
+  const can_create = isWhole(form)
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey) || event.nativeEvent.isComposing) return
     event.preventDefault()
@@ -78,12 +82,12 @@ function Form({ origin, start }: { origin: Origin; start: RunForm }) {
             look="min-h-40 resize-y"
             placeholder={origin?.kind === 'fork' ? 'What it is to do next' : 'What the agent is to do'}
             value={form.prompt}
-            onText={set('prompt')}
+            onText={(prompt) => set({ prompt })}
             onKeyDown={onKeyDown}
           />
           <div className="grid gap-4 sm:grid-cols-2">
-            <AgentFields form={form} set={set} />
-            <SkillField value={form.skill} onText={set('skill')} />
+            <AgentFields form={form} set={set} identity={all.find(({ uid }) => uid === form.identity)} />
+            <SkillField value={form.skill} onText={(skill) => set({ skill })} />
           </div>
           <div className="grid gap-2">
             <FileChips files={files} onFiles={setFiles} />
@@ -91,7 +95,7 @@ function Form({ origin, start }: { origin: Origin; start: RunForm }) {
               <FileButton files={files} onFiles={setFiles} label="Attach files" />
             </div>
           </div>
-          <More form={form} set={set} />
+          <MoreFields form={form} set={set} origin={origin} />
           {create.error ? <Problem error={create.error} /> : null}
           <div>
             <Button
@@ -133,54 +137,6 @@ const RunLink = ({ run }: { run: RunItem }) => (
     {plainText(run.title)}
   </Link>
 )
-
-interface Part {
-  form: RunForm
-  set: (name: keyof RunForm) => (text: string) => void
-}
-
-function More({ form, set }: Part) {
-  return (
-    <details>
-      <summary className="w-fit text-sm text-soft before:content-['▸_'] [[open]>&]:before:content-['▾_']">
-        Title and budget
-      </summary>
-      <div className="mt-3 grid gap-4 sm:grid-cols-2">
-        <TextField
-          label="Title"
-          maxLength={512}
-          placeholder="The first line of the prompt"
-          value={form.title}
-          onText={set('title')}
-        />
-        <TextField
-          label="At most, US dollars"
-          type="number"
-          min="0"
-          step="any"
-          value={form.max_cost}
-          onText={set('max_cost')}
-        />
-        <TextField
-          label="At most, tokens"
-          type="number"
-          min="1"
-          step="1"
-          value={form.max_tokens}
-          onText={set('max_tokens')}
-        />
-        <TextField
-          label="At most, minutes of work"
-          type="number"
-          min="0"
-          step="any"
-          value={form.max_minutes}
-          onText={set('max_minutes')}
-        />
-      </div>
-    </details>
-  )
-}
 
 function Samples({ samples }: { samples: Record<SampleLanguage, string> }) {
   const languages = Object.keys(samples) as SampleLanguage[]

@@ -10,6 +10,16 @@ const form = {
   environment: 'site',
   model: 'openai/gpt-5',
   max_cost: '0.5',
+  identity: '0197d0f2-0000-7000-8000-000000000001',
+  effort: 'high',
+  pool: ' gpu ',
+  base_prompt: 'Be brief.\nBe kind.',
+  idle_minutes: '5',
+  is_public: true,
+  label: 'review',
+  metadata: 'ticket=42\nteam=web site',
+  priority: '-3',
+  permissions: 'ask:bash:git push*\ndeny:edit',
 }
 const request = buildRequest(form, undefined)
 const samples = writeSamples(request, 'http://127.0.0.1:4200/')
@@ -23,8 +33,22 @@ const words = (command: string, sample: string): string[] =>
 test('the form becomes the request, without what was left empty', () => {
   assert.deepEqual(request, {
     prompt: form.prompt,
-    config: { environment_id: 'site', model_id: 'openai/gpt-5' },
+    agent_identity_uid: form.identity,
+    config: {
+      ...{ environment_id: 'site', model_id: 'openai/gpt-5', harness: { reasoning_level: 'high' } },
+      ...{ base_prompt: form.base_prompt, worker_host: 'gpu', idle_timeout_minutes: 5, name: 'review' },
+      session_sharing: { public_access: 'VIEWER' },
+      permissions: [
+        { action: 'ask', tool: 'bash', pattern: 'git push*' },
+        { action: 'deny', tool: 'edit' },
+      ],
+    },
+    metadata: { ticket: '42', team: 'web site' },
+    priority: -3,
     budget: { max_cost_usd: 0.5 },
+  })
+  assert.deepEqual(buildRequest({ ...EMPTY_FORM, prompt: 'x', is_personal: true }, undefined), {
+    ...{ prompt: 'x', team: false },
   })
 })
 
@@ -32,8 +56,11 @@ test('a shell reads the same request from the samples', () => {
   const curl = words('curl', samples.curl)
   assert.deepEqual(JSON.parse(curl.at(-1) ?? ''), request)
   assert.deepEqual(words('runyard', samples.Command), [
-    ...['run', '--env', 'site', '--model', 'openai/gpt-5', '--max-cost', '0.5'],
-    form.prompt,
+    ...['run', '--env', 'site', '--model', 'openai/gpt-5', '--reasoning', 'high'],
+    ...['--base-prompt', form.base_prompt, '--host', 'gpu', '--idle-minutes', '5'],
+    ...['--permission', 'ask:bash:git push*', '--permission', 'deny:edit', '--identity', form.identity],
+    ...['--name', 'review', '--metadata', 'ticket=42', '--metadata', 'team=web site', '--priority=-3'],
+    ...['--max-cost', '0.5', '--public', form.prompt],
   ])
 })
 

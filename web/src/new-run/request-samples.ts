@@ -2,6 +2,7 @@ import type { CreateRunParams } from '@runyard/client'
 import { toPythonArguments } from '../samples/python-literal.ts'
 import { quoteForShell } from '../samples/shell-word.ts'
 import { toTypeScript } from '../samples/typescript-literal.ts'
+import { writePermission } from './permission-lines.ts'
 
 export type SampleLanguage = 'curl' | 'TypeScript' | 'Python' | 'Command'
 
@@ -33,19 +34,39 @@ run = client.runs.create_and_wait(${toPythonArguments([], request)})
 print(run.state)`
 
 function writeCommand(request: CreateRunParams): string {
-  const { prompt, title, skill, config = {}, budget = {}, replay_of_run_id, fork_of } = request
-  const words = [
-    ['--replay', replay_of_run_id],
+  const { prompt, config = {}, budget = {}, metadata = {}, fork_of } = request
+  const words: [option: string, value: string | number | undefined][] = [
+    ['--replay', request.replay_of_run_id],
     ['--sequence', fork_of?.sequence],
     ['--env', config.environment_id],
     ['--model', config.model_id],
     ['--harness', config.harness?.type],
-    ['--skill', skill],
-    ['--title', title],
+    ['--reasoning', config.harness?.reasoning_level],
+    ['--base-prompt', config.base_prompt],
+    ['--host', config.worker_host],
+    ['--idle-minutes', config.idle_timeout_minutes],
+    ...(config.permissions ?? []).map((rule): [string, string] => ['--permission', writePermission(rule)]),
+    ['--identity', request.agent_identity_uid],
+    ['--skill', request.skill],
+    ['--name', config.name],
+    ['--title', request.title],
+    ...Object.entries(metadata).map(([key, value]): [string, string] => ['--metadata', `${key}=${value}`]),
+    ['--priority', request.priority],
     ['--max-cost', budget?.max_cost_usd],
     ['--max-tokens', budget?.max_tokens],
     ['--max-minutes', budget?.max_duration_minutes],
-  ].flatMap(([option, value]) => (value === undefined ? [] : [`${option} ${quoteForShell(String(value))}`]))
-  const start = fork_of ? `runyard fork ${fork_of.run_id}` : 'runyard run'
-  return [start, ...words, ...(prompt === undefined ? [] : [quoteForShell(prompt)])].join(' \\\n  ')
+  ]
+  const { public_access } = config.session_sharing ?? {}
+  const lines = [
+    fork_of ? `runyard fork ${fork_of.run_id}` : 'runyard run',
+    ...words.flatMap(([option, value]) => (value === undefined ? [] : [writeOption(option, String(value))])),
+    ...(public_access === undefined ? [] : [public_access === 'VIEWER' ? '--public' : '--no-public']),
+    ...(request.team === false ? ['--personal'] : []),
+    ...(prompt === undefined ? [] : [quoteForShell(prompt)]),
+  ]
+  return lines.join(' \\\n  ')
 }
+
+/** A value that begins with a dash would be taken for an option. */
+const writeOption = (option: string, value: string): string =>
+  value.startsWith('-') ? `${option}=${quoteForShell(value)}` : `${option} ${quoteForShell(value)}`

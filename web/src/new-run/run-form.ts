@@ -1,28 +1,31 @@
 import type { CreateRunParams, RunItem } from '@runyard/client'
+import { type AgentConfig, choiceOf, configOf } from './agent-choice.ts'
+import { type BudgetForm, budgetFormOf, budgetOf } from './budget.ts'
+import { type Details, NO_DETAILS } from './details.ts'
+import { readMetadata, writeMetadata } from './metadata.ts'
+import { readPermissions, writePermissions } from './permission-lines.ts'
 
 /** What the form of a new run holds: text as it was typed. */
-export interface RunForm {
+export interface RunForm extends Details, BudgetForm {
   prompt: string
   title: string
-  environment: string
-  model: string
-  harness: string
   skill: string
-  max_cost: string
-  max_tokens: string
-  max_minutes: string
+  /** For grouping, as the list shows it. */
+  label: string
+  priority: string
+  /** One a line: `ask:bash:git push*`. */
+  permissions: string
 }
 
 export const EMPTY_FORM: RunForm = {
+  ...NO_DETAILS,
+  ...budgetFormOf(undefined),
   prompt: '',
   title: '',
-  environment: '',
-  model: '',
-  harness: '',
   skill: '',
-  max_cost: '',
-  max_tokens: '',
-  max_minutes: '',
+  label: '',
+  priority: '',
+  permissions: '',
 }
 
 /** What a run is made from: nothing, an earlier run to do again, or one to go on from. */
@@ -34,11 +37,15 @@ export type Origin =
 /** The form of a run that repeats another, or goes on from it. The prompt of a fork is a new one. */
 export const formOf = ({ kind, run }: NonNullable<Origin>): RunForm => ({
   ...EMPTY_FORM,
+  ...choiceOf(run.agent_config),
   prompt: kind === 'replay' ? run.prompt : '',
-  environment: run.agent_config.environment_id ?? '',
-  model: run.agent_config.model_id ?? '',
-  harness: run.agent_config.harness?.type ?? '',
   skill: kind === 'replay' ? (run.agent_config.skill_spec ?? '') : '',
+  label: run.agent_config.name ?? '',
+  // An identity with a key of its own runs as itself; whoever repeats that run does not.
+  identity: run.executor.uid === run.creator.uid ? '' : run.executor.uid,
+  is_personal: run.scope.type === 'User',
+  metadata: writeMetadata(run.metadata),
+  permissions: writePermissions(run.agent_config.permissions),
 })
 
 const forkOf = ({ run, sequence }: Extract<Origin, { kind: 'fork' }>) => ({
@@ -46,33 +53,47 @@ const forkOf = ({ run, sequence }: Extract<Origin, { kind: 'fork' }>) => ({
   ...(sequence === undefined ? {} : { sequence }),
 })
 
-/** The request that the form stands for. Of a replay and a fork only what differs is sent. */
+/** The request that the form stands for. Of a replay and a fork only what differs is sent: the rest is taken over. */
 export function buildRequest(form: RunForm, origin: Origin): CreateRunParams {
-  const before = origin && formOf(origin)
-  const value = (name: keyof RunForm): string | undefined => {
-    const text = name === 'prompt' ? form.prompt : form[name].trim()
-    return text === '' || text === before?.[name] ? undefined : text
-  }
-  const [prompt, title, skill] = [value('prompt'), value('title'), value('skill')]
-  const [environment_id, model_id, type] = [value('environment'), value('model'), value('harness')]
-  const config = {
-    ...(environment_id ? { environment_id } : {}),
-    ...(model_id ? { model_id } : {}),
-    ...(type ? { harness: { type } } : {}),
-  }
-  const [cost, tokens, minutes] = [value('max_cost'), value('max_tokens'), value('max_minutes')]
-  const budget = {
-    ...(cost ? { max_cost_usd: Number(cost) } : {}),
-    ...(tokens ? { max_tokens: Number(tokens) } : {}),
-    ...(minutes ? { max_duration_minutes: Number(minutes) } : {}),
-  }
+  const start = origin ? formOf(origin) : EMPTY_FORM
+  const changed = (name: 'title' | 'skill' | 'identity' | 'priority'): string | undefined =>
+    form[name].trim() === start[name] ? undefined : form[name].trim() || undefined
+  const [title, skill, identity, priority] = [
+    changed('title'),
+    changed('skill'),
+    changed('identity'),
+    changed('priority'),
+  ]
+  const config = changedConfig(form, origin?.run.agent_config)
+  const budget = budgetOf(form)
   return {
     ...(origin?.kind === 'replay' ? { replay_of_run_id: origin.run.run_id } : {}),
     ...(origin?.kind === 'fork' ? { fork_of: forkOf(origin) } : {}),
-    ...(prompt === undefined ? {} : { prompt }),
+    ...(form.prompt && form.prompt !== start.prompt ? { prompt: form.prompt } : {}),
     ...(title ? { title } : {}),
     ...(skill ? { skill } : {}),
+    ...(identity ? { agent_identity_uid: identity } : {}),
+    ...(form.is_personal && !start.is_personal ? { team: false } : {}),
     ...(Object.keys(config).length > 0 ? { config } : {}),
-    ...(Object.keys(budget).length > 0 ? { budget } : {}),
+    ...(form.metadata.trim() === start.metadata ? {} : { metadata: readMetadata(form.metadata) }),
+    ...(priority ? { priority: Number(priority) } : {}),
+    ...(budget ? { budget } : {}),
   }
 }
+
+/** What the form says otherwise than the run that this one is made from. */
+function changedConfig(form: RunForm, before: AgentConfig | undefined): AgentConfig {
+  const [label, rules] = [form.label.trim(), readPermissions(form.permissions) ?? []]
+  const said: AgentConfig = {
+    ...configOf(form, before),
+    ...(label ? { name: label } : {}),
+    ...(rules.length > 0 || before?.permissions ? { permissions: rules } : {}),
+  }
+  const isSame = ([name, value]: [string, unknown]): boolean =>
+    JSON.stringify(value) === JSON.stringify(before?.[name as keyof AgentConfig])
+  return Object.fromEntries(Object.entries(said).filter((field) => !isSame(field)))
+}
+
+/** Whether all is there that has to be, as far as the page can know it. */
+export const isWhole = ({ prompt, skill, permissions }: RunForm): boolean =>
+  (prompt.trim() !== '' || skill.trim() !== '') && readPermissions(permissions) !== null

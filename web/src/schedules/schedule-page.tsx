@@ -11,13 +11,13 @@ import { PageHead, Rows } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { NextTimes } from './next-times.tsx'
-import { ScheduleForm } from './schedule-form.tsx'
+import { ScheduleEditor } from './schedule-editor.tsx'
 
 export function NewSchedulePage() {
   return (
     <>
       <PageHead title="New schedule" />
-      <ScheduleForm schedule={undefined} />
+      <ScheduleEditor schedule={undefined} />
     </>
   )
 }
@@ -78,7 +78,7 @@ function OpenSchedule({ schedule }: { schedule: ScheduledAgentItem }) {
         </p>
       ) : null}
       <div className="grid gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,1fr)_22rem]">
-        <ScheduleForm key={id} schedule={schedule} />
+        <ScheduleEditor key={id} schedule={schedule} />
         <div className="grid content-start gap-8">
           <section aria-labelledby="next">
             <h2 id="next" className="m-0 mb-2 font-semibold text-base">

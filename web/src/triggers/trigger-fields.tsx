@@ -1,7 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useAccess } from '../client.ts'
+import { useIdentityChoices } from '../keys/identity-queries.ts'
 import { AgentFields, SkillField } from '../new-run/agent-fields.tsx'
-import { AreaField, CheckField, SelectField, TextField } from '../ui/field.tsx'
+import { budgetOf } from '../new-run/budget.ts'
+import { BudgetFields } from '../new-run/budget-fields.tsx'
+import { DetailFields } from '../new-run/detail-fields.tsx'
+import { hasDetails } from '../new-run/details.ts'
+import { AreaField, SelectField, TextField } from '../ui/field.tsx'
+import { Fold } from '../ui/fold.tsx'
 import { SENDERS } from './hook-sample.ts'
 import type { TriggerForm, Verification } from './trigger-form.ts'
 
@@ -17,6 +23,7 @@ export function TriggerFields({
 }) {
   const text = (name: keyof TriggerForm) => (value: string) => set({ [name]: value })
   const { verification } = form
+  const { all } = useIdentityChoices()
   return (
     <>
       <TextField
@@ -84,7 +91,7 @@ export function TriggerFields({
         onText={text('title')}
       />
       <div className="grid gap-4 sm:grid-cols-2">
-        <AgentFields form={form} set={text} />
+        <AgentFields form={form} set={set} identity={all.find(({ uid }) => uid === form.identity)} />
         <SkillField value={form.skill} onText={text('skill')} />
       </div>
       <SelectField
@@ -96,16 +103,30 @@ export function TriggerFields({
         <option value="new_run">Start a new run</option>
       </SelectField>
       {verification === 'github' ? <ReplyFields form={form} set={set} /> : null}
-      {is_new ? (
-        <CheckField
-          label="Personal: only you see it and its runs"
-          checked={form.is_personal}
-          onCheck={(is_personal) => set({ is_personal })}
-        />
-      ) : null}
+      <HookDetails form={form} set={set} is_new={is_new} />
     </>
   )
 }
+
+/** What is said of the runs that are started without anybody asking. */
+const HookDetails = ({
+  form,
+  set,
+  is_new,
+}: {
+  form: TriggerForm
+  set: (change: Partial<TriggerForm>) => void
+  is_new: boolean
+}) => (
+  <Fold
+    summary="More: run as, worker pool, sharing, limits, instructions, metadata"
+    is_open={hasDetails(form) || budgetOf(form) !== undefined}
+  >
+    <DetailFields form={form} set={set} personal={is_new ? 'only you see it and its runs' : undefined}>
+      <BudgetFields form={form} set={set} />
+    </DetailFields>
+  </Fold>
+)
 
 /** Answers in the thread that a delivery came from. */
 function ReplyFields({ form, set }: { form: TriggerForm; set: (change: Partial<TriggerForm>) => void }) {

@@ -12,10 +12,13 @@ const WRITTEN = {
   on_open_run: 'new_run' as const,
   prompt: ' {{payload.issue.body}}\n',
   title: '{{payload.issue.title}}',
-  agent_config: { environment_id: 'site', skill_spec: 'acme/site:fix', worker_host: 'gpu' },
+  agent_config: {
+    ...{ environment_id: 'site', skill_spec: 'acme/site:fix', worker_host: 'gpu' },
+    permissions: [{ tool: 'bash', action: 'ask' as const }],
+  },
   metadata: { team: 'web' },
   mode: 'orchestrate' as const,
-  budget: { max_cost_usd: 1 },
+  budget: { max_cost_usd: 1, max_duration_minutes: 2.5 },
   agent_uid: 'a',
   reply: { secret: 'GITHUB', when: 'end' as const },
 }
@@ -41,13 +44,19 @@ test('what is taken out goes, and only GitHub is answered', () => {
     filter: ' ',
     skill: '',
     secret: ' linear-secret ',
+    ...{ metadata: '', identity: '', max_cost: '', max_minutes: ' ' },
   }
-  const { filter: _, reply: __, ...rest } = WRITTEN
+  const { filter: _, reply: __, budget: ___, agent_uid: ____, ...rest } = WRITTEN
   assert.deepEqual(updateOf(form, TRIGGER), {
     ...rest,
     verification: 'linear',
     secret: 'linear-secret',
-    agent_config: { environment_id: 'site', worker_host: 'gpu' },
+    metadata: {},
+    agent_config: {
+      environment_id: 'site',
+      worker_host: 'gpu',
+      permissions: [{ tool: 'bash', action: 'ask' }],
+    },
   })
 })
 
@@ -62,6 +71,10 @@ test('a new one says what was typed, and needs a name and a prompt or a skill', 
   }
   assert.deepEqual(creationOf(form), said)
   assert.deepEqual(creationOf({ ...form, is_personal: true }), { ...said, team: false })
+  assert.deepEqual(creationOf({ ...form, max_tokens: '1000', metadata: 'team=web', identity: 'a' }), {
+    ...said,
+    ...{ budget: { max_tokens: 1000 }, metadata: { team: 'web' }, agent_uid: 'a' },
+  })
   assert.deepEqual(
     [isWhole(form), isWhole({ ...form, prompt: ' ' }), isWhole({ ...form, prompt: '', skill: 'a/b:c' })],
     [true, false, true],

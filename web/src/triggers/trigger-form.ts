@@ -1,10 +1,13 @@
 import type { CreateTriggerRequest, Trigger, UpdateTriggerRequest } from '@runyard/client'
-import { type AgentChoice, choiceOf, configOf } from '../new-run/agent-choice.ts'
+import { choiceOf, configOf } from '../new-run/agent-choice.ts'
+import { type BudgetForm, budgetFormOf, budgetOf } from '../new-run/budget.ts'
+import type { Details } from '../new-run/details.ts'
+import { readMetadata, writeMetadata } from '../new-run/metadata.ts'
 
 export type Verification = Trigger['verification']
 
 /** The fields of a trigger that its form shows, as they were typed. What it does not show is kept as it was. */
-export interface TriggerForm extends AgentChoice {
+export interface TriggerForm extends Details, BudgetForm {
   name: string
   verification: Verification
   /** Of the sender; empty, one is made, or the one there is stays. */
@@ -17,11 +20,11 @@ export interface TriggerForm extends AgentChoice {
   /** Name of the secret that answers on GitHub; empty, nothing is answered. */
   reply_secret: string
   reply_when: NonNullable<NonNullable<Trigger['reply']>['when']>
-  is_personal: boolean
 }
 
 export const formOf = (trigger: Trigger | undefined): TriggerForm => ({
   ...choiceOf(trigger?.agent_config),
+  ...budgetFormOf(trigger?.budget),
   name: trigger?.name ?? '',
   verification: trigger?.verification ?? 'github',
   secret: '',
@@ -32,7 +35,9 @@ export const formOf = (trigger: Trigger | undefined): TriggerForm => ({
   on_open_run: trigger?.on_open_run ?? 'followup',
   reply_secret: trigger?.reply?.secret ?? '',
   reply_when: trigger?.reply?.when ?? 'start_and_end',
+  identity: trigger?.agent_uid ?? '',
   is_personal: trigger?.scope.type === 'User',
+  metadata: writeMetadata(trigger?.metadata),
 })
 
 /** What the form says of a trigger. `before`: what it was made from, whose other settings stay. */
@@ -40,6 +45,7 @@ function saidOf(form: TriggerForm, before: Trigger | undefined) {
   const [secret, filter, title, skill] = [form.secret, form.filter, form.title, form.skill].map((text) =>
     text.trim(),
   )
+  const budget = budgetOf(form)
   const { skill_spec: _, ...config } = configOf(form, before?.agent_config)
   return {
     name: form.name.trim(),
@@ -50,6 +56,9 @@ function saidOf(form: TriggerForm, before: Trigger | undefined) {
     ...(filter ? { filter } : {}),
     ...(form.prompt.trim() ? { prompt: form.prompt } : {}),
     ...(title ? { title } : {}),
+    ...(form.metadata.trim() || before ? { metadata: readMetadata(form.metadata) } : {}),
+    ...(budget ? { budget } : {}),
+    ...(form.identity ? { agent_uid: form.identity } : {}),
     ...(form.verification === 'github' && form.reply_secret
       ? { reply: { secret: form.reply_secret, when: form.reply_when } }
       : {}),
@@ -62,15 +71,8 @@ export const creationOf = (form: TriggerForm): CreateTriggerRequest => ({
 })
 
 export function updateOf(form: TriggerForm, before: Trigger): UpdateTriggerRequest {
-  const { enabled, metadata, mode, budget, agent_uid } = before
-  return {
-    ...saidOf(form, before),
-    enabled,
-    metadata,
-    ...(mode ? { mode } : {}),
-    ...(budget ? { budget } : {}),
-    ...(agent_uid ? { agent_uid } : {}),
-  }
+  const { enabled, mode } = before
+  return { ...saidOf(form, before), enabled, ...(mode ? { mode } : {}) }
 }
 
 /** Whether all is there that has to be. */

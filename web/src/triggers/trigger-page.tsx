@@ -7,6 +7,7 @@ import { plainText } from '../text/plain-text.ts'
 import { Button } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { CopyBlock } from '../ui/copy-block.tsx'
+import { Fold } from '../ui/fold.tsx'
 import { NotFound } from '../ui/not-found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
@@ -79,14 +80,9 @@ function OpenTrigger({ trigger }: { trigger: Trigger }) {
               Address
             </h2>
             <CopyBlock text={url} label="Copy the address" />
-            <details>
-              <summary className="w-fit text-sm text-soft before:content-['▸_'] [[open]>&]:before:content-['▾_']">
-                Try it with curl
-              </summary>
-              <div className="mt-2">
-                <CopyBlock text={writeHookSample(verification, url)} label="Copy the script" />
-              </div>
-            </details>
+            <Fold summary="Try it with curl">
+              <CopyBlock text={writeHookSample(verification, url)} label="Copy the script" />
+            </Fold>
           </section>
           <Form trigger={trigger} />
         </div>

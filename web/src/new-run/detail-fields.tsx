@@ -1,0 +1,150 @@
+import type { ReactNode } from 'react'
+import { poolsOf, useIdentityChoices } from '../keys/identity-queries.ts'
+import { plainText } from '../text/plain-text.ts'
+import { AreaField, CheckField, SelectField, TextField } from '../ui/field.tsx'
+import type { Details } from './details.ts'
+
+const GRID = 'grid gap-4 sm:grid-cols-2'
+
+interface Part {
+  form: Details
+  set: (change: Partial<Details>) => void
+}
+
+/** Who executes runs and where. Stand in a grid. */
+export function PlaceFields({ form, set }: Part) {
+  const { all, usable } = useIdentityChoices()
+  const chosen = all.find(({ uid }) => uid === form.identity)
+  const is_offered = form.identity === '' || usable.some(({ uid }) => uid === form.identity)
+  return (
+    <>
+      <SelectField
+        label="Run as"
+        hint={form.is_personal ? 'A personal run is your own.' : undefined}
+        disabled={form.is_personal}
+        value={form.identity}
+        onText={(identity) => set({ identity })}
+      >
+        <option value="">Yourself</option>
+        {is_offered ? null : (
+          <option value={form.identity}>{plainText(chosen?.name ?? form.identity)}</option>
+        )}
+        {usable.map(({ uid, name }) => (
+          <option key={uid} value={uid}>
+            {plainText(name)}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label="Worker pool"
+        list="pools"
+        maxLength={128}
+        pattern="[A-Za-z0-9._\-]*"
+        title="Letters, digits, dots, _ and -"
+        placeholder={chosen?.worker_host || 'default'}
+        spellCheck={false}
+        value={form.pool}
+        onText={(pool) => set({ pool })}
+      />
+      <datalist id="pools">
+        {poolsOf(all).map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
+  )
+}
+
+/** Who sees what comes of it. `personal`: what that means here; left out where it was settled before. */
+export const SightFields = ({ form, set, personal }: Part & { personal?: string | undefined }) => (
+  <div className="grid gap-1.5">
+    {personal ? (
+      <CheckField
+        label={`Personal: ${personal}`}
+        disabled={form.identity !== ''}
+        checked={form.is_personal}
+        onCheck={(is_personal) => set({ is_personal })}
+      />
+    ) : null}
+    <CheckField
+      label="The link of a run opens its page without a key"
+      checked={form.is_public}
+      onCheck={(is_public) => set({ is_public })}
+    />
+  </div>
+)
+
+/** As the built-in agent knows them; others have none. */
+const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+
+/** How the agent works. Stand in a grid. */
+export const EffortFields = ({ form, set }: Part) => (
+  <>
+    <SelectField
+      label="Reasoning"
+      hint="Of the built-in agent."
+      value={form.effort}
+      onText={(effort) => set({ effort })}
+    >
+      <option value="">Default</option>
+      {LEVELS.map((level) => (
+        <option key={level}>{level}</option>
+      ))}
+    </SelectField>
+    <TextField
+      label="Keep the sandbox, minutes"
+      hint="After each turn, for the next message."
+      type="number"
+      min="1"
+      max="60"
+      step="1"
+      placeholder="10"
+      value={form.idle_minutes}
+      onText={(idle_minutes) => set({ idle_minutes })}
+    />
+  </>
+)
+
+export const InstructionField = ({ form, set }: Part) => (
+  <AreaField
+    label="Instructions"
+    hint="Stand before the prompt, as “You are a careful reviewer.”"
+    value={form.base_prompt}
+    onText={(base_prompt) => set({ base_prompt })}
+  />
+)
+
+export const MetadataField = ({ form, set }: Part) => (
+  <AreaField
+    label="Metadata"
+    hint="One a line, key=value: to find the run by, from the command line and the API."
+    look="font-mono text-sm"
+    rows={2}
+    spellCheck={false}
+    placeholder="ticket=42"
+    value={form.metadata}
+    onText={(metadata) => set({ metadata })}
+  />
+)
+
+/** All of them, for what starts runs by itself. `children`: limits, which stand in the middle. */
+export const DetailFields = ({
+  personal,
+  children,
+  ...part
+}: Part & { personal?: string | undefined; children?: ReactNode }) => (
+  <div className="grid gap-6">
+    <div className={GRID}>
+      <PlaceFields {...part} />
+      <div className="sm:col-span-2">
+        <SightFields {...part} personal={personal} />
+      </div>
+    </div>
+    <div className={GRID}>
+      {children}
+      <EffortFields {...part} />
+    </div>
+    <InstructionField {...part} />
+    <MetadataField {...part} />
+  </div>
+)

@@ -1,0 +1,95 @@
+import { AreaField, TextField } from '../ui/field.tsx'
+import { Fold } from '../ui/fold.tsx'
+import { BudgetFields } from './budget-fields.tsx'
+import { EffortFields, InstructionField, MetadataField, PlaceFields, SightFields } from './detail-fields.tsx'
+import { hasDetails } from './details.ts'
+import { readPermissions } from './permission-lines.ts'
+import type { Origin, RunForm } from './run-form.ts'
+
+const GRID = 'grid gap-4 sm:grid-cols-2'
+
+/** What few runs are told: who executes them, what they may spend, who sees them, what they are found by. */
+export function MoreFields({
+  form,
+  set,
+  origin,
+}: {
+  form: RunForm
+  set: (change: Partial<RunForm>) => void
+  origin: Origin
+}) {
+  const is_wrong = readPermissions(form.permissions) === null
+  // The budget of the earlier run is not shown by the service.
+  const unlimited = origin ? 'As it was' : undefined
+  return (
+    <Fold
+      summary="More: run as, worker pool, sharing, limits, instructions, metadata"
+      is_open={hasDetails(form)}
+    >
+      <div className="grid gap-6">
+        <div className={GRID}>
+          <PlaceFields form={form} set={set} />
+          <div className="sm:col-span-2">
+            <SightFields
+              form={form}
+              set={set}
+              personal={origin?.run.scope.type === 'User' ? undefined : 'only you see it'}
+            />
+          </div>
+        </div>
+        <div className={GRID}>
+          <BudgetFields form={form} set={set} unlimited={unlimited} />
+          <TextField
+            label="Priority"
+            hint="Among your own runs that wait, the higher go first."
+            type="number"
+            min="-100"
+            max="100"
+            step="1"
+            placeholder={origin ? 'As it was' : '0'}
+            value={form.priority}
+            onText={(priority) => set({ priority })}
+          />
+        </div>
+        <div className={GRID}>
+          <EffortFields form={form} set={set} />
+        </div>
+        <InstructionField form={form} set={set} />
+        <AreaField
+          label="Permissions"
+          hint={
+            is_wrong
+              ? 'Each line is ACTION:TOOL or ACTION:TOOL:PATTERN; the action is allow, ask or deny.'
+              : 'One rule a line. The first that fits decides; without one a call is allowed.'
+          }
+          aria-invalid={is_wrong}
+          look="font-mono text-sm"
+          rows={2}
+          spellCheck={false}
+          placeholder="ask:bash:git push*"
+          value={form.permissions}
+          onText={(permissions) => set({ permissions })}
+        />
+        <div className={GRID}>
+          <TextField
+            label="Title"
+            maxLength={512}
+            placeholder="The first line of the prompt"
+            value={form.title}
+            onText={(title) => set({ title })}
+          />
+          <TextField
+            label="Label"
+            hint="Groups runs: the list names it in place of the model."
+            maxLength={256}
+            value={form.label}
+            onText={(label) => set({ label })}
+          />
+          <div className="sm:col-span-2">
+            <MetadataField form={form} set={set} />
+          </div>
+        </div>
+      </div>
+    </Fold>
+  )
+}

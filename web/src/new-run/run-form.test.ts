@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RunItem } from '@runyard/client'
+import { writeSamples } from './request-samples.ts'
+import { buildRequest, formOf, isWhole } from './run-form.ts'
+
+const run: Partial<RunItem> & Pick<RunItem, 'run_id'> = {
+  run_id: '0197d0f2-0000-7000-8000-000000000001',
+  prompt: 'Look.',
+  creator: { uid: 'ada', type: 'user' },
+  executor: { uid: 'reviewer', type: 'service_account' },
+  scope: { type: 'Team' },
+  metadata: { ticket: '42' },
+  agent_config: {
+    ...{ name: 'review', environment_id: 'site', worker_host: 'gpu', base_prompt: 'Be brief.' },
+    harness: { type: 'oz', model_id: 'm', reasoning_level: 'low' },
+    session_sharing: { public_access: 'VIEWER' },
+    permissions: [{ action: 'ask', tool: 'bash' }],
+    skills: ['acme/site:fix'],
+  },
+}
+
+/** What the form reads of a run. */
+const replay = { kind: 'replay', run: run as RunItem } as const
+const start = formOf(replay)
+const repeated = { replay_of_run_id: run.run_id }
+
+test('a run is repeated without saying again what it was', () => {
+  assert.deepEqual(buildRequest(start, replay), repeated)
+  assert.deepEqual(buildRequest({ ...start, prompt: 'Go on.' }, { ...replay, kind: 'fork', sequence: 7 }), {
+    ...{ fork_of: { run_id: run.run_id, sequence: 7 }, prompt: 'Go on.' },
+  })
+})
+
+test('what differs is said, also that the link opens nothing any more, and a changed agent as a whole', () => {
+  const changed = { ...start, effort: 'high', is_public: false, permissions: '', metadata: '', pool: 'cpu' }
+  const request = buildRequest(changed, replay)
+  assert.deepEqual(request, {
+    ...repeated,
+    config: {
+      harness: { type: 'oz', model_id: 'm', reasoning_level: 'high' },
+      worker_host: 'cpu',
+      session_sharing: { public_access: 'NONE' },
+      permissions: [],
+    },
+    metadata: {},
+  })
+  assert.match(writeSamples(request, 'http://127.0.0.1/').Command, /--no-public$/)
+})
+
+test('a run of an identity by its own key is not taken for one that was run as it', () => {
+  const own = { ...replay.run, creator: replay.run.executor }
+  assert.equal(formOf({ kind: 'replay', run: own }).identity, '')
+  assert.equal(start.identity, 'reviewer')
+})
+
+test('a rule that cannot be read holds the run back', () => {
+  assert.deepEqual(
+    [isWhole(start), isWhole({ ...start, permissions: 'forbid:bash' }), isWhole({ ...start, prompt: ' ' })],
+    [true, false, false],
+  )
+})

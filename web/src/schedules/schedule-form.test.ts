@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ScheduledAgentItem } from '@runyard/client'
+import { creationOf, formOf, isWhole, updateOf } from './schedule-form.ts'
+
+const person = { uid: 'u', type: 'user' as const }
+const WRITTEN = {
+  name: 'nightly',
+  cron_schedule: '0 3 * * *',
+  time_zone: 'Asia/Kathmandu',
+  enabled: false,
+  overlap: 'cancel' as const,
+  catch_up: 'skip' as const,
+  prompt: ' Look.\n',
+  agent_config: { environment_id: 'site', skill_spec: 'acme/site:fix', worker_host: 'gpu', name: 'nightly' },
+  metadata: { team: 'web' },
+  mode: 'normal' as const,
+  agent_uid: 'a',
+}
+const SCHEDULE: ScheduledAgentItem = {
+  ...WRITTEN,
+  id: 's',
+  created_at: '2026-01-01T00:00:00.000Z',
+  updated_at: '2026-01-01T00:00:00.000Z',
+  created_by: person,
+  updated_by: person,
+  scope: { type: 'Team' },
+  last_spawn_error: null,
+  history: { last_ran: null, next_run: null },
+  next_runs: [],
+}
+
+test('a form that nobody touched writes the schedule as it was', () => {
+  assert.deepEqual(updateOf(formOf(SCHEDULE, 'UTC'), SCHEDULE), WRITTEN)
+})
+
+test('what is taken out goes', () => {
+  const form = { ...formOf(SCHEDULE, 'UTC'), ...{ identity: '', metadata: ' ', skill: '', pool: '' } }
+  const { agent_uid: _, ...rest } = WRITTEN
+  const agent_config = { environment_id: 'site', name: 'nightly' }
+  assert.deepEqual(updateOf(form, SCHEDULE), { ...rest, metadata: {}, agent_config })
+})
+
+test('a new one says what was typed, and needs a name, a time, and a prompt or a skill', () => {
+  const form = { ...formOf(undefined, 'Europe/Berlin'), name: ' Often ', cron: '* * * * *', prompt: 'Look.' }
+  const said = {
+    ...{ name: 'Often', cron_schedule: '* * * * *', time_zone: 'Europe/Berlin', prompt: 'Look.' },
+    ...{ agent_config: {}, overlap: 'skip', catch_up: 'latest' },
+  }
+  assert.deepEqual(creationOf(form), said)
+  assert.deepEqual(creationOf({ ...form, is_personal: true }), { ...said, team: false })
+  assert.deepEqual(
+    [isWhole(form), isWhole({ ...form, prompt: ' ' }), isWhole({ ...form, prompt: '', skill: 'a/b:c' })],
+    [true, false, true],
+  )
+})

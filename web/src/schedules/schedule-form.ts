@@ -1,0 +1,60 @@
+import type { CreateScheduleRequest, ScheduledAgentItem, UpdateScheduleRequest } from '@runyard/client'
+import { choiceOf, configOf } from '../new-run/agent-choice.ts'
+import type { Details } from '../new-run/details.ts'
+import { readMetadata, writeMetadata } from '../new-run/metadata.ts'
+
+/** The fields of a schedule that its form shows, as they were typed. What it does not show is kept as it was. */
+export interface ScheduleForm extends Details {
+  name: string
+  cron: string
+  zone: string
+  prompt: string
+  skill: string
+  overlap: ScheduledAgentItem['overlap']
+  catch_up: ScheduledAgentItem['catch_up']
+}
+
+/** `zone`: where a new one is at home. */
+export const formOf = (schedule: ScheduledAgentItem | undefined, zone: string): ScheduleForm => ({
+  ...choiceOf(schedule?.agent_config),
+  name: schedule?.name ?? '',
+  cron: schedule?.cron_schedule ?? '',
+  zone: schedule?.time_zone ?? zone,
+  prompt: schedule?.prompt ?? '',
+  skill: schedule?.agent_config.skill_spec ?? '',
+  overlap: schedule?.overlap ?? 'skip',
+  catch_up: schedule?.catch_up ?? 'latest',
+  identity: schedule?.agent_uid ?? '',
+  is_personal: schedule?.scope.type === 'User',
+  metadata: writeMetadata(schedule?.metadata),
+})
+
+function saidOf(form: ScheduleForm, before: ScheduledAgentItem | undefined) {
+  const { skill_spec: _, ...config } = configOf(form, before?.agent_config)
+  const skill = form.skill.trim()
+  return {
+    name: form.name.trim(),
+    cron_schedule: form.cron.trim(),
+    time_zone: form.zone.trim(),
+    ...(form.prompt.trim() ? { prompt: form.prompt } : {}),
+    agent_config: { ...config, ...(skill ? { skill_spec: skill } : {}) },
+    overlap: form.overlap,
+    catch_up: form.catch_up,
+    ...(form.metadata.trim() || before ? { metadata: readMetadata(form.metadata) } : {}),
+    ...(form.identity ? { agent_uid: form.identity } : {}),
+  }
+}
+
+export const creationOf = (form: ScheduleForm): CreateScheduleRequest => ({
+  ...saidOf(form, undefined),
+  ...(form.is_personal ? { team: false } : {}),
+})
+
+export function updateOf(form: ScheduleForm, before: ScheduledAgentItem): UpdateScheduleRequest {
+  const { enabled, mode } = before
+  return { ...saidOf(form, before), enabled, ...(mode ? { mode } : {}) }
+}
+
+/** Whether all is there that has to be. */
+export const isWhole = ({ name, cron, prompt, skill }: ScheduleForm): boolean =>
+  name.trim() !== '' && cron.trim() !== '' && (prompt.trim() !== '' || skill.trim() !== '')

@@ -71,7 +71,7 @@ describe('the forms of what starts runs', { skip }, () => {
       'At most, tokens': '20000',
       'At most, minutes of work': '30',
       Priority: '-7',
-      'Keep the sandbox, minutes': '5',
+      'Keep sandbox, minutes': '5',
       Instructions: 'Be brief.\nBe kind.',
       Permissions: 'forbid:bash',
       Title: 'All of it',
@@ -81,7 +81,7 @@ describe('the forms of what starts runs', { skip }, () => {
     for (const [label, text] of Object.entries(texts))
       await page.getByLabel(label, { exact: true }).fill(text)
     await page.getByLabel('Reasoning').selectOption('high')
-    await page.getByLabel('opens its page without a key').check()
+    await page.getByLabel('opens the page of a run without a key').check()
     const start = page.getByRole('button', { name: 'Start the run' })
     await page.getByText('Each line is ACTION:TOOL').waitFor()
     assert.equal(await start.isDisabled(), true)
@@ -130,9 +130,10 @@ describe('the forms of what starts runs', { skip }, () => {
     const replay = await api.create(asked)
     await using opened = await openPage(browser, service, { at: `/new?replay=${replay}` })
     const { page, complaints } = opened
-    // What was said before is shown.
+    // What was said before is shown, and what is left out is taken over.
+    assert.equal(await page.getByLabel('Environment').locator('option').first().textContent(), 'As it was')
     assert.equal(await page.getByLabel('Metadata').inputValue(), 'ticket=1')
-    await page.getByLabel('opens its page without a key').uncheck()
+    await page.getByLabel('opens the page of a run without a key').uncheck()
     await page.getByLabel('Personal: only you see it').check()
     assert.equal(await page.getByLabel('Run as').isDisabled(), true)
     const sample = await page.getByRole('tabpanel').locator('pre').textContent()

@@ -229,6 +229,10 @@ describe('the web page', { skip }, () => {
     assert.equal(await edgeOf(heading), await edgeOf(row('Break early').locator('time')))
     await page.setViewportSize({ width: 380, height: 900 })
     await heading.waitFor({ state: 'hidden' })
+    // There the reason has a line of its own, and the row room for it.
+    const title = row('Break early').getByText('Break early', { exact: true })
+    const [outer, inner] = [await row('Break early').boundingBox(), await title.boundingBox()]
+    assert((inner?.y ?? 0) - (outer?.y ?? 0) >= 6, 'the title does not touch the line above it')
     await page.setViewportSize({ width: 1280, height: 900 })
 
     // What happens elsewhere is seen here.
@@ -241,6 +245,10 @@ describe('the web page', { skip }, () => {
     await row('Sleep more').getByText('Cancelled').waitFor()
     await row('Sleep long').getByRole('checkbox').check()
     await page.getByRole('button', { name: 'Cancel 1 run' }).click()
+    const dimmed = await page.evaluate(
+      'getComputedStyle(document.querySelector(".bg-scrim")).backgroundColor',
+    )
+    assert.notEqual(dimmed, 'rgba(0, 0, 0, 0)', 'the page below a dialog is dimmed')
     await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel 1 run' }).click()
     await row('Sleep long').getByText('Cancelled').waitFor()
     assert.equal((await api.get(waiting)).state, 'CANCELLED')

@@ -57,7 +57,7 @@ function EnvironmentRow({
   ]
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1 py-3">
-      <span className="min-w-0 flex-1">
+      <span className="min-w-0 flex-1 basis-60">
         <Link
           to="/environments/$uid"
           params={{ uid }}

@@ -129,18 +129,25 @@ function EntryRow({ entry }: { entry: AuditEntry }) {
     entry
   const is_denied = status !== undefined && status >= 400
   const said = sayDeed(action, is_denied)
-  const nobody = via === 'http' ? 'nobody who could be told' : ''
+  const nobody =
+    action === 'POST /web/visits' || detail?.includes('visit ')
+      ? 'a visitor'
+      : via === 'http'
+        ? 'somebody unknown'
+        : ''
   const who = plainText(principal_name ?? principal_id ?? nobody)
   const facts = [role, VIAS[via], address ? `from ${address}` : '', detail].filter(Boolean).join(' · ')
   return (
     <li className="grid gap-0.5 py-2.5 text-sm">
-      <div className="flex flex-wrap items-baseline gap-x-3">
-        {said ? <span className="font-medium">{said}</span> : null}
-        <code className={`wrap-anywhere ${said ? 'text-soft text-xs' : 'font-medium'}`}>
-          {plainText(action)}
-        </code>
-        {is_denied ? <span className="font-medium text-bad">refused, {status}</span> : null}
-        <span className="ml-auto text-soft">
+      <div className="grid grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-3">
+        <span className="flex flex-wrap items-baseline gap-x-3">
+          {said ? <span className="font-medium">{said}</span> : null}
+          <code className={`wrap-anywhere ${said ? 'text-soft text-xs' : 'font-medium'}`}>
+            {plainText(action)}
+          </code>
+          {is_denied ? <span className="font-medium text-bad">refused, {status}</span> : null}
+        </span>
+        <span className="text-soft">
           <Ago at={occurred_at} />
         </span>
       </div>

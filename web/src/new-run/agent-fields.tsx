@@ -6,19 +6,28 @@ import { useChoices } from './choices.ts'
 
 type Named = Pick<AgentChoice, 'environment' | 'model' | 'harness'>
 
-/** Environment, model and agent, of what there is here. `identity`: whose choice counts where none is made. Stand in a grid. */
+/**
+ * Environment, model and agent, of what there is here. What counts where nothing is chosen: what `identity` has, or, `as_before`,
+ * what the run has that this one is made from. Stand in a grid.
+ */
 export function AgentFields({
   form,
   set,
   identity,
+  as_before = false,
 }: {
   form: Named
   set: (change: Partial<Named>) => void
   identity?: AgentIdentity | undefined
+  as_before?: boolean
 }) {
   const { environments, models, default_model, harnesses } = useChoices()
   const asIt = (has: string | undefined, else_: string) =>
-    identity && has ? `${plainText(has)}, as ${plainText(identity.name)} has it` : else_
+    as_before
+      ? 'As it was'
+      : identity && has
+        ? `${plainText(has)}, as ${plainText(identity.name)} has it`
+        : else_
   const own = environments.find(({ uid }) => uid === identity?.environment_id)
   return (
     <>

@@ -11,8 +11,8 @@ interface Part {
   set: (change: Partial<Details>) => void
 }
 
-/** Who executes runs and where. Stand in a grid. */
-export function PlaceFields({ form, set }: Part) {
+/** Who executes runs and where. `has_identity`: a run of one is repeated, so that somebody's own is no choice. Stand in a grid. */
+export function PlaceFields({ form, set, has_identity = false }: Part & { has_identity?: boolean }) {
   const { all, usable } = useIdentityChoices()
   const chosen = all.find(({ uid }) => uid === form.identity)
   const is_offered = form.identity === '' || usable.some(({ uid }) => uid === form.identity)
@@ -25,7 +25,7 @@ export function PlaceFields({ form, set }: Part) {
         value={form.identity}
         onText={(identity) => set({ identity })}
       >
-        <option value="">Yourself</option>
+        {has_identity ? null : <option value="">Yourself</option>}
         {is_offered ? null : (
           <option value={form.identity}>{plainText(chosen?.name ?? form.identity)}</option>
         )}
@@ -67,7 +67,7 @@ export const SightFields = ({ form, set, personal }: Part & { personal?: string 
       />
     ) : null}
     <CheckField
-      label="The link of a run opens its page without a key"
+      label="The link in the API’s answers opens the page of a run without a key, for 15 minutes each"
       checked={form.is_public}
       onCheck={(is_public) => set({ is_public })}
     />
@@ -92,7 +92,7 @@ export const EffortFields = ({ form, set }: Part) => (
       ))}
     </SelectField>
     <TextField
-      label="Keep the sandbox, minutes"
+      label="Keep sandbox, minutes"
       hint="After each turn, for the next message."
       type="number"
       min="1"
@@ -140,8 +140,8 @@ export const DetailFields = ({
         <SightFields {...part} personal={personal} />
       </div>
     </div>
+    {children ? <div className="grid gap-4 sm:grid-cols-3">{children}</div> : null}
     <div className={GRID}>
-      {children}
       <EffortFields {...part} />
     </div>
     <InstructionField {...part} />

@@ -4,9 +4,10 @@ import { BudgetFields } from './budget-fields.tsx'
 import { EffortFields, InstructionField, MetadataField, PlaceFields, SightFields } from './detail-fields.tsx'
 import { hasDetails } from './details.ts'
 import { readPermissions } from './permission-lines.ts'
-import type { Origin, RunForm } from './run-form.ts'
+import { formOf, type Origin, type RunForm } from './run-form.ts'
 
 const GRID = 'grid gap-4 sm:grid-cols-2'
+const THREE = 'grid gap-4 sm:grid-cols-3'
 
 /** What few runs are told: who executes them, what they may spend, who sees them, what they are found by. */
 export function MoreFields({
@@ -28,7 +29,11 @@ export function MoreFields({
     >
       <div className="grid gap-6">
         <div className={GRID}>
-          <PlaceFields form={form} set={set} />
+          <PlaceFields
+            form={form}
+            set={set}
+            has_identity={origin !== undefined && formOf(origin).identity !== ''}
+          />
           <div className="sm:col-span-2">
             <SightFields
               form={form}
@@ -37,11 +42,13 @@ export function MoreFields({
             />
           </div>
         </div>
-        <div className={GRID}>
+        <div className={THREE}>
           <BudgetFields form={form} set={set} unlimited={unlimited} />
+        </div>
+        <div className={THREE}>
           <TextField
             label="Priority"
-            hint="Among your own runs that wait, the higher go first."
+            hint="Of your runs that wait, the highest is next."
             type="number"
             min="-100"
             max="100"
@@ -50,8 +57,6 @@ export function MoreFields({
             value={form.priority}
             onText={(priority) => set({ priority })}
           />
-        </div>
-        <div className={GRID}>
           <EffortFields form={form} set={set} />
         </div>
         <InstructionField form={form} set={set} />
@@ -80,7 +85,7 @@ export function MoreFields({
           />
           <TextField
             label="Label"
-            hint="Groups runs: the list names it in place of the model."
+            hint="The list shows it in place of the model."
             maxLength={256}
             value={form.label}
             onText={(label) => set({ label })}

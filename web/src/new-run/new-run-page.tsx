@@ -76,7 +76,7 @@ function Form({ origin, start }: { origin: Origin; start: RunForm }) {
         >
           <AreaField
             label="Prompt"
-            hint="Markdown. With the harness “runbook”, its shell blocks are run as they stand."
+            hint="Markdown. With the agent “runbook”, its shell blocks are run as they stand."
             autoFocus
             rows={7}
             look="min-h-40 resize-y"
@@ -86,7 +86,12 @@ function Form({ origin, start }: { origin: Origin; start: RunForm }) {
             onKeyDown={onKeyDown}
           />
           <div className="grid gap-4 sm:grid-cols-2">
-            <AgentFields form={form} set={set} identity={all.find(({ uid }) => uid === form.identity)} />
+            <AgentFields
+              form={form}
+              set={set}
+              as_before={origin !== undefined}
+              identity={all.find(({ uid }) => uid === form.identity)}
+            />
             <SkillField value={form.skill} onText={(skill) => set({ skill })} />
           </div>
           <div className="grid gap-2">

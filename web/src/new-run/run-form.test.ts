@@ -32,6 +32,15 @@ test('a run is repeated without saying again what it was', () => {
   })
 })
 
+test('defaults that the service filled in are not shown as if somebody had said them', () => {
+  const config = { worker_host: 'default', idle_timeout_minutes: 10 }
+  const plain = { kind: 'replay', run: { ...replay.run, agent_config: config } } as const
+  const form = formOf(plain)
+  assert.deepEqual([form.pool, form.idle_minutes], ['', ''])
+  assert.deepEqual(buildRequest(form, plain), repeated)
+  assert.deepEqual(buildRequest({ ...form, pool: 'gpu' }, plain).config, { worker_host: 'gpu' })
+})
+
 test('what differs is said, also that the link opens nothing any more, and a changed agent as a whole', () => {
   const changed = { ...start, effort: 'high', is_public: false, permissions: '', metadata: '', pool: 'cpu' }
   const request = buildRequest(changed, replay)

@@ -38,6 +38,7 @@ export type Origin =
 export const formOf = ({ kind, run }: NonNullable<Origin>): RunForm => ({
   ...EMPTY_FORM,
   ...choiceOf(run.agent_config),
+  ...ownPlace(run.agent_config),
   prompt: kind === 'replay' ? run.prompt : '',
   skill: kind === 'replay' ? (run.agent_config.skill_spec ?? '') : '',
   label: run.agent_config.name ?? '',
@@ -46,6 +47,12 @@ export const formOf = ({ kind, run }: NonNullable<Origin>): RunForm => ({
   is_personal: run.scope.type === 'User',
   metadata: writeMetadata(run.metadata),
   permissions: writePermissions(run.agent_config.permissions),
+})
+
+/** The service fills in its defaults, which nobody has said. */
+const ownPlace = ({ worker_host, idle_timeout_minutes }: AgentConfig) => ({
+  pool: worker_host === 'default' ? '' : (worker_host ?? ''),
+  idle_minutes: idle_timeout_minutes === 10 ? '' : String(idle_timeout_minutes ?? ''),
 })
 
 const forkOf = ({ run, sequence }: Extract<Origin, { kind: 'fork' }>) => ({

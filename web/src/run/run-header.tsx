@@ -5,7 +5,7 @@ import { GitFork, Link2, MessageSquare, RotateCcw, Square, X } from 'lucide-reac
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { formatCost, formatDuration } from '../text/format.ts'
-import { plainText } from '../text/plain-text.ts'
+import { firstLine, plainText } from '../text/plain-text.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { useNow } from '../ui/clock.ts'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
@@ -140,9 +140,6 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
   )
 }
 
-/** Of Markdown, which a line this short is read better without. */
-const MARKS = /[*`]+/g
-
 /** What is asked, or why it ended so, once that has gone out of sight; or what happens now. One line. */
 function Reason({
   view: { state, status, running_tool },
@@ -151,8 +148,8 @@ function Reason({
   view: SessionView
   is_past_title: boolean
 }) {
-  const why = state === 'BLOCKED' || is_past_title ? plainText(status?.message ?? '').trim() : ''
-  const words = sayActivity(state, running_tool) ?? why.split('\n', 1)[0]?.replace(MARKS, '')
+  const why = state === 'BLOCKED' || is_past_title ? (status?.message ?? '') : ''
+  const words = sayActivity(state, running_tool) ?? firstLine(why)
   if (!words) return null
   return (
     <span className={`min-w-0 flex-1 truncate text-soft ${is_past_title ? 'max-sm:hidden' : ''}`}>

@@ -25,7 +25,7 @@ export function ShareDialog({
   return (
     <Dialog.Root open={is_open} onOpenChange={onOpen}>
       <Dialog.Portal>
-        <Dialog.Overlay className="fixed inset-0 z-20 bg-black/40" />
+        <Dialog.Overlay className="fixed inset-0 z-20 bg-scrim" />
         <Dialog.Content
           aria-describedby={undefined}
           className="-translate-x-1/2 -translate-y-1/2 fixed top-1/2 left-1/2 z-20 grid max-h-[90vh] w-[min(32rem,calc(100vw-2rem))] gap-4 overflow-y-auto rounded-2xl border border-line bg-raised p-5 shadow-xl"

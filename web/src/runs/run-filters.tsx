@@ -41,7 +41,7 @@ export function RunFilters({
     onChange(Object.fromEntries(merged), is_typed)
   }
   return (
-    <search className="mb-4 flex flex-wrap gap-2">
+    <search className="mb-4 grid grid-cols-2 gap-2 sm:flex sm:flex-wrap">
       <SearchField value={search.q ?? ''} onSettled={(q) => set({ q: q || undefined }, true)} />
       <Choice label="State" value={search.state} onChange={(state) => set({ state: state as StateGroup })}>
         {Object.entries(STATE_GROUPS).map(([value, { label }]) => (
@@ -118,7 +118,7 @@ function SearchField({ value, onSettled }: { value: string; onSettled: (text: st
     return () => document.removeEventListener('keydown', onKeyDown)
   }, [])
   return (
-    <span className="relative min-w-48 flex-1">
+    <span className="relative min-w-48 flex-1 max-sm:col-span-2">
       <Search aria-hidden className="-translate-y-1/2 absolute top-1/2 left-2.5 size-4 text-soft" />
       <input
         ref={field}
@@ -159,7 +159,7 @@ function Choice({
   return (
     <select
       aria-label={label}
-      className={`${FIELD} max-w-44 ${value ? 'border-soft font-medium' : 'text-soft'}`}
+      className={`${FIELD} min-w-0 sm:max-w-44 ${value ? 'border-soft font-medium' : 'text-soft'}`}
       value={value ?? ''}
       onChange={(event) => onChange(event.target.value || undefined)}
     >

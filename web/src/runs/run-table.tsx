@@ -7,11 +7,13 @@ import { useAccess } from '../client.ts'
 import { environmentsQuery } from '../environments/environment-queries.ts'
 import { isTyping } from '../shell/typing.ts'
 import { formatCost, formatDuration, parseDuration } from '../text/format.ts'
-import { plainText } from '../text/plain-text.ts'
+import { firstLine, plainText } from '../text/plain-text.ts'
 import { Ago } from '../ui/moment.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 
 const ROW_PX = 68
+/** With the reason on a line of its own. */
+const TALL_ROW_PX = 90
 /** Of rows and headings alike. */
 const COLUMNS = 'grid lg:grid-cols-[9.5rem_minmax(0,1fr)_5.5rem_6.5rem_5rem]'
 const OPEN: readonly string[] = ['QUEUED', 'CLAIMED', 'INPROGRESS', 'BLOCKED']
@@ -34,12 +36,17 @@ export function RunTable({ runs, chosen, onChoose, isOutdated, hasMore, isReadin
   const place = useRef<HTMLUListElement>(null)
   const [offset, setOffset] = useState(0)
   useLayoutEffect(() => setOffset(place.current?.offsetTop ?? 0), [])
+  const is_narrow = useIsNarrow()
+  const heightOf = (run: RunItem | undefined) => (is_narrow && run && reasonOf(run) ? TALL_ROW_PX : ROW_PX)
   const list = useWindowVirtualizer({
     count: runs.length,
-    estimateSize: () => ROW_PX,
+    estimateSize: (index) => heightOf(runs[index]),
     overscan: 10,
     scrollMargin: offset,
   })
+  const heights = is_narrow ? runs.map(heightOf).join() : ''
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it has to forget the heights that it knew when they change.
+  useLayoutEffect(() => list.measure(), [heights])
   const items = list.getVirtualItems()
   const last = items.at(-1)?.index ?? 0
   useEffect(() => {
@@ -68,7 +75,7 @@ export function RunTable({ runs, chosen, onChoose, isOutdated, hasMore, isReadin
             <li
               key={run.run_id}
               className="absolute top-0 left-0 flex w-full items-center border-line border-b hover:bg-ink/3"
-              style={{ height: ROW_PX, transform: `translateY(${start - offset}px)` }}
+              style={{ height: heightOf(run), transform: `translateY(${start - offset}px)` }}
             >
               {may_write ? (
                 <input
@@ -90,6 +97,24 @@ export function RunTable({ runs, chosen, onChoose, isOutdated, hasMore, isReadin
   )
 }
 
+/** What somebody has to know before opening it: why it ended badly, or what it waits for. */
+const reasonOf = ({ state, status_message }: RunItem): string | undefined =>
+  ['FAILED', 'ERROR', 'BLOCKED'].includes(state) ? status_message?.message : undefined
+
+/** As Tailwind's `max-sm`, where what stands in a row beside the title goes below it. */
+const NARROW = '(width < 40rem)'
+
+function useIsNarrow(): boolean {
+  const [is_narrow, setNarrow] = useState(() => matchMedia(NARROW).matches)
+  useEffect(() => {
+    const query = matchMedia(NARROW)
+    const onChange = () => setNarrow(query.matches)
+    query.addEventListener('change', onChange)
+    return () => query.removeEventListener('change', onChange)
+  }, [])
+  return is_narrow
+}
+
 /** What the columns of a wide screen are. Beside the list: each row says it in words to those who hear it. */
 const Headings = ({ is_shifted }: { is_shifted: boolean }) => (
   <div
@@ -109,8 +134,7 @@ function Row({ run, index }: { run: RunItem; index: number }) {
   const cost = run.request_usage?.inference_cost_usd
   const agent =
     run.agent_config.name ?? run.resolved?.model_id ?? run.resolved?.harness ?? run.agent_config.harness?.type
-  // What somebody has to know before opening it: why it ended badly, or what it waits for.
-  const reason = ['FAILED', 'ERROR', 'BLOCKED'].includes(run.state) ? run.status_message?.message : undefined
+  const reason = reasonOf(run)
   const { data: environments } = useQuery(environmentsQuery(useAccess().client))
   const environment = environments?.find(({ uid }) => uid === run.agent_config.environment_id)?.config.name
   return (
@@ -127,7 +151,7 @@ function Row({ run, index }: { run: RunItem; index: number }) {
         <span className="block truncate font-medium text-base">{plainText(run.title)}</span>
         {reason ? (
           <span className={`block truncate text-sm ${run.state === 'BLOCKED' ? 'text-wait' : 'text-bad'}`}>
-            {plainText(reason)}
+            {firstLine(reason)}
           </span>
         ) : (
           <span className="block truncate text-sm text-soft max-sm:hidden">

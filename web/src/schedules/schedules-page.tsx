@@ -9,7 +9,7 @@ import { CopyBlock } from '../ui/copy-block.tsx'
 import { PageHead, Rows } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { LastRun, POLL_MS } from './last-run.tsx'
-import { NextTimes } from './next-times.tsx'
+import { NextTime } from './next-times.tsx'
 
 /** Runs at set times. */
 export function SchedulesPage() {
@@ -50,7 +50,7 @@ export function SchedulesPage() {
 function ScheduleRow({ schedule }: { schedule: ScheduledAgentItem }) {
   const { id, name, cron_schedule, time_zone, enabled, next_runs, scope, last_spawn_error } = schedule
   return (
-    <li className="grid items-center gap-x-6 gap-y-1 py-3 sm:grid-cols-[minmax(0,1fr)_11rem_12rem]">
+    <li className="grid items-center gap-x-6 gap-y-1 py-3 sm:grid-cols-[minmax(0,1fr)_13rem_13rem]">
       <span className="min-w-0">
         <Link
           to="/schedules/$schedule_id"
@@ -69,9 +69,9 @@ function ScheduleRow({ schedule }: { schedule: ScheduledAgentItem }) {
       </span>
       <LastRun schedule={schedule} />
       {enabled ? (
-        <NextTimes times={next_runs} time_zone={time_zone} />
+        <NextTime times={next_runs} time_zone={time_zone} />
       ) : (
-        <span className="text-sm text-wait">Paused</span>
+        <span className="text-sm text-wait sm:text-right">Paused</span>
       )}
     </li>
   )

@@ -60,7 +60,7 @@ function Window({
   return (
     <Dialog.Root open={is_open} onOpenChange={setOpen}>
       <Dialog.Portal>
-        <Dialog.Overlay className="fixed inset-0 z-20 bg-black/40" />
+        <Dialog.Overlay className="fixed inset-0 z-20 bg-scrim" />
         <Dialog.Content
           aria-describedby={undefined}
           className="-translate-x-1/2 fixed top-[12vh] left-1/2 z-20 w-[min(36rem,calc(100vw-2rem))] overflow-hidden rounded-2xl border border-line bg-raised shadow-xl"

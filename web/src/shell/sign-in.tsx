@@ -23,6 +23,7 @@ export function SignIn({ reason, is_run = false }: { reason?: string | undefined
   const complaint = attempt.error?.message ?? reason
   return (
     <main className="mx-auto mt-[12vh] w-full max-w-sm px-(--edge)">
+      <p className="mark mt-0 mb-8">Runyard</p>
       <h1 className="m-0 font-semibold text-xl">{is_run ? 'Open this run' : 'Sign in'}</h1>
       <p className="mt-1 mb-5 text-base text-soft">
         {is_run ? 'This link opens the run for people who have a key of this service. ' : ''}The key is

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatBytes, formatDuration } from './format.ts'
-import { EscapeFilter, plainText } from './plain-text.ts'
+import { EscapeFilter, firstLine, plainText } from './plain-text.ts'
 
 const SAMPLE =
   'a\x1b[31mred\x1b[0m \x1b]0;title\x07b \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1bP1$r\x1b\\c \x1b(Bd\x9b1me\x07\x08f\u202eg\n\th'
@@ -55,4 +55,9 @@ test('durations and sizes read well', () => {
     '250 kB',
     '3.4 MB',
   ])
+})
+
+test('the first line of Markdown is read without its marks, and with what only looks like them', () => {
+  assert.equal(firstLine('\n**Which** one: `a` or **b**?\n\nMore.'), 'Which one: a or b?')
+  assert.equal(firstLine('rm *.log && echo 2 * 3'), 'rm *.log && echo 2 * 3')
 })

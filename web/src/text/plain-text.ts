@@ -23,7 +23,11 @@ export function plainText(text: unknown): string {
   return strip(whole).replace(/\r\n?/g, '\n')
 }
 
-/** The same for text that comes in chunks, which may cut a sequence anywhere. Carriage returns stay. */
+/** The first line of Markdown, without the marks of what is bold or code: for where there is room for one. */
+export const firstLine = (text: string): string =>
+  (plainText(text).trim().split('\n', 1)[0] ?? '').replace(/\*\*([^*]+)\*\*|`([^`]+)`/g, '$1$2')
+
+/** Plain text of what comes in chunks, which may cut a sequence anywhere. Carriage returns stay. */
 export class EscapeFilter {
   #held = ''
 

@@ -27,7 +27,7 @@ export function ConfirmButton({
         </Button>
       </AlertDialog.Trigger>
       <AlertDialog.Portal>
-        <AlertDialog.Overlay className="fixed inset-0 z-20 bg-black/40" />
+        <AlertDialog.Overlay className="fixed inset-0 z-20 bg-scrim" />
         <AlertDialog.Content className="-translate-x-1/2 -translate-y-1/2 fixed top-1/2 left-1/2 z-20 w-[min(26rem,calc(100vw-2rem))] rounded-2xl border border-line bg-raised p-5 shadow-xl">
           <AlertDialog.Title className="m-0 font-semibold text-base">{confirm}?</AlertDialog.Title>
           <AlertDialog.Description className="mt-2 mb-0 text-sm text-soft">

@@ -22,12 +22,12 @@ export function NotFound({ kind }: { kind: keyof typeof KINDS }) {
   return (
     <div className="py-12">
       <h1 className="m-0 font-semibold text-xl">{title}</h1>
-      <p className="text-soft">
+      <p className="mt-2 mb-4 text-soft">
         {kind === 'page'
           ? 'The address may be mistyped, or from another version of the service.'
           : 'It may have been deleted, belong to somebody else, or its address may be mistyped.'}
       </p>
-      <p>
+      <p className="m-0">
         <Link to={to}>{all}</Link>
       </p>
     </div>

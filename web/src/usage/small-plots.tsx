@@ -20,8 +20,10 @@ type Row = Usage['totals'] & { name: string }
 
 /** More than these are read in the tables. */
 const MOST_ROWS = 6
+/** Of the names at the side, which are cut to as many letters as fit. */
+const NAMES_PX = 136
 const AXIS = { tickLine: false, stroke: 'var(--soft)', fontSize: 12 } as const
-const MARGIN = { top: 4, right: 12, bottom: 0, left: 0 }
+const MARGIN = { top: 8, right: 12, bottom: 0, left: 0 }
 
 export const sayCost = (dollars: number): string => (dollars === 0 ? '$0' : formatCost(dollars))
 const saySeconds = (seconds: number): string => formatDuration(seconds * 1000)
@@ -39,8 +41,8 @@ export function RatePlot({ days }: { days: Usage['days'] }) {
         <XAxis dataKey="date" tickFormatter={shortDate} minTickGap={24} {...AXIS} />
         <YAxis
           domain={[0, 100]}
-          width={44}
-          tickFormatter={(rate) => `${rate} %`}
+          width={52}
+          tickFormatter={(rate) => `${rate}\u00a0%`}
           axisLine={false}
           {...AXIS}
         />
@@ -67,7 +69,7 @@ export function TimePlot({ rows }: { rows: readonly Row[] }) {
     <Plot title="Time by agent">
       <BarChart data={named(data)} layout="vertical" margin={MARGIN} accessibilityLayer={false}>
         <XAxis type="number" tickFormatter={saySeconds} axisLine={false} tickCount={4} {...AXIS} />
-        <YAxis type="category" dataKey="name" width={110} {...AXIS} />
+        <YAxis type="category" dataKey="name" width={NAMES_PX} {...AXIS} />
         <Tooltip {...TOOLTIP} formatter={(seconds) => saySeconds(Number(seconds))} />
         <Legend {...LEGEND} itemSorter={null} />
         <Bar dataKey="run_seconds_p50" name="Median time" fill="var(--accent)" {...BAR} />
@@ -88,7 +90,7 @@ export function CostPlot({ title, rows }: { title: string; rows: readonly Row[] 
     <Plot title={title}>
       <BarChart data={named(data)} layout="vertical" margin={MARGIN} accessibilityLayer={false}>
         <XAxis type="number" tickFormatter={sayCost} axisLine={false} tickCount={4} {...AXIS} />
-        <YAxis type="category" dataKey="name" width={110} {...AXIS} />
+        <YAxis type="category" dataKey="name" width={NAMES_PX} {...AXIS} />
         <Tooltip {...TOOLTIP} formatter={(cost) => sayCost(Number(cost))} />
         <Bar dataKey="cost_usd" name="Cost" fill="var(--accent)" {...BAR} />
       </BarChart>

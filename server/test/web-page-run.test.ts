@@ -94,6 +94,8 @@ describe('the page of a run', { skip }, () => {
       await state(page, 'Failed')
       assert.doesNotMatch((await header.textContent()) ?? '', /Count up/)
       const height = (await header.boundingBox())?.height ?? 0
+      // Before there is a conversation the page is too short to be scrolled.
+      await page.getByText('A line of it.').first().waitFor()
       await page.mouse.wheel(0, 800)
       await header.getByText('Count up and break').waitFor()
       assert.equal((await header.boundingBox())?.height, height, 'nothing moves')

@@ -207,6 +207,11 @@ describe('the web page', { skip }, () => {
     await row('Sleep long').waitFor({ state: 'detached' })
     await page.getByLabel('State').selectOption({ label: 'Failed' })
     await page.waitForURL(/state=failed/)
+    // Rows of the search before are pale until those of this one are read.
+    await page.locator('ul[aria-busy=false]').waitFor()
+    await page.evaluate(
+      'Promise.all(document.querySelector("ul[aria-busy]").getAnimations().map(({ finished }) => finished))',
+    )
     await checkAccess(page)
     // Whoever is sent the address sees the same.
     await page.reload()

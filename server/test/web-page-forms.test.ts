@@ -142,11 +142,18 @@ describe('the forms of what starts runs', { skip }, () => {
       team: false,
       config: { session_sharing: { public_access: 'NONE' } },
     })
+    await page.getByRole('tab', { name: 'Command' }).click()
+    const command = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? ''
     await page.getByRole('button', { name: 'Start the run' }).click()
     await page.locator('header [data-state]', { hasText: 'Queued' }).waitFor()
-    const run = await api.json<RunItem>('GET', `/agent/runs/${idOf(page)}`)
-    assert.deepEqual([run.scope.type, run.metadata], ['User', { ticket: '1' }])
-    assert.equal(run.agent_config.session_sharing?.public_access, 'NONE')
+    const first = idOf(page)
+    await runCommand(command)
+    const again = await newest()
+    assert(again && again.run_id !== first)
+    for (const run of [await api.get(first), again]) {
+      assert.deepEqual([run.scope.type, run.metadata], ['User', { ticket: '1' }])
+      assert.equal(run.agent_config.session_sharing?.public_access, 'NONE')
+    }
     assert.deepEqual(complaints, [])
   })
 

@@ -20,9 +20,11 @@ const show = async (name: string): Promise<ScheduledAgentItem> =>
 
 test('one is made, shown, listed, changed, paused, resumed and deleted', LIMIT, async () => {
   writeFileSync(join(home.directory, 'tools.json'), '{"t":{"url":"https://t.example/","headers":{"k":"v"}}}')
+  const identity = (await home.run(['identity', 'create', 'reviewer'])).stdout.trim()
   const made = await schedule(
     ...['create', 'Review', 'Review', 'what is open.', '--cron', '0 9 * * 1-5', '--time-zone', 'Asia/Tokyo'],
     ...['--host', 'nobody', '--metadata', 'team=a', '--overlap', 'allow', '--mcp', 'tools.json'],
+    ...['--identity', identity],
   )
   assert.equal(made.code, 0, made.stderr)
   assert.match(made.stdout, /^[0-9a-f-]{36}\n$/)
@@ -45,6 +47,7 @@ test('one is made, shown, listed, changed, paused, resumed and deleted', LIMIT, 
     ['30 8 * * *', 'Asia/Tokyo', 'allow'],
   )
   assert.deepEqual(after.metadata, { team: 'a', more: 'b' })
+  assert.equal(after.agent_uid, identity)
   assert.equal(after.agent_config.worker_host, 'nobody')
   assert.deepEqual(after.agent_config.mcp_servers?.t?.headers, { k: '***' })
   assert.equal((await schedule('update', 'Review', '-n', 'Daily', 'Other', 'words.')).code, 0)

@@ -15,6 +15,7 @@ interface ScheduleOptions extends ClientOptions, AgentOptions {
   cron?: string
   timeZone?: string
   skill?: string
+  identity?: string
   metadata?: Record<string, string>
   overlap?: 'skip' | 'allow' | 'cancel'
   catchUp?: 'latest' | 'skip'
@@ -145,6 +146,7 @@ const addScheduleOptions = (command: Command): Command =>
         .option('-f, --file <file>', 'read the prompt from a file, - for standard input'),
     )
       .option('--skill <spec>', 'skill to run, such as owner/repo:name')
+      .option('--identity <id>', 'service account that executes its runs')
       .option('--metadata <key=value>', 'label of its runs; repeat for more', pair)
       .addOption(
         new Option('--overlap <what>', 'while an earlier run is not over: default skip').choices([
@@ -172,6 +174,7 @@ async function fieldsOf(
   }
   return {
     ...(options.timeZone ? { time_zone: options.timeZone } : {}),
+    ...(options.identity ? { agent_uid: options.identity } : {}),
     ...(options.overlap ? { overlap: options.overlap } : {}),
     ...(options.catchUp ? { catch_up: options.catchUp } : {}),
     ...(options.metadata ? { metadata: { ...before.metadata, ...options.metadata } } : {}),
@@ -188,6 +191,7 @@ const writtenOf = (schedule: ScheduledAgentItem): UpdateScheduleRequest => ({
   agent_config: schedule.agent_config,
   metadata: schedule.metadata,
   ...(schedule.mode ? { mode: schedule.mode } : {}),
+  ...(schedule.agent_uid === undefined ? {} : { agent_uid: schedule.agent_uid }),
 })
 
 /** Names need not be unique: then the id is asked for. */

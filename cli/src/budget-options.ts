@@ -23,3 +23,11 @@ export function budgetOf({ maxTokens, maxCost, maxMinutes }: BudgetOptions): { b
   }
   return Object.keys(budget).length > 0 ? { budget } : {}
 }
+
+/** For people. */
+export const describeBudget = ({ max_cost_usd, max_tokens, max_duration_minutes }: BudgetLimits): string =>
+  [
+    ...(max_cost_usd === undefined ? [] : [`${max_cost_usd} US dollars`]),
+    ...(max_tokens === undefined ? [] : [`${max_tokens} tokens`]),
+    ...(max_duration_minutes === undefined ? [] : [`${max_duration_minutes} minutes`]),
+  ].join(', ')

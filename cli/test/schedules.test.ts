@@ -23,6 +23,7 @@ test('one is made, shown, listed, changed, paused, resumed and deleted', LIMIT, 
   const identity = (await home.run(['identity', 'create', 'reviewer'])).stdout.trim()
   const made = await schedule(
     ...['create', 'Review', 'Review', 'what is open.', '--cron', '0 9 * * 1-5', '--time-zone', 'Asia/Tokyo'],
+    ...['--title', 'Open ones', '--max-cost', '1.5', '--max-minutes', '30'],
     ...['--host', 'nobody', '--metadata', 'team=a', '--overlap', 'allow', '--mcp', 'tools.json'],
     ...['--identity', identity],
   )
@@ -51,7 +52,11 @@ test('one is made, shown, listed, changed, paused, resumed and deleted', LIMIT, 
   assert.equal(after.agent_config.worker_host, 'nobody')
   assert.deepEqual(after.agent_config.mcp_servers?.t?.headers, { k: '***' })
   assert.equal((await schedule('update', 'Review', '-n', 'Daily', 'Other', 'words.')).code, 0)
-  assert.equal((await show('Daily')).prompt, 'Other words.')
+  assert.equal((await schedule('update', 'Daily', '--max-cost', '2')).code, 0)
+  const daily = await show('Daily')
+  assert.deepEqual([daily.prompt, daily.title], ['Other words.', 'Open ones'])
+  assert.deepEqual(daily.budget, { max_cost_usd: 2, max_duration_minutes: 30 })
+  assert.match((await schedule('show', 'Daily')).stdout, /\nbudget +2 US dollars, 30 minutes\n/)
 
   assert.match((await schedule('pause', 'Daily')).stderr, /^It is paused\.\n$/)
   assert.match((await schedule('list')).stdout, / paused +team\n/)

@@ -557,7 +557,7 @@ export interface paths {
         get: operations["getSchedule"];
         /**
          * Replace a schedule
-         * @description What is left out is gone, but `time_zone`, `overlap` and `catch_up` stay as they are, and a value `***` of a tool server keeps the one it has. From now on its runs are created as the caller. `team` cannot be changed.
+         * @description What is left out is gone, but `time_zone`, `overlap`, `catch_up`, `title`, `priority`, `budget` and `output_schema` stay as they are, of which null takes away the last four, and a value `***` of a tool server keeps the one it has. From now on its runs are created as the caller. `team` cannot be changed.
          */
         put: operations["updateSchedule"];
         post?: never;
@@ -1818,6 +1818,8 @@ export interface components {
             agent_config?: components["schemas"]["AmbientAgentConfig"];
             /** @description Identity that executes its runs; for schedules of the team. */
             agent_uid?: string;
+            /** @description Of each of its runs. */
+            budget?: components["schemas"]["BudgetLimits"] | null;
             catch_up?: components["schemas"]["ScheduleCatchUp"];
             /** @description Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`. */
             cron_schedule: string;
@@ -1831,13 +1833,21 @@ export interface components {
             mode?: "normal" | "plan" | "orchestrate";
             /** @description Trimmed; need not be unique. */
             name: string;
+            /** @description JSON Schema that the result of each of its runs must satisfy. */
+            output_schema?: {
+                [key: string]: unknown;
+            } | null;
             overlap?: components["schemas"]["ScheduleOverlap"];
+            /** @description Of each of its runs. */
+            priority?: number | null;
             /** @description At most 1 MiB. Required unless `agent_config` names a skill. */
             prompt?: string;
             /** @description false: a personal schedule with personal runs, which its owner alone sees. */
             team?: boolean;
             /** @description In which the cron expression is read: an IANA name. Default `UTC`. */
             time_zone?: string;
+            /** @description Of each of its runs. Default: the first line of the prompt. */
+            title?: string | null;
         };
         CreateShareLinkRequest: {
             /**
@@ -1873,6 +1883,12 @@ export interface components {
             name: string;
             /** @description Default `followup`. */
             on_open_run?: components["schemas"]["TriggerOnOpenRun"];
+            /** @description JSON Schema that the result of each of its runs must satisfy. */
+            output_schema?: {
+                [key: string]: unknown;
+            };
+            /** @description Of each of its runs. */
+            priority?: number;
             /** @description At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill. */
             prompt?: string;
             reply?: components["schemas"]["TriggerReply"];
@@ -2812,6 +2828,7 @@ export interface components {
             agent_config: components["schemas"]["AmbientAgentConfig"];
             /** @description The identity that executes its runs. */
             agent_uid?: string;
+            budget?: components["schemas"]["BudgetLimits"];
             catch_up: components["schemas"]["ScheduleCatchUp"];
             /**
              * Format: date-time
@@ -2839,7 +2856,11 @@ export interface components {
             name: string;
             /** @description The next three times; none while it is paused. */
             next_runs: string[];
+            output_schema?: {
+                [key: string]: unknown;
+            };
             overlap: components["schemas"]["ScheduleOverlap"];
+            priority?: number;
             prompt: string;
             scope: {
                 /** @enum {string} */
@@ -2847,6 +2868,7 @@ export interface components {
                 uid?: string;
             };
             time_zone: string;
+            title?: string;
             /**
              * Format: date-time
              * @description Of the last change by somebody, not of its runs.
@@ -3105,6 +3127,10 @@ export interface components {
             mode?: "normal" | "plan" | "orchestrate";
             name: string;
             on_open_run: components["schemas"]["TriggerOnOpenRun"];
+            output_schema?: {
+                [key: string]: unknown;
+            };
+            priority?: number;
             prompt: string;
             reply?: components["schemas"]["TriggerReply"];
             scope: {
@@ -3217,6 +3243,10 @@ export interface components {
             mode?: "normal" | "plan" | "orchestrate";
             name: string;
             on_open_run: components["schemas"]["TriggerOnOpenRun"];
+            output_schema?: {
+                [key: string]: unknown;
+            };
+            priority?: number;
             prompt: string;
             reply?: components["schemas"]["TriggerReply"];
             scope: {
@@ -3303,6 +3333,8 @@ export interface components {
             agent_config?: components["schemas"]["AmbientAgentConfig"];
             /** @description Identity that executes its runs; for schedules of the team. */
             agent_uid?: string;
+            /** @description Of each of its runs. */
+            budget?: components["schemas"]["BudgetLimits"] | null;
             catch_up?: components["schemas"]["ScheduleCatchUp"];
             /** @description Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`. */
             cron_schedule: string;
@@ -3315,11 +3347,19 @@ export interface components {
             mode?: "normal" | "plan" | "orchestrate";
             /** @description Trimmed; need not be unique. */
             name: string;
+            /** @description JSON Schema that the result of each of its runs must satisfy. */
+            output_schema?: {
+                [key: string]: unknown;
+            } | null;
             overlap?: components["schemas"]["ScheduleOverlap"];
+            /** @description Of each of its runs. */
+            priority?: number | null;
             /** @description At most 1 MiB. Required unless `agent_config` names a skill. */
             prompt?: string;
             /** @description In which the cron expression is read: an IANA name. Default `UTC`. */
             time_zone?: string;
+            /** @description Of each of its runs. Default: the first line of the prompt. */
+            title?: string | null;
         };
         UpdateTriggerRequest: {
             /** @description How its runs are executed. */
@@ -3341,6 +3381,12 @@ export interface components {
             name: string;
             /** @description Default `followup`. */
             on_open_run?: components["schemas"]["TriggerOnOpenRun"];
+            /** @description JSON Schema that the result of each of its runs must satisfy. */
+            output_schema?: {
+                [key: string]: unknown;
+            };
+            /** @description Of each of its runs. */
+            priority?: number;
             /** @description At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill. */
             prompt?: string;
             reply?: components["schemas"]["TriggerReply"];

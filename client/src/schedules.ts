@@ -41,8 +41,9 @@ export class Schedules {
   }
 
   /**
-   * Replaces a schedule with this one: what it leaves out is gone, but `time_zone`, `overlap` and `catch_up` stay, and values
-   * `***` of tool servers keep the ones they have. From now on its runs are created as you.
+   * Replaces a schedule with this one: what it leaves out is gone, but `time_zone`, `overlap`, `catch_up`, `title`, `priority`,
+   * `budget` and `output_schema` stay, of which null takes away the last four, and values `***` of tool servers keep the ones
+   * they have. From now on its runs are created as you.
    */
   update(
     schedule_id: string,

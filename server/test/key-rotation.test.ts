@@ -118,6 +118,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     await insertSchedule(db, {
       ...{ schedule_id, creator_id: owner, scope: 'Team', name: 's', cron_schedule: '0 0 1 1 *' },
       ...{ time_zone: 'UTC', overlap: 'skip', catch_up: 'skip', prompt: 'x', mode: null, config: {} },
+      ...{ title: null, priority: null, budget: null, output_schema: null },
       ...{
         metadata: {},
         agent_uid: null,
@@ -129,7 +130,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
     await insertTrigger(db, {
       ...{ trigger_id, creator_id: owner, scope: 'Team', name: 't', verification: 'github', filter: null },
       ...{ on_open_run: 'followup', prompt: 'x', title: null, mode: null, config: {}, metadata: {} },
-      ...{ budget: null, agent_uid: null, reply: null, enabled: true },
+      ...{ priority: null, budget: null, output_schema: null, agent_uid: null, reply: null, enabled: true },
       sealed: sealTriggerSecrets(old_ring, trigger_id, { secret: CANARY, values: {} }),
     })
     const webhook_id = randomUUID()

@@ -160,6 +160,11 @@ onEachService('schedules', (service) => {
       [{ metadata: { 'a b': 'c' } }, 400, /^metadata/],
       [{ mode: 'plan' }, 403, /does not offer mode: plan/],
       [{ agent_uid: 'someone' }, 400, /^agent_uid: there is no identity/],
+      [{ title: 'x'.repeat(513) }, 400, /^title: /],
+      [{ priority: 101 }, 400, /^priority: /],
+      [{ budget: { max_tokens: 0 } }, 400, /^budget\.max_tokens: /],
+      [{ output_schema: { type: 'nothing' } }, 400, /^output_schema: is no JSON Schema/],
+      [{ output_schema: {}, agent_config: { harness: { type: 'runbook' } } }, 400, /output_schema/],
       [{ agent_config: { environment_id: 'nowhere' } }, 400, /^agent_config\.environment_id: there is no/],
       [
         { agent_config: { harness: { type: 'none' } } },
@@ -180,6 +185,49 @@ onEachService('schedules', (service) => {
       }
     const [status, why] = await refusal(admin.call('PUT', `/agent/schedules/${id}`, YEARLY))
     assert.deepEqual([status, /^enabled: /.test(why)], [400, true])
+  })
+
+  test('its runs have its title and its budget, which a PUT takes away by null alone', async () => {
+    const { admin, other } = service()
+    const asked = {
+      ...{ title: 'Each second', priority: 7, budget: { max_duration_minutes: 1 / 60 } },
+      output_schema: { type: 'object' },
+    }
+    const fieldsOf = ({ title, priority, budget, output_schema }: ScheduledAgentItem) => ({
+      ...{ title, priority, budget, output_schema },
+    })
+    const { id, ...idle } = await create({ ...asked, ...IDLE })
+    assert.deepEqual(fieldsOf({ id, ...idle }), asked)
+    const path = `/agent/schedules/${id}`
+    const put = async (body: object) =>
+      fieldsOf(await other.json<ScheduledAgentItem>('PUT', path, { ...YEARLY, enabled: false, ...body }))
+    // Clients of the wire format do not know them.
+    assert.deepEqual(await put({ prompt: 'Other.' }), asked)
+    assert.deepEqual(await put({ priority: -7, output_schema: null }), {
+      ...asked,
+      ...{ priority: -7, output_schema: undefined },
+    })
+    // What stays is checked as what is said is: nothing counts the tokens of a runbook.
+    const runbook = { harness: { type: 'runbook' } }
+    await put({ output_schema: asked.output_schema })
+    const [status, why] = await refusal(
+      admin.call('PUT', path, { ...YEARLY, enabled: false, agent_config: runbook }),
+    )
+    assert.deepEqual([status, /output_schema/.test(why)], [400, true])
+    const gone = { title: null, priority: null, budget: null, output_schema: null }
+    assert.deepEqual(Object.values(await put(gone)), [undefined, undefined, undefined, undefined])
+
+    const { output_schema: _, ...kept } = asked
+    const often = await create({
+      ...{ ...EACH_SECOND, ...kept, overlap: 'skip', prompt: shell('sleep 600'), agent_config: runbook },
+    })
+    const run = await until('a run that is stopped', async () =>
+      (await runsOf(often.id)).find(({ state }) => state === 'BLOCKED'),
+    )
+    await admin.json('DELETE', `/agent/schedules/${often.id}`)
+    assert.deepEqual([run.title, run.status_message?.error_code], ['Each second', 'budget_exceeded'])
+    for (const { run_id, state } of await runsOf(often.id))
+      if (state !== 'CANCELLED') await admin.json('POST', `/agent/runs/${run_id}/cancel`)
   })
 
   test('a PUT replaces it, and keeps what it cannot know', async () => {

@@ -208,8 +208,9 @@ describe('triggers', { skip }, () => {
         '{{payload.constructor.name}}|{{payload.labels.length}}|{{headers.X-Mine}}|{{headers.x-hub-signature-256}}|{{else.where}}',
       title: 'Issue {{payload.title}}',
       metadata: { from: 'hook' },
-      budget: { max_tokens: 5 },
+      ...{ budget: { max_tokens: 5 }, priority: 3, output_schema: { type: 'object' } },
     })
+    assert.deepEqual([trigger.priority, trigger.output_schema], [3, { type: 'object' }])
     const payload = { title: 'A {{payload.n}}\nB', user: { name: 'Ann' }, labels: ['x', 'y'], n: 1.5 }
     const run = await runOf(owner, await post(trigger, payload, { 'x-mine': 'h' }))
     assert.equal(run.prompt, 'A {{payload.n}}\nB|Ann|y|["x","y"]|1.5|||2|h||{{else.where}}')

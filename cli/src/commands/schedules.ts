@@ -1,6 +1,7 @@
 import type { Runyard, ScheduledAgentItem, UpdateScheduleRequest } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
+import { addBudgetOptions, type BudgetOptions, budgetOf, describeBudget } from '../budget-options.ts'
 import { CommandFailure, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { pair, wholeNumber } from '../option-values.ts'
@@ -10,8 +11,9 @@ import { addClientOptions, type ClientOptions, openSession } from '../session.ts
 import { formatTable } from '../table.ts'
 import { formatAge, formatUntil } from '../time-text.ts'
 
-interface ScheduleOptions extends ClientOptions, AgentOptions {
+interface ScheduleOptions extends ClientOptions, AgentOptions, BudgetOptions {
   file?: string
+  title?: string
   cron?: string
   timeZone?: string
   skill?: string
@@ -140,10 +142,13 @@ export function addScheduleCommands(program: Command): void {
 
 const addScheduleOptions = (command: Command): Command =>
   addClientOptions(
-    addAgentOptions(
-      command
-        .option('--time-zone <zone>', 'where that is the time, such as Europe/Berlin; default: UTC')
-        .option('-f, --file <file>', 'read the prompt from a file, - for standard input'),
+    addBudgetOptions(
+      addAgentOptions(
+        command
+          .option('--time-zone <zone>', 'where that is the time, such as Europe/Berlin; default: UTC')
+          .option('-f, --file <file>', 'read the prompt from a file, - for standard input')
+          .option('--title <text>', 'title of its runs; empty: the first line of the prompt'),
+      ),
     )
       .option('--skill <spec>', 'skill to run, such as owner/repo:name')
       .option('--identity <id>', 'service account that executes its runs')
@@ -172,7 +177,10 @@ async function fieldsOf(
     ...(await agentConfigOf(options)),
     ...(options.skill ? { skill_spec: options.skill } : {}),
   }
+  const { budget } = budgetOf(options)
   return {
+    ...(options.title === undefined ? {} : { title: options.title }),
+    ...(budget ? { budget: { ...before.budget, ...budget } } : {}),
     ...(options.timeZone ? { time_zone: options.timeZone } : {}),
     ...(options.identity ? { agent_uid: options.identity } : {}),
     ...(options.overlap ? { overlap: options.overlap } : {}),
@@ -182,7 +190,7 @@ async function fieldsOf(
   }
 }
 
-/** A schedule as it was read, to be written again. */
+/** A schedule as it was read, to be written again; the fields that are missing stay when they are left out. */
 const writtenOf = (schedule: ScheduledAgentItem): UpdateScheduleRequest => ({
   name: schedule.name,
   cron_schedule: schedule.cron_schedule,
@@ -271,6 +279,8 @@ function fieldsShown(schedule: ScheduledAgentItem): Array<[string, string | null
     ['last error', schedule.last_spawn_error],
     ['overlap', schedule.overlap],
     ['catch-up', schedule.catch_up],
+    ['title', schedule.title],
+    ['budget', schedule.budget && describeBudget(schedule.budget)],
     ['environment', agent_config.environment_id],
     ['model', agent_config.model_id],
     ['runs as', schedule.updated_by.display_name ?? schedule.updated_by.uid],

@@ -8,7 +8,7 @@ import type {
 } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
-import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
+import { addBudgetOptions, type BudgetOptions, budgetOf, describeBudget } from '../budget-options.ts'
 import { CommandFailure, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { pair, wholeNumber } from '../option-values.ts'
@@ -256,7 +256,9 @@ const writtenOf = (trigger: Trigger): UpdateTriggerRequest => ({
   ...(trigger.filter === undefined ? {} : { filter: trigger.filter }),
   ...(trigger.title === undefined ? {} : { title: trigger.title }),
   ...(trigger.mode ? { mode: trigger.mode } : {}),
+  ...(trigger.priority === undefined ? {} : { priority: trigger.priority }),
   ...(trigger.budget ? { budget: trigger.budget } : {}),
+  ...(trigger.output_schema ? { output_schema: trigger.output_schema } : {}),
   ...(trigger.agent_uid === undefined ? {} : { agent_uid: trigger.agent_uid }),
   ...(trigger.reply ? { reply: trigger.reply } : {}),
 })
@@ -363,6 +365,7 @@ function fieldsShown(trigger: Trigger): Array<[string, string | null | undefined
     ['open run', trigger.on_open_run],
     ['answers with', trigger.reply?.secret],
     ['title', trigger.title],
+    ['budget', trigger.budget && describeBudget(trigger.budget)],
     ['environment', agent_config.environment_id],
     ['model', agent_config.model_id],
     ['runs as', trigger.updated_by.display_name ?? trigger.updated_by.uid],

@@ -1321,6 +1321,14 @@ class CreateScheduleRequest(WireModel):
     metadata: dict[str, str] | None = None
     """Of each of its runs."""
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    title: str | None = None
+    """Of each of its runs. Default: the first line of the prompt."""
+    priority: int | None = None
+    """Of each of its runs."""
+    budget: Annotated[BudgetLimits | None, Field(union_mode="left_to_right")] = None
+    """Of each of its runs."""
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema that the result of each of its runs must satisfy."""
     agent_uid: str | None = None
     """Identity that executes its runs; for schedules of the team."""
     time_zone: str | None = None
@@ -1350,7 +1358,11 @@ class CreateTriggerRequest(WireModel):
     metadata: dict[str, str] | None = None
     """Of each of its runs."""
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    priority: int | None = None
+    """Of each of its runs."""
     budget: BudgetLimits | None = None
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema that the result of each of its runs must satisfy."""
     agent_uid: str | None = None
     """Identity that executes its runs; for triggers of the team."""
     reply: TriggerReply | None = None
@@ -1712,6 +1724,10 @@ class ScheduledAgentItem(WireModel):
     agent_config: AmbientAgentConfig
     metadata: dict[str, str]
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    title: str | None = None
+    priority: int | None = None
+    budget: BudgetLimits | None = None
+    output_schema: dict[str, Any] | None = None
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     updated_at: datetime
@@ -1841,7 +1857,9 @@ class TriggerWithSecret(WireModel):
     agent_config: AmbientAgentConfig
     metadata: dict[str, str]
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    priority: int | None = None
     budget: BudgetLimits | None = None
+    output_schema: dict[str, Any] | None = None
     agent_uid: str | None = None
     """The identity that executes its runs."""
     reply: TriggerReply | None = None
@@ -1877,6 +1895,14 @@ class UpdateScheduleRequest(WireModel):
     metadata: dict[str, str] | None = None
     """Of each of its runs."""
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    title: str | None = None
+    """Of each of its runs. Default: the first line of the prompt."""
+    priority: int | None = None
+    """Of each of its runs."""
+    budget: Annotated[BudgetLimits | None, Field(union_mode="left_to_right")] = None
+    """Of each of its runs."""
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema that the result of each of its runs must satisfy."""
     agent_uid: str | None = None
     """Identity that executes its runs; for schedules of the team."""
     time_zone: str | None = None
@@ -1903,7 +1929,11 @@ class UpdateTriggerRequest(WireModel):
     metadata: dict[str, str] | None = None
     """Of each of its runs."""
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    priority: int | None = None
+    """Of each of its runs."""
     budget: BudgetLimits | None = None
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema that the result of each of its runs must satisfy."""
     agent_uid: str | None = None
     """Identity that executes its runs; for triggers of the team."""
     reply: TriggerReply | None = None
@@ -2301,7 +2331,9 @@ class Trigger(WireModel):
     agent_config: AmbientAgentConfig
     metadata: dict[str, str]
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    priority: int | None = None
     budget: BudgetLimits | None = None
+    output_schema: dict[str, Any] | None = None
     agent_uid: str | None = None
     """The identity that executes its runs."""
     reply: TriggerReply | None = None

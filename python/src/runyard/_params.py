@@ -367,6 +367,12 @@ class CreateScheduleParams(RequestOptions, total=False):
     agent_config: AmbientAgentConfigParam | AmbientAgentConfig
     metadata: Mapping[str, str]
     mode: Literal["normal", "plan", "orchestrate"]
+    title: str | None
+    priority: int | None
+    """Among runs of the same principal, higher first: -100 to 100."""
+    budget: BudgetParam | None
+    output_schema: Mapping[str, object] | None
+    """JSON Schema that the result of each of its runs must satisfy."""
     agent_uid: str
     overlap: Literal["skip", "allow", "cancel"]
     """What happens while an earlier run is not over: nothing, one more run, or one more after that is cancelled."""
@@ -379,7 +385,7 @@ class CreateScheduleParams(RequestOptions, total=False):
 
 
 class UpdateScheduleParams(RequestOptions, total=False):
-    """When runs are created, and which. What is left out is gone, but for three fields."""
+    """When runs are created, and which. What is left out is gone, but for seven fields."""
 
     name: Required[str]
     cron_schedule: Required[str]
@@ -391,6 +397,11 @@ class UpdateScheduleParams(RequestOptions, total=False):
     agent_config: AmbientAgentConfigParam | AmbientAgentConfig
     metadata: Mapping[str, str]
     mode: Literal["normal", "plan", "orchestrate"]
+    title: str | None
+    """Left out, it stays as it is, and `None` takes it away; so do the next three."""
+    priority: int | None
+    budget: BudgetParam | None
+    output_schema: Mapping[str, object] | None
     agent_uid: str
     overlap: Literal["skip", "allow", "cancel"]
     """What happens while an earlier run is not over: nothing, one more run, or one more after that is cancelled."""
@@ -444,7 +455,11 @@ class CreateTriggerParams(RequestOptions, total=False):
     agent_config: AmbientAgentConfigParam | AmbientAgentConfig
     metadata: Mapping[str, str]
     mode: Literal["normal", "plan", "orchestrate"]
+    priority: int
+    """Among runs of the same principal, higher first: -100 to 100."""
     budget: BudgetParam
+    output_schema: Mapping[str, object]
+    """JSON Schema that the result of each of its runs must satisfy."""
     agent_uid: str
     reply: TriggerReplyParam | TriggerReply
     enabled: bool
@@ -471,7 +486,11 @@ class UpdateTriggerParams(RequestOptions, total=False):
     agent_config: AmbientAgentConfigParam | AmbientAgentConfig
     metadata: Mapping[str, str]
     mode: Literal["normal", "plan", "orchestrate"]
+    priority: int
+    """Among runs of the same principal, higher first: -100 to 100."""
     budget: BudgetParam
+    output_schema: Mapping[str, object]
+    """JSON Schema that the result of each of its runs must satisfy."""
     agent_uid: str
     reply: TriggerReplyParam | TriggerReply
     enabled: Required[bool]

@@ -82,6 +82,11 @@ export const BudgetLimits = z
   })
 export type BudgetLimits = z.infer<typeof BudgetLimits>
 
+export const Priority = z.int().min(-100).max(100)
+
+export const OutputSchema = z.record(z.string(), z.unknown())
+export type OutputSchema = z.infer<typeof OutputSchema>
+
 export const RunAgentRequest = z
   .object({
     prompt: Prompt.optional().meta({
@@ -114,16 +119,8 @@ export const RunAgentRequest = z
         'false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there.',
     }),
     interactive: z.boolean().optional(),
-    priority: z
-      .int()
-      .min(-100)
-      .max(100)
-      .optional()
-      .meta({ description: 'Among runs of the same principal, higher first.' }),
-    output_schema: z
-      .record(z.string(), z.unknown())
-      .optional()
-      .meta({ description: 'JSON Schema the result must satisfy.' }),
+    priority: Priority.optional().meta({ description: 'Among runs of the same principal, higher first.' }),
+    output_schema: OutputSchema.optional().meta({ description: 'JSON Schema the result must satisfy.' }),
     budget: BudgetLimits.optional(),
   })
   .check((ctx) => {

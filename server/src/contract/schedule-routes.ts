@@ -49,7 +49,8 @@ export const SCHEDULE_ROUTES = {
     path,
     summary: 'Replace a schedule',
     description:
-      'What is left out is gone, but `time_zone`, `overlap` and `catch_up` stay as they are, and a value `***` of a tool server keeps the one it has. ' +
+      'What is left out is gone, but `time_zone`, `overlap`, `catch_up`, `title`, `priority`, `budget` and `output_schema` stay as they are, ' +
+      'of which null takes away the last four, and a value `***` of a tool server keeps the one it has. ' +
       'From now on its runs are created as the caller. `team` cannot be changed.',
     body: UpdateScheduleRequest,
     errors: writing,

@@ -2,7 +2,15 @@ import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
 import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
-import { Metadata, Mode, Prompt } from './run-request.ts'
+import {
+  BudgetLimits,
+  Metadata,
+  Mode,
+  OutputSchema,
+  Priority,
+  Prompt,
+  TITLE_MAX_LENGTH,
+} from './run-request.ts'
 import { requirePrompt, TemplateName } from './run-template.ts'
 import { Timestamp } from './timestamp.ts'
 
@@ -33,6 +41,14 @@ const asked = {
   agent_config: AmbientAgentConfig.optional().meta({ description: 'How its runs are executed.' }),
   metadata: Metadata.optional().meta({ description: 'Of each of its runs.' }),
   mode: Mode.optional(),
+  title: z.string().max(TITLE_MAX_LENGTH).nullish().meta({
+    description: 'Of each of its runs. Default: the first line of the prompt.',
+  }),
+  priority: Priority.nullish().meta({ description: 'Of each of its runs.' }),
+  budget: BudgetLimits.nullish().meta({ description: 'Of each of its runs.' }),
+  output_schema: OutputSchema.nullish().meta({
+    description: 'JSON Schema that the result of each of its runs must satisfy.',
+  }),
   agent_uid: z.string().max(256).optional().meta({
     description: 'Identity that executes its runs; for schedules of the team.',
   }),
@@ -76,6 +92,10 @@ export const ScheduledAgentItem = z
     agent_config: AmbientAgentConfig.meta({ description: 'As it was asked for; values are `***`.' }),
     metadata: z.record(z.string(), z.string()),
     mode: Mode.optional(),
+    title: z.string().optional(),
+    priority: z.int().optional(),
+    budget: BudgetLimits.optional(),
+    output_schema: OutputSchema.optional(),
     created_at: Timestamp,
     updated_at: Timestamp.meta({ description: 'Of the last change by somebody, not of its runs.' }),
     created_by: RunCreatorInfo,

@@ -2,7 +2,15 @@ import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
 import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
-import { BudgetLimits, Metadata, Mode, Prompt, TITLE_MAX_LENGTH } from './run-request.ts'
+import {
+  BudgetLimits,
+  Metadata,
+  Mode,
+  OutputSchema,
+  Priority,
+  Prompt,
+  TITLE_MAX_LENGTH,
+} from './run-request.ts'
 import { requirePrompt, TemplateName } from './run-template.ts'
 import { SecretName } from './secret.ts'
 import { Timestamp } from './timestamp.ts'
@@ -71,7 +79,11 @@ const asked = {
   agent_config: AmbientAgentConfig.optional().meta({ description: 'How its runs are executed.' }),
   metadata: Metadata.optional().meta({ description: 'Of each of its runs.' }),
   mode: Mode.optional(),
+  priority: Priority.optional().meta({ description: 'Of each of its runs.' }),
   budget: BudgetLimits.optional().meta({ description: 'Of each of its runs.' }),
+  output_schema: OutputSchema.optional().meta({
+    description: 'JSON Schema that the result of each of its runs must satisfy.',
+  }),
   agent_uid: z.string().max(256).optional().meta({
     description: 'Identity that executes its runs; for triggers of the team.',
   }),
@@ -131,7 +143,9 @@ export const Trigger = z
     agent_config: AmbientAgentConfig.meta({ description: 'As it was asked for; values are `***`.' }),
     metadata: z.record(z.string(), z.string()),
     mode: Mode.optional(),
+    priority: z.int().optional(),
     budget: BudgetLimits.optional(),
+    output_schema: OutputSchema.optional(),
     agent_uid: z.string().optional().meta({ description: 'The identity that executes its runs.' }),
     reply: TriggerReply.optional(),
     stopped_reason: z.string().optional().meta({

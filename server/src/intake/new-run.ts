@@ -7,7 +7,7 @@ import { AppError } from '../contract/error.ts'
 import { findUnenforced, findUnhonoured, type HarnessTraits, LOOP } from '../contract/harness-fields.ts'
 import type { Permissions } from '../contract/permission.ts'
 import type { RunSourceType } from '../contract/run.ts'
-import { type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
+import { type OutputSchema, type RunAgentRequest, TITLE_MAX_LENGTH } from '../contract/run-request.ts'
 import { checkSchema } from '../schema/check-schema.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { seal } from '../sealing/sealing.ts'
@@ -38,12 +38,16 @@ export interface RunServices {
   open_runs: OpenRunMaxima
 }
 
-/** Resolves a request into a run: defaults filled in, what it names looked up, secret values sealed. */
+/**
+ * Resolves a request into a run: defaults filled in, what it names looked up, secret values sealed. Within a transaction its
+ * `output_schema` was checked before, which takes a thread.
+ */
 export async function resolveRun(
   services: RunServices,
   asked: RunAgentRequest,
   actor: Actor,
   source: RunSourceType,
+  { schema_checked = false } = {},
 ): Promise<NewRun> {
   requireAvailable(asked)
   const earlier = await replayRun(services, asked, actor)
@@ -56,11 +60,11 @@ export async function resolveRun(
   const { request, principal_id, is_identity } = await findExecution(services.db, placed.request, actor)
   requireAvailable(request)
   const harness = requireHarness(services, request, rules_above)
-  await requireSchema(request.output_schema)
+  if (!schema_checked) await requireSchema(request.output_schema)
   const run_id = uuidv7()
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...rest } = request
   const { replay_of_run_id, fork_of: __, ...recorded } = rest
-  const skill_spec = request.skill ?? given.skill_spec ?? given.skills?.[0] ?? null
+  const skill_spec = skillOf(request)
   const { scope, environment } = await lookUp(services.db, request, parent, actor)
   if (is_identity && scope === 'User') {
     const detail =
@@ -116,7 +120,11 @@ export async function resolveRun(
   }
 }
 
-async function requireSchema(schema: RunAgentRequest['output_schema']): Promise<void> {
+const skillOf = ({ skill, config }: RunAgentRequest): string | null =>
+  skill ?? config?.skill_spec ?? config?.skills?.[0] ?? null
+
+/** Throws where it is no JSON Schema that can be used. Takes a thread: to be asked outside of transactions. */
+export async function requireSchema(schema: OutputSchema | null | undefined): Promise<void> {
   const wrong = schema && (await checkSchema(schema))
   if (wrong)
     throw new AppError('invalid_request', `output_schema: is no JSON Schema that can be used: ${wrong}`)

@@ -44,6 +44,10 @@ export async function resolveSchedule(
     catch_up: asked.catch_up ?? catch_up,
     prompt: asked.prompt ?? '',
     mode: asked.mode ?? null,
+    title: keep(asked.title, before?.title)?.trim() || null,
+    priority: keep(asked.priority, before?.priority),
+    budget: keep(asked.budget, before?.budget),
+    output_schema: keep(asked.output_schema, before?.output_schema),
     config: revealConfig(asked.agent_config ?? {}, kept, 'agent_config'),
     metadata: asked.metadata ?? {},
     agent_uid: asked.agent_uid ?? null,
@@ -62,6 +66,10 @@ export async function resolveSchedule(
     next_run_at: (asked.enabled ?? true) ? nextRunOf(template, before, now) : null,
   }
 }
+
+/** Clients of the wire format do not know these fields: what is left out stays, and null takes it away. */
+const keep = <T>(value: T | null | undefined, before: T | null | undefined): T | null =>
+  (value === undefined ? before : value) ?? null
 
 /** A time that is due already is not lost by changing the prompt; one that a wrong clock put too far ahead is. */
 function nextRunOf(template: ScheduleTemplate, before: ScheduleRow | null, now: Date): Date {

@@ -69,7 +69,9 @@ export async function resolveTrigger(
       'agent_config',
     ),
     metadata: asked.metadata ?? {},
+    priority: asked.priority ?? null,
     budget: asked.budget ?? null,
+    output_schema: asked.output_schema ?? null,
     agent_uid: asked.agent_uid ?? null,
     reply: asked.reply ?? null,
   }

@@ -87,7 +87,11 @@ onEachDatabase('schedules', (open) => {
   }
 
   test('a due time creates one run, which says where it came from', async () => {
-    const schedule = await add({ name: 'Hourly', metadata: { team: 'a' } }, '2026-05-01T08:30:00Z')
+    const asked = { title: 'Each hour', budget: { max_tokens: 5 }, output_schema: { type: 'object' } }
+    const schedule = await add(
+      { name: 'Hourly', metadata: { team: 'a' }, priority: 7, ...asked },
+      '2026-05-01T08:30:00Z',
+    )
     await set('2026-05-01T08:59:59.999Z')
     assert.equal(await fire(schedule.schedule_id), null)
     await set('2026-05-01T09:00:00Z')
@@ -98,7 +102,9 @@ onEachDatabase('schedules', (open) => {
     assert(run)
     assert.equal(more.length, 0)
     assert.equal(run.source, 'SCHEDULED_AGENT')
-    assert.deepEqual(run.metadata, { team: 'a' })
+    assert.deepEqual([run.title, run.metadata], ['Each hour', { team: 'a' }])
+    const [stored] = await readRuns(db, [run.run_id])
+    assert.deepEqual([stored?.priority, { ...stored?.request, ...asked }], [7, stored?.request])
     assert.deepEqual(run.schedule, {
       schedule_id: schedule.schedule_id,
       schedule_name: 'Hourly',

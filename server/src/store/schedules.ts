@@ -4,7 +4,7 @@ import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import { MAX_PAGE } from '../contract/page-info.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
-import type { RunAgentRequest } from '../contract/run-request.ts'
+import type { BudgetLimits, OutputSchema, RunAgentRequest } from '../contract/run-request.ts'
 import type { CatchUp, ListSchedulesQuery, Overlap } from '../contract/schedule.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isPlainText } from './cursor.ts'
 import { type Db, transact } from './db.ts'
@@ -23,6 +23,10 @@ export interface ScheduleTemplate {
   mode: RunAgentRequest['mode'] | null
   config: AmbientAgentConfig
   metadata: Record<string, string>
+  title: string | null
+  priority: number | null
+  budget: BudgetLimits | null
+  output_schema: OutputSchema | null
   /** The identity that executes its runs. */
   agent_uid: string | null
 }
@@ -65,6 +69,7 @@ const COLUMNS = [
     'config',
     'agent_uid',
   ],
+  ...['title', 'priority', 'budget', 'output_schema'],
   ...['metadata', 'scope', 'next_run_at', 'last_ran_at', 'last_spawn_error', 'created_at', 'updated_at'],
 ]
 const person = (alias: string): RawBuilder<unknown> =>
@@ -101,6 +106,10 @@ const written = (content: ScheduleContent): Record<string, RawBuilder<unknown>> 
   config: json(content.config),
   sealed: sql`${content.sealed}::bytea`,
   metadata: json(content.metadata),
+  title: sql`${content.title}`,
+  priority: sql`${content.priority}::int`,
+  budget: content.budget ? json(content.budget) : sql`null::jsonb`,
+  output_schema: content.output_schema ? json(content.output_schema) : sql`null::jsonb`,
   agent_uid: sql`${content.agent_uid}::uuid`,
   next_run_at: moment(content.next_run_at),
 })
@@ -223,7 +232,7 @@ export async function listSchedules(
       where ${visibleTo(actor)} ${beyond}) r`,
     {
       order: sql`r.sort_name collate "C", r.schedule_id`,
-      bytes: sql`octet_length(r.config::text) + octet_length(r.prompt)`,
+      bytes: sql`octet_length(r.config::text) + octet_length(r.prompt) + coalesce(octet_length(r.output_schema::text), 0)`,
       limit,
     },
   )

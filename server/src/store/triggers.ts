@@ -3,7 +3,7 @@ import type { Actor } from '../contract/actor.ts'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
-import type { BudgetLimits, RunAgentRequest } from '../contract/run-request.ts'
+import type { BudgetLimits, OutputSchema, RunAgentRequest } from '../contract/run-request.ts'
 import type {
   ListTriggersQuery,
   OnOpenRun,
@@ -27,7 +27,9 @@ export interface TriggerTemplate {
   mode: RunAgentRequest['mode'] | null
   config: AmbientAgentConfig
   metadata: Record<string, string>
+  priority: number | null
   budget: BudgetLimits | null
+  output_schema: OutputSchema | null
   /** The identity that executes its runs. */
   agent_uid: string | null
   /** How it answers on GitHub. */
@@ -60,7 +62,7 @@ export interface ListedTrigger extends TriggerRow {
 
 const WRITTEN = [
   ...['name', 'verification', 'filter', 'on_open_run', 'prompt', 'title', 'mode', 'config', 'metadata'],
-  ...['budget', 'agent_uid', 'reply', 'sealed', 'enabled'],
+  ...['priority', 'budget', 'output_schema', 'agent_uid', 'reply', 'sealed', 'enabled'],
 ]
 const COLUMNS = ['trigger_id', 'scope', 'created_at', 'updated_at', ...WRITTEN]
 const person = (alias: string): RawBuilder<unknown> =>
@@ -92,7 +94,9 @@ const written = (content: TriggerContent): Record<string, RawBuilder<unknown>> =
   mode: sql`${content.mode ?? null}::text`,
   config: json(content.config),
   metadata: json(content.metadata),
+  priority: sql`${content.priority}::int`,
   budget: content.budget ? json(content.budget) : sql`null::jsonb`,
+  output_schema: content.output_schema ? json(content.output_schema) : sql`null::jsonb`,
   agent_uid: sql`${content.agent_uid}::uuid`,
   reply: content.reply ? json(content.reply) : sql`null::jsonb`,
   sealed: sql`${content.sealed}::bytea`,
@@ -220,7 +224,7 @@ export async function listTriggers(
       where ${visibleTo(actor)} ${beyond}) r`,
     {
       order: sql`r.sort_name collate "C", r.trigger_id`,
-      bytes: sql`octet_length(r.config::text) + octet_length(r.prompt)`,
+      bytes: sql`octet_length(r.config::text) + octet_length(r.prompt) + coalesce(octet_length(r.output_schema::text), 0)`,
       limit,
     },
   )

@@ -52,8 +52,9 @@ class Schedules:
     def update(self, schedule_id: str, **params: Unpack[UpdateScheduleParams]) -> ScheduledAgentItem:
         """Replaces a schedule.
 
-        What is left out is gone, but `time_zone`, `overlap` and `catch_up` stay, and values `***` of tool servers keep
-        the ones they have. From now on its runs are created as you.
+        What is left out is gone, but `time_zone`, `overlap`, `catch_up`, `title`, `priority`, `budget` and
+        `output_schema` stay, of which `None` takes away the last four, and values `***` of tool servers keep the ones
+        they have. From now on its runs are created as you.
         """
         body, options = split("update", params, UpdateScheduleParams)
         call = Call("PUT", f"{_PATH}/{segment(schedule_id)}", body=body)

@@ -18,6 +18,7 @@ const scheduled = {
   time_zone: 'Europe/Berlin',
   prompt: 'Update the dependencies that have new minor versions, and make the tests pass.',
   agent_config: { environment_id: 'shop' },
+  budget: { max_cost_usd: 2 },
 } as const
 
 const schedule = {

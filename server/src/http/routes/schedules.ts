@@ -5,6 +5,7 @@ import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { ScheduledAgentItem, ScheduleFiring } from '../../contract/schedule.ts'
 import { nextAfter, nextTimes } from '../../intake/cron.ts'
+import { requireSchema } from '../../intake/new-run.ts'
 import { resolveSchedule, type ScheduleServices } from '../../intake/schedule.ts'
 import type { Db } from '../../store/db.ts'
 import { type FiringRow, listFirings } from '../../store/firings.ts'
@@ -37,9 +38,10 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
     return { schedules: schedules.map(viewSchedule), page_info: pageInfo(next_cursor) }
   })
 
-  serve(app, services, ROUTES.createSchedule, (call) =>
-    sendOnce(store.db, call, async (db) => {
-      const { body, actor } = call
+  serve(app, services, ROUTES.createSchedule, async (call) => {
+    const { body, actor } = call
+    await requireSchema(body.output_schema)
+    return sendOnce(store.db, call, async (db) => {
       const place = {
         schedule_id: uuidv7(),
         scope: body.team === false ? ('User' as const) : ('Team' as const),
@@ -48,23 +50,24 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
       const content = await resolveSchedule(intakeOn(db), body, edit)
       const row = await insertSchedule(db, { ...content, ...place, creator_id: actor.principal_id })
       return { status: 201, body: viewSchedule(row) }
-    }),
-  )
+    })
+  })
 
   serve(app, services, ROUTES.getSchedule, async ({ params: { schedule_id }, actor }) =>
     viewFound(await findSchedule(store.db, schedule_id, actor)),
   )
 
-  serve(app, services, ROUTES.updateSchedule, async ({ params: { schedule_id }, body, actor }) =>
-    viewFound(
+  serve(app, services, ROUTES.updateSchedule, async ({ params: { schedule_id }, body, actor }) => {
+    await requireSchema(body.output_schema)
+    return viewFound(
       await replaceSchedule(store.db, schedule_id, actor, (trx, before, now) =>
         resolveSchedule(intakeOn(trx), body, {
           ...{ schedule_id: before.schedule_id, scope: before.scope },
           ...{ actor, before, now },
         }),
       ),
-    ),
-  )
+    )
+  })
 
   serve(app, services, ROUTES.deleteSchedule, async ({ params: { schedule_id }, actor }) => {
     if (!(await deleteSchedule(store.db, schedule_id, actor))) throw noSuchSchedule()
@@ -113,6 +116,10 @@ function viewSchedule(row: ListedSchedule): ScheduledAgentItem {
     agent_config: row.config,
     metadata: row.metadata,
     ...(row.mode ? { mode: row.mode } : {}),
+    ...(row.title === null ? {} : { title: row.title }),
+    ...(row.priority === null ? {} : { priority: row.priority }),
+    ...(row.budget ? { budget: row.budget } : {}),
+    ...(row.output_schema ? { output_schema: row.output_schema } : {}),
     ...(row.agent_uid === null ? {} : { agent_uid: row.agent_uid }),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

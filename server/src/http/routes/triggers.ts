@@ -5,6 +5,7 @@ import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { Trigger, TriggerDelivery } from '../../contract/trigger.ts'
 import { type Done, deliver, whyFiltered } from '../../intake/delivery.ts'
+import { requireSchema } from '../../intake/new-run.ts'
 import { requireFilter, resolveTrigger } from '../../intake/trigger.ts'
 import { openTriggerSecrets } from '../../sealing/trigger-secrets.ts'
 import { once } from '../../store/idempotency.ts'
@@ -42,6 +43,7 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.createTrigger, async (call) => {
     const { body, actor } = call
     await requireFilter(body.filter)
+    await requireSchema(body.output_schema)
     const answer = await once(store.db, call.idempotency, async (db) => {
       const place = {
         trigger_id: uuidv7(),
@@ -75,6 +77,7 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.updateTrigger, async ({ params: { trigger_id }, body, actor }) => {
     required(await findTrigger(store.db, trigger_id, actor))
     await requireFilter(body.filter)
+    await requireSchema(body.output_schema)
     return viewFound(
       await replaceTrigger(store.db, trigger_id, actor, (trx, before) =>
         resolveTrigger(intakeServices(services, trx), body, {
@@ -157,7 +160,9 @@ function viewTrigger(row: ListedTrigger, public_url: string): Trigger {
     agent_config: row.config,
     metadata: row.metadata,
     ...(row.mode ? { mode: row.mode } : {}),
+    ...(row.priority === null ? {} : { priority: row.priority }),
     ...(row.budget ? { budget: row.budget } : {}),
+    ...(row.output_schema ? { output_schema: row.output_schema } : {}),
     ...(row.agent_uid === null ? {} : { agent_uid: row.agent_uid }),
     ...(row.reply ? { reply: row.reply } : {}),
     ...(stopped === null ? {} : { stopped_reason: stopped }),

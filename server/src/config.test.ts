@@ -41,6 +41,24 @@ for (const [name, value, says] of [
   })
 }
 
+test('files have an origin of their own only where browsers and cookies keep it apart', () => {
+  const of = (page: string | undefined, files: string, more = {}) =>
+    readConfig({ ...(page ? { RUNYARD_PUBLIC_URL: page } : {}), RUNYARD_DOWNLOADS_URL: files, ...more })
+  assert.equal(of('https://runs.example', 'https://files.example/').downloads_url, 'https://files.example')
+  for (const [page, files, says] of [
+    [undefined, 'https://files.example', /RUNYARD_DOWNLOADS_URL: needs RUNYARD_PUBLIC_URL/],
+    ['https://runs.example', 'https://RUNS.example:8443', /another host name/],
+    ['https://runs.example', 'https://more.example', /another host name/],
+    ['http://runs.example', 'https://files.example', /https/],
+    ['https://runs.example', 'http://files.example', /https/],
+    ['https://runs.example', 'ftp://files.example', /RUNYARD_DOWNLOADS_URL: must be an http/],
+  ] as const)
+    assert.throws(
+      () => of(page, files, { RUNYARD_ALLOWED_HOSTS: 'More.example' }),
+      (error: Error) => says.test(error.message),
+    )
+})
+
 test('a provider counts with a key or an address of its own', () => {
   const { models } = readConfig({ OPENAI_BASE_URL: 'http://localhost:11434/v1', GEMINI_API_KEY: 'k' })
   assert.deepEqual(models, { openai: { base_url: 'http://localhost:11434/v1' }, google: { api_key: 'k' } })

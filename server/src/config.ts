@@ -51,6 +51,9 @@ const Variables = z.object({
   RUNYARD_HOST: z.string().min(1).optional(),
   RUNYARD_PORT: whole(0, 65_535).optional(),
   RUNYARD_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  RUNYARD_DOWNLOADS_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+    .optional(),
   RUNYARD_ALLOWED_HOSTS: z.string().optional(),
   RUNYARD_TRUST_PROXY: flag.optional(),
   RUNYARD_SANDBOX: z.enum(['docker', 'bubblewrap', 'host']).optional(),
@@ -155,6 +158,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     throw new AppError('invalid_request', `${issue?.path.join('.')}: ${issue?.message}`)
   }
   const env = parsed.data
+  requireOwnOrigin(env)
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string
   }
@@ -169,6 +173,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     host: env.RUNYARD_HOST ?? '127.0.0.1',
     port: env.RUNYARD_PORT ?? 4200,
     public_url: env.RUNYARD_PUBLIC_URL?.replace(/\/+$/, ''),
+    downloads_url: env.RUNYARD_DOWNLOADS_URL?.replace(/\/+$/, ''),
     allowed_hosts: splitList((env.RUNYARD_ALLOWED_HOSTS ?? '').toLowerCase()),
     trust_proxy: env.RUNYARD_TRUST_PROXY ?? false,
     sandbox: env.RUNYARD_SANDBOX,
@@ -209,6 +214,27 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     log_level: env.RUNYARD_LOG_LEVEL,
     models: readModels(env),
   }
+}
+
+function requireOwnOrigin(env: z.infer<typeof Variables>): void {
+  if (!env.RUNYARD_DOWNLOADS_URL) return
+  const wrong = whyNoOrigin(env, new URL(env.RUNYARD_DOWNLOADS_URL))
+  if (wrong !== null) throw new AppError('invalid_request', `RUNYARD_DOWNLOADS_URL: ${wrong}`)
+}
+
+function whyNoOrigin(env: z.infer<typeof Variables>, downloads: URL): string | null {
+  if (!env.RUNYARD_PUBLIC_URL) return 'needs RUNYARD_PUBLIC_URL, from which it keeps files apart'
+  const page = new URL(env.RUNYARD_PUBLIC_URL)
+  const names = [page.hostname, ...splitList((env.RUNYARD_ALLOWED_HOSTS ?? '').toLowerCase())]
+  // Cookies know hosts and no ports, so another port alone would be no other origin to them.
+  if (names.includes(downloads.hostname))
+    return 'must have another host name than RUNYARD_PUBLIC_URL and RUNYARD_ALLOWED_HOSTS'
+  // Browsers say only there what they want a file for, which tells the page from who opens a link.
+  const is_trusted = ({ protocol, hostname }: URL) =>
+    protocol === 'https:' || /(^|\.)localhost$/.test(hostname)
+  return is_trusted(page) && is_trusted(downloads)
+    ? null
+    : 'must be an https address, and so must RUNYARD_PUBLIC_URL'
 }
 
 const readSnapshots = (env: z.infer<typeof Variables>) => ({

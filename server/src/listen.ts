@@ -50,6 +50,9 @@ export async function listen(
     get public_url() {
       return public_url()
     },
+    get downloads_url() {
+      return config.downloads_url ?? public_url()
+    },
     allowed_hosts: config.allowed_hosts,
     secret_key: readSecretKey(config.data_dir, config.secret_key),
     keyring: readKeyring(config),

@@ -11,6 +11,7 @@ import { ANSWER_HEADERS } from './answer-headers.ts'
 import { AuditWriter, recordRequests } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
 import type { HttpContext, Services } from './context.ts'
+import { isDownloadsHost, separateDownloads } from './downloads-origin.ts'
 import { checkValue, parseJson, requireUtf8 } from './json-body.ts'
 import { Metrics } from './metrics.ts'
 import { problemBody, sendProblem } from './problem.ts'
@@ -109,6 +110,7 @@ export function createApp(context: HttpContext): FastifyInstance {
       )
     }
   })
+  separateDownloads(app, settings)
   refuseOtherMethods(app)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
@@ -215,7 +217,8 @@ const isProbe = (url: string): boolean => /^\/(healthz|readyz|metrics)(\?|$)/.te
 function isKnownHost(host: string, settings: HttpContext['settings']): boolean {
   const name = host.toLowerCase().replace(/:\d+$/, '')
   if (name === 'localhost' || name === '127.0.0.1' || name === '[::1]') return true
-  return name === new URL(settings.public_url).hostname || settings.allowed_hosts.includes(name)
+  const is_public = name === new URL(settings.public_url).hostname || isDownloadsHost(name, settings)
+  return is_public || settings.allowed_hosts.includes(name)
 }
 
 /** What Node could not parse as HTTP still gets a problem document. */

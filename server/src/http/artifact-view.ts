@@ -18,7 +18,7 @@ export function viewArtifact(
     created_at: artifact.created_at.toISOString(),
     data: {
       content_type: artifact.mime_type,
-      download_url: settings.public_url + path,
+      download_url: settings.downloads_url + path,
       expires_at: expires_at.toISOString(),
       filename: artifact.filename,
       filepath: artifact.filepath,

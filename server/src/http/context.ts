@@ -27,6 +27,8 @@ export interface HttpContext {
 export interface HttpSettings {
   /** What links are made of: no trailing slash. Read at each use: in `dev` the port is known only when listening. */
   readonly public_url: string
+  /** What links to files are made of: the public URL, or an origin of their own. */
+  readonly downloads_url: string
   /** Names this service answers to, lower case, besides the public URL's; loopback names always. */
   allowed_hosts: readonly string[]
   /** For links. */

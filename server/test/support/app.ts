@@ -13,6 +13,7 @@ export const SECRET = 'a secret key of more than thirty-two characters'
 
 export const settingsOf = (secret_key = SECRET): HttpSettings => ({
   public_url: 'http://127.0.0.1',
+  downloads_url: 'http://127.0.0.1',
   allowed_hosts: [],
   secret_key,
   keyring: openKeyring(secret_key),

@@ -31,6 +31,8 @@ export interface StartOptions {
   group?: boolean
   /** Runs as this user; only root can. */
   uid?: number
+  /** Default: any that is free. */
+  port?: number
   /** Words before the command, such as `unshare --uts …`. */
   prefix?: readonly string[]
 }
@@ -94,7 +96,7 @@ export async function startService(options: StartOptions = {}): Promise<TestServ
     'dev',
     '--json',
     '--port',
-    '0',
+    String(options.port ?? 0),
     '--data-dir',
     data_dir,
     '--sandbox',

@@ -27,7 +27,7 @@ export function serveHandoff(app: FastifyInstance, services: Services): void {
       attachment_id: snapshot_id,
       filename: FILENAME,
       mime_type: MIME_TYPE,
-      download_url: settings.public_url + path,
+      download_url: settings.downloads_url + path,
       expires_at: expires_at.toISOString(),
       ...{ size_bytes, sha256, turn, created_at: created_at.toISOString() },
     }

@@ -84,7 +84,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.getTranscript, async ({ params, actor, reply }) => {
     const run = await requireRun(services, params.run_id, actor)
     const { path } = services.links.sign(`/downloads/transcripts/${run.run_id}.jsonl`, actor)
-    reply.redirect(settings.public_url + path, 302)
+    reply.redirect(settings.downloads_url + path, 302)
     return SENT
   })
 }

@@ -44,6 +44,7 @@ export function describeClient(): string {
     'TriggerList',
     'TriggerDeliveryList',
     'ApiKeyList',
+    'PoolList',
     'PrincipalList',
     'AuditList',
     'ShareLinkList',

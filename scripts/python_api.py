@@ -38,6 +38,7 @@ def main(package: Path, sync: Path) -> None:
         "WebhookPage",
         "WebhookDeliveryPage",
         "ApiKeyPage",
+        "PoolPage",
         "PrincipalPage",
         "AuditPage",
         "ConversationPage",

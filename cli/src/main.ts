@@ -17,6 +17,7 @@ import { addListCommand } from './commands/list.ts'
 import { addLogsCommand } from './commands/logs.ts'
 import { addModelCommands } from './commands/models.ts'
 import { addOpenCommand } from './commands/open.ts'
+import { addPoolCommands } from './commands/pools.ts'
 import { addPrincipalCommands } from './commands/principals.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addRunsCommands } from './commands/runs.ts'
@@ -98,6 +99,7 @@ export function createProgram(): Command {
   program.commandsGroup('Who may do what:')
   addIdentityCommands(program)
   addPrincipalCommands(program)
+  addPoolCommands(program)
   addGrantCommands(program)
   addAuditCommand(program)
   program.commandsGroup('Server:')

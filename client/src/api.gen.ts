@@ -237,6 +237,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/pools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List pools
+         * @description By name: those that the caller may name in `config.worker_host` of a run, with what their workers are doing. A pool is listed while it has workers or grants; the default one always is.
+         */
+        get: operations["listPools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/run": {
         parameters: {
             query?: never;
@@ -2249,6 +2269,10 @@ export interface components {
             default_model_id?: string;
             models: components["schemas"]["Model"][];
         };
+        ListPoolsResponse: {
+            page_info: components["schemas"]["PageInfo"];
+            pools: components["schemas"]["Pool"][];
+        };
         ListPrincipalsResponse: {
             page_info: components["schemas"]["PageInfo"];
             principals: components["schemas"]["Principal"][];
@@ -2457,6 +2481,25 @@ export interface components {
             pattern?: string;
             /** @description Name of a tool, `*` in it for any text: `bash`, `edit`, `files_*`. Those of agents go by their own name and by the one that this service has for what they do. */
             tool: string;
+        };
+        /** @description Workers that take the same runs. */
+        Pool: {
+            /** @description Of runs whose configuration names none. */
+            is_default: boolean;
+            /** @description What `config.worker_host` of a run says. */
+            name: string;
+            /** @description Runs that wait for a worker of it, whoever’s they are. */
+            queued_runs: number;
+            /** @description Only those who have a grant, and admins, may use it. */
+            restricted: boolean;
+            /** @description Runs that the ready ones may hold at once. */
+            slots: number;
+            /** @description Runs that workers of the pool hold. */
+            slots_busy: number;
+            /** @description Those that are alive. */
+            workers: number;
+            /** @description Those of them that take runs: neither stopping nor short of disk space. */
+            workers_ready: number;
         };
         /** @description A person. Identities have a list of their own. */
         Principal: {
@@ -5479,6 +5522,85 @@ export interface operations {
             };
             /** @description `resource_not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listPools: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
+                /** @description 1 to 500, default 100. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListPoolsResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -9,6 +9,7 @@ import { Grants } from './grants.ts'
 import { Identities } from './identities.ts'
 import { type Logger, type LogLevel, limitLogger, parseLogLevel } from './log.ts'
 import { Models } from './models.ts'
+import { Pools } from './pools.ts'
 import { type ApiRequest, checkLimits } from './prepare.ts'
 import { Principals } from './principals.ts'
 import type { QueryParams } from './query.ts'
@@ -84,6 +85,7 @@ export class Runyard {
   readonly apiKeys: ApiKeys
   readonly identities: Identities
   readonly principals: Principals
+  readonly pools: Pools
   readonly grants: Grants
   readonly shareLinks: ShareLinks
   readonly usage: UsageResource
@@ -111,6 +113,7 @@ export class Runyard {
     this.apiKeys = new ApiKeys(transport)
     this.identities = new Identities(transport)
     this.principals = new Principals(transport)
+    this.pools = new Pools(transport)
     this.grants = new Grants(transport)
     this.usage = new UsageResource(transport)
     this.shareLinks = new ShareLinks(transport)

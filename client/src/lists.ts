@@ -12,6 +12,7 @@ import type {
   ListDeliveriesResponse,
   ListEnvironmentsResponse,
   ListFiringsResponse,
+  ListPoolsResponse,
   ListPrincipalsResponse,
   ListRunsResponse,
   ListSchedulesResponse,
@@ -20,6 +21,7 @@ import type {
   ListTriggerDeliveriesResponse,
   ListTriggersResponse,
   ListWebhooksResponse,
+  Pool,
   Principal,
   RunItem,
   ScheduledAgentItem,
@@ -125,6 +127,13 @@ function joinSteps({ step, messages }: ConversationStep, rest: ConversationStep)
 export class WebhookList extends PageList<ListWebhooksResponse, Webhook> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Webhook, void, undefined> {
     for await (const page of this.pages()) yield* page.webhooks
+  }
+}
+
+/** Pools of workers. */
+export class PoolList extends PageList<ListPoolsResponse, Pool> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Pool, void, undefined> {
+    for await (const page of this.pages()) yield* page.pools
   }
 }
 

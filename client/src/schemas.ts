@@ -65,6 +65,7 @@ export type ListEventsResponse = Schemas['ListEventsResponse']
 export type AgentSkill = Schemas['AgentSkill']
 export type ListSkillsResponse = Schemas['ListSkillsResponse']
 export type ListModelsResponse = Schemas['ListModelsResponse']
+export type ListPoolsResponse = Schemas['ListPoolsResponse']
 export type ListPrincipalsResponse = Schemas['ListPrincipalsResponse']
 export type ListRunsResponse = Schemas['ListRunsResponse']
 export type ListSecretsResponse = Schemas['ListSecretsResponse']
@@ -74,6 +75,7 @@ export type Model = Schemas['Model']
 export type NewApiKey = Schemas['NewApiKey']
 export type PageInfo = Schemas['PageInfo']
 /** The body of every error answer (RFC 9457); `Error` on the wire, renamed here to leave JavaScript's own in place. */
+export type Pool = Schemas['Pool']
 export type Principal = Schemas['Principal']
 export type ProblemDetails = Schemas['Error']
 export type CreateShareLinkRequest = Sendable<NonNullable<Schemas['CreateShareLinkRequest']>>
@@ -152,6 +154,7 @@ export type ListTriggerDeliveriesParams = Sendable<
 >
 export type ListShareLinksParams = Sendable<NonNullable<operations['listShareLinks']['parameters']['query']>>
 export type ListFiringsParams = Sendable<NonNullable<operations['listFirings']['parameters']['query']>>
+export type ListPoolsParams = Sendable<NonNullable<operations['listPools']['parameters']['query']>>
 export type ListPrincipalsParams = Sendable<NonNullable<operations['listPrincipals']['parameters']['query']>>
 export type ListApiKeysParams = Sendable<NonNullable<operations['listApiKeys']['parameters']['query']>>
 /** Which pool, environment or identity. */

@@ -276,6 +276,7 @@ const ROWS: Record<OperationId, Row> = {
     ...own(200, 403),
     admin: 200,
   },
+  listPools: { ask: () => ({}), ...same(200) },
   getGrants: { ask: () => ({ path: '/agent/grants?resource_type=pool&resource_id=x' }), ...same(200) },
   putGrants: {
     ask: async (made) => ({

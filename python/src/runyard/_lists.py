@@ -12,6 +12,7 @@ from ._async._page import (
     AsyncEnvironmentPage,
     AsyncFiringPage,
     AsyncIdentityPage,
+    AsyncPoolPage,
     AsyncPrincipalPage,
     AsyncRunPage,
     AsyncSchedulePage,
@@ -29,6 +30,7 @@ from ._sync._page import (
     EnvironmentPage,
     FiringPage,
     IdentityPage,
+    PoolPage,
     PrincipalPage,
     RunPage,
     SchedulePage,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         AuditEntry,
         ConversationStep,
         Environment,
+        Pool,
         Principal,
         RunItem,
         ScheduledAgentItem,
@@ -318,6 +321,36 @@ class PrincipalList(PrincipalPage):
     """The first page of a list of people. Iterated, every person of every page."""
 
     def __init__(self, first: Callable[[], PrincipalPage]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class AsyncPoolList:
+    """A list of pools that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every pool of every page, each page fetched when it is needed.
+    """
+
+    def __init__(self, first: Callable[[], Awaitable[AsyncPoolPage]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, AsyncPoolPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Pool]:
+        async for pool in await self._first():
+            yield pool
+
+    async def iter_pages(self) -> AsyncIterator[AsyncPoolPage]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class PoolList(PoolPage):
+    """The first page of a list of pools. Iterated, every pool of every page."""
+
+    def __init__(self, first: Callable[[], PoolPage]) -> None:
         page = first()
         super().__init__(page.response, page._cursor, page._fetch)
 

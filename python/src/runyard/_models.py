@@ -526,6 +526,27 @@ class PermissionRule(WireModel):
     """`ask`: the run is BLOCKED until somebody answers. `deny`: the agent is told so."""
 
 
+class Pool(WireModel):
+    """Workers that take the same runs."""
+
+    name: str
+    """What `config.worker_host` of a run says."""
+    is_default: bool
+    """Of runs whose configuration names none."""
+    restricted: bool
+    """Only those who have a grant, and admins, may use it."""
+    workers: int
+    """Those that are alive."""
+    workers_ready: int
+    """Those of them that take runs: neither stopping nor short of disk space."""
+    slots: int
+    """Runs that the ready ones may hold at once."""
+    slots_busy: int
+    """Runs that workers of the pool hold."""
+    queued_runs: int
+    """Runs that wait for a worker of it, whoever’s they are."""
+
+
 class Principal(WireModel):
     """A person. Identities have a list of their own."""
 
@@ -1510,6 +1531,11 @@ class ListAuditLogResponse(WireModel):
 
 class ListFiringsResponse(WireModel):
     firings: list[ScheduleFiring]
+    page_info: PageInfo
+
+
+class ListPoolsResponse(WireModel):
+    pools: list[Pool]
     page_info: PageInfo
 
 

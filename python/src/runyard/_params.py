@@ -615,6 +615,15 @@ class ListApiKeysParams(RequestOptions, total=False):
     """Those of this principal only."""
 
 
+class ListPoolsParams(RequestOptions, total=False):
+    """Page size."""
+
+    limit: int | None
+    """Of each page: 1 to 500, default 100."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+
+
 class ListPrincipalsParams(RequestOptions, total=False):
     """Page size."""
 

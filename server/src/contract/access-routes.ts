@@ -17,6 +17,7 @@ import {
   ListAgentIdentitiesResponse,
   UpdateAgentIdentityRequest,
 } from './identity.ts'
+import { ListPoolsQuery, ListPoolsResponse } from './pool.ts'
 import { ListPrincipalsQuery, ListPrincipalsResponse, Principal } from './principal.ts'
 import { define, Empty } from './route.ts'
 import { CreateSignInLinkRequest, SignInLink } from './sign-in-link.ts'
@@ -196,6 +197,19 @@ export const ACCESS_ROUTES = {
     status: 200,
     response: AgentIdentity,
     errors: [...writing, 'resource_not_found'],
+  }),
+  listPools: define({
+    method: 'GET',
+    path: '/agent/pools',
+    summary: 'List pools',
+    description:
+      'By name: those that the caller may name in `config.worker_host` of a run, with what their workers are doing. A pool is listed while it has workers or grants; the default one always is.',
+    tag: 'Access',
+    query: ListPoolsQuery,
+    status: 200,
+    response: ListPoolsResponse,
+    pages: 'pools',
+    errors: ['invalid_request', ...reading],
   }),
   getGrants: define({
     method: 'GET',

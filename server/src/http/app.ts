@@ -33,6 +33,7 @@ import { serveHooks } from './routes/hooks.ts'
 import { serveIdentities } from './routes/identities.ts'
 import { serveMetrics } from './routes/metrics.ts'
 import { serveModels } from './routes/models.ts'
+import { servePools } from './routes/pools.ts'
 import { servePrincipals } from './routes/principals.ts'
 import { serveRuns } from './routes/runs.ts'
 import { serveSchedules } from './routes/schedules.ts'
@@ -157,6 +158,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveApiKeys(app, services)
   serveIdentities(app, services)
   servePrincipals(app, services)
+  servePools(app, services)
   serveGrants(app, services)
   serveAuditLog(app, services)
   serveModels(app, services)

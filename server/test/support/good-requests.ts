@@ -45,6 +45,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   listShareLinks: { path: '/agent/runs/{run}/share-links' },
   revokeShareLink: { path: '/agent/runs/{run}/share-links/{share_link}' },
   listPrincipals: {},
+  listPools: {},
   disablePrincipal: { path: '/principals/{person}/disable', body: {} },
   enablePrincipal: { path: '/principals/{person}/enable', body: {} },
   createSignInLink: { body: { path: '/runs' } },

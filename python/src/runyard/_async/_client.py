@@ -26,6 +26,7 @@ from ._environments import AsyncEnvironments
 from ._grants import AsyncGrants
 from ._identities import AsyncIdentities
 from ._models import AsyncModels
+from ._pools import AsyncPools
 from ._principals import AsyncPrincipals
 from ._runs import AsyncRuns
 from ._schedules import AsyncSchedules
@@ -72,6 +73,7 @@ class AsyncRunyard(AsyncEndpoints):
     api_keys: AsyncApiKeys
     identities: AsyncIdentities
     principals: AsyncPrincipals
+    pools: AsyncPools
     grants: AsyncGrants
     usage: AsyncUsageResource
     share_links: AsyncShareLinks
@@ -114,6 +116,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.api_keys = AsyncApiKeys(transport)
         self.identities = AsyncIdentities(transport)
         self.principals = AsyncPrincipals(transport)
+        self.pools = AsyncPools(transport)
         self.grants = AsyncGrants(transport)
         self.usage = AsyncUsageResource(transport)
         self.share_links = AsyncShareLinks(transport)

@@ -21,6 +21,7 @@ from .._models import (
     ListDeliveriesResponse,
     ListEnvironmentsResponse,
     ListFiringsResponse,
+    ListPoolsResponse,
     ListPrincipalsResponse,
     ListRunsResponse,
     ListSchedulesResponse,
@@ -30,6 +31,7 @@ from .._models import (
     ListTriggersResponse,
     ListWebhooksResponse,
     PageInfo,
+    Pool,
     Principal,
     RunItem,
     ScheduledAgentItem,
@@ -44,6 +46,7 @@ from .._models import (
 
 _R = TypeVar(
     "_R",
+    ListPoolsResponse,
     ListPrincipalsResponse,
     ListRunsResponse,
     ListEnvironmentsResponse,
@@ -325,6 +328,30 @@ class AsyncPrincipalPage(AsyncPage[ListPrincipalsResponse, "AsyncPrincipalPage"]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.principals)} people, has_next_page={self.has_next_page})"
+
+
+class AsyncPoolPage(AsyncPage[ListPoolsResponse, "AsyncPoolPage"]):
+    """A page of pools, and the way to the next one."""
+
+    @property
+    def pools(self) -> list[Pool]:
+        """Those of this page."""
+        return self.response.pools
+
+    async def iter_pages(self) -> AsyncIterator[AsyncPoolPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: AsyncPoolPage | None = self
+        while page is not None:
+            yield page
+            page = await page.next_page()
+
+    async def __aiter__(self) -> AsyncIterator[Pool]:
+        async for page in self.iter_pages():
+            for pool in page.pools:
+                yield pool
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.pools)} pools, has_next_page={self.has_next_page})"
 
 
 class AsyncAuditPage(AsyncPage[ListAuditLogResponse, "AsyncAuditPage"]):

@@ -27,6 +27,7 @@ from ._environments import Environments
 from ._grants import Grants
 from ._identities import Identities
 from ._models import Models
+from ._pools import Pools
 from ._principals import Principals
 from ._runs import Runs
 from ._schedules import Schedules
@@ -73,6 +74,7 @@ class Runyard(Endpoints):
     api_keys: ApiKeys
     identities: Identities
     principals: Principals
+    pools: Pools
     grants: Grants
     usage: UsageResource
     share_links: ShareLinks
@@ -115,6 +117,7 @@ class Runyard(Endpoints):
         self.api_keys = ApiKeys(transport)
         self.identities = Identities(transport)
         self.principals = Principals(transport)
+        self.pools = Pools(transport)
         self.grants = Grants(transport)
         self.usage = UsageResource(transport)
         self.share_links = ShareLinks(transport)

@@ -22,6 +22,7 @@ from .._models import (
     ListDeliveriesResponse,
     ListEnvironmentsResponse,
     ListFiringsResponse,
+    ListPoolsResponse,
     ListPrincipalsResponse,
     ListRunsResponse,
     ListSchedulesResponse,
@@ -31,6 +32,7 @@ from .._models import (
     ListTriggersResponse,
     ListWebhooksResponse,
     PageInfo,
+    Pool,
     Principal,
     RunItem,
     ScheduledAgentItem,
@@ -45,6 +47,7 @@ from .._models import (
 
 _R = TypeVar(
     "_R",
+    ListPoolsResponse,
     ListPrincipalsResponse,
     ListRunsResponse,
     ListEnvironmentsResponse,
@@ -326,6 +329,30 @@ class PrincipalPage(Page[ListPrincipalsResponse, "PrincipalPage"]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.principals)} people, has_next_page={self.has_next_page})"
+
+
+class PoolPage(Page[ListPoolsResponse, "PoolPage"]):
+    """A page of pools, and the way to the next one."""
+
+    @property
+    def pools(self) -> list[Pool]:
+        """Those of this page."""
+        return self.response.pools
+
+    def iter_pages(self) -> Iterator[PoolPage]:
+        """This page and those after it, each fetched when it is needed."""
+        page: PoolPage | None = self
+        while page is not None:
+            yield page
+            page = page.next_page()
+
+    def __iter__(self) -> Iterator[Pool]:
+        for page in self.iter_pages():
+            for pool in page.pools:
+                yield pool
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.pools)} pools, has_next_page={self.has_next_page})"
 
 
 class AuditPage(Page[ListAuditLogResponse, "AuditPage"]):

@@ -111,6 +111,22 @@ export const ACCESS_EXAMPLES = {
     answer: { ...person, disabled: true },
   },
   enablePrincipal: { client: 'principals.enable', path: { uid: LENA.uid }, answer: person },
+  listPools: {
+    client: 'pools.list',
+    answer: {
+      pools: [
+        {
+          ...{ name: 'default', is_default: true, restricted: false, workers: 2, workers_ready: 2 },
+          ...{ slots: 16, slots_busy: 5, queued_runs: 0 },
+        },
+        {
+          ...{ name: 'gpu', is_default: false, restricted: true, workers: 1, workers_ready: 1 },
+          ...{ slots: 2, slots_busy: 2, queued_runs: 3 },
+        },
+      ],
+      page_info: LAST_PAGE,
+    },
+  },
   createSignInLink: {
     client: 'signInLinks.create',
     body: { path: `/runs/${RUN_ID}` },

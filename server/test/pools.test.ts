@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import type { Pool } from '../src/contract/pool.ts'
+import { until } from './support/cluster.ts'
+import { onEachService, SLOTS } from './support/each-service.ts'
+import { type apiOf, shell } from './support/service.ts'
+
+type Api = ReturnType<typeof apiOf>
+interface Page {
+  pools: Pool[]
+  page_info: { next_cursor?: string }
+}
+
+const list = async (api: Api): Promise<Pool[]> => (await api.json<Page>('GET', '/agent/pools')).pools
+const find = async (api: Api, name: string): Promise<Pool | undefined> =>
+  (await list(api)).find((pool) => pool.name === name)
+
+onEachService('pools', (service) => {
+  const grant = (resource_id: string, principal_ids: string[]) =>
+    service().admin.json('PUT', '/agent/grants', { resource_type: 'pool', resource_id, principal_ids })
+  const idOf = async (api: Api) => (await api.get(await api.create({ prompt: 'x' }))).creator.uid
+
+  test('one that has workers says how many, and what they hold', async () => {
+    const { admin, viewer } = service()
+    const idle = {
+      ...{ name: 'default', is_default: true, restricted: false, workers: 1, workers_ready: 1 },
+      ...{ slots: SLOTS, slots_busy: 0, queued_runs: 0 },
+    }
+    assert.deepEqual(await find(viewer, 'default'), idle)
+    const config = { harness: { type: 'runbook' } }
+    const runs: string[] = []
+    for (let count = 0; count < SLOTS + 2; count += 1)
+      runs.push(await admin.create({ prompt: shell('sleep 600'), config }))
+    await until('all slots to be busy, and two runs to wait', async () => {
+      const pool = await find(viewer, 'default')
+      return pool?.slots_busy === SLOTS && pool.queued_runs === 2
+    })
+    for (const run_id of runs) await admin.json('POST', `/agent/runs/${run_id}/cancel`)
+    await until('the slots to be free', async () => (await find(viewer, 'default'))?.slots_busy === 0)
+    assert.deepEqual(await find(viewer, 'default'), idle)
+  })
+
+  test('one with grants is listed to those who have one, and to admins', async () => {
+    const { admin, other, viewer } = service()
+    const name = `gpu-${randomUUID().slice(0, 8)}`
+    await admin.create({ prompt: 'x', config: { worker_host: name } })
+    // Nobody serves it, and nobody was named: it is a word in a run.
+    assert.equal(await find(admin, name), undefined)
+    await grant(name, [await idOf(other)])
+    const waiting = {
+      ...{ name, is_default: false, restricted: true, workers: 0, workers_ready: 0 },
+      ...{ slots: 0, slots_busy: 0, queued_runs: 1 },
+    }
+    assert.deepEqual(await find(admin, name), waiting)
+    assert.deepEqual(await find(other, name), waiting)
+    assert.equal(await find(viewer, name), undefined)
+    assert.equal((await viewer.call('GET', '/agent/pools')).status, 200)
+    await grant(name, [])
+    assert.equal(await find(other, name), undefined)
+  })
+
+  test('they come by name, in pages', async () => {
+    const { admin, other } = service()
+    const names = ['a-pool', 'B-pool', 'z-pool']
+    const somebody = await idOf(other)
+    for (const name of names) await grant(name, [somebody])
+    const all: string[] = []
+    for (let cursor = ''; ; ) {
+      const page = await admin.json<Page>('GET', `/agent/pools?limit=1${cursor && `&cursor=${cursor}`}`)
+      assert.equal(page.pools.length, 1)
+      all.push(...page.pools.map((pool) => pool.name))
+      if (!page.page_info.next_cursor) break
+      cursor = page.page_info.next_cursor
+    }
+    assert.deepEqual(all, ['B-pool', 'a-pool', 'default', 'z-pool'])
+    for (const query of ['cursor=x', 'limit=0', 'limit=501', `cursor=${btoa('[1]')}`])
+      assert.equal((await admin.call('GET', `/agent/pools?${query}`)).status, 400, query)
+    for (const name of names) await grant(name, [])
+  })
+})

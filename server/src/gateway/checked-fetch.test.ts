@@ -118,7 +118,11 @@ describe('the checked fetch', async () => {
   test('what it would never ask is known before', () => {
     const why = (text: string, private_hosts: string[] = []) =>
       whyNeverAsked({ hosts: null, private_hosts }, text, { plain: true })
-    for (const allowed of ['https://example.com/', 'https://localhost/']) assert.equal(why(allowed), null)
+    for (const allowed of ['https://example.com/', 'https://localhost.example.com/', 'https://notlocalhost/'])
+      assert.equal(why(allowed), null)
+    for (const own of ['https://localhost/', 'https://LOCALHOST./', 'https://a.b.localhost/'])
+      assert.match(why(own) ?? '', /localhost has no public address, and RUNYARD_PRIVATE_HOSTS does not name/)
+    assert.equal(why('https://localhost/', ['localhost']), null)
     for (const [text, private_host] of [
       ['http://127.0.0.1/', '127.0.0.1'],
       ['https://127.0.0.1/', '127.0.0.1'],

@@ -68,4 +68,9 @@ test('without a list every name is allowed, and no address', () => {
   assert.equal(judgeTarget(rules, { host: 'example.com', port: 443 }), null)
   assert.equal(judgeTarget(rules, { host: 'example.com', port: 8080 }), 'port')
   assert.equal(judgeTarget(rules, { host: '1.1.1.1', port: 443 }), 'no_name')
+  assert.equal(judgeTarget(rules, { host: 'localhost', port: 443 }), 'not_public')
+  assert.equal(
+    judgeTarget({ ...rules, private_hosts: ['localhost'] }, { host: 'localhost', port: 443 }),
+    null,
+  )
 })

@@ -7,6 +7,9 @@ export interface Target {
   port: number
 }
 
+/** Names of the machine that asks, whatever a directory says (RFC 6761 §6.3). */
+const LOOPBACK = /(^|\.)localhost$/
+
 /** Ports of the web. */
 const PORTS = [80, 443]
 
@@ -31,7 +34,8 @@ export function judgeTarget(rules: EgressRules, { host, port }: Target): Refusal
   if (isPrivateHost(rules, { host, port })) return null
   // One that the operator names is named for other ports.
   if (isIP(host)) return rules.private_hosts.includes(host) ? 'port' : 'no_name'
-  return with_port || PORTS.includes(port) ? null : 'port'
+  if (!with_port && !PORTS.includes(port)) return 'port'
+  return LOOPBACK.test(host) ? 'not_public' : null
 }
 
 /** Whether the operator vouches for the target: its addresses are not looked at. */

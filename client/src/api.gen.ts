@@ -1866,7 +1866,7 @@ export interface components {
             team?: boolean;
             /** @description In which the cron expression is read: an IANA name. Default `UTC`. */
             time_zone?: string;
-            /** @description Of each of its runs. Default: the first line of the prompt. */
+            /** @description Of each of its runs, at most 512 characters. Default: the first line of the prompt. */
             title?: string | null;
         };
         CreateShareLinkRequest: {
@@ -1916,7 +1916,7 @@ export interface components {
             secret?: string;
             /** @description false: a personal trigger with personal runs, which its owner alone sees. */
             team?: boolean;
-            /** @description Of its runs, filled in as the prompt is. Default: the first line of the prompt. */
+            /** @description Of its runs, at most 512 characters, filled in as the prompt is. Default: the first line of the prompt. */
             title?: string;
             verification: components["schemas"]["TriggerVerification"];
         };
@@ -3401,7 +3401,7 @@ export interface components {
             prompt?: string;
             /** @description In which the cron expression is read: an IANA name. Default `UTC`. */
             time_zone?: string;
-            /** @description Of each of its runs. Default: the first line of the prompt. */
+            /** @description Of each of its runs, at most 512 characters. Default: the first line of the prompt. */
             title?: string | null;
         };
         UpdateTriggerRequest: {
@@ -3435,7 +3435,7 @@ export interface components {
             reply?: components["schemas"]["TriggerReply"];
             /** @description What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own. */
             secret?: string;
-            /** @description Of its runs, filled in as the prompt is. Default: the first line of the prompt. */
+            /** @description Of its runs, at most 512 characters, filled in as the prompt is. Default: the first line of the prompt. */
             title?: string;
             verification: components["schemas"]["TriggerVerification"];
         };

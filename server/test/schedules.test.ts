@@ -160,7 +160,7 @@ onEachService('schedules', (service) => {
       [{ metadata: { 'a b': 'c' } }, 400, /^metadata/],
       [{ mode: 'plan' }, 403, /does not offer mode: plan/],
       [{ agent_uid: 'someone' }, 400, /^agent_uid: there is no identity/],
-      [{ title: 'x'.repeat(513) }, 400, /^title: /],
+      [{ title: 'x'.repeat(513) }, 413, /^title: is over 512/],
       [{ priority: 101 }, 400, /^priority: /],
       [{ budget: { max_tokens: 0 } }, 400, /^budget\.max_tokens: /],
       [{ output_schema: { type: 'nothing' } }, 400, /^output_schema: is no JSON Schema/],

@@ -1343,7 +1343,7 @@ class CreateScheduleRequest(WireModel):
     """Of each of its runs."""
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
     title: str | None = None
-    """Of each of its runs. Default: the first line of the prompt."""
+    """Of each of its runs, at most 512 characters. Default: the first line of the prompt."""
     priority: int | None = None
     """Of each of its runs."""
     budget: Annotated[BudgetLimits | None, Field(union_mode="left_to_right")] = None
@@ -1374,7 +1374,7 @@ class CreateTriggerRequest(WireModel):
     prompt: str | None = None
     """At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill."""
     title: str | None = None
-    """Of its runs, filled in as the prompt is. Default: the first line of the prompt."""
+    """Of its runs, at most 512 characters, filled in as the prompt is. Default: the first line of the prompt."""
     agent_config: AmbientAgentConfig | None = None
     metadata: dict[str, str] | None = None
     """Of each of its runs."""
@@ -1922,7 +1922,7 @@ class UpdateScheduleRequest(WireModel):
     """Of each of its runs."""
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
     title: str | None = None
-    """Of each of its runs. Default: the first line of the prompt."""
+    """Of each of its runs, at most 512 characters. Default: the first line of the prompt."""
     priority: int | None = None
     """Of each of its runs."""
     budget: Annotated[BudgetLimits | None, Field(union_mode="left_to_right")] = None
@@ -1950,7 +1950,7 @@ class UpdateTriggerRequest(WireModel):
     prompt: str | None = None
     """At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill."""
     title: str | None = None
-    """Of its runs, filled in as the prompt is. Default: the first line of the prompt."""
+    """Of its runs, at most 512 characters, filled in as the prompt is. Default: the first line of the prompt."""
     agent_config: AmbientAgentConfig | None = None
     metadata: dict[str, str] | None = None
     """Of each of its runs."""

@@ -16,7 +16,7 @@ export const Prompt = z.string().refine((value) => Buffer.byteLength(value) <= P
   params: { status: 413 },
 })
 
-const Title = z.string().refine((value) => value.length <= TITLE_MAX_LENGTH, {
+export const Title = z.string().refine((value) => value.length <= TITLE_MAX_LENGTH, {
   message: `is over ${TITLE_MAX_LENGTH} characters`,
   params: { status: 413 },
 })

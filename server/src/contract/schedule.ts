@@ -10,6 +10,7 @@ import {
   Priority,
   Prompt,
   TITLE_MAX_LENGTH,
+  Title,
 } from './run-request.ts'
 import { requirePrompt, TemplateName } from './run-template.ts'
 import { Timestamp } from './timestamp.ts'
@@ -41,8 +42,8 @@ const asked = {
   agent_config: AmbientAgentConfig.optional().meta({ description: 'How its runs are executed.' }),
   metadata: Metadata.optional().meta({ description: 'Of each of its runs.' }),
   mode: Mode.optional(),
-  title: z.string().max(TITLE_MAX_LENGTH).nullish().meta({
-    description: 'Of each of its runs. Default: the first line of the prompt.',
+  title: Title.nullish().meta({
+    description: `Of each of its runs, at most ${TITLE_MAX_LENGTH} characters. Default: the first line of the prompt.`,
   }),
   priority: Priority.nullish().meta({ description: 'Of each of its runs.' }),
   budget: BudgetLimits.nullish().meta({ description: 'Of each of its runs.' }),

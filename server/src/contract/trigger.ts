@@ -10,6 +10,7 @@ import {
   Priority,
   Prompt,
   TITLE_MAX_LENGTH,
+  Title,
 } from './run-request.ts'
 import { requirePrompt, TemplateName } from './run-template.ts'
 import { SecretName } from './secret.ts'
@@ -71,11 +72,9 @@ const asked = {
     description:
       'At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill.',
   }),
-  title: z
-    .string()
-    .max(TITLE_MAX_LENGTH)
-    .optional()
-    .meta({ description: 'Of its runs, filled in as the prompt is. Default: the first line of the prompt.' }),
+  title: Title.optional().meta({
+    description: `Of its runs, at most ${TITLE_MAX_LENGTH} characters, filled in as the prompt is. Default: the first line of the prompt.`,
+  }),
   agent_config: AmbientAgentConfig.optional().meta({ description: 'How its runs are executed.' }),
   metadata: Metadata.optional().meta({ description: 'Of each of its runs.' }),
   mode: Mode.optional(),

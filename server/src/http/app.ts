@@ -3,8 +3,6 @@ import { STATUS_CODES } from 'node:http'
 import { parse as parseQuery } from 'node:querystring'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { AppError } from '../contract/error.ts'
-import type { RouteDefinition } from '../contract/route.ts'
-import { ROUTES } from '../contract/routes.ts'
 import { readActor } from '../store/api-keys.ts'
 import { readVisitor } from '../store/visits.ts'
 import { ANSWER_HEADERS } from './answer-headers.ts'
@@ -178,18 +176,18 @@ export function createApp(context: HttpContext): FastifyInstance {
 
 /** A known path with a method it does not have, whatever the method: 405 and what it does have, before the body is read. */
 function refuseOtherMethods(app: FastifyInstance): void {
-  const methods = new Map<string, Set<string>>()
-  for (const { method, path } of Object.values(ROUTES) as RouteDefinition[])
-    methods.set(path, (methods.get(path) ?? new Set()).add(method))
-  const known = [...methods].map(([path, having]) => {
-    if (having.has('GET')) having.add('HEAD')
-    return { pattern: patternOf(API_PREFIX + path), allow: [...having].join(', ') }
+  const known = new Map<string, { pattern: RegExp; methods: Set<string> }>()
+  app.addHook('onRoute', ({ method, url }) => {
+    const { methods } = known.get(url) ?? { methods: new Set<string>() }
+    for (const one of [method].flat()) methods.add(one)
+    known.set(url, { pattern: patternOf(url), methods })
   })
   app.addHook('onRequest', async (request) => {
     if (!request.is404) return
     const [path = ''] = request.url.split('?')
-    const allow = known.find(({ pattern }) => pattern.test(path))?.allow
-    if (allow === undefined || allow.split(', ').includes(request.method)) return
+    const having = [...known.values()].find(({ pattern }) => pattern.test(path))?.methods
+    if (!having || having.has(request.method)) return
+    const allow = [...having].join(', ')
     throw new AppError('invalid_request', `This path has no ${request.method}: it has ${allow}.`, {
       status: 405,
       headers: { allow },
@@ -197,9 +195,9 @@ function refuseOtherMethods(app: FastifyInstance): void {
   })
 }
 
-/** Of a path whose parameters are in braces; nothing else in it means anything to an expression but dots. */
+/** Of a path with parameters such as `:id`; nothing else in it means anything to an expression but dots. */
 const patternOf = (path: string): RegExp =>
-  new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
+  new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('*', '.*').replace(/:\w+/g, '[^/]+')}$`)
 
 /** `a=1&a=2` gives an array, `metadata[key]=value` a map; everything else stays a string. */
 function parseQueryString(text: string): Record<string, unknown> {

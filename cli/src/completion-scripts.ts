@@ -19,7 +19,7 @@ _runyard() {
   local line
   local -a found
   runyard complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null | while IFS= read -r line; do
-    found+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+    found+=("\${\${line%%$'\\t'*}//:/\\\\:}\${\${line#*$'\\t'}:+:\${line#*$'\\t'}}")
   done
   if (( $#found )); then _describe -V runyard found; else _files; fi
 }

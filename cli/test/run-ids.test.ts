@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -129,11 +129,17 @@ test('logs print all of a log and wait for nothing', LIMIT, async () => {
   assert.equal((await home.run(['logs', second])).code, 0)
 })
 
-test('bash completes commands, values, runs and environments, and evaluates nothing', LIMIT, async () => {
-  await home.run(['env', 'create', 'tests', '--image', 'debian:13'])
+/** What shells call. */
+function addProgram(): string {
   const program = join(home.directory, 'runyard')
   writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`)
   chmodSync(program, 0o755)
+  return program
+}
+
+test('bash completes commands, values, runs and environments, and evaluates nothing', LIMIT, async () => {
+  await home.run(['env', 'create', 'tests', '--image', 'debian:13'])
+  const program = addProgram()
   const complete = (...words: string[]): string[] => {
     const script = `source <(runyard completion bash)
       COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -159,5 +165,31 @@ test('bash completes commands, values, runs and environments, and evaluates noth
   // A file, which the shell knows.
   assert.deepEqual(complete('run', '--file', ''), [])
   assert.deepEqual(complete('run', '$(touch evaluated)'), [])
+  assert.throws(() => execFileSync('ls', [join(home.directory, 'evaluated')], { stdio: 'pipe' }))
+})
+
+const no_zsh = spawnSync('zsh', ['--version']).error ? 'there is no zsh on this machine' : false
+test('zsh is told what each candidate is, and evaluates nothing', { ...LIMIT, skip: no_zsh }, () => {
+  const program = addProgram()
+  const complete = (...words: string[]): string[] => {
+    // In place of what compinit defines.
+    const script = `compdef() { :; }
+      _describe() { print -rl -- "\${(@P)3}" }
+      _files() { print files }
+      source <(runyard completion zsh)
+      words=("$@") CURRENT=$#
+      _runyard`
+    const printed = execFileSync('zsh', ['-f', '-c', script, 'zsh', 'runyard', ...words], {
+      env: { HOME: home.directory, PATH: `${dirname(program)}:${process.env.PATH}` },
+      cwd: home.directory,
+    })
+    return printed.toString().split('\n').filter(Boolean)
+  }
+  assert.deepEqual(complete('mess'), ['message:send a message to a run'])
+  // One without a description has none, not an empty one, which zsh shows as a line of its own.
+  assert.deepEqual(complete('list', '-o', ''), ['text', 'json', 'ndjson'])
+  assert.match(complete('follow', second).join(), new RegExp(`^${second}:[A-Z]+ `))
+  assert.deepEqual(complete('run', '--file', ''), ['files'])
+  assert.deepEqual(complete('run', '$(touch evaluated)'), ['files'])
   assert.throws(() => execFileSync('ls', [join(home.directory, 'evaluated')], { stdio: 'pipe' }))
 })

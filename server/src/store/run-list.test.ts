@@ -7,7 +7,7 @@ import { actorOf, addPrincipal, addRun, holdRun } from '../../test/support/store
 import { type ListRunsQuery, SORT_KEYS } from '../contract/run.ts'
 import type { Db } from './db.ts'
 import { recordPush } from './pushes.ts'
-import { listRuns } from './run-list.ts'
+import { listRuns, selectPage } from './run-list.ts'
 import { recordReference } from './run-references.ts'
 import { findRun } from './runs.ts'
 
@@ -189,5 +189,36 @@ onEachDatabase('list', (open) => {
       )
       assert.deepEqual(pages.flat().sort(), added.toSorted())
     }
+  })
+
+  test('a run is found by the beginning of its id without reading the others, however many there are', async () => {
+    const like = await addRun(db, viewer)
+    // One a minute, as ids of the seventh version tell the time.
+    for (let first = 1; first < 5_000; first += 500)
+      await sql`
+      insert into runs select (jsonb_populate_record(null::runs, to_jsonb(r) || jsonb_build_object('run_id', m.id,
+        'conversation_id', m.id, 'root_run_id', m.id, 'created_at', m.at, 'updated_at', m.at))).*
+      from runs r, (
+        select at, (substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-7' || substr(x, 1, 3) || '-8' || substr(x, 4, 3) || '-'
+          || substr(x, 7, 12))::uuid as id
+        from generate_series(${first}::int, ${first + 499}::int) n, md5(n::text) x, to_timestamp(1700000000 + n * 60) at,
+          lpad(to_hex(1700000000000 + n::bigint * 60000), 12, '0') h) m
+      where r.run_id = ${like}::uuid`.execute(db)
+    await sql`analyze runs`.execute(db)
+    const [run_id = ''] = (
+      await sql<{ run_id: string }>`select run_id from runs order by run_id offset 2500 limit 1`.execute(db)
+    ).rows.map((row) => row.run_id)
+    for (const length of [8, 13, 36])
+      for (const sort_by of SORT_KEYS) {
+        const query = { run_id_prefix: run_id.slice(0, length), sort_by, environment_id: undefined }
+        const { rows } = await sql<{ 'QUERY PLAN': string }>`
+          explain ${selectPage(query, actorOf(viewer))}`.execute(db)
+        const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+        // A scan in the order of the list reads all that come before it.
+        assert.match(plan, /Scan (using|on) runs_pkey/, `${length} characters by ${sort_by}:\n${plan}`)
+        assert.doesNotMatch(plan, /Seq Scan on runs/)
+        const { runs } = await listRuns(db, query, actorOf(viewer))
+        assert(runs.some((run) => run.run_id === run_id))
+      }
   })
 })

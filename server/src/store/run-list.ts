@@ -101,24 +101,27 @@ export async function listRuns(
 ): Promise<{ runs: ListedRun[]; next_cursor: string | null }> {
   const by = query.sort_by ?? 'updated_at'
   const order = query.sort_order ?? 'desc'
-  const position = query.cursor === undefined ? null : readPosition(query.cursor, by, order)
   const environment_id = await resolveEnvironment(db, query.environment_id)
-  const conditions = [
-    ...filtersOf({ ...query, environment_id }, actor),
-    ...(position ? [after(position)] : []),
-  ]
-  const found = await sql<ListedRun & Paged>`${cutPage(
-    sql`${select} where ${sql.join(conditions, sql` and `)}`,
-    {
-      order: ordering(by, order),
-      bytes: sql`octet_length(row_to_json(r)::text)`,
-      limit: query.limit ?? 20,
-    },
-  )}`.execute(db)
+  const found = await sql<ListedRun & Paged>`${selectPage({ ...query, environment_id }, actor)}`.execute(db)
   const runs = found.rows
   const last = runs.at(-1)
   const more = isFollowed(runs) && last
   return { runs, next_cursor: more ? encodeCursor([by, order, sortValue(last, by), last.run_id]) : null }
+}
+
+/** The statement of a page, its environment named by id. */
+export function selectPage(
+  query: ListRunsQuery & { environment_id: string | undefined },
+  actor: Actor,
+): RawBuilder<unknown> {
+  const { sort_by: by = 'updated_at', sort_order: order = 'desc', limit = 20 } = query
+  const position = query.cursor === undefined ? null : readPosition(query.cursor, by, order)
+  const conditions = [...filtersOf(query, actor), ...(position ? [after(position)] : [])]
+  return cutPage(sql`${select} where ${sql.join(conditions, sql` and `)}`, {
+    order: ordering(by, order),
+    bytes: sql`octet_length(row_to_json(r)::text)`,
+    limit,
+  })
 }
 
 /** An id stands for itself: its environment may be deleted. */

@@ -1,7 +1,7 @@
 /** Identities, grants and the audit log on the command line. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { AgentIdentity, AuditEntry, Principal, RunItem } from '@runyard/client'
+import type { AgentIdentity, AuditEntry, Pool, Principal, RunItem } from '@runyard/client'
 import { type Ended, Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
@@ -43,6 +43,18 @@ test('an identity is made, used, changed and deleted', LIMIT, async () => {
   const refused = await run('identity', 'list', '--api-key', key)
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /expired or revoked/)
+})
+
+test('pools are listed with what their workers do', LIMIT, async () => {
+  const pool = JSON.parse(await done('pool', 'list', '-o', 'ndjson')) as Pool
+  const { name, is_default, workers, workers_ready, slots_busy } = pool
+  assert.deepEqual([name, is_default, workers, workers_ready, slots_busy], ['default', true, 1, 1, 0])
+  assert.match(
+    await done('pool', 'list'),
+    new RegExp(
+      `^POOL +WORKERS +READY +BUSY +QUEUED +FOR\\ndefault \\(default\\) +1 +1 +0/${pool.slots} +0 +everybody\\n$`,
+    ),
+  )
 })
 
 test('people are listed, disabled and enabled, but not the last admin', LIMIT, async () => {

@@ -73,10 +73,10 @@ describe('an agent whose provider fails', {
       assert.match(unknown.message, /does not know the model .*Available: openai\/scripted\./)
       const refused = await play(`? REFUSED${how} x1`)
       assert.deepEqual(refused.end, ['FAILED', 'invalid_request', false])
-      assert.equal(refused.message, 'The model provider refused the request (HTTP 400): bad request')
+      assert.equal(refused.message, 'The model provider refused the request (HTTP 400): bad request.')
       const away = await play(`? BUSY${how} x1`)
       assert.deepEqual(away.end, ['ERROR', 'resource_unavailable', true])
-      assert.equal(away.message, 'The model provider is not available now (HTTP 503): too much to do')
+      assert.equal(away.message, 'The model provider is not available now (HTTP 503): too much to do.')
     })
 
   test('tells what is tried again, and goes on when the provider does', async () => {
@@ -87,14 +87,14 @@ describe('an agent whose provider fails', {
       [
         {
           ...{ error_code: 'resource_unavailable', retry: 1, delay_ms: 0 },
-          message: 'The model provider is not available now (HTTP 503): too much to do',
+          message: 'The model provider is not available now (HTTP 503): too much to do.',
         },
       ],
     )
   })
 
   for (const [what, words] of [
-    ['BUSY', /not available now \(HTTP 503\): too much to do \d+ tries in \d+ s\.$/],
+    ['BUSY', /not available now \(HTTP 503\): too much to do\. \d+ tries in \d+ s\.$/],
     ['SILENT', /sent nothing for 1 s\. \d+ tries in \d+ s\.$/],
     ['KEY', /refused the key it was given/],
   ] as const)

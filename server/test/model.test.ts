@@ -146,7 +146,7 @@ describe('a run with a model', () => {
     )
     assert.deepEqual(
       told.map(({ message, retry }) => [message, retry]),
-      [1, 2].map((retry) => ['The model provider is not available now (HTTP 503): scripted 503', retry]),
+      [1, 2].map((retry) => ['The model provider is not available now (HTTP 503): scripted 503.', retry]),
     )
   })
 

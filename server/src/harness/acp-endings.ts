@@ -7,6 +7,7 @@ import type { AgentGone } from './acp-connection.ts'
 import type { Severed } from './acp-stream.ts'
 import { clip, type MaskText } from './cut-text.ts'
 import type { Outcome } from './harness.ts'
+import { endSentence } from './sentence.ts'
 
 const MAX_SAID = 1_500
 const AUTH_REQUIRED = -32_000
@@ -76,7 +77,7 @@ export function describeError(
   mask: MaskText,
 ): Outcome {
   const told = [error.message, detailOf(error.data)].filter((part) => part !== '').join(': ')
-  const message = `The agent ${name} reports: ${quote(told, mask)}`
+  const message = `The agent ${name} reports: ${endSentence(quote(told, mask))}`
   if (error.code === AUTH_REQUIRED)
     return failed(`${message}${missing_key ? hint(missing_key) : ''}`, 'integration_not_configured')
   return {
@@ -86,7 +87,7 @@ export function describeError(
 }
 
 const hint = (variable: string): string =>
-  `. It has no key: set ${variable} for the service, or give it to the environment as a secret.`
+  ` It has no key: set ${variable} for the service, or give it to the environment as a secret.`
 
 /** Its words are for people, whose terminals are not its to write on. */
 const quote = (text: string, mask: MaskText): string =>

@@ -213,7 +213,7 @@ test('what the agent reports, and its death, end the turn with its words; the ne
   assert.equal(failed.state, 'ERROR')
   assert.match(
     failed.status_message?.message ?? '',
-    /^The agent scripted reports: Internal error: the disk is full$/,
+    /^The agent scripted reports: Internal error: the disk is full\.$/,
   )
   const dying = turnOf({ prompt: 'die' })
   const [died, after_it] = await dying.runSession(harnessOf(''), ['$ echo alive'])

@@ -112,7 +112,7 @@ test('a refused request that may pass is tried again, and each time is told', as
   })
   const { turn, outcome } = await play({ script: [busy('1'), busy('3'), { text: 'ok' }] })
   assert.equal(outcome.state, 'SUCCEEDED')
-  const message = 'The model provider limits how often it is asked (HTTP 429): scripted 429'
+  const message = 'The model provider limits how often it is asked (HTTP 429): scripted 429.'
   const error_code = 'resource_unavailable'
   assert.deepEqual(turn.data('retrying'), [
     { error_code, message, retry: 1, delay_ms: 1 },
@@ -129,7 +129,7 @@ test('a provider that asks for more time than there is ends the turn at once', a
     assert.deepEqual([outcome.state, outcome.status_message?.retryable], ['ERROR', true])
     assert.match(
       outcome.status_message?.message ?? '',
-      /not available now \(HTTP 503\).* It asks to wait 60 minutes\./,
+      /not available now \(HTTP 503\): scripted 503\. It asks to wait 60 minutes\./,
     )
     assert.equal(requests.length, 1)
     assert.deepEqual(turn.data('retrying'), [])

@@ -18,6 +18,7 @@ import type { ErrorCode } from '../contract/error.ts'
 import { storableText } from '../contract/storable-text.ts'
 import type { ModelCallFailure, Outcome } from './harness.ts'
 import { BROKEN_OFF, BrokenAnswer, wasSilent } from './patient-fetch.ts'
+import { endSentence } from './sentence.ts'
 
 export type ModelFailure =
   /**
@@ -225,6 +226,9 @@ function findBroken(error: unknown): BrokenAnswer | null {
 }
 
 function quote(message: string): string {
-  const text = storableText(stripVTControlCharacters(message).trim().slice(0, MAX_DETAIL_CHARACTERS))
-  return text === '' ? '.' : `: ${text}`
+  const whole = storableText(stripVTControlCharacters(message).trim())
+  const is_long = whole.length > MAX_DETAIL_CHARACTERS
+  const text = is_long ? `${whole.slice(0, MAX_DETAIL_CHARACTERS).trimEnd().toWellFormed()}…` : whole
+  return text === '' ? '.' : `: ${endSentence(text)}`
 }
+/** The end of a sentence: what the provider said, where it said something. */

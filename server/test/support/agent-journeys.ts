@@ -263,7 +263,7 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       run_id = await opened.create('$ echo PROVIDER-REFUSES')
       const run = await opened.api.ended(run_id, 200)
       assertEnded(run, 'FAILED')
-      const message = 'The model provider refused the request (HTTP 400): scripted refusal'
+      const message = 'The model provider refused the request (HTTP 400): scripted refusal.'
       assert.deepEqual(run.status_message, { message, error_code: 'invalid_request', retryable: false })
     })
 

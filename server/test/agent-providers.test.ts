@@ -21,6 +21,7 @@ describe('an agent whose provider fails', {
       error: { status: 401, body: { error: { message: `Incorrect API key provided: ${KEY}`, code: 'x' } } },
     }),
     SILENT: () => ({ text: ['Now '], fault: 'stall' }),
+    BREAKS: () => ({ text: ['Now '], fault: 'error' }),
     BUSY: () => ({ error: { status: 503, body: { error: { message: 'too much to do' } } } }),
     UNKNOWN: () => ({ error: { status: 404, body: { error: { message: 'no such model' } } } }),
     REFUSED: () => ({
@@ -93,9 +94,19 @@ describe('an agent whose provider fails', {
     )
   })
 
+  test('a provider that fails in the middle of its stream has failed, whatever status it began with', async () => {
+    for (const how of ['', ' SAYS']) {
+      const { message, end, events } = await play(`? BREAKS${how} x1`)
+      assert.deepEqual(end, ['ERROR', 'resource_unavailable', true])
+      assert.equal(message, 'The model provider broke off its answer: scripted failure.')
+      assert.equal(ofType(events, 'retrying').length, 1)
+    }
+  })
+
   for (const [what, words] of [
     ['BUSY', /not available now \(HTTP 503\): too much to do\. \d+ tries in \d+ s\.$/],
     ['SILENT', /sent nothing for 1 s\. \d+ tries in \d+ s\.$/],
+    ['BREAKS', /broke off its answer: scripted failure\. \d+ tries in \d+ s\.$/],
     ['KEY', /refused the key it was given/],
   ] as const)
     test(`an agent that asks for ever is stopped when the time for it is over: ${what}`, async () => {

@@ -103,12 +103,15 @@ export type ModelCallState =
   | { state: 'began' | 'answered' | 'given_up' }
   | { state: 'failed'; failure: ModelCallFailure }
 
-/** Why there was no whole answer. `body`: the beginning of what the provider said, which may quote a key that is not the operator's. */
+/**
+ * Why there was no whole answer. `body`: the beginning of what the provider said, in the middle of its answer where it broke that
+ * off; it may quote a key that is not the operator's.
+ */
 export type ModelCallFailure =
   | { type: 'refused'; status: number; headers: Record<string, string>; body: string }
   | { type: 'silent'; silent_ms: number }
   | { type: 'unreachable'; message: string }
-  | { type: 'broken_off' }
+  | { type: 'broken_off'; body?: string }
 
 /** What one sandbox may reach, what it may do there with git, and which models it may call. */
 export interface WayRules extends EgressRules {

@@ -10,6 +10,7 @@ import { Unreachable } from './dial.ts'
 import { watchField } from './field-watch.ts'
 import type {
   ModelApi,
+  ModelCallFailure,
   ModelCallState,
   ModelListener,
   ModelProvider,
@@ -122,7 +123,9 @@ export function createModelGateway(
           const request_bytes = body.bytes()
           if (meter && (said || !error)) count({ provider, ...meter.end({ whole: !error, request_bytes }) })
           else if (meter && !broke) giveUp(to.api, request_bytes)
-          resolve(error ? (broke ?? { state: 'given_up' }) : { state: 'answered' })
+          const fault = meter?.fault() ?? null
+          if (fault !== null) resolve({ state: 'failed', failure: brokenOff(fault, to.api_key) })
+          else resolve(error ? (broke ?? { state: 'given_up' }) : { state: 'answered' })
         },
       ),
     )
@@ -268,6 +271,14 @@ const metered = (meter: ModelMeter | null, onPiece: () => void): Transform =>
   })
 
 /** Providers quote what they do not like: the key of the operator too. */
+const hideKey = (text: string, api_key: string | null): string =>
+  api_key === null ? text : text.replaceAll(api_key, '***')
+
+const brokenOff = (fault: string, api_key: string | null): ModelCallFailure => ({
+  type: 'broken_off',
+  body: hideKey(fault, api_key),
+})
+
 async function passError(
   answer: IncomingMessage,
   response: ServerResponse,
@@ -283,7 +294,7 @@ async function passError(
     if (bytes > MAX_ERROR) throw new Unreachable('The provider answered with an error of more than a MiB.')
     pieces.push(piece)
   }
-  const hide = (text: string): string => (api_key === null ? text : text.replaceAll(api_key, '***'))
+  const hide = (text: string): string => hideKey(text, api_key)
   const body = Buffer.from(hide(Buffer.concat(pieces).toString('latin1')), 'latin1')
   const status = answer.statusCode ?? 502
   response.writeHead(status, hide(answer.statusMessage ?? ''), [

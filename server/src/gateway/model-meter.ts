@@ -1,4 +1,5 @@
 import type { ModelApi, ModelUsage } from './gateway.ts'
+import { MAY_BE_FAULT, readFault } from './model-fault.ts'
 
 /** A line of a stream, or an answer in one piece, of which no more is read. */
 const MAX_BYTES = 16 * 1024 ** 2
@@ -10,17 +11,20 @@ export interface ModelMeter {
   push(piece: Buffer): void
   /** `whole`: the answer came to its end. `request_bytes`: what was asked, for where the answer does not say. */
   end(answer: { whole: boolean; request_bytes: number }): Omit<ModelUsage, 'provider'>
+  /** What the answer itself says that it failed with, once it has ended, as `readFault` writes it; `null`: nothing. */
+  fault(): string | null
 }
 
 /** What was said so far; the last word counts. */
 interface Said {
   model: string | null
   usage: Record<string, unknown>
+  fault: string | null
 }
 
 /** `streams`: the answer is one of server-sent events. */
 export function createModelMeter(api: ModelApi, streams: boolean): ModelMeter {
-  const said: Said = { model: null, usage: {} }
+  const said: Said = { model: null, usage: {}, fault: null }
   let bytes = 0
   let events = 0
   // One buffer that grows: an answer in pieces of a byte, kept as they are, takes hundreds of times its size.
@@ -45,9 +49,11 @@ export function createModelMeter(api: ModelApi, streams: boolean): ModelMeter {
   const readLine = (line: string) => {
     if (!line.startsWith('data:')) return
     events += 1
-    if (said.model === null || /"usage/.test(line)) read(said, line.slice('data:'.length))
+    if (said.model === null || /"usage/.test(line) || MAY_BE_FAULT.test(line))
+      read(said, line.slice('data:'.length))
   }
   return {
+    fault: () => said.fault,
     push(piece) {
       bytes += piece.length
       if (!streams) return hold(piece)
@@ -86,6 +92,7 @@ function read(said: Said, text: string): void {
   }
   // Google streams an array where it is not asked for events.
   for (const each of [value].flat()) {
+    said.fault ??= readFault(each)
     if (!isObject(each)) continue
     for (const part of [each, each.message, each.response]) {
       if (!isObject(part)) continue

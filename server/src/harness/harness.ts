@@ -165,7 +165,7 @@ export type ModelCallFailure =
   | { type: 'refused'; status: number; headers: Record<string, string>; body: string }
   | { type: 'silent'; silent_ms: number }
   | { type: 'unreachable'; message: string }
-  | { type: 'broken_off' }
+  | { type: 'broken_off'; body?: string }
 
 /** All calls of models from the sandbox: those of the agent, and those of its commands. */
 export interface ModelCalls {

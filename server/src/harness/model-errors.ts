@@ -110,8 +110,12 @@ export function judgeModelCall(failure: ModelCallFailure): ModelFailure {
       return passing(wasSilent(failure.silent_ms).message)
     case 'unreachable':
       return passing(failure.message)
-    case 'broken_off':
-      return brokenStream('')
+    case 'broken_off': {
+      const { message = '', code, type } = readError(failure.body ?? '')
+      // Google says a status there.
+      const status = typeof code === 'number' ? code : undefined
+      return judgeKnown(status, message, `${code} ${type} ${message}`) ?? brokenStream(message)
+    }
     case 'refused': {
       const { status, headers, body } = failure
       const { message = '', code, type } = readError(body)
@@ -225,10 +229,10 @@ function findBroken(error: unknown): BrokenAnswer | null {
   return null
 }
 
+/** The end of a sentence: what the provider said, where it said something. */
 function quote(message: string): string {
   const whole = storableText(stripVTControlCharacters(message).trim())
   const is_long = whole.length > MAX_DETAIL_CHARACTERS
   const text = is_long ? `${whole.slice(0, MAX_DETAIL_CHARACTERS).trimEnd().toWellFormed()}…` : whole
   return text === '' ? '.' : `: ${endSentence(text)}`
 }
-/** The end of a sentence: what the provider said, where it said something. */

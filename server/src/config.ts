@@ -8,6 +8,7 @@ import { HARNESS_NAME } from './contract/agent-config.ts'
 import { AppError } from './contract/error.ts'
 import { isImagePattern } from './contract/image.ts'
 import { MODEL_APIS } from './contract/model.ts'
+import { AGENT_SILENCE_SECONDS } from './harness/acp-silence.ts'
 import { flag, number, whole } from './setting.ts'
 
 const MiB = 1024 ** 2
@@ -139,6 +140,7 @@ const Variables = z.object({
       context.addIssue({ code: 'custom', message: `must be JSON such as ${AGENTS_EXAMPLE}` })
       return z.NEVER
     }),
+  RUNYARD_AGENT_SILENCE_SECONDS: whole(0, 86_400).default(AGENT_SILENCE_SECONDS),
   RUNYARD_TOOLS_DIR: z
     .string()
     .min(1)
@@ -186,6 +188,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     git_hosts: env.RUNYARD_GIT_HOSTS ?? {},
     git_token: env.RUNYARD_GIT_TOKEN,
     acp_agents: env.RUNYARD_ACP_AGENTS,
+    agent_silence_ms: env.RUNYARD_AGENT_SILENCE_SECONDS * 1_000,
     tools_dir: env.RUNYARD_TOOLS_DIR,
     local_repos: env.RUNYARD_LOCAL_REPOS && resolve(env.RUNYARD_LOCAL_REPOS),
     pool: env.RUNYARD_POOL ?? 'default',

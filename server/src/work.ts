@@ -114,7 +114,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
   const agents = listAgents(config.acp_agents).map((agent) =>
     loadLater({ traits: traitsOf(agent), runs_inside: true }, async () => {
       const { createAcp } = await import('./harness/acp.ts')
-      return createAcp(agent, models, retries)
+      return createAcp(agent, models, { ...retries, silence_ms: config.agent_silence_ms })
     }),
   )
   const wardenArguments: WardenArguments = {

@@ -22,6 +22,8 @@ const START_MS = 90_000
 const STEERING = '_session/steering'
 
 export interface AgentListener {
+  /** It said something, whether or not that is made use of. */
+  onSign(): void
   onUpdate(update: AgentUpdate): void
   /** The call must be stored before it is allowed. */
   onPermission(call: unknown): Promise<PermissionAnswer>
@@ -63,11 +65,13 @@ export class AgentConnection {
         methods.client.session.update,
         (params) => params,
         ({ params }) => {
+          this.#listener?.onSign()
           const read = readUpdate(params)
           if (read && read.session_id === this.#session_id) this.#listener?.onUpdate(read.update)
         },
       )
       .onRequest(methods.client.session.requestPermission, async ({ params }) => {
+        this.#listener?.onSign()
         const answer = await this.#listener?.onPermission(params.toolCall)
         return writeAnswer(params, answer ?? 'stop')
       })

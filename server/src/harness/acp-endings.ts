@@ -7,6 +7,7 @@ import type { AgentGone } from './acp-connection.ts'
 import type { Severed } from './acp-stream.ts'
 import { clip, type MaskText } from './cut-text.ts'
 import type { Outcome } from './harness.ts'
+import { describeTime } from './retries.ts'
 import { endSentence } from './sentence.ts'
 
 const MAX_SAID = 1_500
@@ -62,6 +63,19 @@ export function describeGone(agent: AcpAgent, { end }: AgentGone, mask: MaskText
     state: 'ERROR',
     status_message: {
       message: `The agent ${agent.name} ${what}${hint}${said}`,
+      error_code: 'resource_unavailable',
+      retryable: true,
+    },
+  }
+}
+
+/** One that lived on in the middle of its turn, and did nothing that could be seen. */
+export function describeSilence({ name }: AcpAgent, silence_ms: number): Outcome {
+  const what = `The agent ${name} did nothing for ${describeTime(silence_ms)}: it said nothing, called no tool and no model.`
+  return {
+    state: 'ERROR',
+    status_message: {
+      message: `${what} Its turn was stopped; a follow-up goes on. RUNYARD_AGENT_SILENCE_SECONDS says how long it may be silent.`,
       error_code: 'resource_unavailable',
       retryable: true,
     },

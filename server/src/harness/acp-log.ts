@@ -77,6 +77,11 @@ export class AcpLog {
     return this.#said
   }
 
+  /** A call was begun that has not ended. */
+  get is_calling(): boolean {
+    return [...this.#calls.values()].some(({ state }) => state === 'open')
+  }
+
   add(update: AgentUpdate): void {
     if (update.sessionUpdate === 'agent_message_chunk') this.#addText('message.assistant', update)
     else if (update.sessionUpdate === 'agent_thought_chunk') this.#addText('reasoning', update)

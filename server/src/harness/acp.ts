@@ -4,7 +4,14 @@ import { isRecord } from '../contract/storable-text.ts'
 import { closeOpenCalls, TURN_STOPPED, WORKER_LOST } from '../log/interruption.ts'
 import { type AcpAgent, traitsOf } from './acp-agents.ts'
 import { AgentConnection, AgentGone } from './acp-connection.ts'
-import { describeError, describeGone, describeStop, refuse, refuseServers } from './acp-endings.ts'
+import {
+  describeError,
+  describeGone,
+  describeSilence,
+  describeStop,
+  refuse,
+  refuseServers,
+} from './acp-endings.ts'
 import { AcpLog } from './acp-log.ts'
 import { type ChosenModel, chooseModel, findMissingKey, modelEnv, nameModel } from './acp-model.ts'
 import type { PermissionAnswer } from './acp-permissions.ts'
@@ -12,6 +19,7 @@ import { findWork, introduce, type Work, writeBlocks } from './acp-prompt.ts'
 import { ProviderWatch } from './acp-provider.ts'
 import { describeFault, MAX_CORRECTIONS, readResult } from './acp-result.ts'
 import { handOn } from './acp-servers.ts'
+import { AGENT_SILENCE_SECONDS, SilenceWatch } from './acp-silence.ts'
 import { requestApproval, WAITS, waitForApproval } from './approvals.ts'
 import { CallGate } from './call-gate.ts'
 import {
@@ -36,6 +44,11 @@ interface Kept {
   done: number
 }
 
+export interface AcpOptions extends Pick<RetryOptions, 'retry_for_ms'> {
+  /** For so long an agent may do nothing that can be seen in the middle of a turn; `0`: for ever. */
+  silence_ms: number
+}
+
 /**
  * A harness for an agent that is a program of its own and runs in the sandbox. It keeps its conversation itself, in its home
  * directory; the log is what decides what is left to do, and what it is told where its own record is gone.
@@ -43,7 +56,7 @@ interface Kept {
 export function createAcp(
   agent: AcpAgent,
   models: Models,
-  { retry_for_ms = RETRY_FOR_MS }: Partial<Pick<RetryOptions, 'retry_for_ms'>> = {},
+  { retry_for_ms = RETRY_FOR_MS, silence_ms = AGENT_SILENCE_SECONDS * 1_000 }: Partial<AcpOptions> = {},
 ): Harness {
   return {
     traits: traitsOf(agent),
@@ -59,7 +72,7 @@ export function createAcp(
     async open(execution) {
       const chosen = await chooseModel(agent, models, execution.run.config)
       if (chosen && 'reason' in chosen) return endAtOnce(refuse(chosen.reason))
-      const session = new AcpSession({ agent, models, retry_for_ms }, chosen, execution)
+      const session = new AcpSession({ agent, models, retry_for_ms, silence_ms }, chosen, execution)
       await session.start()
       return session.steers
         ? session
@@ -74,6 +87,7 @@ class AcpSession implements Session {
   readonly #agent: AcpAgent
   readonly #models: Models
   readonly #retry_for_ms: number
+  readonly #silence_ms: number
   readonly #chosen: ChosenModel
   readonly #execution: Execution
   #connection: AgentConnection | null = null
@@ -92,13 +106,14 @@ class AcpSession implements Session {
   #question: EventData<'approval.requested'> | null = null
 
   constructor(
-    { agent, models, retry_for_ms }: { agent: AcpAgent; models: Models; retry_for_ms: number },
+    { agent, models, retry_for_ms, silence_ms }: { agent: AcpAgent; models: Models } & AcpOptions,
     chosen: ChosenModel,
     execution: Execution,
   ) {
     this.#agent = agent
     this.#models = models
     this.#retry_for_ms = retry_for_ms
+    this.#silence_ms = silence_ms
     this.#chosen = chosen
     this.#execution = execution
     this.#gate = new CallGate(execution)
@@ -208,6 +223,7 @@ class AcpSession implements Session {
       emit: (event) => void this.#execution.emit(event).catch(() => {}),
       onGivenUp: () => stopping.stop(TURN_STOPPED),
     })
+    let silence: SilenceWatch | undefined
     try {
       const fresh = await this.#openSession(connection)
       if (fresh && typeof fresh === 'object') return fresh
@@ -218,7 +234,9 @@ class AcpSession implements Session {
         ...told.map((text) => ({ type: 'text' as const, text })),
         ...(await writeBlocks(this.#execution, work.messages, promptCapabilities)),
       ]
+      silence = this.#watchSilence(log, stopping.stop)
       connection.listen({
+        onSign: () => silence?.hear(),
         onUpdate: (update) => log.add(update),
         onPermission: (call) => this.#permit(call, signal, log, stopping.stop),
         ready: () => log.ready(),
@@ -227,12 +245,13 @@ class AcpSession implements Session {
       const { stopReason } = await connection.prompt(blocks)
       this.#prompting = false
       connection.listen(null)
-      await log.end(this.#closing(signal, provider.gave_up ? TURN_STOPPED : null))
+      const is_stopped = provider.gave_up || silence.is_over
+      await log.end(this.#closing(signal, is_stopped ? TURN_STOPPED : null))
       this.#said = log.said
       if (signal.aborted) return STOPPED_TURN
       if (this.#question) return waitForApproval(this.#question)
       // Some say in words what their provider refused, and call their turn done.
-      return (await provider.outcome()) ?? describeStop(this.#agent, stopReason)
+      return (await this.#findCause(provider, silence)) ?? describeStop(this.#agent, stopReason)
     } catch (error) {
       this.#prompting = false
       connection.listen(null)
@@ -241,11 +260,27 @@ class AcpSession implements Session {
       if (error instanceof AgentGone) await this.#drop()
       if (signal.aborted) return STOPPED_TURN
       if (this.#question) return waitForApproval(this.#question)
-      return (await provider.outcome()) ?? this.#describe(error)
+      return (await this.#findCause(provider, silence)) ?? this.#describe(error)
     } finally {
       provider.close()
+      silence?.close()
       stopping.close()
     }
+  }
+
+  #watchSilence(log: AcpLog, stop: (closing: string) => void): SilenceWatch {
+    return new SilenceWatch({
+      ...{ silence_ms: this.#silence_ms, calls: this.#execution.model_calls },
+      // A question that waits for somebody has ended the turn.
+      isBusy: () => log.is_calling || this.#question !== null,
+      onSilent: () => stop(TURN_STOPPED),
+    })
+  }
+
+  /** Why the turn ended, where the agent is not the one to say. */
+  async #findCause(provider: ProviderWatch, silence: SilenceWatch | undefined): Promise<Outcome | null> {
+    const cause = await provider.outcome()
+    return cause ?? (silence?.is_over ? describeSilence(this.#agent, this.#silence_ms) : null)
   }
 
   /** True: the session is a new one. An outcome: there can be none. */

@@ -68,7 +68,7 @@ export const describeTries = (count: number, milliseconds: number): string =>
 export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
   delay(milliseconds, undefined, { signal }).catch(() => {})
 
-function describeTime(milliseconds: number): string {
+export function describeTime(milliseconds: number): string {
   const seconds = Math.ceil(milliseconds / 1_000)
   return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} minutes`
 }

@@ -130,14 +130,35 @@ const sayForEver = (start = '{') => {
   process.stdout.write(piece, () => sayForEver(''))
 }
 
+/** Calls without end, as fast as they are taken. */
+const sayAllTheTime = (sessionId, n = 0) => {
+  const line = (id) => {
+    const update = {
+      sessionUpdate: 'tool_call',
+      toolCallId: `call ${id}`,
+      title: 'A call',
+      status: 'completed',
+    }
+    return JSON.stringify({ jsonrpc: '2.0', method: 'session/update', params: { sessionId, update } })
+  }
+  const lines = Array.from({ length: 100 }, (_, at) => line(n + at))
+  process.stdout.write(`${lines.join('\n')}\n`, () => sayAllTheTime(sessionId, n + lines.length))
+}
+
 async function prompt({ sessionId, prompt: blocks }) {
   cancelled = false
   prompting = true
   const texts = textsOf(blocks)
   appendFileSync(fileOf(sessionId), `${JSON.stringify(texts)}\n`)
   if (texts.some((text) => text === 'die')) process.exit(7)
-  // It lives on, and can be told nothing more, or says nothing more that can be read.
-  const hostile = { deaf: () => closeSync(0), mute: () => closeSync(1), endless: sayForEver }[texts.at(-1)]
+  // It lives on, and can be told nothing more, or says nothing more that can be read, or nothing at all.
+  const hostile = {
+    deaf: () => closeSync(0),
+    mute: () => closeSync(1),
+    endless: sayForEver,
+    restless: () => sayAllTheTime(sessionId),
+    silent: () => {},
+  }[texts.at(-1)]
   if (hostile) {
     setInterval(() => {}, 60_000)
     hostile()

@@ -47,10 +47,21 @@ type Place = Pick<Config, 'data_dir' | 'tools_dir'>
 /** The folder that sandboxes have at `/opt/runyard`: the operator's own, else one of the data directory. */
 export const agentsFolder = ({ data_dir, tools_dir }: Place): string => tools_dir ?? join(data_dir, 'agents')
 
-/** The folder, where there is one. It is looked for at the start of a worker. */
+/** The folder; that of the data directory is made, so that sandboxes have what is installed there later. */
+export function makeAgentsFolder(place: Place): string {
+  const folder = agentsFolder(place)
+  if (place.tools_dir !== undefined) return folder
+  prepareDataDir(place.data_dir)
+  makeFolders(folder)
+  return folder
+}
+
+/** The folder, where anything is in it: an engine on another machine could not offer it. */
 export function findAgentsFolder(place: Place): string | undefined {
   const folder = agentsFolder(place)
-  return place.tools_dir !== undefined || existsSync(join(folder, 'bin')) ? folder : undefined
+  if (place.tools_dir !== undefined) return folder
+  const bin = join(folder, 'bin')
+  return existsSync(bin) && readdirSync(bin).length > 0 ? folder : undefined
 }
 
 /** What can be installed, and what is. */
@@ -70,10 +81,8 @@ export const listInstalled = (place: Place): InstalledAgent[] =>
  * what was there then stays.
  */
 export async function installAgent(place: Place, name: InstallableAgent): Promise<InstalledAgent> {
-  if (place.tools_dir === undefined) prepareDataDir(place.data_dir)
-  const folder = agentsFolder(place)
-  makeFolder(folder)
-  makeFolder(join(folder, 'bin'))
+  const folder = makeAgentsFolder(place)
+  makeFolders(folder)
   removeOldStages(folder)
   const stage = join(folder, `${STAGE}${randomUUID()}`)
   try {
@@ -149,10 +158,12 @@ async function runNpm(cwd: string, name: InstallableAgent): Promise<void> {
 const failed = (name: string, why: string) =>
   new AppError('resource_unavailable', `The agent ${name} was not installed. ${why}`)
 
-/** Other users than this one read it in their sandboxes. */
-function makeFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true })
-  chmodSync(folder, 0o755)
+/** Other users than this one read them in their sandboxes. */
+function makeFolders(folder: string): void {
+  for (const each of [folder, join(folder, 'bin')]) {
+    mkdirSync(each, { recursive: true })
+    chmodSync(each, 0o755)
+  }
 }
 
 /** Of installations that were killed. */

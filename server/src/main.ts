@@ -10,13 +10,7 @@ import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-d
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { type Diagnosis, diagnose } from './doctor.ts'
 import { signInUrl } from './http/routes/sign-in-links.ts'
-import {
-  agentsFolder,
-  findAgentsFolder,
-  type InstallableAgent,
-  installAgent,
-  listInstalled,
-} from './installed-agents.ts'
+import { agentsFolder, type InstallableAgent, installAgent, listInstalled } from './installed-agents.ts'
 import { keyOfDev, keysOf, linkOfDev, offerKeys, useKeys } from './keys.ts'
 import { listen } from './listen.ts'
 import { openBlobs } from './open-blobs.ts'
@@ -302,14 +296,13 @@ export const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T
 /** What this machine and its settings offer, as it is found out. */
 export const examine = (options: RoleOptions): AsyncGenerator<Diagnosis> => diagnose(() => configure(options))
 
-/** The programs of agents on this machine. `restart`: services that run here do not have the folder yet. */
+/** The programs of agents on this machine. */
 export function openAgents(options: RoleOptions) {
   const config = configure(options)
   return {
     list: () => listInstalled(config),
     async install(name: InstallableAgent) {
-      const restart = findAgentsFolder(config) === undefined
-      return { ...(await installAgent(config, name)), folder: agentsFolder(config), restart }
+      return { ...(await installAgent(config, name)), folder: agentsFolder(config) }
     },
   }
 }

@@ -16,9 +16,10 @@ import { readFigures } from './harness/model-prices.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
 import { TOOLS } from './harness/tools/toolset.ts'
-import { findAgentsFolder } from './installed-agents.ts'
+import { findAgentsFolder, makeAgentsFolder } from './installed-agents.ts'
 import { listHarnesses } from './installed-harnesses.ts'
 import { createChild } from './intake/child-run.ts'
+import { findLacking } from './lacking-agents.ts'
 import { chooseBackend, openFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
@@ -85,13 +86,14 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
   const installation_id = await persist(() => readInstallation(store.quick))
   const { data_dir } = config
   await requireTools(config.tools_dir)
-  const tools_dir = findAgentsFolder(config)
+  const tools_dir = makeAgentsFolder(config)
   const { backend, reason } = await chooseBackend({
     data_dir,
     installation_id,
     ...(config.sandbox ? { requested: config.sandbox } : {}),
     ...(config.default_image ? { default_image: config.default_image } : {}),
-    ...(tools_dir === undefined ? {} : { tools_dir }),
+    tools_dir,
+    findTools: () => findAgentsFolder(config),
     ...(config.docker_runtime ? { docker_runtime: config.docker_runtime } : {}),
     logger: log,
   })
@@ -200,6 +202,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
       ...(config.local_repos ? { local_repos: config.local_repos } : {}),
     },
   }
+  const findLackingAgents = () => findLacking(config, { backend, tools_dir })
   const readModels = async () => {
     const chosen = models.configured ? await models.resolve() : null
     return {
@@ -213,7 +216,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     for (;;) {
       try {
         if (embedded) await recoverRuns(store, watch, log)
-        return await startWorker(context, { readModels, openWarden })
+        return await startWorker(context, { readModels, findLackingAgents, openWarden })
       } catch (error) {
         log.error({ err: error }, 'The worker could not start again; trying once more.')
         // Throws when the process is to stop: there is nothing to start then.
@@ -221,7 +224,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
       }
     }
   }
-  const first = await persist(() => startWorker(context, { readModels, openWarden }))
+  const first = await persist(() => startWorker(context, { readModels, findLackingAgents, openWarden }))
   let life = Promise.resolve(first)
   const live = async (): Promise<void> => {
     for (let worker = first; ; worker = await life) {

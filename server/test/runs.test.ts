@@ -180,11 +180,6 @@ onEachService('runs', (service) => {
     )
     assert.equal(empty.state, 'FAILED')
     assert.equal(empty.status_message?.error_code, 'integration_not_configured')
-    const missing = await admin.ended(
-      await admin.create({ prompt: 'Please.', config: { harness: { type: 'codex' } } }),
-    )
-    assert.equal(missing.status_message?.error_code, 'feature_not_available')
-    assert.match(missing.status_message?.message ?? '', /no program "codex-acp"/)
     const unknown = await admin.call('POST', '/agent/runs', {
       prompt: 'Please.',
       config: { harness: { type: 'abacus' } },

@@ -84,6 +84,7 @@ async function register(db: Db): Promise<string> {
     slots: 1,
     sandbox: 'host',
     models: { models: [] },
+    lacking_agents: [],
   })
   return worker_id
 }

@@ -161,6 +161,7 @@ describe('containers made in advance', { skip: undocked }, () => {
       slots: 1,
       sandbox: 'docker',
       models: { models: [] },
+      lacking_agents: [],
     }
     await registerWorker(store.db, { worker_id, ...registration })
     assert(backend.createWarm)

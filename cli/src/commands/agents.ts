@@ -36,10 +36,9 @@ export function addAgentCommands(program: Command): void {
       const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
       for (const name of new Set(names)) {
         if (!options.json) output.line(`Installing ${name} …`)
-        const { folder, restart, ...installed } = await agents.install(name)
+        const { folder, ...installed } = await agents.install(name)
         if (options.json) output.json(installed)
         else output.line(`${name} ${installed.installed} is in ${output.clean(folder)}.`)
-        if (restart && !options.json) output.line('Services that run here have it after their next start.')
       }
     })
 

@@ -22,7 +22,7 @@ import { replayRun } from './earlier-run.ts'
 import { findExecution, requireRunGrants } from './executor.ts'
 import { forkRun } from './fork.ts'
 import { placeRequest } from './parent.ts'
-import { requireAvailable, requireInstalled } from './unavailable.ts'
+import { requireAgent, requireAvailable, requireInstalled } from './unavailable.ts'
 
 const TITLE_LENGTH = 80
 
@@ -86,6 +86,7 @@ export async function resolveRun(
       ...{ principal_id, pool, scope },
       environment_id: config.environment_id ?? null,
     })
+  await requireAgent(services.db, harness, { pool, environment_id: config.environment_id })
   if (environment) {
     await requireObeyed(services.db, environment.uid, harness)
     await requireSecrets(services.db, environment, { principal_id, scope })

@@ -1,6 +1,8 @@
 import { AppError } from '../contract/error.ts'
 import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { RunAgentRequest, RunFollowupRequest } from '../contract/run-request.ts'
+import type { Db } from '../store/db.ts'
+import { isAgentMissing } from '../store/workers.ts'
 
 /**
  * Throws `feature_not_available`, naming the fields, when a request asks for what this version does not do. Doing without and
@@ -27,6 +29,22 @@ function configFieldsOf(config: RunAgentRequest['config'] = {}): string[] {
     ...(computer_use_enabled ? ['config.computer_use_enabled'] : []),
     ...(Object.keys(harness_auth_secrets).length > 0 ? ['config.harness_auth_secrets'] : []),
   ]
+}
+
+/**
+ * Throws `invalid_request` where nobody could start the agent that the run asks for: it is installed at no worker of its pool. Only
+ * of agents that can be installed by us is it known.
+ */
+export async function requireAgent(
+  db: Db,
+  { name, kind }: HarnessTraits,
+  place: { pool: string; environment_id?: string | undefined },
+): Promise<void> {
+  if (kind !== 'agent' || !(await isAgentMissing(db, name, place))) return
+  throw new AppError(
+    'invalid_request',
+    `config.harness.type: the agent ${name} is not installed at any worker of the pool ${place.pool}. "runyard agents install ${name}" on a worker's machine installs it for all its sandboxes, within seconds; an environment whose image has it does as well.`,
+  )
 }
 
 /** The harness of that name. Throws `invalid_request`, naming the field, where the installation has none. */

@@ -154,10 +154,17 @@ export function makeScript(preparation: string, cwd: string, command: string): s
   return `${preparation}cd -- ${quote(cwd)} || exit 126; ${command}\n`
 }
 
+/** Of the machine, which sandboxes see at the same places. */
+const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
+
+/** Where of this machine a sandbox finds programs. */
+export const programFolders = ({ node }: Pick<BubblewrapHost, 'node'>): string[] =>
+  isUnder(node, '/usr') ? [dirname(node), ...SYSTEM_FOLDERS] : SYSTEM_FOLDERS
+
 function defaultEnvironment(host: BubblewrapHost): Record<string, string> {
   const node = isUnder(host.node, '/usr') ? dirname(host.node) : join(NODE_PREFIX, 'bin')
   return {
-    PATH: `${node}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+    PATH: [node, ...SYSTEM_FOLDERS].join(':'),
     HOME: '/home/agent',
     USER: 'agent',
     LOGNAME: 'agent',

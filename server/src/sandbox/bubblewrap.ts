@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { programFolders } from './bubblewrap-command.ts'
 import { BubblewrapFiles } from './bubblewrap-files.ts'
 import { type BubblewrapHost, inspectHost } from './bubblewrap-host.ts'
 import {
@@ -89,6 +90,7 @@ class Bubblewrap implements SandboxBackend {
   readonly description: string
   readonly place: string
   readonly storage: string
+  readonly program_folders: readonly string[]
   readonly #host: BubblewrapHost
   readonly #records: SandboxRecords<BubblewrapDetails>
   readonly #shared: BubblewrapShared
@@ -107,6 +109,7 @@ class Bubblewrap implements SandboxBackend {
     installation_id: string,
   ) {
     this.place = place
+    this.program_folders = programFolders(host)
     this.#host = host
     this.#records = records
     this.#shared = new BubblewrapShared(records.root)

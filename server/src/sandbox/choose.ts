@@ -37,6 +37,8 @@ export async function chooseBackend(options: {
   docker_runtime?: string
   /** A folder of programs for agents, offered to all sandboxes. */
   tools_dir?: string
+  /** The same, for those that take it or leave it whenever they make one. */
+  findTools?: () => string | undefined
   logger: { info(message: string): void }
 }): Promise<BackendChoice> {
   const { installation_id, logger, docker_runtime: runtime } = options
@@ -46,7 +48,7 @@ export async function chooseBackend(options: {
     installation_id,
     default_image: image,
     ...(runtime === undefined ? {} : { runtime }),
-    ...(options.tools_dir === undefined ? {} : { tools_dir: options.tools_dir }),
+    ...(options.findTools ? { findTools: options.findTools } : {}),
     onPull: (name: string) => logger.info(`Pulling the container image ${name}`),
   }
   if (requested === 'docker')

@@ -24,17 +24,17 @@ export class DockerMaker {
   readonly #docker: Docker
   readonly #installation_id: string
   readonly #runtime: string | undefined
-  readonly #tools_dir: string | undefined
+  readonly #findTools: () => string | undefined
 
   constructor(
     docker: Docker,
     {
       installation_id,
       runtime,
-      tools_dir,
-    }: { installation_id: string; runtime?: string; tools_dir?: string },
+      findTools = () => undefined,
+    }: { installation_id: string; runtime?: string; findTools?: () => string | undefined },
   ) {
-    this.#tools_dir = tools_dir
+    this.#findTools = findTools
     this.#docker = docker
     this.#installation_id = installation_id
     this.#runtime = runtime
@@ -141,8 +141,9 @@ export class DockerMaker {
   }
 
   #tools(): Docker.MountConfig {
-    if (this.#tools_dir === undefined) return []
-    return [{ Type: 'bind', Source: this.#tools_dir, Target: TOOLS_PLACE, ReadOnly: true }]
+    const tools_dir = this.#findTools()
+    if (tools_dir === undefined) return []
+    return [{ Type: 'bind', Source: tools_dir, Target: TOOLS_PLACE, ReadOnly: true }]
   }
 
   #containerLabels(ref: SandboxRef, image: SandboxImage): Record<string, string> {

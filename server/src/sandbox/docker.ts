@@ -55,8 +55,8 @@ export interface DockerOptions {
   runtime?: string
   /** A call during which the engine says nothing for so long fails; absent: none does. */
   silence_limit_ms?: number
-  /** A folder of this machine, offered read-only to all sandboxes at `TOOLS_PLACE`. */
-  tools_dir?: string
+  /** The folder of this machine that is offered read-only to all sandboxes at `TOOLS_PLACE`; looked for whenever one is made. */
+  findTools?: () => string | undefined
 }
 
 /**
@@ -98,6 +98,7 @@ class DockerBackend implements SandboxBackend {
   readonly place: string
   readonly default_image: string
   readonly storage?: string
+  readonly program_folders?: readonly string[]
   readonly #docker: Docker
   readonly #options: DockerOptions
   readonly #maker: DockerMaker
@@ -110,6 +111,7 @@ class DockerBackend implements SandboxBackend {
     this.place = engine.place
     this.default_image = options.default_image ?? DEFAULT_IMAGE
     if (engine.storage !== undefined) this.storage = engine.storage
+    if (this.default_image === DEFAULT_IMAGE) this.program_folders = []
     this.#docker = docker
     this.#options = options
     this.#maker = new DockerMaker(docker, options)

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { measureDisk } from './disk-usage.ts'
 import { isEmptyFolder } from './empty-folder.ts'
 import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
@@ -60,6 +60,7 @@ class Host implements SandboxBackend {
     'host: NO ISOLATION; agents run as the service’s user and can read and change whatever it can'
   readonly place: string
   readonly storage: string
+  readonly program_folders = (process.env.PATH ?? '').split(':').filter(isAbsolute)
   readonly #records: SandboxRecords<Details>
   readonly #installation_id: string
   readonly #tag: string

@@ -248,6 +248,11 @@ export interface SandboxBackend {
   readonly place: string
   /** What sandboxes are made of whose spec names no image; absent where there are no images. */
   readonly default_image?: string
+  /**
+   * Folders of this machine whose programs sandboxes find that are made of no image of their own, the tools' folder aside. Absent
+   * where that is not known: an operator's image may have any.
+   */
+  readonly program_folders?: readonly string[]
   /** A directory of this host on whose file system the sandboxes lie; absent where that is not known. */
   readonly storage?: string
   /** One sentence for the start log and `/readyz`: what isolates, and what is weak about it. */

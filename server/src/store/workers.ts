@@ -13,13 +13,15 @@ export interface WorkerRegistration {
   /** Name of its sandbox backend. */
   sandbox: string
   models: { models: Model[]; default_model_id?: string }
+  /** Agents that surely none of its sandboxes has, but for what environments bring along. */
+  lacking_agents: readonly string[]
 }
 
 export async function registerWorker(db: Db, worker: WorkerRegistration): Promise<void> {
   await sql`
-    insert into workers (worker_id, pool, place, slots, sandbox, models)
+    insert into workers (worker_id, pool, place, slots, sandbox, models, lacking_agents)
     values (${worker.worker_id}, ${worker.pool}, ${worker.place}, ${worker.slots}, ${worker.sandbox},
-      ${json(worker.models)})`.execute(db)
+      ${json(worker.models)}, ${[...worker.lacking_agents]}::text[])`.execute(db)
 }
 
 export async function updateModels(
@@ -28,6 +30,28 @@ export async function updateModels(
   models: WorkerRegistration['models'],
 ): Promise<void> {
   await sql`update workers set models = ${json(models)} where worker_id = ${worker_id}`.execute(db)
+}
+
+export async function updateAgents(db: Db, worker_id: string, lacking: readonly string[]): Promise<void> {
+  await sql`update workers set lacking_agents = ${[...lacking]}::text[] where worker_id = ${worker_id}`.execute(
+    db,
+  )
+}
+
+/**
+ * Whether a run of the pool would surely not find the agent: every worker of the pool that goes on working lacks it, and the
+ * environment brings nothing along. False where there is no such worker: nobody knows then.
+ */
+export async function isAgentMissing(
+  db: Db,
+  agent: string,
+  { pool, environment_id = null }: { pool: string; environment_id?: string | null | undefined },
+): Promise<boolean> {
+  const found = await sql<{ missing: boolean }>`
+    select count(*) > 0 and coalesce(bool_and(${agent}::text = any(w.lacking_agents)), false)
+      and not exists (select 1 from environments e where e.uid = ${environment_id}::text and brings_programs(e.config)) as missing
+    from workers w where w.pool = ${pool} and not (w.lost or w.draining)`.execute(db)
+  return found.rows[0]?.missing ?? false
 }
 
 /** The worker is stopping: others need not leave it the runs whose workspace it keeps. */

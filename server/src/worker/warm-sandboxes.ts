@@ -110,6 +110,11 @@ export class WarmSandboxes {
     }
   }
 
+  /** Removes what is ready: what sandboxes are made of is another now. */
+  async renew(): Promise<void> {
+    for (const stock of this.#stocks.values()) await this.#empty(stock)
+  }
+
   /** Removes those of kinds that nobody has asked for in a while. */
   async removeUnused(): Promise<void> {
     const surplus = this.#stocks.size - KINDS

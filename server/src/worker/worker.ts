@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { untilAway } from '../store/database-state.ts'
 import {
   drainWorker,
   registerWorker,
   retireWorker,
   sessionName,
+  updateAgents,
   updateModels,
   type WorkerRegistration,
 } from '../store/workers.ts'
@@ -20,6 +22,8 @@ import { WarmSandboxes } from './warm-sandboxes.ts'
 
 const REAP_MS = 30_000
 const MODELS_MS = 5 * 60_000
+/** Somebody who has just installed an agent asks for it next. */
+const AGENTS_MS = 2_000
 /** Handing runs back takes less than a second; a database that is away must not keep the process. */
 const HANDBACK_MS = 10_000
 /** The same once it is known to be away: what is on its way may still end. Container engines kill after ten seconds. */
@@ -37,6 +41,8 @@ export interface WorkerHandle {
 
 export interface WorkerOptions {
   readModels: () => Promise<WorkerRegistration['models']>
+  /** Looks each time anew which agents its sandboxes lack. */
+  findLackingAgents: () => string[]
   /** Starts what guards the sandboxes of this life; `onLost` ends the life. */
   openWarden: (
     worker_id: string,
@@ -52,6 +58,7 @@ export async function startWorker(
   const { store, settings, log } = base
   const worker_id = randomUUID()
   store.nameSessions(sessionName(worker_id))
+  const lacking_agents = options.findLackingAgents()
   await registerWorker(store.db, {
     worker_id,
     pool: settings.pool,
@@ -59,11 +66,12 @@ export async function startWorker(
     slots: settings.slots,
     sandbox: base.backend.name,
     models: await options.readModels(),
+    lacking_agents,
   })
   const reason = Promise.withResolvers<string>()
   const warden = await options.openWarden(worker_id, reason.resolve)
   const warm = new WarmSandboxes(base, worker_id)
-  const life = new Life(worker_id, { ...base, warden, warm }, options.readModels)
+  const life = new Life(worker_id, { ...base, warden, warm }, { ...options, lacking_agents })
   log.info({ worker_id, pool: settings.pool, slots: settings.slots }, 'The worker is at work.')
   reason.promise.then((why) => {
     log.warn({ worker_id, reason: why }, 'The worker lost its leases and starts anew.')
@@ -86,14 +94,25 @@ class Life implements WorkerHandle {
   readonly #timers: NodeJS.Timeout[]
   readonly #stopListening: () => void
   readonly #resolveLost: () => void
+  /** What others were told. */
+  #lacking_agents: readonly string[]
   #draining: Promise<void> | null = null
   #ending: Promise<void> | null = null
   #reaping = false
   #ended_since_reap = 0
 
-  constructor(worker_id: string, context: OwnContext, readModels: WorkerOptions['readModels']) {
+  constructor(
+    worker_id: string,
+    context: OwnContext,
+    {
+      readModels,
+      findLackingAgents,
+      lacking_agents,
+    }: Omit<WorkerOptions, 'openWarden'> & Pick<WorkerRegistration, 'lacking_agents'>,
+  ) {
     this.worker_id = worker_id
     this.#context = context
+    this.#lacking_agents = lacking_agents
     const { promise, resolve } = Promise.withResolvers<void>()
     this.lost = promise
     this.#resolveLost = resolve
@@ -113,6 +132,7 @@ class Life implements WorkerHandle {
     this.#timers = [
       every(REAP_MS, () => this.#reap()),
       every(REAP_MS, () => this.#inBackground(() => context.warm.removeUnused())),
+      every(AGENTS_MS, () => this.#inBackground(() => this.#tellAgents(findLackingAgents()))),
       every(MODELS_MS, () =>
         this.#inBackground(async () => updateModels(context.store.db, worker_id, await readModels())),
       ),
@@ -166,6 +186,15 @@ class Life implements WorkerHandle {
     await this.#context.warm.close()
     // Holds nothing any more: whoever sweeps need not wait for silence.
     await retireWorker(this.#context.store.db, this.worker_id).catch(() => {})
+  }
+
+  async #tellAgents(lacking: readonly string[]): Promise<void> {
+    if (isDeepStrictEqual(lacking, this.#lacking_agents)) return
+    await updateAgents(this.#context.store.db, this.worker_id, lacking)
+    this.#lacking_agents = lacking
+    // Those made before may have been made without the folder of agents.
+    await this.#context.warm.renew()
+    this.#claims.nudge()
   }
 
   #countEnd(): void {

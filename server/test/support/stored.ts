@@ -75,6 +75,7 @@ export async function addWorker(
     slots: 8,
     sandbox: 'host',
     models,
+    lacking_agents: [],
     ...more,
   })
   return { worker_id, pool }

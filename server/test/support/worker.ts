@@ -97,6 +97,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
     },
     {
       readModels: async () => ({ models: [] }),
+      findLackingAgents: () => [],
       // This process is the one that could be lost.
       openWarden: async () => ({ watch() {}, unwatch() {}, close: async () => {} }),
     },

@@ -27,6 +27,11 @@ function answer({ messages }: ChatRequest): Reply {
   }
   if (last?.role === 'tool')
     return { text: ['The file says ', 'forty', '-two.'], usage: { prompt_tokens: 90, completion_tokens: 10 } }
+  if (text.includes('the large file'))
+    return {
+      calls: [{ name: 'bash', arguments: { command: 'true' } }],
+      usage: { prompt_tokens: 20_000, completion_tokens: 20 },
+    }
   if (text.includes('write the file')) {
     return {
       text: 'I will write it.',
@@ -187,11 +192,31 @@ describe('a run with a model', () => {
   })
 
   for (const [what, budget, raised] of [
-    ['tokens', { max_tokens: 60 }, { max_tokens: 10_000 }],
+    ['tokens', { max_tokens: 60 }, { max_tokens: 30_000 }],
     ['money', { max_cost_usd: 0.0001 }, { max_cost_usd: 1 }],
   ] as const) {
+    test(`a prompt that a budget of ${what} does not bear is not sent`, async () => {
+      const sent = model.requests.length
+      const run_id = await api.create({ prompt: 'Be short.', budget })
+      const blocked = await api.until(run_id, ({ state }) => isResting(state))
+      assert.deepEqual([blocked.state, blocked.status_message?.error_code], ['BLOCKED', 'budget_exceeded'])
+      assert.match(
+        blocked.status_message?.message ?? '',
+        /^The next request to the model, of about \d{4} tokens, is more/,
+      )
+      assert.equal(model.requests.length, sent)
+      assert.deepEqual(ofType(await api.events(run_id), 'usage'), [])
+      await client.runs.followup(run_id, { message: 'Be short, I said.', budget: raised })
+      assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
+    })
+  }
+
+  for (const [what, budget, raised] of [
+    ['tokens', { max_tokens: 10_000 }, { max_tokens: 100_000 }],
+    ['money', { max_cost_usd: 0.01 }, { max_cost_usd: 1 }],
+  ] as const) {
     test(`a budget of ${what} stops it, and a follow-up with a larger one goes on`, async () => {
-      const run_id = await api.create({ prompt: 'Please write the file.', budget })
+      const run_id = await api.create({ prompt: 'Please write the large file.', budget })
       const blocked = await api.until(run_id, ({ state }) => isResting(state))
       assert.equal(blocked.state, 'BLOCKED')
       assert.equal(blocked.status_message?.error_code, 'budget_exceeded')

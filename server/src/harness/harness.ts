@@ -176,7 +176,8 @@ export interface ModelCalls {
 }
 
 /** What a step has used, as far as is known before it ends. */
-export type UsedSoFar = Pick<EventData<'usage'>, 'output_tokens' | 'inference_cost_usd'>
+export type UsedSoFar = Pick<EventData<'usage'>, 'output_tokens' | 'inference_cost_usd'> &
+  Partial<Pick<EventData<'usage'>, 'input_tokens'>>
 
 /** What a session is opened with: the time for which one worker holds the run. */
 export interface Execution extends Emitter, ToolServices {

@@ -5,6 +5,7 @@ import { storableText } from '../contract/storable-text.ts'
 import { findApproval } from '../log/approvals.ts'
 import { closeInterrupted, MARK, WORKER_LOST } from '../log/interruption.ts'
 import { readProgress, takeBack } from '../log/progress.ts'
+import { endsStep } from '../log/step-end.ts'
 import {
   describeDenial,
   describeRefusal,
@@ -16,6 +17,7 @@ import {
 import { BackgroundCommands } from './background-commands.ts'
 import { CallGate } from './call-gate.ts'
 import { Compaction } from './compaction.ts'
+import { estimateRequest } from './compaction-plan.ts'
 import {
   type Execution,
   type Harness,
@@ -263,6 +265,8 @@ class LoopTurn {
   async #takeStep(request: Omit<StepRequest, 'messages'>): Promise<Outcome | null> {
     const spoiled = await this.#compaction.makeRoom(request, this.#log)
     if (spoiled) return spoiled
+    const too_large = this.#judgePrompt(request)
+    if (too_large) return too_large
     const conversation = buildMessages([...this.#turn.context, ...this.#log])
     const messages = this.#owesResult ? addReminders(conversation) : conversation
     const end = await askModel(this.#turn, { ...request, messages })
@@ -292,6 +296,26 @@ class LoopTurn {
     }
     await this.#record(...end.partial)
     return this.#refuse(failure, request.resolved.model_id)
+  }
+
+  /** A request that is more than the budget bears is not sent: it would be paid for, whatever came of it. */
+  #judgePrompt(request: Omit<StepRequest, 'messages'>): Outcome | null {
+    const { affords, context } = this.#turn
+    if (!affords) return null
+    const input_tokens = estimateRequest(context, this.#log, request)
+    // What was in the provider's cache will be so again, and costs a fraction there.
+    const { cached_input_tokens = 0 } = this.#log.findLast(endsStep)?.data ?? {}
+    const cost = request.resolved.cost({ input_tokens, cached_input_tokens, output_tokens: 0 })
+    const used = { input_tokens, output_tokens: 0, ...(cost !== undefined && { inference_cost_usd: cost }) }
+    if (affords(used)) return null
+    return {
+      state: 'BLOCKED',
+      status_message: {
+        message: `The next request to the model, of about ${input_tokens} tokens, is more than is left of the run's budget, so it was not sent. A follow-up with a larger budget goes on.`,
+        error_code: 'budget_exceeded',
+        retryable: false,
+      },
+    }
   }
 
   /** Waits for what may pass; how the turn ends when it has been waited for long enough. */

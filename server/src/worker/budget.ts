@@ -78,9 +78,9 @@ export function createBudget(
       }
       check()
     },
-    affords({ output_tokens, inference_cost_usd = 0 }) {
+    affords({ input_tokens = 0, output_tokens, inference_cost_usd = 0 }) {
       const { max_tokens, max_cost_usd } = limits
-      const in_tokens = max_tokens === undefined || tokens + output_tokens <= max_tokens
+      const in_tokens = max_tokens === undefined || tokens + input_tokens + output_tokens <= max_tokens
       return in_tokens && (max_cost_usd === undefined || cost + inference_cost_usd <= max_cost_usd)
     },
     change(changed) {

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import { ndJsonStream, type Stream } from '@agentclientprotocol/sdk'
 import { type ExecExit, type ExecHandle, quote, type Sandbox, TOOLS_PLACE } from '../sandbox/sandbox.ts'
 
@@ -8,6 +9,11 @@ const MAX_MESSAGE_BYTES = 32 * 1024 ** 2
 const SAID = 4_000
 /** From the end of its input to its own end. */
 const CLOSE_MS = 500
+/**
+ * For so long an agent that says more than can be dealt with is listened to at a stretch. Everything else of the process, a cancel for
+ * one, then has as long: of what lies ready nothing else would let it in.
+ */
+const STRETCH_MS = 10
 /** Shells answer so when they do not find a program. */
 const NOT_FOUND = 127
 /** What the watch of its ends says of an agent, at the end of what that said. */
@@ -141,7 +147,13 @@ function readOutput(
         say(data)
         continue
       }
+      let began = performance.now()
       for (let start = 0; start < data.length; ) {
+        const took = performance.now() - began
+        if (took > STRETCH_MS) {
+          await wait(took)
+          began = performance.now()
+        }
         const end = data.indexOf(10, start) + 1 || data.length
         const piece = data.subarray(start, end)
         // Some print a greeting or a warning among their messages, which are all objects.

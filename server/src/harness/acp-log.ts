@@ -15,7 +15,7 @@ const MAX_TEXT = 500_000
 /** Of what was said last, in which a result is looked for. */
 const MAX_SAID = 1_000_000
 /** Events on their way to the log at which the agent is made to wait. */
-const MAX_PENDING = 256
+const MAX_PENDING = 64
 const MAX_INPUT = 1_000_000
 
 interface Block {

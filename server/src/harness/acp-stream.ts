@@ -62,7 +62,7 @@ export function startAgent(
     signal: options.signal,
   })
   handle.exit.catch(() => {})
-  const { messages, said } = readOutput(handle, options.ready)
+  const { messages, said } = readOutput(handle, options)
   let killed_for: Severed | undefined
   const ended = (async (): Promise<AgentEnd> => {
     const exit = await handle.exit.catch(() => null)
@@ -132,7 +132,7 @@ const scriptOf = (command: readonly string[]): string => {
 /** Lines that can be messages, and the end of everything else. */
 function readOutput(
   handle: ExecHandle,
-  ready: () => Promise<void>,
+  { ready, signal }: { ready: () => Promise<void>; signal: AbortSignal },
 ): { messages: ReadableStream<Uint8Array>; said: () => string } {
   let said = ''
   const decoder = new TextDecoder()
@@ -148,7 +148,8 @@ function readOutput(
         continue
       }
       let began = performance.now()
-      for (let start = 0; start < data.length; ) {
+      // Once it is to go, what it still says would only be in the way of that.
+      for (let start = 0; start < data.length && !signal.aborted; ) {
         const took = performance.now() - began
         if (took > STRETCH_MS) {
           await wait(took)

@@ -47,7 +47,8 @@ const files = globSync(`{server,client,cli,scripts,bench,web}/**/*.${suffix}.ts`
   // At the end only short ones, so that no lane is left with a long one.
   .sort((a, b) => Number(!isJourney(a)) - Number(!isJourney(b)))
 
-const needs_tools = (file: string) => /^client\/test\/|^server\/test\/(agents\.long|fix-a-test\.)/.test(file)
+const needs_tools = (file: string) =>
+  /^client\/test\/|^server\/test\/(agents\.long|cancel\.long|fix-a-test\.)/.test(file)
 if (files.some(needs_tools) && !installTestTools())
   console.log(
     'The other runtimes and the agents are missing; the tests that need them are skipped and named below.',

@@ -1,26 +1,27 @@
 /** Agents as they are published, in a sandbox, with a scripted model behind the service's gateway. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { RunItem } from '../../src/contract/run.ts'
+import { ONLY, obeyAgent, said, textOf } from './agent-model.ts'
 import { until } from './cluster.ts'
 import { openContentServer } from './content-server.ts'
 import { removeSandbox } from './docker-images.ts'
 import { readMessages } from './event-stream.ts'
 import { whyNoDocker } from './machine.ts'
 import { openMessageServer } from './message-server.ts'
-import { type ChatMessage, type ChatRequest, openModelServer, type Reply } from './model-server.ts'
+import { type ChatRequest, openModelServer, type Reply } from './model-server.ts'
 import { openResponsesServer } from './responses-server.ts'
 import { type BackendName, TEST_IMAGE } from './sandbox-backends.ts'
 import { apiOf, spawnRunyard, startService, type TestService, temporaryDirectory } from './service.ts'
-import { findProcesses, ofType, printed } from './traces.ts'
+import { findProcesses, ofType, printed, processesOf } from './traces.ts'
 
-const TOOLS = fileURLToPath(new URL('../../../test/tools', import.meta.url))
+export const TOOLS = fileURLToPath(new URL('../../../test/tools', import.meta.url))
 const KEY = 'sk-canary-5c1f03d2a9'
 const LIMIT = { timeout: 300_000 }
 
@@ -65,52 +66,8 @@ function whyNot({ program, by_command }: TestedAgent, sandbox: BackendName): str
   return sandbox === 'docker' && whyNoDocker()
 }
 
-/** Processes in the control group of a run's sandbox, where there are such groups. */
-const processesOf = (run_id: string): string[] =>
-  readdirSync('/proc').filter((name) => {
-    try {
-      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cgroup`, 'utf8').includes(run_id)
-    } catch {
-      return false
-    }
-  })
-
-const textOf = ({ content }: ChatMessage): string =>
-  typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('\n')
-
 /** Providers whose scripted servers say one thing after the other when they are told to. */
 const PACED: ReadonlyArray<TestedAgent['provider']> = ['openai', 'anthropic']
-
-/** Some agents join what was said before a turn was cancelled with what was said after it. */
-const ONLY = 'No more of that, only this:'
-
-/** What agents call their tool for commands. */
-const SHELL = /^(bash|run_shell_command|shell_command|exec_command|shell|developer__shell)$/i
-
-/** What of the conversation is the run's: agents ask for titles and suggestions too, and tell the model of themselves. */
-const said = ({ messages }: ChatRequest): ChatMessage[] =>
-  messages.filter(({ role }) => role !== 'system' && role !== 'developer')
-
-/**
- * A model that runs the lines after `$` of the last message, one after the other. What it is told to run stands in the prompt,
- * so that nothing of a script is bound to an order of requests.
- */
-function obey(request: ChatRequest, gone: (text: string) => Reply | null): Reply {
-  const tool = request.tools?.find(({ function: { name } }) => SHELL.test(name))
-  if (!tool) return { text: 'A title' }
-  const messages = said(request)
-  const asked = messages.findLastIndex((message) => message.role === 'user' && /^\$ /m.test(textOf(message)))
-  const text = asked < 0 ? '' : textOf(messages[asked] ?? { role: 'user', content: '' })
-  const wanted = text.split(ONLY).at(-1) ?? ''
-  const commands = [...wanted.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command)
-  const done = messages.slice(asked + 1).filter(({ role }) => role === 'tool').length
-  const command = commands[done]
-  const scripted = gone(wanted)
-  if (scripted) return scripted
-  if (command === undefined) return { text: ['All ', 'done.'] }
-  const input = tool.function.name === 'exec_command' ? { cmd: command } : { command, description: 'Next' }
-  return { text: ['Let me ', 'see.'], calls: [{ name: tool.function.name, arguments: input }] }
-}
 
 interface Opened {
   service: TestService
@@ -151,7 +108,7 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
     if (text.includes('PROVIDER-REFUSES')) return refuse(400, 'invalid_request_error', 'scripted refusal')
     return text.includes('KEY-REFUSED') ? refuse(401, 'authentication_error', `Incorrect key: ${KEY}`) : null
   }
-  const script = (request: ChatRequest) => obey(request, fail)
+  const script = (request: ChatRequest) => obeyAgent(request, fail)
   const openai = provider === 'openai' ? await openModelServer(script, { api_key: KEY }) : null
   const anthropic = provider === 'anthropic' ? await openMessageServer(script) : null
   const responses = provider === 'responses' ? await openResponsesServer(script, KEY) : null

@@ -11,7 +11,18 @@ export function findProcesses(marker: string): number[] {
     .filter((pid) => pid !== process.pid && argumentsOf(pid).includes(marker))
 }
 
-function argumentsOf(pid: number): string {
+/** Processes in the control group of a run's sandbox, where there are such groups. */
+export const processesOf = (run_id: string): string[] =>
+  readdirSync('/proc').filter((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cgroup`, 'utf8').includes(run_id)
+    } catch {
+      return false
+    }
+  })
+
+/** Empty where it is dead, and only waits for somebody to hear of it. */
+export function argumentsOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
   } catch {

@@ -87,20 +87,22 @@ export async function openAgents(sandbox: BackendName) {
   return {
     async cancel(name: AgentCase, marker: string): Promise<Cancelled> {
       const run_id = await begin(name, marker)
-      const findAll = sandbox === 'docker' ? findInContainer(run_id) : () => processesOf(run_id)
-      const find = () => findAll().filter((pid) => argumentsOf(Number(pid)) !== '')
-      if (find().length === 0)
+      // What the service runs there afterwards, to keep the work, is none of them.
+      const found = sandbox === 'docker' ? findInContainer(run_id) : processesOf(run_id)
+      const find = () => [
+        ...found.map(Number).filter((pid) => argumentsOf(pid) !== ''),
+        ...(name.endsWith('command') ? findProcesses(marker) : []),
+      ]
+      if (found.length === 0)
         throw new Error('No process of the sandbox was found, so none could be seen to end.')
       const started = performance.now()
       const since = () => performance.now() - started
       const late = setTimeout(() => {
-        console.error(
-          `Still there after a second: ${[...find(), ...findProcesses(marker)].map(describe).join('; ') || 'nothing'}`,
-        )
+        console.error(`Still there after a second: ${find().map(describe).join('; ') || 'nothing'}`)
       }, 1_000)
       const [answered_ms, ended_ms] = await Promise.all([
         api.json('POST', `/agent/runs/${run_id}/cancel`).then(since),
-        until('its end', () => find().length + findProcesses(marker).length === 0, 60, 5).then(since),
+        until('its end', () => find().length === 0, 60, 5).then(since),
       ])
       clearTimeout(late)
       const { state } = await api.ended(run_id)
@@ -116,7 +118,7 @@ export async function openAgents(sandbox: BackendName) {
   }
 }
 
-function describe(pid: string | number): string {
+function describe(pid: number): string {
   try {
     const [, state = ''] = /^State:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
     return `${pid} ${state} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 60)}`
@@ -126,9 +128,9 @@ function describe(pid: string | number): string {
 }
 
 /** Process 1 stays there, and is another user's. */
-function findInContainer(run_id: string): () => string[] {
+function findInContainer(run_id: string): string[] {
   const filter = ['--no-trunc', '--quiet', '--filter', `label=runyard.run_id=${run_id}`]
   const id = execFileSync('docker', ['ps', ...filter], { encoding: 'utf8' }).trim()
   const uidOf = (pid: string) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid
-  return () => processesOf(id).filter((pid) => uidOf(pid) === 1000)
+  return processesOf(id).filter((pid) => uidOf(pid) === 1000)
 }

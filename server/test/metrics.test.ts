@@ -5,7 +5,7 @@ import { readConfig, startServe } from '../src/main.ts'
 import { until } from './support/cluster.ts'
 import { NOBODY, onEachService } from './support/each-service.ts'
 import { parseExposition } from './support/exposition.ts'
-import { shell, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, startService, temporaryDirectory } from './support/service.ts'
 
 const addressOf = (base_url: string): URL => new URL('/metrics', base_url)
 
@@ -91,6 +91,29 @@ onEachService('metrics', (service) => {
     ])
       assert(said.includes(`\n${name}`), name)
   })
+})
+
+test('totals hold no runs that never were, after the database was killed', { timeout: 300_000 }, async () => {
+  let service = await startService()
+  const total = async () => {
+    const headers = { authorization: `Bearer ${service.api_key}` }
+    const samples = parseExposition(await (await fetch(addressOf(service.base_url), { headers })).text())
+    return ['runs_created_total', 'attempts_total', 'runs_ended_total{state="SUCCEEDED"}'].map(
+      (name) => samples.get(`runyard_${name}`) ?? assert.fail(name),
+    )
+  }
+  try {
+    await apiOf(service).ended(await apiOf(service).create({ prompt: shell('true') }))
+    assert.deepEqual(await total(), [1, 1, 1])
+    await service.kill('SIGKILL')
+    service = await startService({ data_dir: service.data_dir })
+    // What they begin with again is 0, as after any restart that readers of totals know.
+    assert.deepEqual(await total(), [0, 0, 0])
+    await apiOf(service).create({ prompt: 'x', config: { worker_host: NOBODY } })
+    await until('a run to be counted', async () => (await total())[0] === 1, 30)
+  } finally {
+    await service.stop()
+  }
 })
 
 describe('metrics without a database', () => {

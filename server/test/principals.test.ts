@@ -117,6 +117,9 @@ onEitherService('people', (service) => {
     const followup = await other.call('POST', `/agent/runs/${run_id}/followups`, { message: 'x' })
     assert.equal(followup.status, 409)
     assert.match(await followup.text(), /the person is disabled/)
+    const below = await other.call('POST', '/agent/runs', { prompt: 'x', parent_run_id: run_id })
+    assert.equal(below.status, 409)
+    assert.match(await below.text(), /the person is disabled/)
     assert.equal((await find(uid))?.disabled, true)
     await stream.text()
 

@@ -9,7 +9,7 @@ import { unseal } from '../sealing/sealing.ts'
 import type { Db } from '../store/db.ts'
 import { isEnvironment } from '../store/environments.ts'
 import { requireGrantsFor } from '../store/grants.ts'
-import { isPrincipalActive } from '../store/principals.ts'
+import { isPrincipalActive, orphaned } from '../store/principals.ts'
 import { findRun, type RunRow } from '../store/runs.ts'
 import { revealConfig } from './config-secrets.ts'
 import type { EarlierServices } from './earlier-run.ts'
@@ -59,8 +59,7 @@ async function findParent(
       'invalid_request',
       'parent_run_id: the run was cancelled, so none is created below it.',
     )
-  if (!(await isPrincipalActive(db, parent.principal_id)))
-    throw new AppError('conflict', 'The identity that executes this run was deleted.', { retryable: false })
+  if (!(await isPrincipalActive(db, parent.principal_id))) throw orphaned()
   if (!by_agent) await requireGrantsFor(db, actor, parent)
   return parent
 }

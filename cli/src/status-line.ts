@@ -64,8 +64,8 @@ export class StatusLine {
   }
 
   #draw(): void {
-    const { columns: count, colors } = this.#output
-    const columns = count()
+    const { terminal, columns: count, colors } = this.#output
+    const columns = terminal ? count() : undefined
     const text = this.#cover ?? this.#text
     // Without a terminal there is nothing that could be overwritten.
     if (!text || this.#paused || columns === undefined) return

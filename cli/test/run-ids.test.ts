@@ -124,6 +124,11 @@ test('logs print all of a log and wait for nothing', LIMIT, async () => {
   assert.equal(rest, `${lines.slice(2).join('\n')}\n`)
   const at_work = await startRun('echo started', 'sleep 600')
   assert.equal((await home.run(['logs', at_work])).code, 0)
+  // Nothing happens there: a terminal is left with whole lines.
+  const shown = await home.spawnOnTerminal(['logs', at_work]).ended
+  assert.equal(shown.code, 0)
+  assert.match(shown.stdout, /│ started[^\n]*\r\n$/)
+  assert(!shown.stdout.includes('\u001b[2K'))
   await home.run(['cancel', at_work])
   // A failed run was logged as well as any other.
   assert.equal((await home.run(['logs', second])).code, 0)

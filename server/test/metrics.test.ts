@@ -1,10 +1,11 @@
 /** What Prometheus reads. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { readConfig, startServe } from '../src/main.ts'
+import { migrateDatabase, readConfig, startServe } from '../src/main.ts'
 import { until } from './support/cluster.ts'
 import { NOBODY, onEachService } from './support/each-service.ts'
 import { parseExposition } from './support/exposition.ts'
+import { findPostgres, startPostgres } from './support/postgres-server.ts'
 import { apiOf, shell, startService, temporaryDirectory } from './support/service.ts'
 
 const addressOf = (base_url: string): URL => new URL('/metrics', base_url)
@@ -135,6 +136,33 @@ describe('metrics without a database', () => {
     const samples = parseExposition(await answer.text())
     assert.equal(samples.get('runyard_database_up'), 0)
     assert.equal(samples.get('runyard_database_connections{state="idle"}'), 0)
+  })
+
+  const skip = findPostgres() ? false : 'PostgreSQL is not installed'
+  test('one that did not answer is up again soon after it does', { skip, timeout: 300_000 }, async () => {
+    const server = await startPostgres()
+    const config = readConfig({
+      ...{ DATABASE_URL: server.url, RUNYARD_DATA_DIR: temporaryDirectory('metrics') },
+      ...{ RUNYARD_PORT: '0', RUNYARD_LOG_LEVEL: 'silent', RUNYARD_METRICS_TOKEN: token },
+    })
+    await migrateDatabase({ config })
+    const own = await startServe({ config })
+    const headers = { authorization: `Bearer ${token}` }
+    const isUp = async () => {
+      const answer = await fetch(addressOf(own.base_url), { headers })
+      return parseExposition(await answer.text()).get('runyard_database_up')
+    }
+    try {
+      assert.equal(await isUp(), 1)
+      server.freeze()
+      await until('the database to be away', async () => (await isUp()) === 0, 60)
+      server.thaw()
+      await until('the database to be there', async () => (await isUp()) === 1, 30)
+    } finally {
+      server.thaw()
+      await own.stop()
+      await server.stop()
+    }
   })
 
   test('a short one is none', () => {

@@ -5,7 +5,7 @@ import type { Store } from '../store/db.ts'
 
 /** What was read of the database is good for so long, */
 const FRESH_MS = 5_000
-/** and for so many times what the reading took: it never is more than a twentieth of one connection's work. */
+/** and for so many times what the reading took: it never is more than a twentieth of one connection's work. One that failed did none. */
 const PATIENCE = 20
 
 /** Of the process, whatever is served in it. */
@@ -86,14 +86,15 @@ export class Metrics {
 
   async #read(): Promise<void> {
     const began = performance.now()
+    let took = 0
     try {
       this.#set(await readCounts(this.#store.quick))
       this.#database.set(1)
+      took = performance.now() - began
     } catch {
-      // The numbers of before stay: a gap would look like an end.
+      // The numbers of before stay: a gap would look like an end. Long waits for one that is away say nothing about the next.
       this.#database.set(0)
     }
-    const took = performance.now() - began
     this.#stale_at = performance.now() + Math.max(FRESH_MS, PATIENCE * took)
   }
 }

@@ -71,6 +71,26 @@ for (const [provider, whole] of Object.entries(PROVIDERS)) {
     })
   }
 
+  test(`${provider}: a redirect is not followed, with neither the conversation nor the key`, async () => {
+    const elsewhere = await openProviderServer((_request, response) => {
+      response.writeHead(404).end()
+    })
+    const server = await openProviderServer(({ url }, response) => {
+      response.writeHead(307, { location: elsewhere.url + url }).end()
+    })
+    try {
+      const settings = { [provider]: { api_key: 'k', base_url: `${server.url}/v1` } }
+      const models = openModels({ ...settings, default_model: `${provider}/m` })
+      const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+      const { state, status_message } = await turn.runHarness(createLoop(models, OPTIONS))
+      assert.deepEqual([state, status_message?.error_code], ['FAILED', 'integration_not_configured'])
+      assert.match(status_message?.message ?? '', /answers with a redirect \(HTTP 307\)/)
+      assert.deepEqual(elsewhere.requests, [])
+    } finally {
+      for (const each of [server, elsewhere]) each.close()
+    }
+  })
+
   test(`${provider}: an answer that ends before its end is not taken for a whole one`, async () => {
     const { turn, outcome } = await play(provider, [
       { body: whole.slice(0, provider === 'anthropic' ? 3 : 1).join('') },

@@ -197,6 +197,10 @@ function parsesAsJson(text: string): boolean {
 function judgeStatus(status: number | undefined, message: string, wait_ms: number | undefined): ModelFailure {
   const said = `(HTTP ${status})${quote(message)}`
   if (status === undefined) return passing('The model provider could not be reached.')
+  if (status >= 300 && status < 400) {
+    const text = `The model provider answers with a redirect (HTTP ${status}), and none is followed. Is its address right?`
+    return final('FAILED', text, 'integration_not_configured')
+  }
   if (status === 429) return passing(`The model provider limits how often it is asked ${said}`, wait_ms)
   if (status >= 500 || [408, 409, 425].includes(status))
     return passing(`The model provider is not available now ${said}`, wait_ms)

@@ -36,7 +36,7 @@ const NO_STREAM = /^(text\/(html|xml)|application\/(json|xml|xhtml\+xml))\b/i
 /**
  * A `fetch` that gives an answer up when no byte of it comes for so long, whether it has begun or not, and when it goes on
  * without end. Its promise, or the reading of the body, then rejects with `BrokenAnswer`. It reads no further ahead than it
- * is read from.
+ * is read from, and follows no redirect.
  */
 export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetch {
   const { silence_ms } = limits
@@ -51,7 +51,8 @@ export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetc
     listen()
     let response: Response
     try {
-      response = await fetch(input, { ...init, signal: AbortSignal.any(signals) })
+      // A redirect could carry the conversation and the key elsewhere.
+      response = await fetch(input, { redirect: 'manual', ...init, signal: AbortSignal.any(signals) })
     } catch (error) {
       clearTimeout(timer)
       throw error

@@ -34,6 +34,12 @@ const GARBLED: ReadonlyArray<{ what: string; type?: string; body: string; said: 
     said: /^The model provider sent "text\/html; charset=utf-8" in place of a stream of events\. Is its address right\?/,
   },
   { what: 'a document', type: 'application/json', body: '{"ok":true}', said: /sent "application\/json" in/ },
+  {
+    what: 'a problem with status 200',
+    type: 'application/problem+json',
+    body: '{"title":"No"}',
+    said: /sent "application\/problem\+json" in/,
+  },
 ]
 
 /** A turn with a provider that answers so one time after the other, and then always with the last. */

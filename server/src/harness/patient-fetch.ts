@@ -31,7 +31,7 @@ const MAX_ANSWER_BYTES = 64 * MIB
 const MAX_LINE_BYTES = 4 * MIB
 const LINE_FEED = 10
 /** Pages of proxies and sign-ins, and answers of servers that do not stream. Other types are let pass: not all servers tell theirs right. */
-const NO_STREAM = /^(text\/(html|xml)|application\/(json|xml|xhtml\+xml))\b/i
+const NO_STREAM = /^(text\/(html|xml)|application\/([\w.-]+\+)?(json|xml))\b/i
 
 /**
  * A `fetch` that gives an answer up when no byte of it comes for so long, whether it has begun or not, and when it goes on

@@ -110,3 +110,21 @@ for (const [provider, whole] of Object.entries(PROVIDERS)) {
     )
   })
 }
+
+test('an answer has ended where it says so, though its connection stays open', async () => {
+  const server = await openProviderServer((_request, response) => {
+    response.writeHead(200, { 'content-type': STREAM })
+    response.write(`${PROVIDERS.openai?.join('')}data: [DO`)
+    setImmediate(() => response.write('NE]\n\n'))
+  })
+  try {
+    const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+    const settings = { openai: { api_key: 'k', base_url: `${server.url}/v1` } }
+    const models = openModels({ ...settings, default_model: 'openai/m', silence_ms: 2_000 })
+    const { state } = await turn.runHarness(createLoop(models, { ...OPTIONS, retry_for_ms: 100 }))
+    assert.deepEqual([state, server.requests.length], ['SUCCEEDED', 1])
+    assert.equal(turn.data('message.assistant')[0]?.text, 'Hello.')
+  } finally {
+    server.close()
+  }
+})

@@ -30,13 +30,18 @@ const MAX_ANSWER_BYTES = 64 * MIB
 /** Nobody can read an event before its line ends. The largest repeat a whole answer, or hold encrypted reasoning: below 1 MiB. */
 const MAX_LINE_BYTES = 4 * MIB
 const LINE_FEED = 10
+/** How the interface of OpenAI, and all that are like it, end their streams. */
+const LAST_EVENT = /(^|\n)data: ?\[DONE\]\s*$/
+const LAST_EVENT_BYTES = 32
+/** The end of the connection follows at once, so that it can be used again; some servers keep it open for ever. */
+const ENDING_MS = 1_000
 /** Pages of proxies and sign-ins, and answers of servers that do not stream. Other types are let pass: not all servers tell theirs right. */
 const NO_STREAM = /^(text\/(html|xml)|application\/([\w.-]+\+)?(json|xml))\b/i
 
 /**
  * A `fetch` that gives an answer up when no byte of it comes for so long, whether it has begun or not, and when it goes on
  * without end. Its promise, or the reading of the body, then rejects with `BrokenAnswer`. It reads no further ahead than it
- * is read from, and follows no redirect.
+ * is read from, not beyond an event that says it is the last, and follows no redirect.
  */
 export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetch {
   const { silence_ms } = limits
@@ -71,6 +76,7 @@ export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetc
     }
     const reader = response.body.getReader()
     const measure = createMeasure(limits)
+    const isLast = createEndFinder()
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
         // Only what is waited for may be late: a reader who takes his time is not the provider's silence.
@@ -84,6 +90,10 @@ export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetc
             throw excess
           }
           controller.enqueue(value)
+          if (limits.streams && isLast(value)) {
+            controller.close()
+            void finish(reader, () => gives_up.abort())
+          }
         } catch (error) {
           controller.error(error)
         } finally {
@@ -119,6 +129,26 @@ function createMeasure({
     line = end < 0 ? line + piece.length : piece.length - end - 1
     if (answer > max_answer_bytes) return tooLong('an answer', max_answer_bytes)
     return line > max_line_bytes ? tooLong('a line', max_line_bytes) : null
+  }
+}
+
+/** Of what comes in, one piece after the other: whether it has come to the last event. */
+function createEndFinder(): (piece: Uint8Array) => boolean {
+  let end = Buffer.alloc(0)
+  return (piece) => {
+    end = Buffer.concat([end, piece.subarray(-LAST_EVENT_BYTES)]).subarray(-LAST_EVENT_BYTES)
+    return LAST_EVENT.test(end.toString('latin1'))
+  }
+}
+
+async function finish(reader: ReadableStreamDefaultReader, giveUp: () => void): Promise<void> {
+  const timer = setTimeout(giveUp, ENDING_MS)
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // It was given up: what it had to say was heard.
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -96,6 +96,7 @@ const OTHERS = [
   ['identity', 'update', 'i1', '--name', 'other'],
   ['identity', 'key', 'i1'],
   ['identity', 'delete', 'i1'],
+  ['pool', 'list'],
   ['principal', 'list'],
   ['principal', 'disable', 'p1'],
   ['principal', 'enable', 'p1'],

@@ -39,6 +39,7 @@ const DEEDS: Record<string, string> = {
   deleteAgentIdentity: 'delete an identity',
   getGrants: 'read who may use something',
   putGrants: 'change who may use something',
+  listPools: 'list pools of workers',
   listAuditLog: 'read the audit log',
   listEnvironments: 'list environments',
   createEnvironment: 'make an environment',

@@ -195,6 +195,7 @@ describe('the forms of what starts runs', { skip }, () => {
     await more(page).click()
     await page.getByLabel('Run as').selectOption('reviewer')
     await page.getByLabel('At most, US dollars').fill('2')
+    await page.getByLabel('Priority').fill('-5')
     await page.getByLabel('Metadata').fill('team=web')
     await checkAccess(page)
     await page.getByRole('button', { name: 'Create the trigger' }).click()
@@ -202,6 +203,7 @@ describe('the forms of what starts runs', { skip }, () => {
     // Folded out, since there is something in it.
     await page.getByLabel('At most, tokens').fill('5000')
     assert.equal(await page.getByLabel('At most, US dollars').inputValue(), '2')
+    assert.equal(await page.getByLabel('Priority').inputValue(), '-5')
     assert.equal(await page.getByLabel('Run as').inputValue(), identity.uid)
     await page.getByLabel('Metadata').fill('')
     await checkAccess(page)
@@ -209,10 +211,42 @@ describe('the forms of what starts runs', { skip }, () => {
     await page.getByText('Saved.').waitFor()
     const saved = await api.json<Trigger>('GET', `/agent/triggers/${idOf(page)}`)
     assert.deepEqual(
-      [saved.agent_uid, saved.budget, saved.metadata],
-      [identity.uid, { max_cost_usd: 2, max_tokens: 5000 }, {}],
+      [saved.agent_uid, saved.budget, saved.metadata, saved.priority],
+      [identity.uid, { max_cost_usd: 2, max_tokens: 5000 }, {}, -5],
     )
     assert.deepEqual(complaints, [])
+  })
+
+  test('saving keeps what the forms do not show, and takes away what was taken out', async () => {
+    const said = { priority: 9, budget: { max_cost_usd: 2 }, output_schema: { type: 'object' } }
+    const template = { prompt: 'Look.', title: 'Before', ...said }
+    const { trigger_id } = await api.json<Trigger>('POST', '/agent/triggers', {
+      ...{ ...template, name: 'kept', verification: 'github' },
+    })
+    const { id } = await api.json<ScheduledAgentItem>('POST', '/agent/schedules', {
+      ...{ ...template, name: 'kept', cron_schedule: '0 3 * * *', time_zone: 'UTC' },
+    })
+    for (const path of [`/triggers/${trigger_id}`, `/schedules/${id}`]) {
+      await using opened = await openPage(browser, service, { at: path })
+      const { page, complaints } = opened
+      const save = async () => {
+        const written = page.waitForResponse((response) => response.request().method() === 'PUT')
+        await page.getByRole('button', { name: 'Save' }).click()
+        assert.equal((await written).status(), 200)
+        const { title, priority, budget, output_schema } = await api.json<Trigger>('GET', `/agent${path}`)
+        return { title, priority, budget, output_schema }
+      }
+      // It opens folded out, as there is something in it.
+      await page.getByLabel('Title of its runs').fill('After')
+      assert.deepEqual(await save(), { title: 'After', ...said }, path)
+      assert.equal(await page.getByLabel('Priority').inputValue(), '9')
+      await page.getByLabel('Priority').fill('')
+      await page.getByLabel('At most, US dollars').fill('')
+      await page.getByLabel('Title of its runs').fill('')
+      const nothing = { title: undefined, priority: undefined, budget: undefined }
+      assert.deepEqual(await save(), { ...nothing, output_schema: said.output_schema }, path)
+      assert.deepEqual(complaints, [])
+    }
   })
 
   test('a schedule says who executes its runs, and the list how the last one stands', async () => {
@@ -225,14 +259,18 @@ describe('the forms of what starts runs', { skip }, () => {
     await page.getByLabel('For times that were missed').selectOption('skip')
     await more(page).click()
     await page.getByLabel('Run as').selectOption('reviewer')
+    await page.getByLabel('At most, minutes of work').fill('2.5')
+    await page.getByLabel('Priority').fill('7')
+    await page.getByLabel('Title of its runs').fill('Every ten seconds')
     await page.getByLabel('Metadata').fill('team=web')
+    await checkAccess(page)
     await page.getByRole('button', { name: 'Create the schedule' }).click()
     await page.getByRole('heading', { name: 'often' }).waitFor()
     const schedule_id = idOf(page)
     const saved = await api.json<ScheduledAgentItem>('GET', `/agent/schedules/${schedule_id}`)
     assert.deepEqual(
-      [saved.agent_uid, saved.catch_up, saved.metadata],
-      [identity.uid, 'skip', { team: 'web' }],
+      [saved.agent_uid, saved.catch_up, saved.metadata, saved.budget, saved.priority],
+      [identity.uid, 'skip', { team: 'web' }, { max_duration_minutes: 2.5 }, 7],
     )
     await checkAccess(page)
     await page.getByRole('list', { name: 'History' }).locator('[data-state=FAILED]').first().waitFor()
@@ -244,7 +282,8 @@ describe('the forms of what starts runs', { skip }, () => {
     await checkAccess(page)
     await last.click()
     await page.locator('header [data-state]', { hasText: 'Failed' }).waitFor()
-    assert.equal((await api.get(idOf(page))).schedule?.schedule_id, schedule_id)
+    const run = await api.get(idOf(page))
+    assert.deepEqual([run.schedule?.schedule_id, run.title], [schedule_id, 'Every ten seconds'])
     assert.deepEqual(complaints, [])
   })
 })

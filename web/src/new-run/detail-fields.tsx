@@ -2,9 +2,11 @@ import type { ReactNode } from 'react'
 import { poolsOf, useIdentityChoices } from '../keys/identity-queries.ts'
 import { plainText } from '../text/plain-text.ts'
 import { AreaField, CheckField, SelectField, TextField } from '../ui/field.tsx'
+import { BudgetFields } from './budget-fields.tsx'
 import type { Details } from './details.ts'
 
 const GRID = 'grid gap-4 sm:grid-cols-2'
+const THREE = 'grid gap-4 sm:grid-cols-3'
 
 interface Part {
   form: Details
@@ -74,11 +76,34 @@ export const SightFields = ({ form, set, personal }: Part & { personal?: string 
   </div>
 )
 
+/** What its runs may spend and which of them is first. `before`: what counts where nothing is said, of a run that repeats another. */
+export const LimitFields = ({ form, set, before }: Part & { before?: string | undefined }) => (
+  <>
+    <div className={THREE}>
+      <BudgetFields form={form} set={set} unlimited={before} />
+    </div>
+    <div className={THREE}>
+      <TextField
+        label="Priority"
+        hint="Of your runs that wait, the highest is next."
+        type="number"
+        min="-100"
+        max="100"
+        step="1"
+        placeholder={before ?? '0'}
+        value={form.priority}
+        onText={(priority) => set({ priority })}
+      />
+      <EffortFields form={form} set={set} />
+    </div>
+  </>
+)
+
 /** As the built-in agent knows them; others have none. */
 const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
 /** How the agent works. Stand in a grid. */
-export const EffortFields = ({ form, set }: Part) => (
+const EffortFields = ({ form, set }: Part) => (
   <>
     <SelectField
       label="Reasoning"
@@ -105,6 +130,27 @@ export const EffortFields = ({ form, set }: Part) => (
   </>
 )
 
+/** Of runs. */
+export const TitleField = ({
+  value,
+  onText,
+  ...words
+}: {
+  value: string
+  onText: (title: string) => void
+  label?: string
+  hint?: string
+}) => (
+  <TextField
+    label="Title"
+    {...words}
+    maxLength={512}
+    placeholder="The first line of the prompt"
+    value={value}
+    onText={onText}
+  />
+)
+
 export const InstructionField = ({ form, set }: Part) => (
   <AreaField
     label="Instructions"
@@ -127,7 +173,7 @@ export const MetadataField = ({ form, set }: Part) => (
   />
 )
 
-/** All of them, for what starts runs by itself. `children`: limits, which stand in the middle. */
+/** All of them, for what starts runs by itself. `children`: what else its runs are told. */
 export const DetailFields = ({
   personal,
   children,
@@ -140,11 +186,9 @@ export const DetailFields = ({
         <SightFields {...part} personal={personal} />
       </div>
     </div>
-    {children ? <div className="grid gap-4 sm:grid-cols-3">{children}</div> : null}
-    <div className={GRID}>
-      <EffortFields {...part} />
-    </div>
+    <LimitFields {...part} />
     <InstructionField {...part} />
+    {children}
     <MetadataField {...part} />
   </div>
 )

@@ -1,13 +1,18 @@
 import { AreaField, TextField } from '../ui/field.tsx'
 import { Fold } from '../ui/fold.tsx'
-import { BudgetFields } from './budget-fields.tsx'
-import { EffortFields, InstructionField, MetadataField, PlaceFields, SightFields } from './detail-fields.tsx'
+import {
+  InstructionField,
+  LimitFields,
+  MetadataField,
+  PlaceFields,
+  SightFields,
+  TitleField,
+} from './detail-fields.tsx'
 import { hasDetails } from './details.ts'
 import { readPermissions } from './permission-lines.ts'
 import { formOf, type Origin, type RunForm } from './run-form.ts'
 
 const GRID = 'grid gap-4 sm:grid-cols-2'
-const THREE = 'grid gap-4 sm:grid-cols-3'
 
 /** What few runs are told: who executes them, what they may spend, who sees them, what they are found by. */
 export function MoreFields({
@@ -20,8 +25,6 @@ export function MoreFields({
   origin: Origin
 }) {
   const is_wrong = readPermissions(form.permissions) === null
-  // The budget of the earlier run is not shown by the service.
-  const unlimited = origin ? 'As it was' : undefined
   return (
     <Fold
       summary="More: run as, worker pool, sharing, limits, instructions, metadata"
@@ -42,23 +45,8 @@ export function MoreFields({
             />
           </div>
         </div>
-        <div className={THREE}>
-          <BudgetFields form={form} set={set} unlimited={unlimited} />
-        </div>
-        <div className={THREE}>
-          <TextField
-            label="Priority"
-            hint="Of your runs that wait, the highest is next."
-            type="number"
-            min="-100"
-            max="100"
-            step="1"
-            placeholder={origin ? 'As it was' : '0'}
-            value={form.priority}
-            onText={(priority) => set({ priority })}
-          />
-          <EffortFields form={form} set={set} />
-        </div>
+        {/* What the earlier run had is not shown by the service. */}
+        <LimitFields form={form} set={set} before={origin ? 'As it was' : undefined} />
         <InstructionField form={form} set={set} />
         <AreaField
           label="Permissions"
@@ -76,13 +64,7 @@ export function MoreFields({
           onText={(permissions) => set({ permissions })}
         />
         <div className={GRID}>
-          <TextField
-            label="Title"
-            maxLength={512}
-            placeholder="The first line of the prompt"
-            value={form.title}
-            onText={(title) => set({ title })}
-          />
+          <TitleField value={form.title} onText={(title) => set({ title })} />
           <TextField
             label="Label"
             hint="The list shows it in place of the model."

@@ -1,30 +1,27 @@
 import type { CreateRunParams, RunItem } from '@runyard/client'
 import { type AgentConfig, choiceOf, configOf } from './agent-choice.ts'
-import { type BudgetForm, budgetFormOf, budgetOf } from './budget.ts'
+import { budgetOf } from './budget.ts'
 import { type Details, NO_DETAILS } from './details.ts'
 import { readMetadata, writeMetadata } from './metadata.ts'
 import { readPermissions, writePermissions } from './permission-lines.ts'
 
 /** What the form of a new run holds: text as it was typed. */
-export interface RunForm extends Details, BudgetForm {
+export interface RunForm extends Details {
   prompt: string
   title: string
   skill: string
   /** For grouping, as the list shows it. */
   label: string
-  priority: string
   /** One a line: `ask:bash:git push*`. */
   permissions: string
 }
 
 export const EMPTY_FORM: RunForm = {
   ...NO_DETAILS,
-  ...budgetFormOf(undefined),
   prompt: '',
   title: '',
   skill: '',
   label: '',
-  priority: '',
   permissions: '',
 }
 

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useAccess } from '../client.ts'
 import { useIdentityChoices } from '../keys/identity-queries.ts'
 import { AgentFields, SkillField } from '../new-run/agent-fields.tsx'
-import { DetailFields } from '../new-run/detail-fields.tsx'
+import { DetailFields, TitleField } from '../new-run/detail-fields.tsx'
 import { hasDetails } from '../new-run/details.ts'
 import { AreaField, SelectField, TextField } from '../ui/field.tsx'
 import { Fold } from '../ui/fold.tsx'
@@ -122,8 +122,13 @@ function ScheduleFields({
           ))}
         </SelectField>
       </div>
-      <Fold summary="More: run as, worker pool, sharing, instructions, metadata" is_open={hasDetails(form)}>
-        <DetailFields form={form} set={set} personal={is_new ? 'only you see it and its runs' : undefined} />
+      <Fold
+        summary="More: run as, worker pool, sharing, limits, instructions, title, metadata"
+        is_open={hasDetails(form) || form.title !== ''}
+      >
+        <DetailFields form={form} set={set} personal={is_new ? 'only you see it and its runs' : undefined}>
+          <TitleField label="Title of its runs" value={form.title} onText={(title) => set({ title })} />
+        </DetailFields>
       </Fold>
     </>
   )

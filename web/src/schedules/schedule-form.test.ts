@@ -16,9 +16,11 @@ const WRITTEN = {
   metadata: { team: 'web' },
   mode: 'normal' as const,
   agent_uid: 'a',
+  ...{ title: 'Nightly', priority: 0, budget: { max_cost_usd: 1, max_tokens: 1000 } },
 }
 const SCHEDULE: ScheduledAgentItem = {
   ...WRITTEN,
+  output_schema: { type: 'object' },
   id: 's',
   created_at: '2026-01-01T00:00:00.000Z',
   updated_at: '2026-01-01T00:00:00.000Z',
@@ -31,14 +33,33 @@ const SCHEDULE: ScheduledAgentItem = {
 }
 
 test('a form that nobody touched writes the schedule as it was', () => {
+  // What it does not show is left out, which keeps it.
   assert.deepEqual(updateOf(formOf(SCHEDULE, 'UTC'), SCHEDULE), WRITTEN)
+  const { title: _, priority: __, budget: ___, ...plain } = SCHEDULE
+  const { title, priority, budget, ...written } = WRITTEN
+  assert.deepEqual(updateOf(formOf(plain, 'UTC'), plain), written)
+  assert.deepEqual(
+    updateOf({ ...formOf(plain, 'UTC'), title: ' Nightly ', priority: '0', max_cost: '1' }, plain),
+    { ...written, title, priority, budget: { max_cost_usd: 1 } },
+  )
 })
 
 test('what is taken out goes', () => {
-  const form = { ...formOf(SCHEDULE, 'UTC'), ...{ identity: '', metadata: ' ', skill: '', pool: '' } }
+  const form = {
+    ...formOf(SCHEDULE, 'UTC'),
+    ...{ identity: '', metadata: ' ', skill: '', pool: '' },
+    ...{ title: ' ', priority: '', max_cost: '', max_tokens: '' },
+  }
   const { agent_uid: _, ...rest } = WRITTEN
   const agent_config = { environment_id: 'site', name: 'nightly' }
-  assert.deepEqual(updateOf(form, SCHEDULE), { ...rest, metadata: {}, agent_config })
+  assert.deepEqual(updateOf(form, SCHEDULE), {
+    ...rest,
+    ...{ metadata: {}, agent_config },
+    ...{ title: null, priority: null, budget: null },
+  })
+  assert.deepEqual(updateOf({ ...formOf(SCHEDULE, 'UTC'), max_tokens: '' }, SCHEDULE).budget, {
+    max_cost_usd: 1,
+  })
 })
 
 test('a new one says what was typed, and needs a name, a time, and a prompt or a skill', () => {
@@ -49,6 +70,10 @@ test('a new one says what was typed, and needs a name, a time, and a prompt or a
   }
   assert.deepEqual(creationOf(form), said)
   assert.deepEqual(creationOf({ ...form, is_personal: true }), { ...said, team: false })
+  assert.deepEqual(creationOf({ ...form, title: 'Often', priority: '-1', max_minutes: '2.5' }), {
+    ...said,
+    ...{ title: 'Often', priority: -1, budget: { max_duration_minutes: 2.5 } },
+  })
   assert.deepEqual(
     [isWhole(form), isWhole({ ...form, prompt: ' ' }), isWhole({ ...form, prompt: '', skill: 'a/b:c' })],
     [true, false, true],

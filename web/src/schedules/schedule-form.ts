@@ -1,5 +1,6 @@
 import type { CreateScheduleRequest, ScheduledAgentItem, UpdateScheduleRequest } from '@runyard/client'
 import { choiceOf, configOf } from '../new-run/agent-choice.ts'
+import { budgetFormOf, budgetOf } from '../new-run/budget.ts'
 import type { Details } from '../new-run/details.ts'
 import { readMetadata, writeMetadata } from '../new-run/metadata.ts'
 
@@ -10,6 +11,8 @@ export interface ScheduleForm extends Details {
   zone: string
   prompt: string
   skill: string
+  /** Of its runs. */
+  title: string
   overlap: ScheduledAgentItem['overlap']
   catch_up: ScheduledAgentItem['catch_up']
 }
@@ -17,11 +20,14 @@ export interface ScheduleForm extends Details {
 /** `zone`: where a new one is at home. */
 export const formOf = (schedule: ScheduledAgentItem | undefined, zone: string): ScheduleForm => ({
   ...choiceOf(schedule?.agent_config),
+  ...budgetFormOf(schedule?.budget),
   name: schedule?.name ?? '',
   cron: schedule?.cron_schedule ?? '',
   zone: schedule?.time_zone ?? zone,
   prompt: schedule?.prompt ?? '',
   skill: schedule?.agent_config.skill_spec ?? '',
+  title: schedule?.title ?? '',
+  priority: String(schedule?.priority ?? ''),
   overlap: schedule?.overlap ?? 'skip',
   catch_up: schedule?.catch_up ?? 'latest',
   identity: schedule?.agent_uid ?? '',
@@ -31,7 +37,8 @@ export const formOf = (schedule: ScheduledAgentItem | undefined, zone: string): 
 
 function saidOf(form: ScheduleForm, before: ScheduledAgentItem | undefined) {
   const { skill_spec: _, ...config } = configOf(form, before?.agent_config)
-  const skill = form.skill.trim()
+  const [skill, title, priority] = [form.skill, form.title, form.priority].map((text) => text.trim())
+  const budget = budgetOf(form)
   return {
     name: form.name.trim(),
     cron_schedule: form.cron.trim(),
@@ -42,6 +49,10 @@ function saidOf(form: ScheduleForm, before: ScheduledAgentItem | undefined) {
     catch_up: form.catch_up,
     ...(form.metadata.trim() || before ? { metadata: readMetadata(form.metadata) } : {}),
     ...(form.identity ? { agent_uid: form.identity } : {}),
+    // These stay where they are left out, and what was there goes with null.
+    ...(title || before?.title ? { title: title || null } : {}),
+    ...(priority || before?.priority !== undefined ? { priority: priority ? Number(priority) : null } : {}),
+    ...(budget || before?.budget ? { budget: budget ?? null } : {}),
   }
 }
 

@@ -2,9 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useAccess } from '../client.ts'
 import { useIdentityChoices } from '../keys/identity-queries.ts'
 import { AgentFields, SkillField } from '../new-run/agent-fields.tsx'
-import { budgetOf } from '../new-run/budget.ts'
-import { BudgetFields } from '../new-run/budget-fields.tsx'
-import { DetailFields } from '../new-run/detail-fields.tsx'
+import { DetailFields, TitleField } from '../new-run/detail-fields.tsx'
 import { hasDetails } from '../new-run/details.ts'
 import { AreaField, SelectField, TextField } from '../ui/field.tsx'
 import { Fold } from '../ui/fold.tsx'
@@ -82,10 +80,8 @@ export function TriggerFields({
         value={form.filter}
         onText={text('filter')}
       />
-      <TextField
+      <TitleField
         label="Title of its runs"
-        maxLength={512}
-        placeholder="The first line of the prompt"
         hint="Filled in as the prompt is."
         value={form.title}
         onText={text('title')}
@@ -120,11 +116,9 @@ const HookDetails = ({
 }) => (
   <Fold
     summary="More: run as, worker pool, sharing, limits, instructions, metadata"
-    is_open={hasDetails(form) || budgetOf(form) !== undefined}
+    is_open={hasDetails(form)}
   >
-    <DetailFields form={form} set={set} personal={is_new ? 'only you see it and its runs' : undefined}>
-      <BudgetFields form={form} set={set} />
-    </DetailFields>
+    <DetailFields form={form} set={set} personal={is_new ? 'only you see it and its runs' : undefined} />
   </Fold>
 )
 

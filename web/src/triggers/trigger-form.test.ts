@@ -19,6 +19,8 @@ const WRITTEN = {
   metadata: { team: 'web' },
   mode: 'orchestrate' as const,
   budget: { max_cost_usd: 1, max_duration_minutes: 2.5 },
+  priority: 0,
+  output_schema: { type: 'object' },
   agent_uid: 'a',
   reply: { secret: 'GITHUB', when: 'end' as const },
 }
@@ -44,9 +46,9 @@ test('what is taken out goes, and only GitHub is answered', () => {
     filter: ' ',
     skill: '',
     secret: ' linear-secret ',
-    ...{ metadata: '', identity: '', max_cost: '', max_minutes: ' ' },
+    ...{ metadata: '', identity: '', max_cost: '', max_minutes: ' ', priority: '' },
   }
-  const { filter: _, reply: __, budget: ___, agent_uid: ____, ...rest } = WRITTEN
+  const { filter: _, reply: __, budget: ___, agent_uid: ____, priority: _____, ...rest } = WRITTEN
   assert.deepEqual(updateOf(form, TRIGGER), {
     ...rest,
     verification: 'linear',
@@ -71,10 +73,13 @@ test('a new one says what was typed, and needs a name and a prompt or a skill', 
   }
   assert.deepEqual(creationOf(form), said)
   assert.deepEqual(creationOf({ ...form, is_personal: true }), { ...said, team: false })
-  assert.deepEqual(creationOf({ ...form, max_tokens: '1000', metadata: 'team=web', identity: 'a' }), {
-    ...said,
-    ...{ budget: { max_tokens: 1000 }, metadata: { team: 'web' }, agent_uid: 'a' },
-  })
+  assert.deepEqual(
+    creationOf({ ...form, max_tokens: '1000', priority: '-7', metadata: 'team=web', identity: 'a' }),
+    {
+      ...said,
+      ...{ budget: { max_tokens: 1000 }, priority: -7, metadata: { team: 'web' }, agent_uid: 'a' },
+    },
+  )
   assert.deepEqual(
     [isWhole(form), isWhole({ ...form, prompt: ' ' }), isWhole({ ...form, prompt: '', skill: 'a/b:c' })],
     [true, false, true],

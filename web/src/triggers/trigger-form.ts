@@ -1,13 +1,13 @@
 import type { CreateTriggerRequest, Trigger, UpdateTriggerRequest } from '@runyard/client'
 import { choiceOf, configOf } from '../new-run/agent-choice.ts'
-import { type BudgetForm, budgetFormOf, budgetOf } from '../new-run/budget.ts'
+import { budgetFormOf, budgetOf } from '../new-run/budget.ts'
 import type { Details } from '../new-run/details.ts'
 import { readMetadata, writeMetadata } from '../new-run/metadata.ts'
 
 export type Verification = Trigger['verification']
 
 /** The fields of a trigger that its form shows, as they were typed. What it does not show is kept as it was. */
-export interface TriggerForm extends Details, BudgetForm {
+export interface TriggerForm extends Details {
   name: string
   verification: Verification
   /** Of the sender; empty, one is made, or the one there is stays. */
@@ -31,6 +31,7 @@ export const formOf = (trigger: Trigger | undefined): TriggerForm => ({
   filter: trigger?.filter ?? '',
   prompt: trigger?.prompt ?? '',
   title: trigger?.title ?? '',
+  priority: String(trigger?.priority ?? ''),
   skill: trigger?.agent_config.skill_spec ?? '',
   on_open_run: trigger?.on_open_run ?? 'followup',
   reply_secret: trigger?.reply?.secret ?? '',
@@ -40,11 +41,17 @@ export const formOf = (trigger: Trigger | undefined): TriggerForm => ({
   metadata: writeMetadata(trigger?.metadata),
 })
 
+const trimmed = ({ secret, filter, title, skill, priority }: TriggerForm) => ({
+  secret: secret.trim(),
+  filter: filter.trim(),
+  title: title.trim(),
+  skill: skill.trim(),
+  priority: priority.trim(),
+})
+
 /** What the form says of a trigger. `before`: what it was made from, whose other settings stay. */
 function saidOf(form: TriggerForm, before: Trigger | undefined) {
-  const [secret, filter, title, skill] = [form.secret, form.filter, form.title, form.skill].map((text) =>
-    text.trim(),
-  )
+  const { secret, filter, title, skill, priority } = trimmed(form)
   const budget = budgetOf(form)
   const { skill_spec: _, ...config } = configOf(form, before?.agent_config)
   return {
@@ -57,6 +64,7 @@ function saidOf(form: TriggerForm, before: Trigger | undefined) {
     ...(form.prompt.trim() ? { prompt: form.prompt } : {}),
     ...(title ? { title } : {}),
     ...(form.metadata.trim() || before ? { metadata: readMetadata(form.metadata) } : {}),
+    ...(priority ? { priority: Number(priority) } : {}),
     ...(budget ? { budget } : {}),
     ...(form.identity ? { agent_uid: form.identity } : {}),
     ...(form.verification === 'github' && form.reply_secret
@@ -71,8 +79,13 @@ export const creationOf = (form: TriggerForm): CreateTriggerRequest => ({
 })
 
 export function updateOf(form: TriggerForm, before: Trigger): UpdateTriggerRequest {
-  const { enabled, mode } = before
-  return { ...saidOf(form, before), enabled, ...(mode ? { mode } : {}) }
+  const { enabled, mode, output_schema } = before
+  return {
+    ...saidOf(form, before),
+    enabled,
+    ...(mode ? { mode } : {}),
+    ...(output_schema ? { output_schema } : {}),
+  }
 }
 
 /** Whether all is there that has to be. */

@@ -187,6 +187,36 @@ describe('the forms of what starts runs', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('the form offers the pools there are, and says what becomes of a run in each', async () => {
+    await api.json('PUT', '/agent/grants', {
+      ...{ resource_type: 'pool', resource_id: 'gpu', principal_ids: [guest.uid] },
+    })
+    await using opened = await openPage(browser, service, { at: '/new' })
+    const { page, complaints } = opened
+    await page.getByRole('textbox', { name: 'Prompt' }).fill('Wait.')
+    await more(page).click()
+    const pool = page.getByRole('combobox', { name: 'Worker pool' })
+    await page.getByText('default: 1 worker ready.').waitFor()
+    const options = await page.locator(`[id="${await pool.getAttribute('list')}"] option`).all()
+    const offered = await Promise.all(
+      options.map(async (option) => [await option.getAttribute('value'), await option.getAttribute('label')]),
+    )
+    assert.deepEqual(offered, [
+      ['default', 'default · 1 worker ready'],
+      ['gpu', 'gpu · no workers'],
+    ])
+    await pool.fill('gpu')
+    await page.getByText('gpu has no workers that you can see').waitFor()
+    // What nobody has heard of is a pool, too.
+    await pool.fill('typed-by-hand')
+    await page.getByText('typed-by-hand has no workers that you can see').waitFor()
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Start the run' }).click()
+    await page.locator('header [data-state]', { hasText: 'Queued' }).waitFor()
+    assert.equal((await api.get(idOf(page))).agent_config.worker_host, 'typed-by-hand')
+    assert.deepEqual(complaints, [])
+  })
+
   test('a trigger shows what its runs may spend, who executes them and what they are found by', async () => {
     await using opened = await openPage(browser, service, { at: '/triggers/new' })
     const { page, complaints } = opened

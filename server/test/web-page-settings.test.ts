@@ -125,10 +125,16 @@ describe('the pages of settings', { skip }, () => {
     // The newest is the first.
     const keys = page.getByRole('list', { name: 'API keys' }).getByRole('listitem')
     await keys.first().getByText('pool guest').first().waitFor()
-    await page.getByRole('combobox', { name: 'Pool' }).fill('gpu')
-    await page.getByRole('combobox', { name: 'Pool' }).press('Enter')
+    const pools = page.getByRole('list', { name: 'Pools of workers' }).getByRole('listitem')
+    const usual = pools.filter({ has: page.getByRole('link', { name: 'default', exact: true }) })
+    await usual.getByText(/^1 worker ready · 0 of \d+ slots busy$/).waitFor()
+    // One that nobody serves and nobody was named for is in no list.
+    assert.equal(await pools.count(), 1)
+    await page.getByLabel('Another pool').fill('gpu')
+    await page.getByLabel('Another pool').press('Enter')
     await page.getByRole('heading', { name: 'Pool gpu' }).waitFor()
     await page.getByText('Everybody who may write.').waitFor()
+    await page.getByText('No workers that you can see.').waitFor()
     await page.getByLabel('Let somebody use it').selectOption(guest.principal.uid)
     const named = page.getByRole('list', { name: 'Who may use it' }).getByRole('listitem')
     await named.getByText('pool guest').waitFor()
@@ -136,6 +142,14 @@ describe('the pages of settings', { skip }, () => {
     const path = '/agent/grants?resource_type=pool&resource_id=gpu'
     const { restricted } = await api.json<{ restricted: boolean }>('GET', path)
     assert.equal(restricted, true)
+    await page.getByText('no workers · for who is named').waitFor()
+    await api.create({ prompt: 'Wait.', config: { worker_host: 'gpu' } })
+    await page.getByRole('link', { name: 'Access' }).last().click()
+    const listed = pools.filter({ has: page.getByRole('link', { name: 'gpu', exact: true }) })
+    // It is read again by and by.
+    await listed.getByText('no workers · 1 run waits').waitFor()
+    await checkAccess(page)
+    await listed.getByRole('link', { name: 'gpu' }).click()
     await named.getByRole('button', { name: 'Take it away from pool guest' }).click()
     await page.getByText('Everybody who may write.').waitFor()
     assert.deepEqual(complaints, [])

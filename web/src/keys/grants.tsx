@@ -8,6 +8,7 @@ import { Rows } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { identitiesQuery } from './identity-queries.ts'
 import { useKeyList } from './key-list.ts'
+import { poolsQuery } from './pool-queries.ts'
 
 type Granted = Pick<PutGrantsRequest, 'resource_type' | 'resource_id'>
 
@@ -22,7 +23,11 @@ export function Grants({ resource_type, resource_id, may_change }: Granted & { m
   })
   const put = useMutation({
     mutationFn: (principal_ids: string[]) => client.grants.put({ resource_type, resource_id, principal_ids }),
-    onSuccess: (grants) => queries.setQueryData(queryKey, grants),
+    onSuccess: (grants) => {
+      queries.setQueryData(queryKey, grants)
+      // The list of pools says which are for who is named.
+      return queries.invalidateQueries({ queryKey: poolsQuery(client).queryKey })
+    },
   })
   const named = data?.grants.map(({ principal }) => principal) ?? []
   const ids = named.map(({ uid }) => uid)

@@ -1,4 +1,5 @@
 import { AgentFields } from '../new-run/agent-fields.tsx'
+import { PoolField } from '../new-run/pool-field.tsx'
 import { AreaField, TextField } from '../ui/field.tsx'
 import type { IdentityForm } from './identity-form.ts'
 
@@ -34,13 +35,7 @@ export function IdentityFields({
       />
       <div className="grid gap-4 sm:grid-cols-2">
         <AgentFields form={form} set={set} />
-        <TextField
-          label="Worker pool"
-          maxLength={128}
-          placeholder="Any"
-          value={form.pool}
-          onText={(pool) => set({ pool })}
-        />
+        <PoolField value={form.pool} onText={(pool) => set({ pool })} />
       </div>
       <AreaField
         label="Skills"

@@ -45,8 +45,3 @@ export function useIdentityChoices(): { all: AgentIdentity[]; usable: AgentIdent
   })
   return data
 }
-
-/** Pools that identities name. There is no list of those that workers have. */
-export const poolsOf = (identities: readonly AgentIdentity[]): string[] => [
-  ...new Set(identities.flatMap(({ worker_host }) => worker_host || [])),
-]

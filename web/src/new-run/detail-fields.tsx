@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react'
-import { poolsOf, useIdentityChoices } from '../keys/identity-queries.ts'
+import { useIdentityChoices } from '../keys/identity-queries.ts'
 import { plainText } from '../text/plain-text.ts'
 import { AreaField, CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { BudgetFields } from './budget-fields.tsx'
 import type { Details } from './details.ts'
+import { PoolField } from './pool-field.tsx'
 
 const GRID = 'grid gap-4 sm:grid-cols-2'
 const THREE = 'grid gap-4 sm:grid-cols-3'
@@ -37,22 +38,7 @@ export function PlaceFields({ form, set, has_identity = false }: Part & { has_id
           </option>
         ))}
       </SelectField>
-      <TextField
-        label="Worker pool"
-        list="pools"
-        maxLength={128}
-        pattern="[A-Za-z0-9._\-]*"
-        title="Letters, digits, dots, _ and -"
-        placeholder={chosen?.worker_host || 'default'}
-        spellCheck={false}
-        value={form.pool}
-        onText={(pool) => set({ pool })}
-      />
-      <datalist id="pools">
-        {poolsOf(all).map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
+      <PoolField value={form.pool} onText={(pool) => set({ pool })} otherwise={chosen?.worker_host} />
     </>
   )
 }

@@ -206,7 +206,7 @@ describe('the forms of what starts runs', { skip }, () => {
       ['gpu', 'gpu · no workers'],
     ])
     await pool.fill('gpu')
-    await page.getByText('gpu has no workers that you can see').waitFor()
+    await page.getByText('gpu has no workers: runs wait').waitFor()
     // What nobody has heard of is a pool, too.
     await pool.fill('typed-by-hand')
     await page.getByText('typed-by-hand has no workers that you can see').waitFor()

@@ -21,7 +21,8 @@ const sayQueue = (queued: number): string =>
 
 /** What becomes of a run that is given to the pool. `pool`: left out when the service lists none of its name. */
 export function sayProspect(name: string, pool: Pool | undefined): string {
-  if (!pool || pool.workers === 0) return `${name} has no workers that you can see: runs wait for one.`
+  if (!pool) return `${name} has no workers that you can see: runs wait for one.`
+  if (pool.workers === 0) return `${name} has no workers: runs wait for one.`
   const queue = sayQueue(pool.queued_runs)
   return `${name}: ${sayWorkers(pool)}${queue ? `, ${queue}` : ''}.`
 }

@@ -47,17 +47,17 @@ const PoolRow = ({ pool }: { pool: Pool }) => (
     >
       {plainText(pool.name)}
     </Link>
-    {pool.is_default ? <span className="text-soft"> the default</span> : null}
     <PoolState pool={pool} />
   </li>
 )
 
 /** What its workers do, in one line. */
 export const PoolState = ({ pool }: { pool: Pool }) => (
-  <span className="tabular block text-soft">
+  <span className="tabular block text-soft first-letter:uppercase">
     <span className={pool.workers_ready === 0 && pool.queued_runs > 0 ? 'text-wait' : ''}>
       {[sayWorkers(pool), sayLoad(pool)].filter(Boolean).join(' · ')}
     </span>
+    {pool.is_default ? ' · for runs that name none' : ''}
     {pool.restricted ? ' · for who is named' : ''}
   </span>
 )

@@ -30,7 +30,7 @@ export function DayPlot({ days, label }: { days: Usage['days']; label: string })
   return (
     <figure className="m-0 h-64" role="img" aria-label={label}>
       <ResponsiveContainer width="100%" height="100%">
-        <BarChart data={data} margin={{ top: 4, right: 4, bottom: 0, left: -16 }} accessibilityLayer={false}>
+        <BarChart data={data} margin={{ top: 8, right: 4, bottom: 0, left: -16 }} accessibilityLayer={false}>
           <CartesianGrid vertical={false} stroke="var(--line)" />
           <XAxis
             dataKey="date"

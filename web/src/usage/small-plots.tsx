@@ -27,6 +27,9 @@ const MARGIN = { top: 8, right: 12, bottom: 0, left: 0 }
 
 export const sayCost = (dollars: number): string => (dollars === 0 ? '$0' : formatCost(dollars))
 const saySeconds = (seconds: number): string => formatDuration(seconds * 1000)
+/** On an axis short times are all in one unit, and as exact as its steps. */
+const sayStep = (seconds: number): string =>
+  seconds < 10 ? `${Number(seconds.toFixed(2))} s` : saySeconds(seconds)
 
 /** How many of the runs that ended by themselves succeeded, day by day. A day without any is a gap. */
 export function RatePlot({ days }: { days: Usage['days'] }) {
@@ -38,7 +41,13 @@ export function RatePlot({ days }: { days: Usage['days'] }) {
     <Plot title="Succeeded per day">
       <LineChart data={data} margin={MARGIN} accessibilityLayer={false}>
         <CartesianGrid vertical={false} stroke="var(--line)" />
-        <XAxis dataKey="date" tickFormatter={shortDate} minTickGap={24} {...AXIS} />
+        <XAxis
+          dataKey="date"
+          tickFormatter={shortDate}
+          interval="equidistantPreserveStart"
+          minTickGap={24}
+          {...AXIS}
+        />
         <YAxis
           domain={[0, 100]}
           width={52}
@@ -68,7 +77,7 @@ export function TimePlot({ rows }: { rows: readonly Row[] }) {
   return (
     <Plot title="Time by agent">
       <BarChart data={named(data)} layout="vertical" margin={MARGIN} accessibilityLayer={false}>
-        <XAxis type="number" tickFormatter={saySeconds} axisLine={false} tickCount={4} {...AXIS} />
+        <XAxis type="number" tickFormatter={sayStep} axisLine={false} tickCount={4} {...AXIS} />
         <YAxis type="category" dataKey="name" width={NAMES_PX} {...AXIS} />
         <Tooltip {...TOOLTIP} formatter={(seconds) => saySeconds(Number(seconds))} />
         <Legend {...LEGEND} itemSorter={null} />

@@ -30,7 +30,8 @@ export function ScheduleEditor({ schedule }: { schedule: ScheduledAgentItem | un
         : client.schedules.create(creationOf(form)),
     onSuccess: async ({ id }) => {
       await queries.invalidateQueries({ queryKey: ['schedules'] })
-      await navigate({ to: '/schedules/$schedule_id', params: { schedule_id: id } })
+      // Of one that was there its page is open, unless the reader has left it meanwhile.
+      if (!schedule) await navigate({ to: '/schedules/$schedule_id', params: { schedule_id: id } })
     },
   })
   return (

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { RunEvent, RunItem } from '@runyard/client'
+import type { Environment, RunEvent, RunItem } from '@runyard/client'
 import { Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
@@ -205,6 +205,25 @@ test('environments are made, listed and used', LIMIT, async () => {
   assert.match(run.stdout, /✓ \$ echo prepared/)
   assert.match(run.stdout, /│ hello you\n/)
 })
+
+test(
+  'a repository whose path begins with a dot is one of the folder where the command was given',
+  LIMIT,
+  async () => {
+    const directory = join(home.directory, 'elsewhere')
+    mkdirSync(directory)
+    const repo = ['--repo', '.', '--repo', '../beside#main', '--repo', 'acme/site', '--repo', '.dotted']
+    const made = await home.run(['env', 'create', 'here', ...repo], { directory })
+    assert.equal(made.code, 0, made.stderr)
+    const read = JSON.parse((await home.run(['env', 'get', 'here'])).stdout) as Environment
+    assert.deepEqual(read.config.repositories, [
+      { local_path: directory },
+      { local_path: join(home.directory, 'beside'), ref: 'main' },
+      { local_path: 'acme/site' },
+      { local_path: '.dotted' },
+    ])
+  },
+)
 
 test('environments are addressed by name: read, changed, renamed, used and deleted', LIMIT, async () => {
   const env = (...args: string[]) => home.run(['env', ...args])

@@ -27,7 +27,7 @@ import { ofType, printed } from './support/traces.ts'
 
 const SECRET = 'canary-7c1f'
 const NOBODY = 65_534
-const ABSENT = /^There is no local repository at \S+ below RUNYARD_LOCAL_REPOS\.$/
+const ABSENT = /^There is no local repository at \S+ below RUNYARD_LOCAL_REPOS\. runyard dev opens /
 const UNREADABLE = /^The local repository \S+ cannot be read\. It must be whole/
 
 const undocked = whyNoDocker()

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { EnvironmentConfig, EnvironmentRepository, PermissionRule } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { usageFailure } from '../failure.ts'
@@ -120,7 +121,11 @@ const addConfigOptions = (command: Command): Command =>
       .option('-f, --file <file>', 'JSON file with the config, - for standard input')
       .option('--description <text>', 'what it is for')
       .option('--image <image>', 'container image')
-      .option('-r, --repo <url[#ref]>', 'https address or path of a repository; repeat for more', repeated)
+      .option(
+        '-r, --repo <url[#ref]>',
+        'https address or path of a repository (./… is from here); repeat for more',
+        repeated,
+      )
       .option('--setup <command>', 'setup command; repeat for more', repeated)
       .option('--variable <key=value>', 'environment variable; repeat for more', pair)
       .option('--secret <name>', 'secret that its runs use; repeat for more', repeated)
@@ -189,9 +194,14 @@ function fieldsOf(
   }
 }
 
-/** `https://host/owner/name#ref`, or a path on the worker's machine. */
+/**
+ * `https://host/owner/name#ref`, or a path on the worker's machine: relative to the folder that its operator opened, but
+ * from here when it begins with a dot, as in every other command.
+ */
 function readRepository(text: string): EnvironmentRepository {
   const [place = '', ref] = text.split('#', 2)
-  const where = /^[a-z+]+:\/\//i.test(place) ? { url: place } : { local_path: place }
+  const where = /^[a-z+]+:\/\//i.test(place)
+    ? { url: place }
+    : { local_path: /^\.{1,2}(\/|$)/.test(place) ? resolve(place) : place }
   return { ...where, ...(ref ? { ref } : {}) }
 }

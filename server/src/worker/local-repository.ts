@@ -67,9 +67,10 @@ export async function openLocalRepository(
     return { name, own, common, close }
   } catch (error) {
     await close()
-    throw new SetupFailed(`There is no local repository at ${name} below RUNYARD_LOCAL_REPOS.`, {
-      cause: error,
-    })
+    throw new SetupFailed(
+      `There is no local repository at ${name} below RUNYARD_LOCAL_REPOS. runyard dev opens the folder where it was started.`,
+      { cause: error },
+    )
   }
 }
 

@@ -29,6 +29,8 @@ async function explainNothing(client: Runyard, run_id: string, turn: number | un
   const { state, resolved } = await client.runs.retrieve(run_id)
   if (!isTerminal(state) && state !== 'BLOCKED')
     return `Nothing is kept yet: the run is ${oneLine(state)}, and changes are kept when a turn ends.`
+  if (state === 'CANCELLED')
+    return 'Nothing is kept: what a run changes is compared when a turn ends, not when it is cancelled.'
   return Object.keys(resolved?.commits ?? {}).length === 0
     ? 'The run has no repositories that it could have changed.'
     : 'The run has changed nothing in its repositories.'

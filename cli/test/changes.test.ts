@@ -366,5 +366,7 @@ test('a run that changed nothing, one that works, and an earlier turn', LIMIT, a
   const [, id = ''] = /Run ([0-9a-f-]{36})/.exec(await printedBy(working, /│ begun\n/)) ?? []
   assert.match((await home.run(['diff', id])).stderr, /^Nothing is kept yet: the run is INPROGRESS/)
   await home.run(['cancel', id])
+  await working.ended
+  assert.match((await home.run(['diff', id])).stderr, /^Nothing is kept: .* not when it is cancelled\.\n$/)
   await home.run(['cancel', nothing.run_id])
 })

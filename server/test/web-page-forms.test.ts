@@ -316,4 +316,26 @@ describe('the forms of what starts runs', { skip }, () => {
     assert.deepEqual([run.schedule?.schedule_id, run.title], [schedule_id, 'Every ten seconds'])
     assert.deepEqual(complaints, [])
   })
+
+  test('of more than a page of environments and schedules all can be found and chosen', async () => {
+    const [oldest, ...others] = Array.from({ length: 101 }, (_, n) => `many ${n}`)
+    for (const name of [oldest, ...others]) {
+      await api.json('POST', '/agent/environments', { name })
+      const schedule = { name, cron_schedule: '0 3 * * *', prompt: 'Look.', enabled: false }
+      await api.json('POST', '/agent/schedules', schedule)
+    }
+    await using opened = await openPage(browser, service, { at: '/environments' })
+    const { page, complaints } = opened
+    for (const list of ['Environments', 'Schedules']) {
+      await page.getByRole('navigation').getByRole('link', { name: list, exact: true }).click()
+      const rows = page.getByRole('list', { name: list }).getByRole('link', { name: /^many \d+$/ })
+      await page.getByRole('button', { name: `More ${list.toLowerCase()}` }).click()
+      await page.getByRole('button', { name: `More ${list.toLowerCase()}` }).waitFor({ state: 'detached' })
+      assert.deepEqual(new Set(await rows.allTextContents()), new Set([oldest, ...others]), list)
+    }
+    await page.getByRole('link', { name: 'New run', exact: true }).click()
+    for (const name of [oldest, others.at(-1)])
+      await page.getByLabel('Environment', { exact: true }).selectOption({ label: name ?? '' })
+    assert.deepEqual(complaints, [])
+  })
 })

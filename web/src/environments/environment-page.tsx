@@ -1,4 +1,4 @@
-import { type Environment, NotFoundError } from '@runyard/client'
+import type { Environment } from '@runyard/client'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -6,11 +6,11 @@ import { useAccess } from '../client.ts'
 import { Grants } from '../keys/grants.tsx'
 import { plainText } from '../text/plain-text.ts'
 import { buttonClass } from '../ui/button.tsx'
-import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { AreaField, SelectField, TextField } from '../ui/field.tsx'
-import { NotFound } from '../ui/not-found.tsx'
+import { Found } from '../ui/found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { RemoveButton, useRemoval } from '../ui/removal.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
 import { configOf, type EnvironmentForm, formOf, hasLongCommands } from './environment-form.ts'
 
@@ -25,28 +25,26 @@ export function NewEnvironmentPage() {
 
 export function EnvironmentPage() {
   const { uid } = useParams({ from: '/environments/$uid' })
-  const { client, may_write, may_administer } = useAccess()
-  const queries = useQueryClient()
-  const navigate = useNavigate()
-  const { data: environment, error } = useQuery({
+  const { client } = useAccess()
+  const query = useQuery({
     queryKey: ['environments', uid],
     queryFn: ({ signal }) => client.environments.retrieve(uid, { signal }),
   })
-  const remove = useMutation({
-    mutationFn: () => client.environments.delete(uid),
-    onSuccess: async () => {
-      await navigate({ to: '/environments' })
-      await queries.invalidateQueries({ queryKey: ['environments'] })
-    },
-  })
-  if (error instanceof NotFoundError) return <NotFound kind="environment" />
-  if (error) return <Problem error={error} />
-  if (!environment) return null
-  const { name } = environment.config
+  return (
+    <Found kind="environment" query={query}>
+      {(environment) => <OpenEnvironment key={uid} environment={environment} />}
+    </Found>
+  )
+}
+
+function OpenEnvironment({ environment }: { environment: Environment }) {
+  const { uid, config } = environment
+  const { client, may_write, may_administer } = useAccess()
+  const removal = useRemoval('environment', () => client.environments.delete(uid))
   return (
     <>
-      <PageHead title={plainText(name)}>
-        <Link to="/" search={{ environment: name }} className={buttonClass()}>
+      <PageHead title={plainText(config.name)}>
+        <Link to="/" search={{ environment: config.name }} className={buttonClass()}>
           Runs in this environment
         </Link>
         {may_write ? (
@@ -54,19 +52,16 @@ export function EnvironmentPage() {
             <Link to="/new" search={{ environment: uid }} className={buttonClass()}>
               New run here
             </Link>
-            <ConfirmButton
-              confirm="Delete the environment"
-              question="Runs that have it stay, and go on with it. No new run can name it."
-              is_busy={remove.isPending}
-              onConfirm={() => remove.mutate()}
-            >
-              Delete
-            </ConfirmButton>
+            <RemoveButton
+              kind="environment"
+              consequence="Runs that have it stay, and go on with it. No new run can name it."
+              removal={removal}
+            />
           </>
         ) : null}
       </PageHead>
-      {remove.error ? <Problem error={remove.error} /> : null}
-      <Form key={environment.uid} environment={environment} />
+      {removal.error ? <Problem error={removal.error} /> : null}
+      <Form environment={environment} />
       <div className="mt-10">
         <Grants resource_type="environment" resource_id={uid} may_change={may_administer} />
       </div>

@@ -1,10 +1,14 @@
-import type { Runyard } from '@runyard/client'
+import type { Environment, Runyard } from '@runyard/client'
 import { queryOptions } from '@tanstack/react-query'
 
-/** The first hundred environments, which is all of them nearly everywhere. */
+/** All environments, to choose from. */
 export const environmentsQuery = (client: Runyard) =>
   queryOptions({
-    queryKey: ['environments', 'list'],
-    queryFn: async ({ signal }) => (await client.environments.list({ limit: 100 }, { signal })).environments,
+    queryKey: ['environments', 'all'],
+    queryFn: async ({ signal }) => {
+      const environments: Environment[] = []
+      for await (const each of client.environments.list({ limit: 500 }, { signal })) environments.push(each)
+      return environments
+    },
     staleTime: 60_000,
   })

@@ -1,48 +1,28 @@
 import type { Environment } from '@runyard/client'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
-import { buttonClass } from '../ui/button.tsx'
-import { CopyBlock } from '../ui/copy-block.tsx'
+import { ListPage } from '../ui/list-page.tsx'
 import { Ago } from '../ui/moment.tsx'
-import { PageHead, Rows } from '../ui/page-head.tsx'
-import { Problem } from '../ui/problem.tsx'
+import { usePages } from '../ui/paged-rows.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
-import { environmentsQuery } from './environment-queries.ts'
 
 /** What runs begin with: an image, repositories, commands, values. */
 export function EnvironmentsPage() {
-  const { client, may_write } = useAccess()
-  const { data, error, refetch } = useQuery({ ...environmentsQuery(client), staleTime: 0 })
+  const { client } = useAccess()
+  const pages = usePages<Environment>(['environments', 'list'], async (cursor, options) => {
+    const { environments, page_info } = await client.environments.list({ limit: 100, ...cursor }, options)
+    return { items: environments, page_info }
+  })
   return (
-    <>
-      <PageHead title="Environments">
-        {may_write ? (
-          <Link to="/environments/new" className={buttonClass()}>
-            <Plus aria-hidden className="size-4" />
-            New environment
-          </Link>
-        ) : null}
-      </PageHead>
-      {error ? <Problem error={error} onRetry={() => refetch()} /> : null}
-      {data?.length === 0 ? (
-        <div className="max-w-xl">
-          <p className="text-soft">
-            No environment yet. One says which repositories a run gets, and what is set up before it begins.
-          </p>
-          <CopyBlock text="runyard env create site --repo https://github.com/acme/site" />
-        </div>
-      ) : null}
-      {data && data.length > 0 ? (
-        <Rows label="Environments">
-          {data.map((environment) => (
-            <EnvironmentRow key={environment.uid} environment={environment} />
-          ))}
-        </Rows>
-      ) : null}
-    </>
+    <ListPage
+      kind="environment"
+      pages={pages}
+      about="One says which repositories a run gets, and what is set up before it begins."
+      sample="runyard env create site --repo https://github.com/acme/site"
+    >
+      {(environment) => <EnvironmentRow key={environment.uid} environment={environment} />}
+    </ListPage>
   )
 }
 

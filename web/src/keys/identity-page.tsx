@@ -1,4 +1,4 @@
-import { type AgentIdentity, NotFoundError } from '@runyard/client'
+import type { AgentIdentity } from '@runyard/client'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -6,10 +6,10 @@ import { useAccess } from '../client.ts'
 import { sessionQuery } from '../shell/session.ts'
 import { plainText } from '../text/plain-text.ts'
 import { buttonClass } from '../ui/button.tsx'
-import { ConfirmButton } from '../ui/confirm-button.tsx'
-import { NotFound } from '../ui/not-found.tsx'
+import { Found } from '../ui/found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { RemoveButton, useRemoval } from '../ui/removal.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
 import { Grants } from './grants.tsx'
 import { IdentityFields } from './identity-fields.tsx'
@@ -31,10 +31,12 @@ export function NewIdentityPage() {
 export function IdentityPage() {
   const { uid } = useParams({ from: '/keys/identities/$uid' })
   const { client } = useAccess()
-  const { data: identity, error, refetch } = useQuery(identityQuery(client, uid))
-  if (error instanceof NotFoundError) return <NotFound kind="identity" />
-  if (error) return <Problem error={error} onRetry={() => refetch()} />
-  return identity ? <OpenIdentity identity={identity} /> : null
+  const query = useQuery(identityQuery(client, uid))
+  return (
+    <Found kind="identity" query={query}>
+      {(identity) => <OpenIdentity identity={identity} />}
+    </Found>
+  )
 }
 
 function OpenIdentity({ identity }: { identity: AgentIdentity }) {
@@ -42,17 +44,12 @@ function OpenIdentity({ identity }: { identity: AgentIdentity }) {
   const { client, may_administer, may_write } = useAccess()
   const { data: session } = useQuery(sessionQuery)
   const { usable } = useIdentityChoices()
-  const queries = useQueryClient()
-  const navigate = useNavigate()
   const may_change = may_administer || (may_write && session?.principal.uid === creator.uid)
-  const remove = useMutation({
-    mutationFn: () => client.identities.delete(uid),
-    onSuccess: async () => {
-      await navigate({ to: '/keys' })
-      await Promise.all(
-        ['identities', 'api-keys'].map((noun) => queries.invalidateQueries({ queryKey: [noun] })),
-      )
-    },
+  const queries = useQueryClient()
+  const removal = useRemoval('identity', async () => {
+    await client.identities.delete(uid)
+    // Its keys went with it.
+    await queries.invalidateQueries({ queryKey: ['api-keys'] })
   })
   return (
     <>
@@ -66,17 +63,14 @@ function OpenIdentity({ identity }: { identity: AgentIdentity }) {
           </Link>
         ) : null}
         {may_change ? (
-          <ConfirmButton
-            confirm="Delete the identity"
-            question="Its keys end with it. Its runs stay."
-            is_busy={remove.isPending}
-            onConfirm={() => remove.mutate()}
-          >
-            Delete
-          </ConfirmButton>
+          <RemoveButton
+            kind="identity"
+            consequence="Its keys end with it. Its runs stay."
+            removal={removal}
+          />
         ) : null}
       </PageHead>
-      {remove.error ? <Problem error={remove.error} /> : null}
+      {removal.error ? <Problem error={removal.error} /> : null}
       <Form key={uid} identity={identity} may_change={may_change} />
       {may_administer ? (
         <section aria-labelledby="keys" className="mt-10 grid gap-4">

@@ -1,14 +1,14 @@
-import { NotFoundError, type ScheduledAgentItem } from '@runyard/client'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import type { ScheduledAgentItem } from '@runyard/client'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
-import { Button } from '../ui/button.tsx'
-import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { Found } from '../ui/found.tsx'
 import { Ago } from '../ui/moment.tsx'
-import { NotFound } from '../ui/not-found.tsx'
 import { PageHead, Rows } from '../ui/page-head.tsx'
+import { PauseButton, usePause } from '../ui/pause.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { RemoveButton, useRemoval } from '../ui/removal.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { NextTimes } from './next-times.tsx'
 import { ScheduleEditor } from './schedule-editor.tsx'
@@ -25,49 +25,37 @@ export function NewSchedulePage() {
 export function SchedulePage() {
   const { schedule_id } = useParams({ from: '/schedules/$schedule_id' })
   const { client } = useAccess()
-  const { data: schedule, error } = useQuery({
+  const query = useQuery({
     queryKey: ['schedules', schedule_id],
     queryFn: ({ signal }) => client.schedules.retrieve(schedule_id, { signal }),
   })
-  if (error instanceof NotFoundError) return <NotFound kind="schedule" />
-  if (error) return <Problem error={error} />
-  return schedule ? <OpenSchedule schedule={schedule} /> : null
+  return (
+    <Found kind="schedule" query={query}>
+      {(schedule) => <OpenSchedule schedule={schedule} />}
+    </Found>
+  )
 }
 
 function OpenSchedule({ schedule }: { schedule: ScheduledAgentItem }) {
   const { client, may_write } = useAccess()
-  const queries = useQueryClient()
-  const navigate = useNavigate()
   const { id, name, enabled, next_runs, last_spawn_error } = schedule
-  const refresh = () => queries.invalidateQueries({ queryKey: ['schedules'] })
-  const turn = useMutation({
-    mutationFn: () => (enabled ? client.schedules.pause(id) : client.schedules.resume(id)),
-    onSuccess: refresh,
+  const turn = usePause('schedule', enabled, {
+    pause: () => client.schedules.pause(id),
+    resume: () => client.schedules.resume(id),
   })
-  const remove = useMutation({
-    mutationFn: () => client.schedules.delete(id),
-    onSuccess: async () => {
-      await navigate({ to: '/schedules' })
-      await refresh()
-    },
-  })
-  const problem = turn.error ?? remove.error
+  const removal = useRemoval('schedule', () => client.schedules.delete(id))
+  const problem = turn.error ?? removal.error
   return (
     <>
       <PageHead title={plainText(name)}>
         {may_write ? (
           <>
-            <Button disabled={turn.isPending} onClick={() => turn.mutate()}>
-              {enabled ? 'Pause' : 'Resume'}
-            </Button>
-            <ConfirmButton
-              confirm="Delete the schedule"
-              question="It is never due again. The runs that it started stay."
-              is_busy={remove.isPending}
-              onConfirm={() => remove.mutate()}
-            >
-              Delete
-            </ConfirmButton>
+            <PauseButton enabled={enabled} turn={turn} />
+            <RemoveButton
+              kind="schedule"
+              consequence="It is never due again. The runs that it started stay."
+              removal={removal}
+            />
           </>
         ) : null}
       </PageHead>

@@ -1,49 +1,32 @@
 import type { ScheduledAgentItem } from '@runyard/client'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
-import { buttonClass } from '../ui/button.tsx'
-import { CopyBlock } from '../ui/copy-block.tsx'
-import { PageHead, Rows } from '../ui/page-head.tsx'
-import { Problem } from '../ui/problem.tsx'
+import { ListPage } from '../ui/list-page.tsx'
+import { usePages } from '../ui/paged-rows.tsx'
 import { LastRun, POLL_MS } from './last-run.tsx'
 import { NextTime } from './next-times.tsx'
 
 /** Runs at set times. */
 export function SchedulesPage() {
-  const { client, may_write } = useAccess()
-  const { data, error, refetch } = useQuery({
-    queryKey: ['schedules', 'list'],
-    queryFn: async ({ signal }) => (await client.schedules.list({ limit: 100 }, { signal })).schedules,
-    refetchInterval: POLL_MS,
-  })
+  const { client } = useAccess()
+  const pages = usePages<ScheduledAgentItem>(
+    ['schedules', 'list'],
+    async (cursor, options) => {
+      const { schedules, page_info } = await client.schedules.list({ limit: 100, ...cursor }, options)
+      return { items: schedules, page_info }
+    },
+    { poll_ms: POLL_MS },
+  )
   return (
-    <>
-      <PageHead title="Schedules">
-        {may_write ? (
-          <Link to="/schedules/new" className={buttonClass()}>
-            <Plus aria-hidden className="size-4" />
-            New schedule
-          </Link>
-        ) : null}
-      </PageHead>
-      {error ? <Problem error={error} onRetry={() => refetch()} /> : null}
-      {data?.length === 0 ? (
-        <div className="max-w-xl">
-          <p className="text-soft">No schedule yet. One starts a run at each of its times, and never two.</p>
-          <CopyBlock text={"runyard schedule create nightly --cron '0 3 * * *' 'Update the dependencies.'"} />
-        </div>
-      ) : null}
-      {data && data.length > 0 ? (
-        <Rows label="Schedules">
-          {data.map((schedule) => (
-            <ScheduleRow key={schedule.id} schedule={schedule} />
-          ))}
-        </Rows>
-      ) : null}
-    </>
+    <ListPage
+      kind="schedule"
+      pages={pages}
+      about="One starts a run at each of its times, and never two."
+      sample={"runyard schedule create nightly --cron '0 3 * * *' 'Update the dependencies.'"}
+    >
+      {(schedule) => <ScheduleRow key={schedule.id} schedule={schedule} />}
+    </ListPage>
   )
 }
 

@@ -1,15 +1,15 @@
-import { NotFoundError, type Runyard, type Secret } from '@runyard/client'
+import type { Runyard, Secret } from '@runyard/client'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../client.ts'
 import { Grants } from '../keys/grants.tsx'
 import { plainText } from '../text/plain-text.ts'
-import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { Found } from '../ui/found.tsx'
 import { Ago } from '../ui/moment.tsx'
-import { NotFound } from '../ui/not-found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { RemoveButton, useRemoval } from '../ui/removal.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
 import { SecretFields } from './secret-fields.tsx'
 import { formOf, isWhole, requestOf, type SecretForm } from './secret-form.ts'
@@ -29,42 +29,33 @@ export function SecretPage() {
   const { scope, name } = useParams({ from: '/secrets/$scope/$name' })
   const { client } = useAccess()
   const type = scope === 'own' ? 'User' : 'Team'
-  const { data: secret, error } = useQuery({
+  const query = useQuery({
     queryKey: ['secrets', type, name],
     queryFn: ({ signal }) => client.secrets.get(name, { scope: type }, { signal }),
   })
-  if (error instanceof NotFoundError) return <NotFound kind="secret" />
-  if (error) return <Problem error={error} />
-  return secret ? <OpenSecret key={`${type} ${name}`} secret={secret} /> : null
+  return (
+    <Found kind="secret" query={query}>
+      {(secret) => <OpenSecret key={`${type} ${name}`} secret={secret} />}
+    </Found>
+  )
 }
 
 function OpenSecret({ secret }: { secret: Secret }) {
   const { client, may_write, may_administer } = useAccess()
-  const queries = useQueryClient()
-  const navigate = useNavigate()
   const { name, scope, version, created_at, last_updated, creator } = secret
-  const remove = useMutation({
-    mutationFn: () => client.secrets.delete(name, { scope: scope.type }),
-    onSuccess: async () => {
-      await navigate({ to: '/secrets' })
-      await queries.invalidateQueries({ queryKey: ['secrets'] })
-    },
-  })
+  const removal = useRemoval('secret', () => client.secrets.delete(name, { scope: scope.type }))
   return (
     <>
       <PageHead title={name}>
         {may_write ? (
-          <ConfirmButton
-            confirm="Delete the secret"
-            question="Its value is gone at once. New runs of environments that name it fail."
-            is_busy={remove.isPending}
-            onConfirm={() => remove.mutate()}
-          >
-            Delete
-          </ConfirmButton>
+          <RemoveButton
+            kind="secret"
+            consequence="Its value is gone at once. New runs of environments that name it fail."
+            removal={removal}
+          />
         ) : null}
       </PageHead>
-      {remove.error ? <Problem error={remove.error} /> : null}
+      {removal.error ? <Problem error={removal.error} /> : null}
       <p className="mt-0 mb-6 max-w-2xl text-sm text-soft">
         <SecretUse secret={secret} />
         <span className="block">

@@ -1,49 +1,28 @@
 import type { Secret } from '@runyard/client'
 import { Link } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
-import { buttonClass } from '../ui/button.tsx'
-import { CopyBlock } from '../ui/copy-block.tsx'
+import { ListPage } from '../ui/list-page.tsx'
 import { Ago } from '../ui/moment.tsx'
-import { PageHead } from '../ui/page-head.tsx'
-import { PagedRows, usePages } from '../ui/paged-rows.tsx'
+import { usePages } from '../ui/paged-rows.tsx'
 import { SecretUse } from './secret-use.tsx'
 
 /** Values that runs use and nobody reads back. */
 export function SecretsPage() {
-  const { client, may_write } = useAccess()
+  const { client } = useAccess()
   const pages = usePages<Secret>(['secrets', 'list'], async (cursor, options) => {
     const { secrets, page_info } = await client.secrets.list({ limit: 200, ...cursor }, options)
     return { items: secrets, page_info }
   })
   return (
-    <>
-      <PageHead title="Secrets">
-        {may_write ? (
-          <Link to="/secrets/new" className={buttonClass()}>
-            <Plus aria-hidden className="size-4" />
-            New secret
-          </Link>
-        ) : null}
-      </PageHead>
-      <PagedRows
-        pages={pages}
-        label="Secrets"
-        more="More secrets"
-        empty={
-          <div className="max-w-xl">
-            <p className="text-soft">
-              No secret yet. One is a password, key or token that runs use and nobody reads back. An
-              environment names those that its runs get.
-            </p>
-            <CopyBlock text={'printf %s "$TOKEN" | runyard secret set DEPLOY_TOKEN'} />
-          </div>
-        }
-      >
-        {(secret) => <SecretRow key={`${secret.scope.type} ${secret.name}`} secret={secret} />}
-      </PagedRows>
-    </>
+    <ListPage
+      kind="secret"
+      pages={pages}
+      about="One is a password, key or token that runs use and nobody reads back. An environment names those that its runs get."
+      sample={'printf %s "$TOKEN" | runyard secret set DEPLOY_TOKEN'}
+    >
+      {(secret) => <SecretRow key={`${secret.scope.type} ${secret.name}`} secret={secret} />}
+    </ListPage>
   )
 }
 

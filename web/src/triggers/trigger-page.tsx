@@ -1,16 +1,16 @@
-import { NotFoundError, type Trigger } from '@runyard/client'
+import type { Trigger } from '@runyard/client'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
-import { Button } from '../ui/button.tsx'
-import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { CopyBlock } from '../ui/copy-block.tsx'
 import { Fold } from '../ui/fold.tsx'
-import { NotFound } from '../ui/not-found.tsx'
+import { Found } from '../ui/found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
+import { PauseButton, usePause } from '../ui/pause.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { RemoveButton, useRemoval } from '../ui/removal.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
 import { writeHookSample } from './hook-sample.ts'
 import { TriggerDeliveries } from './trigger-deliveries.tsx'
@@ -22,49 +22,37 @@ import { TriggerState } from './triggers-page.tsx'
 export function TriggerPage() {
   const { trigger_id } = useParams({ from: '/triggers/$trigger_id' })
   const { client } = useAccess()
-  const { data: trigger, error } = useQuery({
+  const query = useQuery({
     queryKey: ['triggers', trigger_id],
     queryFn: ({ signal }) => client.triggers.retrieve(trigger_id, { signal }),
   })
-  if (error instanceof NotFoundError) return <NotFound kind="trigger" />
-  if (error) return <Problem error={error} />
-  return trigger ? <OpenTrigger key={trigger_id} trigger={trigger} /> : null
+  return (
+    <Found kind="trigger" query={query}>
+      {(trigger) => <OpenTrigger key={trigger_id} trigger={trigger} />}
+    </Found>
+  )
 }
 
 function OpenTrigger({ trigger }: { trigger: Trigger }) {
   const { client, may_write } = useAccess()
-  const queries = useQueryClient()
-  const navigate = useNavigate()
   const { trigger_id, name, enabled, url, verification, updated_by } = trigger
-  const refresh = () => queries.invalidateQueries({ queryKey: ['triggers'] })
-  const turn = useMutation({
-    mutationFn: () => (enabled ? client.triggers.pause(trigger_id) : client.triggers.resume(trigger_id)),
-    onSuccess: refresh,
+  const turn = usePause('trigger', enabled, {
+    pause: () => client.triggers.pause(trigger_id),
+    resume: () => client.triggers.resume(trigger_id),
   })
-  const remove = useMutation({
-    mutationFn: () => client.triggers.delete(trigger_id),
-    onSuccess: async () => {
-      await navigate({ to: '/triggers' })
-      await refresh()
-    },
-  })
-  const problem = turn.error ?? remove.error
+  const removal = useRemoval('trigger', () => client.triggers.delete(trigger_id))
+  const problem = turn.error ?? removal.error
   return (
     <>
       <PageHead title={plainText(name)}>
         {may_write ? (
           <>
-            <Button disabled={turn.isPending} onClick={() => turn.mutate()}>
-              {enabled ? 'Pause' : 'Resume'}
-            </Button>
-            <ConfirmButton
-              confirm="Delete the trigger"
-              question="Its address and its history go with it. The runs that it started stay."
-              is_busy={remove.isPending}
-              onConfirm={() => remove.mutate()}
-            >
-              Delete
-            </ConfirmButton>
+            <PauseButton enabled={enabled} turn={turn} />
+            <RemoveButton
+              kind="trigger"
+              consequence="Its address and its history go with it. The runs that it started stay."
+              removal={removal}
+            />
           </>
         ) : null}
       </PageHead>

@@ -1,13 +1,10 @@
 import type { Trigger } from '@runyard/client'
 import { Link } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
-import { buttonClass } from '../ui/button.tsx'
-import { CopyBlock } from '../ui/copy-block.tsx'
+import { ListPage } from '../ui/list-page.tsx'
 import { Ago } from '../ui/moment.tsx'
-import { PageHead } from '../ui/page-head.tsx'
-import { PagedRows, usePages } from '../ui/paged-rows.tsx'
+import { usePages } from '../ui/paged-rows.tsx'
 import { SENDERS } from './hook-sample.ts'
 import { lookOfOutcome } from './outcome.ts'
 
@@ -16,7 +13,7 @@ const SAMPLE = `runyard trigger create 'Labelled issues' 'Fix this: {{payload.is
 
 /** Addresses where what others post starts runs. */
 export function TriggersPage() {
-  const { client, may_write } = useAccess()
+  const { client } = useAccess()
   const pages = usePages<Trigger>(
     ['triggers', 'list'],
     async (cursor, options) => {
@@ -26,32 +23,14 @@ export function TriggersPage() {
     { poll_ms: 10_000 },
   )
   return (
-    <>
-      <PageHead title="Triggers">
-        {may_write ? (
-          <Link to="/triggers/new" className={buttonClass()}>
-            <Plus aria-hidden className="size-4" />
-            New trigger
-          </Link>
-        ) : null}
-      </PageHead>
-      <PagedRows
-        pages={pages}
-        label="Triggers"
-        more="More triggers"
-        empty={
-          <div className="max-w-2xl">
-            <p className="text-soft">
-              No trigger yet. One has an address, and starts a run from each message that GitHub, GitLab,
-              Slack, Linear or a program of yours posts there.
-            </p>
-            <CopyBlock text={SAMPLE} />
-          </div>
-        }
-      >
-        {(trigger) => <TriggerRow key={trigger.trigger_id} trigger={trigger} />}
-      </PagedRows>
-    </>
+    <ListPage
+      kind="trigger"
+      pages={pages}
+      about="One has an address, and starts a run from each message that GitHub, GitLab, Slack, Linear or a program of yours posts there."
+      sample={SAMPLE}
+    >
+      {(trigger) => <TriggerRow key={trigger.trigger_id} trigger={trigger} />}
+    </ListPage>
   )
 }
 

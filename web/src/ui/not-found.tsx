@@ -1,20 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
+import { KINDS, type Kind } from './kinds.ts'
 
-const KINDS = {
-  page: { to: '/', all: 'All runs' },
-  run: { to: '/', all: 'All runs' },
-  environment: { to: '/environments', all: 'All environments' },
-  schedule: { to: '/schedules', all: 'All schedules' },
-  trigger: { to: '/triggers', all: 'All triggers' },
-  webhook: { to: '/webhooks', all: 'All webhooks' },
-  secret: { to: '/secrets', all: 'All secrets' },
-  identity: { to: '/keys', all: 'All identities' },
-} as const
+const RUNS = { title: 'Runs', to: '/' } as const
 
 /** What is shown at an address where there is nothing, or nothing for this reader. */
-export function NotFound({ kind }: { kind: keyof typeof KINDS }) {
-  const { to, all } = KINDS[kind]
+export function NotFound({ kind }: { kind: Kind | 'page' | 'run' }) {
+  const { title: all, to } = kind === 'page' || kind === 'run' ? RUNS : KINDS[kind]
   const title = `There is no such ${kind}`
   useEffect(() => {
     document.title = `${title} · Runyard`
@@ -28,7 +20,7 @@ export function NotFound({ kind }: { kind: keyof typeof KINDS }) {
           : 'It may have been deleted, belong to somebody else, or its address may be mistyped.'}
       </p>
       <p className="m-0">
-        <Link to={to}>{all}</Link>
+        <Link to={to}>All {all.toLowerCase()}</Link>
       </p>
     </div>
   )

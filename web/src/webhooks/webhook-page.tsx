@@ -1,15 +1,16 @@
-import { NotFoundError, type Webhook } from '@runyard/client'
+import type { Webhook } from '@runyard/client'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { Button } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { Found } from '../ui/found.tsx'
 import { Ago } from '../ui/moment.tsx'
-import { NotFound } from '../ui/not-found.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { RemoveButton, useRemoval } from '../ui/removal.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
 import { SecretShown } from './secret-shown.tsx'
 import { WebhookDeliveries } from './webhook-deliveries.tsx'
@@ -21,34 +22,28 @@ import { WebhookState } from './webhooks-page.tsx'
 export function WebhookPage() {
   const { webhook_id } = useParams({ from: '/webhooks/$webhook_id' })
   const { client } = useAccess()
-  const { data: webhook, error } = useQuery({
+  const query = useQuery({
     queryKey: ['webhooks', webhook_id],
     queryFn: ({ signal }) => client.webhooks.retrieve(webhook_id, { signal }),
   })
-  if (error instanceof NotFoundError) return <NotFound kind="webhook" />
-  if (error) return <Problem error={error} />
-  return webhook ? <OpenWebhook key={webhook_id} webhook={webhook} /> : null
+  return (
+    <Found kind="webhook" query={query}>
+      {(webhook) => <OpenWebhook key={webhook_id} webhook={webhook} />}
+    </Found>
+  )
 }
 
 function OpenWebhook({ webhook }: { webhook: Webhook }) {
   const { client, may_write } = useAccess()
   const queries = useQueryClient()
-  const navigate = useNavigate()
   const { webhook_id, url, enabled, failing_since, scope } = webhook
-  const refresh = () => queries.invalidateQueries({ queryKey: ['webhooks'] })
   const turn = useMutation({
     mutationFn: () => client.webhooks.update(webhook_id, requestOf(formOf(webhook), !enabled)),
-    onSuccess: refresh,
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['webhooks'] }),
   })
   const rotate = useMutation({ mutationFn: () => client.webhooks.rotateSecret(webhook_id) })
-  const remove = useMutation({
-    mutationFn: () => client.webhooks.delete(webhook_id),
-    onSuccess: async () => {
-      await navigate({ to: '/webhooks' })
-      await refresh()
-    },
-  })
-  const problem = turn.error ?? rotate.error ?? remove.error
+  const removal = useRemoval('webhook', () => client.webhooks.delete(webhook_id))
+  const problem = turn.error ?? rotate.error ?? removal.error
   return (
     <>
       <PageHead title={plainText(url)}>
@@ -66,14 +61,11 @@ function OpenWebhook({ webhook }: { webhook: Webhook }) {
             >
               Rotate the secret
             </ConfirmButton>
-            <ConfirmButton
-              confirm="Delete the webhook"
-              question="Nothing more is sent to it, what waits neither."
-              is_busy={remove.isPending}
-              onConfirm={() => remove.mutate()}
-            >
-              Delete
-            </ConfirmButton>
+            <RemoveButton
+              kind="webhook"
+              consequence="Nothing more is sent to it, what waits neither."
+              removal={removal}
+            />
           </>
         ) : null}
       </PageHead>

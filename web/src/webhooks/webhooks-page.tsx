@@ -1,47 +1,27 @@
 import type { Webhook } from '@runyard/client'
 import { Link } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
-import { buttonClass } from '../ui/button.tsx'
-import { CopyBlock } from '../ui/copy-block.tsx'
-import { PageHead } from '../ui/page-head.tsx'
-import { PagedRows, usePages } from '../ui/paged-rows.tsx'
+import { ListPage } from '../ui/list-page.tsx'
+import { usePages } from '../ui/paged-rows.tsx'
 import { sayEvents } from './webhook-form.ts'
 
 /** Addresses that are told what becomes of runs. */
 export function WebhooksPage() {
-  const { client, may_write } = useAccess()
+  const { client } = useAccess()
   const pages = usePages<Webhook>(['webhooks', 'list'], async (cursor, options) => {
     const { webhooks, page_info } = await client.webhooks.list({ limit: 100, ...cursor }, options)
     return { items: webhooks, page_info }
   })
   return (
-    <>
-      <PageHead title="Webhooks">
-        {may_write ? (
-          <Link to="/webhooks/new" className={buttonClass()}>
-            <Plus aria-hidden className="size-4" />
-            New webhook
-          </Link>
-        ) : null}
-      </PageHead>
-      <PagedRows
-        pages={pages}
-        label="Webhooks"
-        more="More webhooks"
-        empty={
-          <div className="max-w-xl">
-            <p className="text-soft">
-              No webhook yet. One is sent a signed message when a run starts, waits for a person or ends.
-            </p>
-            <CopyBlock text="runyard webhook create https://ci.example.com/runyard --event run.failed" />
-          </div>
-        }
-      >
-        {(webhook) => <WebhookRow key={webhook.webhook_id} webhook={webhook} />}
-      </PagedRows>
-    </>
+    <ListPage
+      kind="webhook"
+      pages={pages}
+      about="One is sent a signed message when a run starts, waits for a person or ends."
+      sample="runyard webhook create https://ci.example.com/runyard --event run.failed"
+    >
+      {(webhook) => <WebhookRow key={webhook.webhook_id} webhook={webhook} />}
+    </ListPage>
   )
 }
 

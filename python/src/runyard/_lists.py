@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from typing import TYPE_CHECKING
+from typing import Any, Generic, TypeVar
 
 from ._async._page import (
     AsyncApiKeyPage,
@@ -12,6 +12,7 @@ from ._async._page import (
     AsyncEnvironmentPage,
     AsyncFiringPage,
     AsyncIdentityPage,
+    AsyncPage,
     AsyncPoolPage,
     AsyncPrincipalPage,
     AsyncRunPage,
@@ -23,6 +24,40 @@ from ._async._page import (
     AsyncWebhookDeliveryPage,
     AsyncWebhookPage,
 )
+from ._models import (
+    AgentIdentity,
+    ApiKey,
+    AuditEntry,
+    Conversation,
+    ConversationStep,
+    Environment,
+    ListAgentIdentitiesResponse,
+    ListApiKeysResponse,
+    ListAuditLogResponse,
+    ListDeliveriesResponse,
+    ListEnvironmentsResponse,
+    ListFiringsResponse,
+    ListPoolsResponse,
+    ListPrincipalsResponse,
+    ListRunsResponse,
+    ListSchedulesResponse,
+    ListSecretsResponse,
+    ListShareLinksResponse,
+    ListTriggerDeliveriesResponse,
+    ListTriggersResponse,
+    ListWebhooksResponse,
+    Pool,
+    Principal,
+    RunItem,
+    ScheduledAgentItem,
+    ScheduleFiring,
+    Secret,
+    ShareLink,
+    Trigger,
+    TriggerDelivery,
+    Webhook,
+    WebhookDelivery,
+)
 from ._sync._page import (
     ApiKeyPage,
     AuditPage,
@@ -30,6 +65,7 @@ from ._sync._page import (
     EnvironmentPage,
     FiringPage,
     IdentityPage,
+    Page,
     PoolPage,
     PrincipalPage,
     RunPage,
@@ -42,502 +78,214 @@ from ._sync._page import (
     WebhookPage,
 )
 
-if TYPE_CHECKING:
-    from ._models import (
-        AgentIdentity,
-        ApiKey,
-        AuditEntry,
-        ConversationStep,
-        Environment,
-        Pool,
-        Principal,
-        RunItem,
-        ScheduledAgentItem,
-        ScheduleFiring,
-        Secret,
-        ShareLink,
-        Trigger,
-        TriggerDelivery,
-        Webhook,
-        WebhookDelivery,
-    )
+_R = TypeVar("_R", bound=Any)
+_T = TypeVar("_T")
+_AsyncP = TypeVar("_AsyncP", bound=AsyncPage[Any, Any, Any])
+_P = TypeVar("_P", bound=Page[Any, Any, Any])
 
 
-class AsyncRunList:
+class _AsyncList(Generic[_AsyncP, _T]):
+    """A list that has not been asked for yet."""
+
+    def __init__(self, first: Callable[[], Awaitable[_AsyncP]]) -> None:
+        self._first = first
+
+    def __await__(self) -> Generator[object, object, _AsyncP]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[_T]:
+        async for item in await self._first():
+            yield item
+
+    async def iter_pages(self) -> AsyncIterator[_AsyncP]:
+        """Page by page."""
+        async for page in (await self._first()).iter_pages():
+            yield page
+
+
+class _FirstPage(Page[_R, _T, _P]):
+    """The first page of a list, which is asked for at once."""
+
+    def __init__(self, first: Callable[[], Page[_R, _T, _P]]) -> None:
+        page = first()
+        super().__init__(page.response, page._cursor, page._fetch)
+
+
+class AsyncRunList(_AsyncList[AsyncRunPage, RunItem]):
     """A list of runs that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every run of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncRunPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncRunPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[RunItem]:
-        async for run in await self._first():
-            yield run
-
-    async def iter_pages(self) -> AsyncIterator[AsyncRunPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class AsyncEnvironmentList:
+class AsyncEnvironmentList(_AsyncList[AsyncEnvironmentPage, Environment]):
     """A list of environments that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every environment of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncEnvironmentPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncEnvironmentPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[Environment]:
-        async for environment in await self._first():
-            yield environment
-
-    async def iter_pages(self) -> AsyncIterator[AsyncEnvironmentPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class AsyncSecretList:
+class AsyncSecretList(_AsyncList[AsyncSecretPage, Secret]):
     """A list of secrets that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every secret of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncSecretPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncSecretPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[Secret]:
-        async for secret in await self._first():
-            yield secret
-
-    async def iter_pages(self) -> AsyncIterator[AsyncSecretPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class AsyncIdentityList:
+class AsyncIdentityList(_AsyncList[AsyncIdentityPage, AgentIdentity]):
     """A list of identities that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every identity of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncIdentityPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncIdentityPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[AgentIdentity]:
-        async for identity in await self._first():
-            yield identity
-
-    async def iter_pages(self) -> AsyncIterator[AsyncIdentityPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class AsyncScheduleList:
+class AsyncScheduleList(_AsyncList[AsyncSchedulePage, ScheduledAgentItem]):
     """A list of schedules that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every schedule of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncSchedulePage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncSchedulePage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[ScheduledAgentItem]:
-        async for schedule in await self._first():
-            yield schedule
-
-    async def iter_pages(self) -> AsyncIterator[AsyncSchedulePage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class AsyncFiringList:
+class AsyncFiringList(_AsyncList[AsyncFiringPage, ScheduleFiring]):
     """A list of firings that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every firing of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncFiringPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncFiringPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[ScheduleFiring]:
-        async for firing in await self._first():
-            yield firing
-
-    async def iter_pages(self) -> AsyncIterator[AsyncFiringPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class AsyncConversationPages:
+class AsyncConversationPages(_AsyncList[AsyncConversationPage, ConversationStep]):
     """A conversation that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every step of every page, each whole.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncConversationPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncConversationPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[ConversationStep]:
-        async for step in await self._first():
-            yield step
-
-    async def iter_pages(self) -> AsyncIterator[AsyncConversationPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class RunList(RunPage):
-    """The first page of a list of runs. Iterated, every run of every page, each page fetched when it is needed."""
-
-    def __init__(self, first: Callable[[], RunPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class EnvironmentList(EnvironmentPage):
-    """The first page of a list of environments. Iterated, every environment of every page."""
-
-    def __init__(self, first: Callable[[], EnvironmentPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class SecretList(SecretPage):
-    """The first page of a list of secrets. Iterated, every secret of every page."""
-
-    def __init__(self, first: Callable[[], SecretPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class IdentityList(IdentityPage):
-    """The first page of a list of identities. Iterated, every identity of every page."""
-
-    def __init__(self, first: Callable[[], IdentityPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class ScheduleList(SchedulePage):
-    """The first page of a list of schedules. Iterated, every schedule of every page."""
-
-    def __init__(self, first: Callable[[], SchedulePage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class FiringList(FiringPage):
-    """The first page of a list of firings. Iterated, every firing of every page."""
-
-    def __init__(self, first: Callable[[], FiringPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class ConversationPages(ConversationPage):
-    """The first page of a conversation. Iterated, every step of every page, each whole."""
-
-    def __init__(self, first: Callable[[], ConversationPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class AsyncApiKeyList:
+class AsyncApiKeyList(_AsyncList[AsyncApiKeyPage, ApiKey]):
     """A list of API keys that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every key of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncApiKeyPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncApiKeyPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[ApiKey]:
-        async for key in await self._first():
-            yield key
-
-    async def iter_pages(self) -> AsyncIterator[AsyncApiKeyPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class AsyncPrincipalList:
+class AsyncPrincipalList(_AsyncList[AsyncPrincipalPage, Principal]):
     """A list of people that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every person of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncPrincipalPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncPrincipalPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[Principal]:
-        async for person in await self._first():
-            yield person
-
-    async def iter_pages(self) -> AsyncIterator[AsyncPrincipalPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class PrincipalList(PrincipalPage):
-    """The first page of a list of people. Iterated, every person of every page."""
-
-    def __init__(self, first: Callable[[], PrincipalPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class AsyncPoolList:
+class AsyncPoolList(_AsyncList[AsyncPoolPage, Pool]):
     """A list of pools that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every pool of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncPoolPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncPoolPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[Pool]:
-        async for pool in await self._first():
-            yield pool
-
-    async def iter_pages(self) -> AsyncIterator[AsyncPoolPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class PoolList(PoolPage):
-    """The first page of a list of pools. Iterated, every pool of every page."""
-
-    def __init__(self, first: Callable[[], PoolPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class AsyncAuditList:
+class AsyncAuditList(_AsyncList[AsyncAuditPage, AuditEntry]):
     """Entries of the audit log that have not been asked for yet.
 
     Awaited, it is the first page; iterated, every entry of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncAuditPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncAuditPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[AuditEntry]:
-        async for entry in await self._first():
-            yield entry
-
-    async def iter_pages(self) -> AsyncIterator[AsyncAuditPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class ApiKeyList(ApiKeyPage):
-    """The first page of a list of API keys. Iterated, every key of every page."""
-
-    def __init__(self, first: Callable[[], ApiKeyPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class AuditList(AuditPage):
-    """The first page of the audit log. Iterated, every entry of every page."""
-
-    def __init__(self, first: Callable[[], AuditPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class AsyncWebhookList:
+class AsyncWebhookList(_AsyncList[AsyncWebhookPage, Webhook]):
     """A list of webhooks that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every webhook of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncWebhookPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncWebhookPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[Webhook]:
-        async for webhook in await self._first():
-            yield webhook
-
-    async def iter_pages(self) -> AsyncIterator[AsyncWebhookPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class AsyncWebhookDeliveryList:
+class AsyncWebhookDeliveryList(_AsyncList[AsyncWebhookDeliveryPage, WebhookDelivery]):
     """A list of deliveries that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every delivery of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncWebhookDeliveryPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncWebhookDeliveryPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[WebhookDelivery]:
-        async for delivery in await self._first():
-            yield delivery
-
-    async def iter_pages(self) -> AsyncIterator[AsyncWebhookDeliveryPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class WebhookList(WebhookPage):
-    """The first page of a list of webhooks. Iterated, every webhook of every page."""
-
-    def __init__(self, first: Callable[[], WebhookPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class WebhookDeliveryList(WebhookDeliveryPage):
-    """The first page of a list of deliveries. Iterated, every delivery of every page."""
-
-    def __init__(self, first: Callable[[], WebhookDeliveryPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class AsyncTriggerList:
+class AsyncTriggerList(_AsyncList[AsyncTriggerPage, Trigger]):
     """A list of triggers that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every trigger of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncTriggerPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncTriggerPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[Trigger]:
-        async for trigger in await self._first():
-            yield trigger
-
-    async def iter_pages(self) -> AsyncIterator[AsyncTriggerPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class AsyncTriggerDeliveryList:
+class AsyncTriggerDeliveryList(_AsyncList[AsyncTriggerDeliveryPage, TriggerDelivery]):
     """A list of deliveries that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every delivery of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncTriggerDeliveryPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncTriggerDeliveryPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[TriggerDelivery]:
-        async for delivery in await self._first():
-            yield delivery
-
-    async def iter_pages(self) -> AsyncIterator[AsyncTriggerDeliveryPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
-
-
-class TriggerList(TriggerPage):
-    """The first page of a list of triggers. Iterated, every trigger of every page."""
-
-    def __init__(self, first: Callable[[], TriggerPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class TriggerDeliveryList(TriggerDeliveryPage):
-    """The first page of a list of deliveries. Iterated, every delivery of every page."""
-
-    def __init__(self, first: Callable[[], TriggerDeliveryPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)
-
-
-class AsyncShareLinkList:
+class AsyncShareLinkList(_AsyncList[AsyncShareLinkPage, ShareLink]):
     """A list of links to a run that has not been asked for yet.
 
     Awaited, it is the first page; iterated, every link of every page, each page fetched when it is needed.
     """
 
-    def __init__(self, first: Callable[[], Awaitable[AsyncShareLinkPage]]) -> None:
-        self._first = first
 
-    def __await__(self) -> Generator[object, object, AsyncShareLinkPage]:
-        return self._first().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[ShareLink]:
-        async for share_link in await self._first():
-            yield share_link
-
-    async def iter_pages(self) -> AsyncIterator[AsyncShareLinkPage]:
-        """Page by page."""
-        async for page in (await self._first()).iter_pages():
-            yield page
+class RunList(_FirstPage[ListRunsResponse, RunItem, RunPage], RunPage):
+    """The first page of a list of runs. Iterated, every run of every page, each page fetched when it is needed."""
 
 
-class ShareLinkList(ShareLinkPage):
+class EnvironmentList(_FirstPage[ListEnvironmentsResponse, Environment, EnvironmentPage], EnvironmentPage):
+    """The first page of a list of environments. Iterated, every environment of every page."""
+
+
+class SecretList(_FirstPage[ListSecretsResponse, Secret, SecretPage], SecretPage):
+    """The first page of a list of secrets. Iterated, every secret of every page."""
+
+
+class IdentityList(_FirstPage[ListAgentIdentitiesResponse, AgentIdentity, IdentityPage], IdentityPage):
+    """The first page of a list of identities. Iterated, every identity of every page."""
+
+
+class ScheduleList(_FirstPage[ListSchedulesResponse, ScheduledAgentItem, SchedulePage], SchedulePage):
+    """The first page of a list of schedules. Iterated, every schedule of every page."""
+
+
+class FiringList(_FirstPage[ListFiringsResponse, ScheduleFiring, FiringPage], FiringPage):
+    """The first page of a list of firings. Iterated, every firing of every page."""
+
+
+class ConversationPages(_FirstPage[Conversation, ConversationStep, ConversationPage], ConversationPage):
+    """The first page of a conversation. Iterated, every step of every page, each whole."""
+
+
+class PrincipalList(_FirstPage[ListPrincipalsResponse, Principal, PrincipalPage], PrincipalPage):
+    """The first page of a list of people. Iterated, every person of every page."""
+
+
+class PoolList(_FirstPage[ListPoolsResponse, Pool, PoolPage], PoolPage):
+    """The first page of a list of pools. Iterated, every pool of every page."""
+
+
+class ApiKeyList(_FirstPage[ListApiKeysResponse, ApiKey, ApiKeyPage], ApiKeyPage):
+    """The first page of a list of API keys. Iterated, every key of every page."""
+
+
+class AuditList(_FirstPage[ListAuditLogResponse, AuditEntry, AuditPage], AuditPage):
+    """The first page of the audit log. Iterated, every entry of every page."""
+
+
+class WebhookList(_FirstPage[ListWebhooksResponse, Webhook, WebhookPage], WebhookPage):
+    """The first page of a list of webhooks. Iterated, every webhook of every page."""
+
+
+class WebhookDeliveryList(
+    _FirstPage[ListDeliveriesResponse, WebhookDelivery, WebhookDeliveryPage], WebhookDeliveryPage
+):
+    """The first page of a list of deliveries. Iterated, every delivery of every page."""
+
+
+class TriggerList(_FirstPage[ListTriggersResponse, Trigger, TriggerPage], TriggerPage):
+    """The first page of a list of triggers. Iterated, every trigger of every page."""
+
+
+class TriggerDeliveryList(
+    _FirstPage[ListTriggerDeliveriesResponse, TriggerDelivery, TriggerDeliveryPage], TriggerDeliveryPage
+):
+    """The first page of a list of deliveries. Iterated, every delivery of every page."""
+
+
+class ShareLinkList(_FirstPage[ListShareLinksResponse, ShareLink, ShareLinkPage], ShareLinkPage):
     """The first page of a list of links to a run. Iterated, every link of every page."""
-
-    def __init__(self, first: Callable[[], ShareLinkPage]) -> None:
-        page = first()
-        super().__init__(page.response, page._cursor, page._fetch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from .._errors import RunyardError
 from .._join_steps import StepJoin
@@ -44,33 +44,25 @@ from .._models import (
     WebhookDelivery,
 )
 
-_R = TypeVar(
-    "_R",
-    ListPoolsResponse,
-    ListPrincipalsResponse,
-    ListRunsResponse,
-    ListEnvironmentsResponse,
-    ListSecretsResponse,
-    ListAgentIdentitiesResponse,
-    ListSchedulesResponse,
-    ListFiringsResponse,
-    Conversation,
-    ListApiKeysResponse,
-    ListAuditLogResponse,
-    ListWebhooksResponse,
-    ListDeliveriesResponse,
-    ListTriggersResponse,
-    ListTriggerDeliveriesResponse,
-    ListShareLinksResponse,
-)
-_P = TypeVar("_P")
+
+class _Response(Protocol):
+    @property
+    def page_info(self) -> PageInfo: ...
 
 
-class AsyncPage(Generic[_R, _P]):
-    """A page, and the way to the next one."""
+_R = TypeVar("_R", bound=_Response)
+_T = TypeVar("_T")
+_P = TypeVar("_P", bound="AsyncPage[Any, Any, Any]")
+
+
+class AsyncPage(Generic[_R, _T, _P]):
+    """A page, and the way to the next one. Iterated, what is in it and in all that follow."""
 
     response: _R
     """The page as it came."""
+
+    _noun: ClassVar[str]
+    """What it holds, as the field of the response is called."""
 
     def __init__(self, response: _R, cursor: str | None, fetch: AsyncMethod[[str], _P]) -> None:
         self.response = response
@@ -96,157 +88,102 @@ class AsyncPage(Generic[_R, _P]):
             raise RunyardError("The service gave the same page again.")
         return await self._fetch(cursor)
 
+    async def iter_pages(self) -> AsyncIterator[_P]:
+        """This page and those after it, each fetched when it is needed."""
+        page = cast("_P | None", self)
+        while page is not None:
+            yield page
+            page = await page.next_page()
 
-class AsyncRunPage(AsyncPage[ListRunsResponse, "AsyncRunPage"]):
+    async def __aiter__(self) -> AsyncIterator[_T]:
+        async for page in self.iter_pages():
+            for item in page._items:
+                yield item
+
+    @property
+    def _items(self) -> list[_T]:
+        items: list[_T] = getattr(self.response, self._noun)
+        return items
+
+    def __repr__(self) -> str:
+        count = f"{len(self._items)} {self._noun.replace('_', ' ')}"
+        return f"{type(self).__name__}({count}, has_next_page={self.has_next_page})"
+
+
+class AsyncRunPage(AsyncPage[ListRunsResponse, RunItem, "AsyncRunPage"]):
     """A page of runs, and the way to the next one."""
+
+    _noun = "runs"
 
     @property
     def runs(self) -> list[RunItem]:
         """Those of this page."""
         return self.response.runs
 
-    async def iter_pages(self) -> AsyncIterator[AsyncRunPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncRunPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[RunItem]:
-        async for page in self.iter_pages():
-            for run in page.runs:
-                yield run
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.runs)} runs, has_next_page={self.has_next_page})"
-
-
-class AsyncEnvironmentPage(AsyncPage[ListEnvironmentsResponse, "AsyncEnvironmentPage"]):
+class AsyncEnvironmentPage(AsyncPage[ListEnvironmentsResponse, Environment, "AsyncEnvironmentPage"]):
     """A page of environments, and the way to the next one."""
+
+    _noun = "environments"
 
     @property
     def environments(self) -> list[Environment]:
         """Those of this page."""
         return self.response.environments
 
-    async def iter_pages(self) -> AsyncIterator[AsyncEnvironmentPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncEnvironmentPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[Environment]:
-        async for page in self.iter_pages():
-            for environment in page.environments:
-                yield environment
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.environments)} environments, has_next_page={self.has_next_page})"
-
-
-class AsyncSecretPage(AsyncPage[ListSecretsResponse, "AsyncSecretPage"]):
+class AsyncSecretPage(AsyncPage[ListSecretsResponse, Secret, "AsyncSecretPage"]):
     """A page of secrets, and the way to the next one."""
+
+    _noun = "secrets"
 
     @property
     def secrets(self) -> list[Secret]:
         """Those of this page."""
         return self.response.secrets
 
-    async def iter_pages(self) -> AsyncIterator[AsyncSecretPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncSecretPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[Secret]:
-        async for page in self.iter_pages():
-            for secret in page.secrets:
-                yield secret
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.secrets)} secrets, has_next_page={self.has_next_page})"
-
-
-class AsyncIdentityPage(AsyncPage[ListAgentIdentitiesResponse, "AsyncIdentityPage"]):
+class AsyncIdentityPage(AsyncPage[ListAgentIdentitiesResponse, AgentIdentity, "AsyncIdentityPage"]):
     """A page of identities, and the way to the next one."""
+
+    _noun = "agents"
 
     @property
     def agents(self) -> list[AgentIdentity]:
         """Those of this page."""
         return self.response.agents
 
-    async def iter_pages(self) -> AsyncIterator[AsyncIdentityPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncIdentityPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[AgentIdentity]:
-        async for page in self.iter_pages():
-            for identity in page.agents:
-                yield identity
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.agents)} identities, has_next_page={self.has_next_page})"
-
-
-class AsyncSchedulePage(AsyncPage[ListSchedulesResponse, "AsyncSchedulePage"]):
+class AsyncSchedulePage(AsyncPage[ListSchedulesResponse, ScheduledAgentItem, "AsyncSchedulePage"]):
     """A page of schedules, and the way to the next one."""
+
+    _noun = "schedules"
 
     @property
     def schedules(self) -> list[ScheduledAgentItem]:
         """Those of this page."""
         return self.response.schedules
 
-    async def iter_pages(self) -> AsyncIterator[AsyncSchedulePage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncSchedulePage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[ScheduledAgentItem]:
-        async for page in self.iter_pages():
-            for schedule in page.schedules:
-                yield schedule
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.schedules)} schedules, has_next_page={self.has_next_page})"
-
-
-class AsyncFiringPage(AsyncPage[ListFiringsResponse, "AsyncFiringPage"]):
+class AsyncFiringPage(AsyncPage[ListFiringsResponse, ScheduleFiring, "AsyncFiringPage"]):
     """A page of what a schedule did, and the way to the next one."""
+
+    _noun = "firings"
 
     @property
     def firings(self) -> list[ScheduleFiring]:
         """Those of this page."""
         return self.response.firings
 
-    async def iter_pages(self) -> AsyncIterator[AsyncFiringPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncFiringPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[ScheduleFiring]:
-        async for page in self.iter_pages():
-            for firing in page.firings:
-                yield firing
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.firings)} firings, has_next_page={self.has_next_page})"
-
-
-class AsyncConversationPage(AsyncPage[Conversation, "AsyncConversationPage"]):
+class AsyncConversationPage(AsyncPage[Conversation, ConversationStep, "AsyncConversationPage"]):
     """A page of a conversation, and the way to the next one.
 
     Iterated, every step of every page, each whole: one that is longer than a page goes on in the next, under the same
     number.
     """
+
+    _noun = "steps"
 
     @property
     def conversation_id(self) -> str:
@@ -262,13 +199,6 @@ class AsyncConversationPage(AsyncPage[Conversation, "AsyncConversationPage"]):
         """Those of this page."""
         return self.response.steps
 
-    async def iter_pages(self) -> AsyncIterator[AsyncConversationPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncConversationPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
-
     async def __aiter__(self) -> AsyncIterator[ConversationStep]:
         join = StepJoin()
         async for page in self.iter_pages():
@@ -278,223 +208,105 @@ class AsyncConversationPage(AsyncPage[Conversation, "AsyncConversationPage"]):
         for whole in join.end():
             yield whole
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.steps)} steps, has_next_page={self.has_next_page})"
 
-
-class AsyncApiKeyPage(AsyncPage[ListApiKeysResponse, "AsyncApiKeyPage"]):
+class AsyncApiKeyPage(AsyncPage[ListApiKeysResponse, ApiKey, "AsyncApiKeyPage"]):
     """A page of API keys, and the way to the next one."""
+
+    _noun = "api_keys"
 
     @property
     def api_keys(self) -> list[ApiKey]:
         """Those of this page."""
         return self.response.api_keys
 
-    async def iter_pages(self) -> AsyncIterator[AsyncApiKeyPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncApiKeyPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[ApiKey]:
-        async for page in self.iter_pages():
-            for key in page.api_keys:
-                yield key
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.api_keys)} keys, has_next_page={self.has_next_page})"
-
-
-class AsyncPrincipalPage(AsyncPage[ListPrincipalsResponse, "AsyncPrincipalPage"]):
+class AsyncPrincipalPage(AsyncPage[ListPrincipalsResponse, Principal, "AsyncPrincipalPage"]):
     """A page of people, and the way to the next one."""
+
+    _noun = "principals"
 
     @property
     def principals(self) -> list[Principal]:
         """Those of this page."""
         return self.response.principals
 
-    async def iter_pages(self) -> AsyncIterator[AsyncPrincipalPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncPrincipalPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[Principal]:
-        async for page in self.iter_pages():
-            for person in page.principals:
-                yield person
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.principals)} people, has_next_page={self.has_next_page})"
-
-
-class AsyncPoolPage(AsyncPage[ListPoolsResponse, "AsyncPoolPage"]):
+class AsyncPoolPage(AsyncPage[ListPoolsResponse, Pool, "AsyncPoolPage"]):
     """A page of pools, and the way to the next one."""
+
+    _noun = "pools"
 
     @property
     def pools(self) -> list[Pool]:
         """Those of this page."""
         return self.response.pools
 
-    async def iter_pages(self) -> AsyncIterator[AsyncPoolPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncPoolPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[Pool]:
-        async for page in self.iter_pages():
-            for pool in page.pools:
-                yield pool
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.pools)} pools, has_next_page={self.has_next_page})"
-
-
-class AsyncAuditPage(AsyncPage[ListAuditLogResponse, "AsyncAuditPage"]):
+class AsyncAuditPage(AsyncPage[ListAuditLogResponse, AuditEntry, "AsyncAuditPage"]):
     """A page of the audit log, and the way to the next one."""
+
+    _noun = "entries"
 
     @property
     def entries(self) -> list[AuditEntry]:
         """Those of this page."""
         return self.response.entries
 
-    async def iter_pages(self) -> AsyncIterator[AsyncAuditPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncAuditPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[AuditEntry]:
-        async for page in self.iter_pages():
-            for entry in page.entries:
-                yield entry
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.entries)} entries, has_next_page={self.has_next_page})"
-
-
-class AsyncWebhookPage(AsyncPage[ListWebhooksResponse, "AsyncWebhookPage"]):
+class AsyncWebhookPage(AsyncPage[ListWebhooksResponse, Webhook, "AsyncWebhookPage"]):
     """A page of webhooks, and the way to the next one."""
+
+    _noun = "webhooks"
 
     @property
     def webhooks(self) -> list[Webhook]:
         """Those of this page."""
         return self.response.webhooks
 
-    async def iter_pages(self) -> AsyncIterator[AsyncWebhookPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncWebhookPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[Webhook]:
-        async for page in self.iter_pages():
-            for webhook in page.webhooks:
-                yield webhook
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.webhooks)} webhooks, has_next_page={self.has_next_page})"
-
-
-class AsyncWebhookDeliveryPage(AsyncPage[ListDeliveriesResponse, "AsyncWebhookDeliveryPage"]):
+class AsyncWebhookDeliveryPage(
+    AsyncPage[ListDeliveriesResponse, WebhookDelivery, "AsyncWebhookDeliveryPage"]
+):
     """A page of what was sent to a webhook, and the way to the next one."""
+
+    _noun = "deliveries"
 
     @property
     def deliveries(self) -> list[WebhookDelivery]:
         """Those of this page."""
         return self.response.deliveries
 
-    async def iter_pages(self) -> AsyncIterator[AsyncWebhookDeliveryPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncWebhookDeliveryPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[WebhookDelivery]:
-        async for page in self.iter_pages():
-            for delivery in page.deliveries:
-                yield delivery
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.deliveries)} deliveries, has_next_page={self.has_next_page})"
-
-
-class AsyncTriggerPage(AsyncPage[ListTriggersResponse, "AsyncTriggerPage"]):
+class AsyncTriggerPage(AsyncPage[ListTriggersResponse, Trigger, "AsyncTriggerPage"]):
     """A page of triggers, and the way to the next one."""
+
+    _noun = "triggers"
 
     @property
     def triggers(self) -> list[Trigger]:
         """Those of this page."""
         return self.response.triggers
 
-    async def iter_pages(self) -> AsyncIterator[AsyncTriggerPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncTriggerPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[Trigger]:
-        async for page in self.iter_pages():
-            for trigger in page.triggers:
-                yield trigger
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.triggers)} triggers, has_next_page={self.has_next_page})"
-
-
-class AsyncTriggerDeliveryPage(AsyncPage[ListTriggerDeliveriesResponse, "AsyncTriggerDeliveryPage"]):
+class AsyncTriggerDeliveryPage(
+    AsyncPage[ListTriggerDeliveriesResponse, TriggerDelivery, "AsyncTriggerDeliveryPage"]
+):
     """A page of what came to a trigger, and the way to the next one."""
+
+    _noun = "deliveries"
 
     @property
     def deliveries(self) -> list[TriggerDelivery]:
         """Those of this page."""
         return self.response.deliveries
 
-    async def iter_pages(self) -> AsyncIterator[AsyncTriggerDeliveryPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncTriggerDeliveryPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
 
-    async def __aiter__(self) -> AsyncIterator[TriggerDelivery]:
-        async for page in self.iter_pages():
-            for delivery in page.deliveries:
-                yield delivery
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.deliveries)} deliveries, has_next_page={self.has_next_page})"
-
-
-class AsyncShareLinkPage(AsyncPage[ListShareLinksResponse, "AsyncShareLinkPage"]):
+class AsyncShareLinkPage(AsyncPage[ListShareLinksResponse, ShareLink, "AsyncShareLinkPage"]):
     """A page of links to a run, and the way to the next one."""
+
+    _noun = "share_links"
 
     @property
     def share_links(self) -> list[ShareLink]:
         """Those of this page."""
         return self.response.share_links
-
-    async def iter_pages(self) -> AsyncIterator[AsyncShareLinkPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AsyncShareLinkPage | None = self
-        while page is not None:
-            yield page
-            page = await page.next_page()
-
-    async def __aiter__(self) -> AsyncIterator[ShareLink]:
-        async for page in self.iter_pages():
-            for share_link in page.share_links:
-                yield share_link
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({len(self.share_links)} share links, has_next_page={self.has_next_page})"
-        )

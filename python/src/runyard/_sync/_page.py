@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from .._errors import RunyardError
 from .._join_steps import StepJoin
@@ -45,33 +45,25 @@ from .._models import (
     WebhookDelivery,
 )
 
-_R = TypeVar(
-    "_R",
-    ListPoolsResponse,
-    ListPrincipalsResponse,
-    ListRunsResponse,
-    ListEnvironmentsResponse,
-    ListSecretsResponse,
-    ListAgentIdentitiesResponse,
-    ListSchedulesResponse,
-    ListFiringsResponse,
-    Conversation,
-    ListApiKeysResponse,
-    ListAuditLogResponse,
-    ListWebhooksResponse,
-    ListDeliveriesResponse,
-    ListTriggersResponse,
-    ListTriggerDeliveriesResponse,
-    ListShareLinksResponse,
-)
-_P = TypeVar("_P")
+
+class _Response(Protocol):
+    @property
+    def page_info(self) -> PageInfo: ...
 
 
-class Page(Generic[_R, _P]):
-    """A page, and the way to the next one."""
+_R = TypeVar("_R", bound=_Response)
+_T = TypeVar("_T")
+_P = TypeVar("_P", bound="Page[Any, Any, Any]")
+
+
+class Page(Generic[_R, _T, _P]):
+    """A page, and the way to the next one. Iterated, what is in it and in all that follow."""
 
     response: _R
     """The page as it came."""
+
+    _noun: ClassVar[str]
+    """What it holds, as the field of the response is called."""
 
     def __init__(self, response: _R, cursor: str | None, fetch: Method[[str], _P]) -> None:
         self.response = response
@@ -97,157 +89,102 @@ class Page(Generic[_R, _P]):
             raise RunyardError("The service gave the same page again.")
         return self._fetch(cursor)
 
+    def iter_pages(self) -> Iterator[_P]:
+        """This page and those after it, each fetched when it is needed."""
+        page = cast("_P | None", self)
+        while page is not None:
+            yield page
+            page = page.next_page()
 
-class RunPage(Page[ListRunsResponse, "RunPage"]):
+    def __iter__(self) -> Iterator[_T]:
+        for page in self.iter_pages():
+            for item in page._items:
+                yield item
+
+    @property
+    def _items(self) -> list[_T]:
+        items: list[_T] = getattr(self.response, self._noun)
+        return items
+
+    def __repr__(self) -> str:
+        count = f"{len(self._items)} {self._noun.replace('_', ' ')}"
+        return f"{type(self).__name__}({count}, has_next_page={self.has_next_page})"
+
+
+class RunPage(Page[ListRunsResponse, RunItem, "RunPage"]):
     """A page of runs, and the way to the next one."""
+
+    _noun = "runs"
 
     @property
     def runs(self) -> list[RunItem]:
         """Those of this page."""
         return self.response.runs
 
-    def iter_pages(self) -> Iterator[RunPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: RunPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[RunItem]:
-        for page in self.iter_pages():
-            for run in page.runs:
-                yield run
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.runs)} runs, has_next_page={self.has_next_page})"
-
-
-class EnvironmentPage(Page[ListEnvironmentsResponse, "EnvironmentPage"]):
+class EnvironmentPage(Page[ListEnvironmentsResponse, Environment, "EnvironmentPage"]):
     """A page of environments, and the way to the next one."""
+
+    _noun = "environments"
 
     @property
     def environments(self) -> list[Environment]:
         """Those of this page."""
         return self.response.environments
 
-    def iter_pages(self) -> Iterator[EnvironmentPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: EnvironmentPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[Environment]:
-        for page in self.iter_pages():
-            for environment in page.environments:
-                yield environment
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.environments)} environments, has_next_page={self.has_next_page})"
-
-
-class SecretPage(Page[ListSecretsResponse, "SecretPage"]):
+class SecretPage(Page[ListSecretsResponse, Secret, "SecretPage"]):
     """A page of secrets, and the way to the next one."""
+
+    _noun = "secrets"
 
     @property
     def secrets(self) -> list[Secret]:
         """Those of this page."""
         return self.response.secrets
 
-    def iter_pages(self) -> Iterator[SecretPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: SecretPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[Secret]:
-        for page in self.iter_pages():
-            for secret in page.secrets:
-                yield secret
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.secrets)} secrets, has_next_page={self.has_next_page})"
-
-
-class IdentityPage(Page[ListAgentIdentitiesResponse, "IdentityPage"]):
+class IdentityPage(Page[ListAgentIdentitiesResponse, AgentIdentity, "IdentityPage"]):
     """A page of identities, and the way to the next one."""
+
+    _noun = "agents"
 
     @property
     def agents(self) -> list[AgentIdentity]:
         """Those of this page."""
         return self.response.agents
 
-    def iter_pages(self) -> Iterator[IdentityPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: IdentityPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[AgentIdentity]:
-        for page in self.iter_pages():
-            for identity in page.agents:
-                yield identity
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.agents)} identities, has_next_page={self.has_next_page})"
-
-
-class SchedulePage(Page[ListSchedulesResponse, "SchedulePage"]):
+class SchedulePage(Page[ListSchedulesResponse, ScheduledAgentItem, "SchedulePage"]):
     """A page of schedules, and the way to the next one."""
+
+    _noun = "schedules"
 
     @property
     def schedules(self) -> list[ScheduledAgentItem]:
         """Those of this page."""
         return self.response.schedules
 
-    def iter_pages(self) -> Iterator[SchedulePage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: SchedulePage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[ScheduledAgentItem]:
-        for page in self.iter_pages():
-            for schedule in page.schedules:
-                yield schedule
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.schedules)} schedules, has_next_page={self.has_next_page})"
-
-
-class FiringPage(Page[ListFiringsResponse, "FiringPage"]):
+class FiringPage(Page[ListFiringsResponse, ScheduleFiring, "FiringPage"]):
     """A page of what a schedule did, and the way to the next one."""
+
+    _noun = "firings"
 
     @property
     def firings(self) -> list[ScheduleFiring]:
         """Those of this page."""
         return self.response.firings
 
-    def iter_pages(self) -> Iterator[FiringPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: FiringPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[ScheduleFiring]:
-        for page in self.iter_pages():
-            for firing in page.firings:
-                yield firing
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.firings)} firings, has_next_page={self.has_next_page})"
-
-
-class ConversationPage(Page[Conversation, "ConversationPage"]):
+class ConversationPage(Page[Conversation, ConversationStep, "ConversationPage"]):
     """A page of a conversation, and the way to the next one.
 
     Iterated, every step of every page, each whole: one that is longer than a page goes on in the next, under the same
     number.
     """
+
+    _noun = "steps"
 
     @property
     def conversation_id(self) -> str:
@@ -263,13 +200,6 @@ class ConversationPage(Page[Conversation, "ConversationPage"]):
         """Those of this page."""
         return self.response.steps
 
-    def iter_pages(self) -> Iterator[ConversationPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: ConversationPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
-
     def __iter__(self) -> Iterator[ConversationStep]:
         join = StepJoin()
         for page in self.iter_pages():
@@ -279,223 +209,101 @@ class ConversationPage(Page[Conversation, "ConversationPage"]):
         for whole in join.end():
             yield whole
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.steps)} steps, has_next_page={self.has_next_page})"
 
-
-class ApiKeyPage(Page[ListApiKeysResponse, "ApiKeyPage"]):
+class ApiKeyPage(Page[ListApiKeysResponse, ApiKey, "ApiKeyPage"]):
     """A page of API keys, and the way to the next one."""
+
+    _noun = "api_keys"
 
     @property
     def api_keys(self) -> list[ApiKey]:
         """Those of this page."""
         return self.response.api_keys
 
-    def iter_pages(self) -> Iterator[ApiKeyPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: ApiKeyPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[ApiKey]:
-        for page in self.iter_pages():
-            for key in page.api_keys:
-                yield key
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.api_keys)} keys, has_next_page={self.has_next_page})"
-
-
-class PrincipalPage(Page[ListPrincipalsResponse, "PrincipalPage"]):
+class PrincipalPage(Page[ListPrincipalsResponse, Principal, "PrincipalPage"]):
     """A page of people, and the way to the next one."""
+
+    _noun = "principals"
 
     @property
     def principals(self) -> list[Principal]:
         """Those of this page."""
         return self.response.principals
 
-    def iter_pages(self) -> Iterator[PrincipalPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: PrincipalPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[Principal]:
-        for page in self.iter_pages():
-            for person in page.principals:
-                yield person
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.principals)} people, has_next_page={self.has_next_page})"
-
-
-class PoolPage(Page[ListPoolsResponse, "PoolPage"]):
+class PoolPage(Page[ListPoolsResponse, Pool, "PoolPage"]):
     """A page of pools, and the way to the next one."""
+
+    _noun = "pools"
 
     @property
     def pools(self) -> list[Pool]:
         """Those of this page."""
         return self.response.pools
 
-    def iter_pages(self) -> Iterator[PoolPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: PoolPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[Pool]:
-        for page in self.iter_pages():
-            for pool in page.pools:
-                yield pool
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.pools)} pools, has_next_page={self.has_next_page})"
-
-
-class AuditPage(Page[ListAuditLogResponse, "AuditPage"]):
+class AuditPage(Page[ListAuditLogResponse, AuditEntry, "AuditPage"]):
     """A page of the audit log, and the way to the next one."""
+
+    _noun = "entries"
 
     @property
     def entries(self) -> list[AuditEntry]:
         """Those of this page."""
         return self.response.entries
 
-    def iter_pages(self) -> Iterator[AuditPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: AuditPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[AuditEntry]:
-        for page in self.iter_pages():
-            for entry in page.entries:
-                yield entry
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.entries)} entries, has_next_page={self.has_next_page})"
-
-
-class WebhookPage(Page[ListWebhooksResponse, "WebhookPage"]):
+class WebhookPage(Page[ListWebhooksResponse, Webhook, "WebhookPage"]):
     """A page of webhooks, and the way to the next one."""
+
+    _noun = "webhooks"
 
     @property
     def webhooks(self) -> list[Webhook]:
         """Those of this page."""
         return self.response.webhooks
 
-    def iter_pages(self) -> Iterator[WebhookPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: WebhookPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[Webhook]:
-        for page in self.iter_pages():
-            for webhook in page.webhooks:
-                yield webhook
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.webhooks)} webhooks, has_next_page={self.has_next_page})"
-
-
-class WebhookDeliveryPage(Page[ListDeliveriesResponse, "WebhookDeliveryPage"]):
+class WebhookDeliveryPage(Page[ListDeliveriesResponse, WebhookDelivery, "WebhookDeliveryPage"]):
     """A page of what was sent to a webhook, and the way to the next one."""
+
+    _noun = "deliveries"
 
     @property
     def deliveries(self) -> list[WebhookDelivery]:
         """Those of this page."""
         return self.response.deliveries
 
-    def iter_pages(self) -> Iterator[WebhookDeliveryPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: WebhookDeliveryPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[WebhookDelivery]:
-        for page in self.iter_pages():
-            for delivery in page.deliveries:
-                yield delivery
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.deliveries)} deliveries, has_next_page={self.has_next_page})"
-
-
-class TriggerPage(Page[ListTriggersResponse, "TriggerPage"]):
+class TriggerPage(Page[ListTriggersResponse, Trigger, "TriggerPage"]):
     """A page of triggers, and the way to the next one."""
+
+    _noun = "triggers"
 
     @property
     def triggers(self) -> list[Trigger]:
         """Those of this page."""
         return self.response.triggers
 
-    def iter_pages(self) -> Iterator[TriggerPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: TriggerPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[Trigger]:
-        for page in self.iter_pages():
-            for trigger in page.triggers:
-                yield trigger
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.triggers)} triggers, has_next_page={self.has_next_page})"
-
-
-class TriggerDeliveryPage(Page[ListTriggerDeliveriesResponse, "TriggerDeliveryPage"]):
+class TriggerDeliveryPage(Page[ListTriggerDeliveriesResponse, TriggerDelivery, "TriggerDeliveryPage"]):
     """A page of what came to a trigger, and the way to the next one."""
+
+    _noun = "deliveries"
 
     @property
     def deliveries(self) -> list[TriggerDelivery]:
         """Those of this page."""
         return self.response.deliveries
 
-    def iter_pages(self) -> Iterator[TriggerDeliveryPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: TriggerDeliveryPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
 
-    def __iter__(self) -> Iterator[TriggerDelivery]:
-        for page in self.iter_pages():
-            for delivery in page.deliveries:
-                yield delivery
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.deliveries)} deliveries, has_next_page={self.has_next_page})"
-
-
-class ShareLinkPage(Page[ListShareLinksResponse, "ShareLinkPage"]):
+class ShareLinkPage(Page[ListShareLinksResponse, ShareLink, "ShareLinkPage"]):
     """A page of links to a run, and the way to the next one."""
+
+    _noun = "share_links"
 
     @property
     def share_links(self) -> list[ShareLink]:
         """Those of this page."""
         return self.response.share_links
-
-    def iter_pages(self) -> Iterator[ShareLinkPage]:
-        """This page and those after it, each fetched when it is needed."""
-        page: ShareLinkPage | None = self
-        while page is not None:
-            yield page
-            page = page.next_page()
-
-    def __iter__(self) -> Iterator[ShareLink]:
-        for page in self.iter_pages():
-            for share_link in page.share_links:
-                yield share_link
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({len(self.share_links)} share links, has_next_page={self.has_next_page})"
-        )

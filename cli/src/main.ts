@@ -34,7 +34,8 @@ import { EXIT, explain } from './failure.ts'
 import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
 import { resolveRunIds } from './run-id.ts'
 
-const EXIT_CODES = `
+/** A line a paragraph: help is as wide as the terminal. */
+const EPILOGUE = `
 Exit codes:
   0  the run succeeded, or the command did what it was asked
   1  the run failed, the server refused, or changes do not apply cleanly
@@ -46,8 +47,7 @@ Exit codes:
 
 A run is named by its id, by the beginning of it that no other run has, or by @last: the newest run that you created.
 
-Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest
-.runyard/client.json from here upwards, then ~/.config/runyard/client.json. \`runyard dev\` writes both files.`
+Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest .runyard/client.json from here upwards, then ~/.config/runyard/client.json. \`runyard dev\` writes both files.`
 
 /** Runs one command; sets `process.exitCode`. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -66,14 +66,19 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
+const wrapHelp = (text: string, command: Command): string =>
+  command.createHelp().boxWrap(text, command.configureOutput().getOutHelpWidth?.() || 80)
+
 export function createProgram(): Command {
   const program = new Command('runyard')
     .description('Runs coding agents, and lets you watch, steer and stop them.')
     .version(VERSION, '-V, --version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
+    // Also in a narrow terminal.
+    .configureHelp({ minWidthToWrap: 12 })
     .showHelpAfterError('hint: --help after a command shows how it is used')
-    .addHelpText('after', EXIT_CODES)
+    .addHelpText('after', ({ command }) => wrapHelp(EPILOGUE, command))
     .exitOverride()
   program.commandsGroup('Runs:')
   addRunCommand(program)

@@ -8,6 +8,7 @@ import { type ConnectionLimits, KEEPALIVE_MS, ORDINARY, QUICK, sessionOptions } 
 import { type DatabaseAddress, readAddress } from './database-fault.ts'
 import { ConnectionPool } from './pg-pool.ts'
 import { listenPostgres } from './postgres-listener.ts'
+import { PreparedPglite } from './prepared-pglite.ts'
 import { StatementNames } from './statement-names.ts'
 import { StorableTexts } from './storable.ts'
 
@@ -129,7 +130,10 @@ export async function openPglite(directory?: string): Promise<Store> {
   }).catch((error: unknown) => {
     throw toFileError(error)
   })
-  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }), plugins })
+  const db = new Kysely<unknown>({
+    dialect: new PGliteDialect({ pglite: new PreparedPglite(pglite) }),
+    plugins,
+  })
   return {
     db,
     quick: db,

@@ -8,13 +8,7 @@ import {
 } from './compaction-plan.ts'
 import { clip } from './cut-text.ts'
 import { type Outcome, STOPPED_TURN, type Turn } from './harness.ts'
-import {
-  EMPTY_ANSWER,
-  judgeModelError,
-  type LastingFailure,
-  type Overflow,
-  type PassingFailure,
-} from './model-errors.ts'
+import { EMPTY_ANSWER, type LastingFailure, type Overflow, type PassingFailure } from './model-errors.ts'
 import { askModel, type StepEnd, type StepRequest } from './model-step.ts'
 import { tellEntries } from './tell-entries.ts'
 
@@ -95,7 +89,7 @@ export class Compaction {
           return null
         }
       }
-      const failure = end.type === 'complete' ? EMPTY_ANSWER : judgeModelError(end.error)
+      const failure = end.type === 'complete' ? EMPTY_ANSWER : end.failure
       if (failure.type === 'passing') {
         const ending = await this.#hooks.waitFor(failure)
         if (ending) return ending

@@ -30,13 +30,7 @@ import {
 import { writeInstructions } from './instructions.ts'
 import { ToolServers } from './mcp.ts'
 import { addReminders, buildMessages } from './messages.ts'
-import {
-  EMPTY_ANSWER,
-  judgeModelError,
-  type LastingFailure,
-  modelOutcome,
-  type PassingFailure,
-} from './model-errors.ts'
+import { EMPTY_ANSWER, type LastingFailure, modelOutcome, type PassingFailure } from './model-errors.ts'
 import { askModel, describeTools, type StepRequest } from './model-step.ts'
 import { available, IS_ADDRESS_RIGHT, type Models, type ResolvedModel } from './models.ts'
 import { nameForProvider } from './provider-names.ts'
@@ -283,7 +277,7 @@ class LoopTurn {
       this.#retries.reset()
       return await this.#finishStep(end.events, end.finish_reason)
     }
-    const failure = judgeModelError(end.error)
+    const { failure } = end
     await this.#record(...end.usage)
     if (failure.type === 'passing') {
       const ending = await this.#waitFor(failure, end.take_back)

@@ -11,13 +11,15 @@ import {
   MissingToolResultsError,
   RetryError,
   StreamProviderError,
+  TypeValidationError,
   UnsupportedFunctionalityError,
 } from 'ai'
 import { z } from 'zod'
 import type { ErrorCode } from '../contract/error.ts'
 import { storableText } from '../contract/storable-text.ts'
+import { BROKEN_OFF, findBroken, wasSilent } from './broken-answer.ts'
+import type { MaskText } from './cut-text.ts'
 import type { ModelCallFailure, Outcome } from './harness.ts'
-import { BROKEN_OFF, BrokenAnswer, wasSilent } from './patient-fetch.ts'
 import { endSentence } from './sentence.ts'
 
 export type ModelFailure =
@@ -56,13 +58,18 @@ const REFUSED_KEY =
 const UNKNOWN_MODEL = /model_not_found|invalid model name|model .{0,200}(does not exist|not found)/i
 const POLICY = /content_policy|content_filter|content management policy|safety system/i
 
-const ProviderError = z.object({
-  error: z.object({
-    message: z.string().optional().catch(undefined),
-    code: z.union([z.string(), z.number()]).nullish().catch(undefined),
-    type: z.string().nullish().catch(undefined),
-  }),
+const Told = z.object({
+  message: z.string().optional().catch(undefined),
+  code: z.union([z.string(), z.number()]).nullish().catch(undefined),
+  type: z.string().nullish().catch(undefined),
 })
+const asTold = (message: string): z.infer<typeof Told> => ({ message })
+/** Most have it in a field; Ollama as a text there, vLLM beside it, what is made with FastAPI as `detail`. */
+const ProviderError = z.union([
+  z.object({ error: z.union([Told, z.string().transform(asTold)]) }).transform(({ error }) => error),
+  z.object({ detail: z.string() }).transform(({ detail }) => asTold(detail)),
+  Told,
+])
 
 /** The SDK's word for requests that it could not make of what it was given: nobody was asked. */
 const OURS = [
@@ -79,16 +86,29 @@ const OURS = [
 
 /**
  * Sorts what a model call failed with. Throws what is no failure of the provider; whatever else an answer makes the SDK
- * fail with is a broken answer. Messages never hold what a provider says about a refused key, since it may quote the key.
+ * fail with is a broken answer. `hide` takes the key out of what a provider says; of a refused key nothing is told, since it may
+ * be quoted in part.
  */
-export function judgeModelError(error: unknown): ModelFailure {
+export function judgeModelError(error: unknown, hide: MaskText): ModelFailure {
+  const failure = judge(error)
+  if (failure.type === 'unknown_model') {
+    const { asked } = failure
+    return asked ? { ...failure, asked: { ...asked, answer: hide(asked.answer) } } : failure
+  }
+  const { outcome } = failure
+  const { status_message } = outcome
+  if (!status_message) return failure
+  const message = hide(status_message.message)
+  return { ...failure, outcome: { ...outcome, status_message: { ...status_message, message } } }
+}
+
+function judge(error: unknown): ModelFailure {
   const cause = RetryError.isInstance(error) ? error.lastError : error
   const broken = findBroken(cause)
   if (broken) return { ...passing(broken.message), ...(broken.most !== undefined && { most: broken.most }) }
   if (APICallError.isInstance(cause)) {
-    const { data: parsed } = ProviderError.safeParse(cause.data)
-    const { message = cause.message, code, type } = parsed?.error ?? {}
-    const { statusCode: status } = cause
+    const { statusCode: status, responseBody = '' } = cause
+    const { message = cause.message, code, type } = readError(responseBody)
     // A connection that drops in mid-answer is reported as a failed call with the status of its success.
     if (status !== undefined && status < 300) return brokenStream('')
     const known = judgeKnown(status, message, `${code} ${type} ${message}`)
@@ -99,6 +119,9 @@ export function judgeModelError(error: unknown): ModelFailure {
     const { statusCode, code, type, message } = cause
     return judgeKnown(statusCode, message, `${code} ${type} ${message}`) ?? brokenStream(message)
   }
+  // Not all tell of a failure in the way of their API.
+  if (TypeValidationError.isInstance(cause))
+    return judgeModelCall({ type: 'broken_off', body: JSON.stringify(cause.value) })
   if (OURS.some((kind) => kind.isInstance(cause))) throw cause
   return brokenStream('')
 }
@@ -125,11 +148,11 @@ export function judgeModelCall(failure: ModelCallFailure): ModelFailure {
   }
 }
 
-function readError(body: string): Partial<z.infer<typeof ProviderError>['error']> {
+function readError(body: string): z.infer<typeof Told> {
   try {
     // Google answers with an array where it was to stream one.
     const [told] = [JSON.parse(body)].flat()
-    return ProviderError.safeParse(told).data?.error ?? {}
+    return ProviderError.safeParse(told).data ?? {}
   } catch {
     return {}
   }
@@ -224,13 +247,6 @@ function readRetryAfter(headers: Record<string, string> = {}): number | undefine
   const milliseconds = exact !== undefined ? Number(exact) : Number(told) * 1_000
   const wait_ms = Number.isNaN(milliseconds) ? Date.parse(told ?? '') - Date.now() : milliseconds
   return Number.isFinite(wait_ms) ? Math.max(0, wait_ms) : undefined
-}
-
-/** However deep the SDK has put it. */
-function findBroken(error: unknown): BrokenAnswer | null {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof BrokenAnswer) return cause
-  return null
 }
 
 /** The end of a sentence: what the provider said, where it said something. */

@@ -11,9 +11,11 @@ import type { EventData, NewEvent } from '../contract/event.ts'
 import type { REASONING_LEVELS } from '../contract/harness-fields.ts'
 import { isRecord, storableJson, storableRecord, storableText } from '../contract/storable-text.ts'
 import { takeBack } from '../log/progress.ts'
+import { AnswerNotes } from './answer-notes.ts'
+import { BROKEN_OFF, BrokenAnswer, saidNothing } from './broken-answer.ts'
 import type { Tool, Turn } from './harness.ts'
+import { judgeModelError, type ModelFailure } from './model-errors.ts'
 import type { ResolvedModel } from './models.ts'
-import { BROKEN_OFF, BrokenAnswer, saidNothing } from './patient-fetch.ts'
 import { StreamedText } from './streamed-text.ts'
 import { isTooDeep, TOO_DEEP } from './tool-call.ts'
 
@@ -39,7 +41,7 @@ export type StepEnd =
   /** `events` are the step's content and its usage, in the order they are to be stored. */
   | { type: 'complete'; events: NewEvent[]; finish_reason: string; is_empty: boolean }
   /** `partial` is the text that has been shown; `take_back` removes it. `usage`: estimated, where there was any output. */
-  | { type: 'failed'; error: unknown; partial: NewEvent[]; take_back: NewEvent[]; usage: NewEvent[] }
+  | { type: 'failed'; failure: ModelFailure; partial: NewEvent[]; take_back: NewEvent[]; usage: NewEvent[] }
   /** By the turn's signal, or because the budget does not bear more of it. */
   | { type: 'stopped'; partial: NewEvent[]; usage: NewEvent[] }
 
@@ -47,10 +49,11 @@ export type StepEnd =
 export async function askModel(turn: Turn, request: StepRequest): Promise<StepEnd> {
   const { resolved } = request
   const content = new StepContent(turn)
+  const notes = new AnswerNotes()
   let failure: { error: unknown } | undefined
   let end: Extract<Part, { type: 'model-call-end' }> | undefined
   let over_budget = false
-  for await (const part of readParts(turn, request)) {
+  for await (const part of readParts(turn, request, notes)) {
     if (part.type === 'error') failure ??= { error: part.error }
     // Its stream ended, and never said that the answer did.
     else if (part.type === 'model-call-end' && part.finishReason === 'interrupted') end = undefined
@@ -64,9 +67,10 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
   if (turn.signal.aborted || over_budget)
     return { type: 'stopped', partial: content.texts(), usage: content.usage(request) }
   if (failure || !end) {
-    const error = failure?.error ?? new BrokenAnswer(`${BROKEN_OFF}.`)
+    const error = notes.explain(failure?.error, content.is_empty) ?? new BrokenAnswer(`${BROKEN_OFF}.`)
     const usage = content.usage(request)
-    return { type: 'failed', error, partial: content.texts(), take_back: content.takeBack(), usage }
+    const judged = judgeModelError(error, notes.hide)
+    return { type: 'failed', failure: judged, partial: content.texts(), take_back: content.takeBack(), usage }
   }
   const events = content.events()
   const is_empty = events.every(({ type }) => type === 'reasoning')
@@ -75,7 +79,7 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
 }
 
 /** Its failures are parts of it: what is thrown elsewhere in a step is no failure of the provider. */
-async function* readParts(turn: Turn, request: StepRequest): AsyncGenerator<Part> {
+async function* readParts(turn: Turn, request: StepRequest, notes: AnswerNotes): AsyncGenerator<Part> {
   const { resolved, instructions, messages, tools, reasoning } = request
   const { idle_ms } = resolved
   const idle = new AbortController()
@@ -84,7 +88,7 @@ async function* readParts(turn: Turn, request: StepRequest): AsyncGenerator<Part
     // One request and its answer. `streamText` around it would take another millisecond or two a step, for what the loop does
     // itself: further steps, new tries, running tools.
     const { stream } = await streamCall({
-      model: await resolved.openModel(),
+      model: await resolved.openModel(notes),
       providerOptions: resolved.provider_options,
       instructions,
       messages,
@@ -137,6 +141,10 @@ class StepContent {
 
   constructor(turn: Turn) {
     this.#turn = turn
+  }
+
+  get is_empty(): boolean {
+    return this.#blocks.length === 0 && this.#characters === 0
   }
 
   get #output_tokens(): number {

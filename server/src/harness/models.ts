@@ -1,5 +1,6 @@
 import type { LanguageModel } from 'ai'
 import { MODEL_APIS, type Model } from '../contract/model.ts'
+import type { AnswerNotes } from './answer-notes.ts'
 import { chooseDefault, keepChatModels } from './default-models.ts'
 import { fetchModels, type ListingRequest, type NoListing } from './model-listing.ts'
 import { type ModelFigures, type PriceList, readFigures } from './model-prices.ts'
@@ -38,7 +39,8 @@ export interface ModelSettings {
 export interface ResolvedModel extends ModelFigures {
   /** `provider/model`. */
   model_id: string
-  openModel(): Promise<LanguageModel>
+  /** For one request after the other; `notes`: what its answer is like. */
+  openModel(notes: AnswerNotes): Promise<LanguageModel>
   /** Passed with every call to this model. */
   provider_options: ProviderOptions
   /** How long nothing of an answer may come. */
@@ -102,12 +104,12 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
       ?.known()
       .find((model) => model.model_id === model_id)
     const figures = readFigures({ provider: name, base_url: listing.base_url, id }, settings.prices)
-    const { context_windows: own = {}, idle_ms = IDLE_MS } = settings
+    const { context_windows: own = {}, idle_ms = IDLE_MS, silence_ms = SILENCE_MS } = settings
     const context_window = own[model_id] ?? told?.context_window ?? figures.context_window ?? own['*']
     const window = context_window === undefined ? {} : { context_window }
     return {
       ...{ model_id, provider_options, idle_ms, ...figures, ...window },
-      openModel: () => provider.openModel(id),
+      openModel: (stream) => provider.openModel(id, createPatientFetch({ silence_ms, stream })),
     }
   }
 
@@ -162,13 +164,12 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
 
 /** In the order in which a default is looked for. */
 function openProviders(settings: ModelSettings): Map<string, Provider> {
-  const { anthropic = {}, openai = {}, google = {}, endpoints = {}, silence_ms = SILENCE_MS } = settings
-  const fetch = createPatientFetch({ silence_ms, streams: true })
+  const { anthropic = {}, openai = {}, google = {}, endpoints = {} } = settings
   const opened = [
-    openAnthropic(anthropic, fetch),
-    openOpenAI(openai, fetch),
-    openGoogle(google, fetch),
-    ...Object.entries(endpoints).map(([name, endpoint]) => openEndpoint(name, endpoint, fetch)),
+    openAnthropic(anthropic),
+    openOpenAI(openai),
+    openGoogle(google),
+    ...Object.entries(endpoints).map(([name, endpoint]) => openEndpoint(name, endpoint)),
   ]
   return new Map(opened.flatMap((provider) => (provider ? [[provider.listing.provider, provider]] : [])))
 }

@@ -1,23 +1,9 @@
-import { storableText } from '../contract/storable-text.ts'
-
-/** The beginning of the sentence. */
-export const BROKEN_OFF = 'The model provider broke off its answer'
-
-/** An answer that was given up: its message is a sentence for people. */
-export class BrokenAnswer extends Error {
-  override name = 'BrokenAnswer'
-  /** New tries, where more would not help. */
-  readonly most: number | undefined
-
-  constructor(message: string, most?: number) {
-    super(message)
-    this.most = most
-  }
-}
+import type { AnswerNotes } from './answer-notes.ts'
+import { BrokenAnswer, wasSilent } from './broken-answer.ts'
 
 export interface AnswerLimits {
-  /** Whether every answer is a stream of events; errors never are. */
-  streams?: true
+  /** Where every answer is a stream of events, which errors never are: what it is like is kept there. */
+  stream?: AnswerNotes
   /** How long nothing at all may come, before the answer begins or in the middle of it. */
   silence_ms: number
   max_answer_bytes?: number
@@ -44,7 +30,7 @@ const NO_STREAM = /^(text\/(html|xml)|application\/([\w.-]+\+)?(json|xml))\b/i
  * is read from, not beyond an event that says it is the last, and follows no redirect.
  */
 export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetch {
-  const { silence_ms } = limits
+  const { silence_ms, stream } = limits
   return async (input, init) => {
     const gives_up = new AbortController()
     let timer: NodeJS.Timeout | undefined
@@ -62,19 +48,23 @@ export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetc
       clearTimeout(timer)
       throw error
     }
+    const notes = response.ok ? stream : undefined
+    stream?.begin(init?.headers, response)
     if (!response.body) {
       clearTimeout(timer)
+      notes?.end()
       return response
     }
     const { status, statusText, headers } = response
-    const type = headers.get('content-type') ?? ''
-    if (limits.streams && response.ok && NO_STREAM.test(type)) {
+    const reader = response.body.getReader()
+    if (notes && NO_STREAM.test(headers.get('content-type') ?? '')) {
+      const { value } = await reader.read().catch(() => ({ value: undefined }))
       clearTimeout(timer)
-      const wrong = noStream(type)
+      if (value) notes.add(value)
+      const wrong = notes.noStream()
       gives_up.abort(wrong)
       throw wrong
     }
-    const reader = response.body.getReader()
     const measure = createMeasure(limits)
     const isLast = createEndFinder()
     const body = new ReadableStream<Uint8Array>({
@@ -83,14 +73,19 @@ export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetc
         listen()
         try {
           const { done, value } = await reader.read()
-          if (done) return controller.close()
+          if (done) {
+            notes?.end()
+            return controller.close()
+          }
+          notes?.add(value)
           const excess = measure(value)
           if (excess) {
             gives_up.abort(excess)
             throw excess
           }
           controller.enqueue(value)
-          if (limits.streams && isLast(value)) {
+          if (notes && isLast(value)) {
+            notes.end(true)
             controller.close()
             void finish(reader, () => gives_up.abort())
           }
@@ -108,13 +103,6 @@ export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetc
     return new Response(body, { status, statusText, headers })
   }
 }
-
-export const wasSilent = (silence_ms: number): BrokenAnswer =>
-  new BrokenAnswer(`The model provider sent nothing for ${Math.round(silence_ms / 1_000)} s.`)
-
-/** A provider that kept its connection alive, and no more than that. */
-export const saidNothing = (idle_ms: number): BrokenAnswer =>
-  new BrokenAnswer(`The model provider sent nothing of its answer for ${Math.round(idle_ms / 1_000)} s.`)
 
 /** Of what comes in, one piece after the other: why it is too much. */
 function createMeasure({
@@ -155,13 +143,5 @@ async function finish(reader: ReadableStreamDefaultReader, giveUp: () => void): 
 // Perhaps it was caught in a circle; a model that never ends will not end by being asked for minutes.
 const tooLong = (what: string, bytes: number): BrokenAnswer =>
   new BrokenAnswer(`The model provider sent ${what} that does not end: more than ${size(bytes)}.`, 1)
-
-const noStream = (type: string): BrokenAnswer => {
-  const said = storableText(type.slice(0, 100))
-  return new BrokenAnswer(
-    `The model provider sent "${said}" in place of a stream of events. Is its address right?`,
-    2,
-  )
-}
 
 const size = (bytes: number): string => (bytes < MIB ? `${bytes} bytes` : `${bytes / MIB} MiB`)

@@ -20,7 +20,7 @@ export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]['prov
 export interface Provider {
   listing: ListingRequest
   /** Loads what speaks its API, which other providers, and services without one, do not need. */
-  openModel(id: string): Promise<LanguageModel>
+  openModel(id: string, fetch: typeof globalThis.fetch): Promise<LanguageModel>
   /** Passed with every call. */
   provider_options: ProviderOptions
   /** It is the provider that the world calls so, not another server under its name: the table of defaults knows it. */
@@ -30,15 +30,15 @@ export interface Provider {
 const OPENAI_URL = 'https://api.openai.com/v1'
 
 /** `null` where OpenAI itself is meant and there is no key. */
-export function openOpenAI(settings: ProviderSettings, fetch: typeof globalThis.fetch): Provider | null {
+export function openOpenAI(settings: ProviderSettings): Provider | null {
   const { api_key, base_url = OPENAI_URL } = settings
   if (!/(^|\.)api\.openai\.com$/.test(new URL(base_url).hostname))
-    return openEndpoint('openai', { base_url, ...(api_key ? { api_key } : {}) }, fetch)
+    return openEndpoint('openai', { base_url, ...(api_key ? { api_key } : {}) })
   if (!api_key) return null
   const baseURL = trim(base_url)
   return {
     listing: { provider: 'openai', base_url: baseURL, headers: bearer(api_key), format: 'openai' },
-    async openModel(id) {
+    async openModel(id, fetch) {
       const { createOpenAI } = await import('@ai-sdk/openai')
       return createOpenAI({ apiKey: api_key, baseURL, fetch })(id)
     },
@@ -48,35 +48,31 @@ export function openOpenAI(settings: ProviderSettings, fetch: typeof globalThis.
   }
 }
 
-export function openEndpoint(
-  name: string,
-  { base_url, api_key }: EndpointSettings,
-  fetch: typeof globalThis.fetch,
-): Provider {
+export function openEndpoint(name: string, { base_url, api_key }: EndpointSettings): Provider {
   const baseURL = trim(base_url)
-  const settings = { name, baseURL, includeUsage: true, fetch, ...(api_key && { apiKey: api_key }) }
+  const settings = { name, baseURL, includeUsage: true, ...(api_key && { apiKey: api_key }) }
   return {
     listing: {
       ...{ provider: name, base_url: baseURL, format: 'openai' },
       headers: api_key ? bearer(api_key) : {},
     },
-    async openModel(id) {
+    async openModel(id, fetch) {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-      return createOpenAICompatible(settings)(id)
+      return createOpenAICompatible({ ...settings, fetch })(id)
     },
     provider_options: {},
     is_public: isKnownEndpoint(name, baseURL),
   }
 }
 
-export function openAnthropic(settings: ProviderSettings, fetch: typeof globalThis.fetch): Provider | null {
+export function openAnthropic(settings: ProviderSettings): Provider | null {
   const { api_key, base_url = 'https://api.anthropic.com/v1' } = settings
   if (!api_key) return null
   const baseURL = trim(base_url)
   const headers = { 'x-api-key': api_key, 'anthropic-version': '2023-06-01' }
   return {
     listing: { provider: 'anthropic', base_url: baseURL, headers, format: 'anthropic' },
-    async openModel(id) {
+    async openModel(id, fetch) {
       const { createAnthropic } = await import('@ai-sdk/anthropic')
       return createAnthropic({ apiKey: api_key, baseURL, fetch })(id)
     },
@@ -86,7 +82,7 @@ export function openAnthropic(settings: ProviderSettings, fetch: typeof globalTh
   }
 }
 
-export function openGoogle(settings: ProviderSettings, fetch: typeof globalThis.fetch): Provider | null {
+export function openGoogle(settings: ProviderSettings): Provider | null {
   const { api_key, base_url = 'https://generativelanguage.googleapis.com/v1beta' } = settings
   if (!api_key) return null
   const baseURL = trim(base_url)
@@ -95,7 +91,7 @@ export function openGoogle(settings: ProviderSettings, fetch: typeof globalThis.
       ...{ provider: 'google', base_url: baseURL, format: 'google' },
       headers: { 'x-goog-api-key': api_key },
     },
-    async openModel(id) {
+    async openModel(id, fetch) {
       const { createGoogle } = await import('@ai-sdk/google')
       return createGoogle({ apiKey: api_key, baseURL, fetch })(id)
     },

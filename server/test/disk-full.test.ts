@@ -1,14 +1,15 @@
 /** A disk that really fills: the data directory on a small file system of its own. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { chownSync, copyFileSync, existsSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
 import { LOOP } from '../src/contract/harness-fields.ts'
 import { openPostgres } from '../src/store/db.ts'
 import { type Cluster, startCluster, until } from './support/cluster.ts'
-import { createDatabase, stopTestServer } from './support/databases.ts'
+import { createDatabase, createMigrated, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { addPrincipal, addRun, addWorker, readStored } from './support/stored.ts'
@@ -62,6 +63,15 @@ describe('a disk that fills', { skip }, () => {
     assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
   })
 
+  test('is what a create is refused with, not a database that is away', async () => {
+    const ballast = join(data_dir, 'ballast')
+    writeFileSync(ballast, Buffer.alloc(free()))
+    const refused = await createLarge(api)
+    rmSync(ballast)
+    assert.deepEqual(refused, FULL)
+    await api.create({ prompt: shell('true') })
+  })
+
   test('is freed by ending the run that holds most of it; the others go on', async () => {
     const other = await api.create({ prompt: shell('until [ -e go ]; do sleep 0.2; done; echo went') })
     await api.until(other, ({ state }) => state === 'INPROGRESS')
@@ -81,6 +91,20 @@ describe('a disk that fills', { skip }, () => {
     assert.equal(printed(await api.events(other)), 'went\n')
   })
 })
+
+/** Too large for what the database has of free pages, and not to be compressed. */
+const createLarge = async (api: ReturnType<typeof apiOf>): Promise<unknown[]> => {
+  const prompt = shell(`: ${randomBytes(200_000).toString('hex')}`)
+  const answer = await api.call('POST', '/agent/runs', { prompt })
+  const { error_code, retryable, detail } = (await answer.json()) as Record<string, unknown>
+  return [answer.status, error_code, retryable, detail]
+}
+const FULL = [
+  503,
+  'resource_unavailable',
+  true,
+  'The disk of the database is full: nothing new can be stored before somebody frees some space there.',
+]
 
 const noCluster = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? skip : 'PostgreSQL is not installed'
 
@@ -176,5 +200,50 @@ describe('a worker whose disk is full', { skip: noCluster }, () => {
       await store.close()
       spawnSync('umount', ['--lazy', data_dir])
     }
+  })
+})
+
+describe('a PostgreSQL whose disk is full', { skip: noCluster }, () => {
+  const small = temporaryDirectory('small-tablespace')
+  let database: Awaited<ReturnType<typeof createMigrated>>
+  let cluster: Cluster
+  const asAdmin = async (...statements: string[]) => {
+    const url = new URL(database.url)
+    url.pathname = '/postgres'
+    const client = new pg.Client({ connectionString: url.href })
+    await client.connect()
+    const results = []
+    for (const statement of statements) results.push(await client.query(statement))
+    await client.end()
+    return results
+  }
+  before(async () => {
+    mountSmall(small)
+    database = await createMigrated()
+    const [told] = await asAdmin('show data_directory')
+    const { uid, gid } = statSync(told?.rows[0].data_directory)
+    chownSync(small, uid, gid)
+    await asAdmin(
+      `create tablespace small location '${small}'`,
+      `alter database ${new URL(database.url).pathname.slice(1)} set tablespace small`,
+    )
+    cluster = await startCluster(database.url)
+  })
+  after(async () => {
+    await cluster?.stop()
+    await database?.drop()
+    await asAdmin('drop tablespace small')
+    spawnSync('umount', ['--lazy', small])
+    await stopTestServer()
+  })
+
+  test('is told as what it is', async () => {
+    const ballast = join(small, 'ballast')
+    const { bavail, bsize } = statfsSync(small)
+    writeFileSync(ballast, Buffer.alloc(bavail * bsize))
+    const refused = await createLarge(cluster.api)
+    rmSync(ballast)
+    assert.deepEqual(refused, FULL)
+    await cluster.api.create({ prompt: shell('true') })
   })
 })

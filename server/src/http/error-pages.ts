@@ -136,7 +136,7 @@ export const ERROR_PAGES: Record<ErrorCode, ErrorPage> = {
   },
   resource_unavailable: {
     cause:
-      'Something that the request needs is away for the moment: the database, the storage of files, a worker or the provider of the model; or the service is stopping, or has had too many requests (429).',
+      'Something that the request needs is away for the moment: the database, the storage of files, a worker or the provider of the model; or the disk of the database is full, as the detail says then; or the service is stopping, or has had too many requests (429).',
     fix: 'Repeat it after the seconds in Retry-After, with the same Idempotency-Key. A run that ended with it goes on with a follow-up.',
     example: { request: `GET ${RUNS}`, detail: 'The database is away for the moment.' },
   },

@@ -176,8 +176,18 @@ export const isCutShort = (error: unknown): boolean =>
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: unknown }).code === '55P03'
 
+const DISK_FULL =
+  'The disk of the database is full: nothing new can be stored before somebody frees some space there.'
+
+/** PostgreSQL's word for it, the embedded one's too. */
+const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && (error as { code?: unknown }).code === '53100'
+
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
+  if (isDiskFull(error)) {
+    return new AppError('resource_unavailable', DISK_FULL, { headers: { 'retry-after': '2' }, cause: error })
+  }
   if (isUnavailable(error)) {
     return new AppError('resource_unavailable', 'The database is away for the moment.', {
       headers: { 'retry-after': '2' },

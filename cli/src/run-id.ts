@@ -43,7 +43,7 @@ async function findRunId({ runs }: Runyard, given: string): Promise<string> {
   }
   if (!isBeginning(given))
     throw usageFailure(
-      `${given} is not the id of a run.`,
+      given === '' ? 'An empty text is not the id of a run.' : `"${given}" is not the id of a run.`,
       `give an id of \`runyard list\`, its beginning, or ${LAST} for your newest run`,
     )
   const query = { run_id_prefix: given, sort_by: 'created_at', limit: SHOWN_CANDIDATES } as const

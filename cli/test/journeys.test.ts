@@ -312,7 +312,7 @@ test('a wrong key, an unknown run and no server: one line, a hint, and a code', 
   assert.match(unknown.stderr, /^error: There is no run whose id begins with 0190\.\nhint: /)
   const no_id = await home.run(['get', 'nope'])
   assert.equal(no_id.code, 2)
-  assert.match(no_id.stderr, /^error: nope is not the id of a run\.\nhint: /)
+  assert.match(no_id.stderr, /^error: "nope" is not the id of a run\.\nhint: /)
 
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))

@@ -59,7 +59,12 @@ test('one that is not there, that is several, or that is no id, is one line', LI
     [1, 'error: There is no run whose id begins with ffff.'],
   )
   const none = await home.run(['get', 'latest'])
-  assert.deepEqual([none.code, none.stderr.split('\n')[0]], [2, 'error: latest is not the id of a run.'])
+  assert.deepEqual([none.code, none.stderr.split('\n')[0]], [2, 'error: "latest" is not the id of a run.'])
+  const empty = await home.run(['wait', ''])
+  assert.deepEqual(
+    [empty.code, empty.stderr.split('\n')[0]],
+    [2, 'error: An empty text is not the id of a run.'],
+  )
 })
 
 test('every command says which of its arguments is a run', () => {

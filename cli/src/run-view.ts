@@ -39,7 +39,7 @@ export class RunView {
   readonly #status: StatusLine
   readonly #tools = new Map<string, ToolBlock>()
   /** Text shown so far of messages on their way. */
-  readonly #open = new Map<string, { length: number; cleaner: TextCleaner }>()
+  readonly #open = new Map<string, { length: number; held: string; cleaner: TextCleaner }>()
   #kind: Kind | null = null
   #is_paused = false
   /** The message whose unfinished line is the last one on the terminal. */
@@ -129,15 +129,19 @@ export class RunView {
   #delta({ message_id, text }: MessageDeltaEvent['data']): void {
     // Half a line cannot be shown where lines are the unit; the whole message follows.
     if (!this.#output.terminal) return
-    const open = this.#open.get(message_id) ?? { length: 0, cleaner: new TextCleaner() }
+    const open = this.#open.get(message_id) ?? { length: 0, held: '', cleaner: new TextCleaner() }
     this.#open.set(message_id, open)
     if (this.#writing !== message_id) {
       this.#begin('text')
       this.#status.hide()
       this.#writing = message_id
     }
-    open.length += text.length
-    this.#output.write(this.#output.raw ? text : open.cleaner.push(splitReturns(text)))
+    const told = open.held + text
+    // Half of a line's end, it may be.
+    open.held = told.endsWith('\r') ? '\r' : ''
+    const piece = told.slice(0, told.length - open.held.length)
+    open.length += piece.length
+    this.#output.write(this.#output.raw ? piece : open.cleaner.push(splitReturns(piece)))
   }
 
   #message({ message_id, text }: DataOf<'message.assistant'>): void {

@@ -121,6 +121,16 @@ test('on a terminal text appears while it is written, and once', () => {
 })
 
 test('a carriage return hides nothing of what an agent says', () => {
+  // A carriage return that a piece ends with may be half of a line's end.
+  const whole = event('message.assistant', { message_id: 'm1', text: 'One.\r\nTwo.\r\n\r\nThree.' })
+  for (const [first, second] of [
+    ['One.\r', '\nTwo.\r'],
+    ['One.\r\nTwo.', '\r'],
+    ['One', '.\r'],
+  ] as const) {
+    const shown = settled(show([delta(0, first), delta(first.length, second), whole], 80))
+    assert.match(shown, /One\.\nTwo\.\n\nThree\.\n/)
+  }
   const said = event('message.assistant', { message_id: 'm1', text: 'It deletes all.\rIt is harmless.' })
   for (const written of [show([said]), settled(show([delta(0, 'It deletes all.\rIt '), said], 80))])
     assert.match(written, /It deletes all\.\n\s*It is harmless\./)

@@ -127,7 +127,7 @@ export function createApp(context: HttpContext): FastifyInstance {
 
   const audit = new AuditWriter(context.store.db, app.log)
   recordRequests(app, audit, API_PREFIX)
-  const metrics = new Metrics(context.store, settings.version)
+  const metrics = new Metrics(context.store, settings.version, app.log)
   metrics.observe(app)
   const { db } = context.store
   const actorOf = async (id: string) => (await readActor(db, id)) ?? readVisitor(db, id)

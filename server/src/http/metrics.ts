@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type Counts, readCounts } from '../store/counts.ts'
-import type { Store } from '../store/db.ts'
+import { isCutShort, isUnavailable, type Store } from '../store/db.ts'
 
 /** What was read of the database is good for so long, */
 const FRESH_MS = 5_000
@@ -14,6 +15,7 @@ const ofProcess = new Registry()
 /** What `/metrics` says, in numbers: no names, no ids, no texts. */
 export class Metrics {
   readonly #store: Store
+  readonly #log: Pick<Logger, 'error'>
   readonly #registry = new Registry()
   readonly #registers = { registers: [this.#registry] }
   readonly streams = new Gauge({
@@ -43,8 +45,9 @@ export class Metrics {
   #reading: Promise<void> | null = null
   #stale_at = Number.NEGATIVE_INFINITY
 
-  constructor(store: Store, version: string) {
+  constructor(store: Store, version: string, log: Pick<Logger, 'error'>) {
     this.#store = store
+    this.#log = log
     const registers = this.#registers
     this.#set = describeCounts(this.#registry)
     new Gauge({
@@ -91,7 +94,9 @@ export class Metrics {
       this.#set(await readCounts(this.#store.quick))
       this.#database.set(1)
       took = performance.now() - began
-    } catch {
+    } catch (error) {
+      if (!isUnavailable(error) && !isCutShort(error))
+        this.#log.error({ err: error }, 'The counts for /metrics cannot be read.')
       // The numbers of before stay: a gap would look like an end. Long waits for one that is away say nothing about the next.
       this.#database.set(0)
     }

@@ -10,6 +10,8 @@ export interface FoundFiles {
   files: string[]
   /** There are more than could be read. */
   is_cut: boolean
+  /** What could not be looked into. */
+  unread?: string
 }
 
 /**
@@ -26,13 +28,24 @@ export async function findFiles(turn: Turn, directory: string): Promise<FoundFil
   if (end.aborted) return TURN_STOPPED
   if (end.timed_out)
     return `Looking for files took longer than ${FIND_MS / 1_000} seconds: choose a smaller directory.`
-  if (end.code !== 0) return end.stderr.trim() || `Looking for files ended with exit code ${end.code}.`
+  const problem = end.stderr.trim().split('\n', 1)[0]
+  if (end.code !== 0 && end.stdout === '')
+    return end.stderr.trim() || `Looking for files ended with exit code ${end.code}.`
   const names = end.stdout.split('\0')
   // What follows the last NUL, and where the middle was dropped two halves of a name.
   names.pop()
-  const files = names.map((name) => name.replace(/^\.\//, '')).filter((name) => name !== '')
-  return { files: [...new Set(files)].sort(), is_cut: end.truncated_bytes > 0 }
+  const files = new Set(names.flatMap((name) => NAMED.exec(name)?.[1] ?? []))
+  for (const name of names) files.delete(REMOVED.exec(name)?.[1] ?? '')
+  return {
+    files: [...files].sort(),
+    is_cut: end.truncated_bytes > 0,
+    ...(end.code !== 0 && problem && { unread: problem }),
+  }
 }
 
-const COMMAND = `git ls-files -z --cached --others --exclude-standard 2>/dev/null ||
+/** Behind git's mark, or find's `./`. */
+const NAMED = /^(?:[A-Z?] |\.\/)(.+)$/s
+/** Of those that git tracks. */
+const REMOVED = /^R (.+)$/s
+const COMMAND = `git ls-files -z -t --cached --others --deleted --exclude-standard 2>/dev/null ||
 find . \\( -name .git -o -name node_modules \\) -prune -o -type f -print0`

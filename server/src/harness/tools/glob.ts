@@ -1,7 +1,7 @@
 import picomatch from 'picomatch'
 import { z } from 'zod'
 import { findFiles } from './find-files.ts'
-import { defineTool, failure, resolvePath } from './tool.ts'
+import { defineTool, failure, resolvePath, showName } from './tool.ts'
 
 const MAX_FILES = 500
 
@@ -21,9 +21,11 @@ export const glob = defineTool({
     // Nested quantifiers take time without end on names that somebody chose for it.
     const matches = picomatch(pattern.replace(/^\.\//, ''), { dot: true, noextglob: true, maxLength: 500 })
     const files = found.files.filter((file) => file.length <= 4096 && matches(file))
-    const lines = files.slice(0, MAX_FILES)
+    const lines = files.slice(0, MAX_FILES).map(showName)
     if (files.length > MAX_FILES) lines.push(`[${files.length - MAX_FILES} more: narrow the pattern]`)
     if (found.is_cut) lines.push('[there are more files than could be looked at: narrow the path]')
-    return { output: lines.join('\n') || `No file matches ${pattern}.`, is_error: false }
+    if (lines.length === 0) lines.push(`No file matches ${pattern}.`)
+    if (found.unread) lines.push(`[${found.unread}]`)
+    return { output: lines.join('\n'), is_error: false }
   },
 })

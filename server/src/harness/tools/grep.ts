@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { TURN_STOPPED } from '../../log/interruption.ts'
 import { collect } from '../collect.ts'
 import { cutLine } from '../cut-text.ts'
-import { defineTool, failure, resolvePath } from './tool.ts'
+import { defineTool, failure, isOdd, resolvePath } from './tool.ts'
 
 const MAX_LINES = 250
 const MAX_LINE_CHARACTERS = 400
@@ -27,6 +27,7 @@ export const grep = defineTool({
     const place = resolvePath(turn, path)
     const found = await turn.sandbox.stat(place)
     if (found === null) return failure(`${path} does not exist.`)
+    if (found.type === 'other') return isOdd(path)
     const options = `-${ignore_case ? 'i' : ''}${files_only ? 'l' : 'n'}IE ${context > 0 ? `-C ${context} ` : ''}`
     const end = await collect(turn, {
       command:
@@ -39,14 +40,19 @@ export const grep = defineTool({
     if (end.timed_out)
       return failure(`It took longer than ${GREP_MS / 1_000} seconds: choose a smaller path.`)
     const lines = end.stdout.split('\n').filter((line) => line !== '')
-    if (lines.length === 0 && end.code !== null && end.code <= NOTHING)
-      return { output: `No line of ${path} matches ${pattern}.`, is_error: false }
-    if (lines.length === 0) return failure(end.stderr.trim() || `grep ended with exit code ${end.code}.`)
+    const [problem = ''] = end.stderr.trim().split('\n', 1)
+    const is_partial = /Permission denied$/.test(problem)
+    if (lines.length === 0) {
+      if (!is_partial && (end.code === null || end.code > NOTHING))
+        return failure(end.stderr.trim() || `grep ended with exit code ${end.code}.`)
+      lines.push(`No line of ${path} matches ${pattern}.`)
+    }
     const shown = lines.slice(0, MAX_LINES).map((line) => cutLine(line, MAX_LINE_CHARACTERS, turn.mask))
     if (lines.length > MAX_LINES || end.truncated_bytes > 0)
       shown.push(
         `[${end.truncated_bytes > 0 ? 'many' : lines.length - MAX_LINES} more lines: narrow the pattern or the path]`,
       )
+    if (is_partial) shown.push(`[${problem}]`)
     return { output: shown.join('\n'), is_error: false }
   },
 })

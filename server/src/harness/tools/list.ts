@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineTool, failure, resolvePath } from './tool.ts'
+import { defineTool, failure, isOdd, resolvePath, showName } from './tool.ts'
 
 const MAX_ENTRIES = 1000
 const SIGNS = { directory: '/', symlink: '@', other: '?', file: '' } as const
@@ -16,6 +16,7 @@ export const list = defineTool({
     const found = await turn.sandbox.stat(place)
     if (found === null) return failure(`${path} does not exist.`)
     if (found.type === 'file') return failure(`${path} is a file. Read it with read.`)
+    if (found.type === 'other') return isOdd(path)
     const entries = await turn.sandbox.listDirectory(place)
     if (entries.length === 0) return { output: `(${path} is empty)`, is_error: false }
     const lines = entries.slice(0, MAX_ENTRIES).map(({ name, type }) => `${showName(name)}${SIGNS[type]}`)
@@ -23,6 +24,3 @@ export const list = defineTool({
     return { output: lines.join('\n'), is_error: false }
   },
 })
-
-/** A name may hold anything but a slash; one of several lines would look like several names. */
-const showName = (name: string): string => (/\p{Cc}/u.test(name) ? JSON.stringify(name) : name)

@@ -1,5 +1,5 @@
 import type { ToolOutcome, Turn } from '../harness.ts'
-import { failure, resolvePath } from './tool.ts'
+import { failure, isOdd, resolvePath } from './tool.ts'
 
 const MAX_BYTES = 5 * 1024 * 1024
 
@@ -14,6 +14,7 @@ export async function readTextFile(
     return { refused: failure(`${path} does not exist. Look for it with bash, such as ls or find.`) }
   if (found.type === 'directory')
     return { refused: failure(`${path} is a directory. List it with bash: ls -la.`) }
+  if (found.type === 'other') return { refused: isOdd(path) }
   if (found.size > MAX_BYTES) {
     return {
       refused: failure(`${path} has ${found.size} bytes, too many. Use bash: sed, grep, head or tail.`),

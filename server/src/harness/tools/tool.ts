@@ -49,14 +49,24 @@ export function defineTool<Input>({
       try {
         return await run(parsed.data, context)
       } catch (error) {
-        if (error instanceof SandboxFileError) return failure(`${error.code}: ${error.message}`)
+        if (error instanceof SandboxFileError) return failure(describe(error))
         throw error
       }
     },
   }
 }
 
+/** Some begin with their code. */
+const describe = ({ code, message }: SandboxFileError): string =>
+  message.startsWith(code) ? message : `${code}: ${message}`
+
 export const failure = (output: string): ToolOutcome => ({ output, is_error: true })
 
 /** Relative paths start where commands do. */
 export const resolvePath = (turn: Turn, path: string): string => posix.resolve(turn.run.cwd, path)
+
+/** A name may hold anything but a slash; one of several lines would look like several names. */
+export const showName = (name: string): string => (/\p{Cc}/u.test(name) ? JSON.stringify(name) : name)
+
+/** A pipe, a socket or a device: who reads it may wait for ever. */
+export const isOdd = (path: string): ToolOutcome => failure(`${path} is neither a file nor a directory.`)

@@ -246,8 +246,43 @@ test('glob and grep work where there is no repository, and cut what is too much'
   assert.deepEqual([lines.length, lines.at(-1)], [251, '[351 more lines: narrow the pattern or the path]'])
 })
 
+test('glob gives what is there: no file that was removed, names of several lines as one', async () => {
+  await use('bash', {
+    command: `mkdir gone && cd gone && git init -q . && touch a b && git add . && rm a && printf x > "$(printf 'c\nd')"`,
+  })
+  assert.equal((await use('glob', { pattern: '*', path: 'gone' })).output, 'b\n"c\\nd"')
+})
+
+test('a folder that may not be read hides nothing of the others', async () => {
+  await use('bash', {
+    command: 'mkdir -p /tmp/closed/inner && cd /tmp/closed && echo hello > a && chmod 0 inner',
+  })
+  if ((await use('bash', { command: 'ls /tmp/closed/inner' })).is_error) {
+    const listed = await use('glob', { pattern: '*', path: '/tmp/closed' })
+    assert.match(listed.output, /^a\n\[find: .*Permission denied\]$/)
+    assert.match((await use('grep', { pattern: 'hello', path: '/tmp/closed' })).output, /^\.\/a:1:hello$/m)
+    const none = await use('grep', { pattern: 'nowhere', path: '/tmp/closed' })
+    assert.match(none.output, /^No line of \/tmp\/closed matches nowhere\.\n\[grep: .*Permission denied\]$/)
+  }
+  await use('bash', { command: 'chmod 700 /tmp/closed/inner' })
+})
+
+test('what is neither a file nor a directory is refused at once, in words', async () => {
+  await use('bash', { command: 'mkfifo pipe' })
+  const wrong = /^pipe is neither a file nor a directory\.$/
+  for (const name of ['read', 'grep', 'list', 'write', 'edit'])
+    await assertRefused(
+      name,
+      { path: 'pipe', pattern: 'x', content: '', old_text: 'x', new_text: 'y' },
+      wrong,
+    )
+})
+
 test('a file operation the sandbox refuses is told to the model', async () => {
-  await assertRefused('write', { path: '/proc/no/such', content: '' }, /^E[A-Z]+: /)
+  await assertRefused('write', { path: '/proc/no/such', content: '' }, /^E[A-Z]+: (?!E[A-Z]+:)/)
+  await use('bash', { command: 'mkdir shut && chmod 0 shut' })
+  if ((await use('bash', { command: 'ls shut' })).is_error)
+    await assertRefused('list', { path: 'shut' }, /^EACCES: \/workspace\/shut$/)
 })
 
 test('the schemas tell the model which fields there are and which it may leave out', () => {

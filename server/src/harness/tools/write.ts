@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineTool, failure, resolvePath } from './tool.ts'
+import { defineTool, failure, isOdd, resolvePath } from './tool.ts'
 
 export const write = defineTool({
   name: 'write',
@@ -14,6 +14,7 @@ export const write = defineTool({
     const place = resolvePath(turn, path)
     const before = await turn.sandbox.stat(place)
     if (before?.type === 'directory') return failure(`${path} is a directory. Give the path of a file.`)
+    if (before?.type === 'other') return isOdd(path)
     await turn.sandbox.writeFile(place, content)
     const done = before === null ? 'Created' : 'Replaced'
     return { output: `${done} ${path} (${Buffer.byteLength(content)} bytes).`, is_error: false }

@@ -130,7 +130,12 @@ export class StdioTransport implements MCPTransport {
     if (!message) this.#keep(Buffer.concat([line, Buffer.of(NEWLINE)]))
     else {
       if (!('method' in message)) this.#unasked_bytes = 0
-      this.onmessage?.(message)
+      try {
+        this.onmessage?.(message)
+      } catch {
+        // The client throws at answers to no call that it waits for, such as one that was given up.
+        this.#keep(line)
+      }
     }
   }
 

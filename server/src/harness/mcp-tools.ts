@@ -6,7 +6,7 @@ import { shorten } from './cut-text.ts'
 import type { Tool, ToolContext, ToolOutcome } from './harness.ts'
 import { nestsDeeply, tame } from './mcp-limits.ts'
 
-/** Providers take no more of all tools together than about that. */
+/** OpenAI takes no request with more, whoever's they are; one more, `load_skill`, may come later. */
 const MAX_TOOLS = 128
 const MAX_DESCRIPTION = 4096
 const MAX_SCHEMA = 32 * 1024
@@ -46,8 +46,8 @@ export function offerTools(
     const schema = readSchema(inputSchema)
     const described = tame(description ?? '', MAX_DESCRIPTION)
     const refusal =
-      tools.length === MAX_TOOLS
-        ? `a server has at most ${MAX_TOOLS} tools`
+      taken.size >= MAX_TOOLS - 1
+        ? `there are ${MAX_TOOLS} tools at most, of the agent and all its servers`
         : 'refusal' in schema
           ? schema.refusal
           : size + schema.size + described.length > MAX_ALL

@@ -245,6 +245,24 @@ test('a server that dies is started again at the next call', async () => {
   assert.equal(results[1]?.output, 'alive')
 })
 
+test('an answer that nobody waits for costs nothing: one to no call, or to one that was given up', async () => {
+  const answer = `const answer = (id) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } }));`
+  const slow = hostile(
+    'slow',
+    `${answer} ready(message) || list(message, [${TOOL}]) || (message.method === 'tools/call' && (message.params.arguments.late
+      ? setTimeout(() => answer(message.id), 600) : (answer(999), setTimeout(() => text(message, 'alive'), 900))))`,
+  )
+  const { results } = await play(
+    [
+      { ...slow, timeout_ms: 300 },
+      { ...slow, name: 'patient' },
+    ],
+    [call('slow__go', { late: true }), call('patient__go'), { text: 'Done.' }],
+  )
+  assert.match(results[0]?.output ?? '', /did not answer within 0\.3 seconds/)
+  assert.equal(results[1]?.output, 'alive')
+})
+
 test('what a hostile server lists is cut to what a provider takes', async () => {
   const many = `Array.from({ length: 5000 }, (_, i) => ({ name: 't' + i, inputSchema: { type: 'object' } }))`
   const odd = `[
@@ -260,12 +278,19 @@ test('what a hostile server lists is cut to what a provider takes', async () => 
   ]`
   const { names, offered, setup } = await play(
     [
-      hostile('many', `ready(message) || list(message, ${many})`),
       hostile('odd', `ready(message) || list(message, ${odd})`),
+      hostile('many', `ready(message) || list(message, ${many})`),
+      hostile('more', `ready(message) || list(message, ${many})`),
     ],
     [{ text: 'Done.' }],
   )
-  assert.equal(names.filter((name) => name.startsWith('many__')).length, 128)
+  // OpenAI takes 128 in all, our own among them; the run may still get load_skill.
+  assert.equal(offered.length, 127)
+  assert(names.includes('many__t50'))
+  assert.match(
+    setup[2]?.output ?? '',
+    /^0 tools\nleft out: t0: there are 128 tools at most, of the agent and all its servers/,
+  )
   const rest = names.filter((name) => name.startsWith('odd__'))
   assert.deepEqual(
     rest.map((name) => name.replace(/_[0-9a-f]{8}$/, '_HASH')),
@@ -282,7 +307,7 @@ test('what a hostile server lists is cut to what a provider takes', async () => 
   const long = offered.find(({ name }) => name === 'odd__long')?.description ?? ''
   assert(long.length < 5000)
   assert.match(
-    setup[1]?.output ?? '',
+    setup[0]?.output ?? '',
     /^5 tools\n.*string: .*not valid\n.*invalid: .*not valid\n.*huge: .*too long\n.*deep: /s,
   )
 })

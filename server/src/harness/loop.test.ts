@@ -537,6 +537,20 @@ test('a question stops the run until it is answered, also for a later worker', a
   )
 })
 
+test('a rule that denies questions by name holds, one about everything does not', async () => {
+  const question = { name: 'ask_user', arguments: { question: 'Which one?' } }
+  const script: Script = [{ calls: [question] }, { text: 'I decide.' }]
+  const under = (tool: string) =>
+    play({ script, prepare: (turn) => Object.assign(turn, { permissions: [[{ tool, action: 'deny' }]] }) })
+  const { turn, outcome } = await under('ask_user')
+  assert.equal(outcome.state, 'SUCCEEDED')
+  assert.match(
+    turn.data('tool.result')[0]?.output ?? '',
+    /^The permissions of this run deny this call \(ask_user\)/,
+  )
+  assert.equal((await under('*')).outcome.state, 'BLOCKED')
+})
+
 const COUNT = {
   type: 'object',
   properties: { count: { type: 'integer', minimum: 1 } },

@@ -33,6 +33,7 @@ import { addReminders, buildMessages } from './messages.ts'
 import { EMPTY_ANSWER, type LastingFailure, modelOutcome, type PassingFailure } from './model-errors.ts'
 import { askModel, describeTools, type StepRequest } from './model-step.ts'
 import { available, IS_ADDRESS_RIGHT, type Models, type ResolvedModel } from './models.ts'
+import type { Verdict } from './permissions.ts'
 import { nameForProvider } from './provider-names.ts'
 import { IN_CIRCLES, Repeats, warnOfRepeats } from './repeats.ts'
 import { pause, Retries, type RetryOptions } from './retries.ts'
@@ -359,9 +360,7 @@ class LoopTurn {
   async #execute(calls: ReadonlyArray<EventData<'tool.call'>>): Promise<void> {
     for (const [at, call] of calls.entries()) {
       if (this.#repeats.goes_in_circles) return this.#close(ROUND, ...calls.slice(at))
-      // What only ends the turn does nothing that somebody could have to allow.
-      const ends = this.#turn.tools.get(call.name)?.ends !== undefined
-      const verdict = ends || this.#turn.signal.aborted ? ALLOWED : this.#gate.judge(this.#log, call)
+      const verdict = this.#turn.signal.aborted ? ALLOWED : this.#judge(call)
       if (verdict.action === 'allow') await this.#carryOut(call)
       else if (verdict.action === 'deny') await this.#deny(call, describeRefusal(verdict.rule))
       else {
@@ -370,6 +369,13 @@ class LoopTurn {
         return
       }
     }
+  }
+
+  /** What only ends the turn does nothing that somebody could have to allow; a rule can say that nobody is to be asked. */
+  #judge(call: EventData<'tool.call'>): Verdict {
+    const verdict = this.#gate.judge(this.#log, call)
+    const ends = this.#turn.tools.get(call.name)?.ends !== undefined
+    return ends && !(verdict.action === 'deny' && verdict.rule.tool !== '*') ? ALLOWED : verdict
   }
 
   async #carryOut(call: EventData<'tool.call'>): Promise<void> {

@@ -154,7 +154,7 @@ export class ServerConnection {
   }
 
   #explain(error: unknown, stdio: StdioTransport | null): string {
-    return stdio?.ending ?? this.#say(error instanceof Error ? error.message : String(error))
+    return stdio?.own_ending ?? this.#say(error instanceof Error ? error.message : String(error))
   }
 
   #withPrinted(why: string, stdio: StdioTransport | null): string {

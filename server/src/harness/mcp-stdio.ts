@@ -35,6 +35,7 @@ export class StdioTransport implements MCPTransport {
   readonly #ended = Promise.withResolvers<void>()
   #handle: ExecHandle | null = null
   #over = false
+  #was_closed = false
   #failure: string | null = null
   #exit: ExecExit | null = null
   #tail = Buffer.alloc(0)
@@ -50,6 +51,11 @@ export class StdioTransport implements MCPTransport {
   get ending(): string | null {
     if (!this.#over) return null
     return this.#failure ?? describeExit(this.#exit)
+  }
+
+  /** The same, where it was not ended from here: then something else was wrong before. */
+  get own_ending(): string | null {
+    return this.#was_closed ? null : this.ending
   }
 
   get printed(): string {
@@ -78,6 +84,7 @@ export class StdioTransport implements MCPTransport {
 
   /** Ends its input, then it. */
   async close(): Promise<void> {
+    this.#was_closed ||= !this.#over
     this.#input.end()
     await this.#handle?.kill()
     if (this.#handle) await this.#ended.promise

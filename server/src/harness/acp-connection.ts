@@ -41,7 +41,17 @@ export class AgentGone extends Error {
   }
 }
 
-/** One process of an agent, from its start to its end, and what is said to it. Every call throws `AgentGone`, or what the agent answers. */
+/** It answered, and in a way that nobody could go on with. */
+export class OddAnswer extends Error {
+  override name = 'OddAnswer'
+  readonly method: string
+  constructor(method: string) {
+    super(`an odd answer to ${method}`)
+    this.method = method
+  }
+}
+
+/** One process of an agent, from its start to its end, and what is said to it. Every call throws `AgentGone`, `OddAnswer`, or what the agent answers. */
 export class AgentConnection {
   readonly #process: AgentProcess
   readonly #connection: ClientConnection
@@ -114,6 +124,7 @@ export class AgentConnection {
       }),
       START_MS,
     )
+    if (!isRecord(answer)) throw new OddAnswer(methods.agent.initialize)
     this.#capabilities = answer.agentCapabilities ?? {}
     const steering = answer._meta?.steering
     this.#steers = isRecord(steering) && steering.supported === true
@@ -121,9 +132,10 @@ export class AgentConnection {
 
   async open(cwd: string, mcpServers: McpServer[]): Promise<void> {
     const asked = this.#connection.agent.request(methods.agent.session.new, { cwd, mcpServers })
-    const { sessionId, modes } = await this.#ask(asked, START_MS)
-    this.#session_id = sessionId
-    this.#modes = modes
+    const answer = await this.#ask(asked, START_MS)
+    if (typeof answer?.sessionId !== 'string') throw new OddAnswer(methods.agent.session.new)
+    this.#session_id = answer.sessionId
+    this.#modes = answer.modes
   }
 
   /** Has the session go on in a mode, where the agent has it. */
@@ -154,9 +166,12 @@ export class AgentConnection {
     return true
   }
 
-  prompt(prompt: ContentBlock[]): Promise<PromptResponse> {
+  async prompt(prompt: ContentBlock[]): Promise<PromptResponse> {
     const sessionId = this.#session_id ?? ''
-    return this.#ask(this.#connection.agent.request(methods.agent.session.prompt, { sessionId, prompt }))
+    const { prompt: method } = methods.agent.session
+    const answer = await this.#ask(this.#connection.agent.request(method, { sessionId, prompt }))
+    if (typeof answer?.stopReason !== 'string') throw new OddAnswer(method)
+    return answer
   }
 
   /** True when the turn that is under way has taken it. */

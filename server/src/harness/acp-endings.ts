@@ -3,7 +3,7 @@ import type { RequestError } from '@agentclientprotocol/sdk'
 import type { ErrorCode } from '../contract/error.ts'
 import { isRecord } from '../contract/storable-text.ts'
 import type { AcpAgent } from './acp-agents.ts'
-import type { AgentGone } from './acp-connection.ts'
+import type { AgentGone, OddAnswer } from './acp-connection.ts'
 import type { Severed } from './acp-stream.ts'
 import { clip, type MaskText } from './cut-text.ts'
 import type { Outcome } from './harness.ts'
@@ -81,6 +81,16 @@ export function describeSilence({ name }: AcpAgent, silence_ms: number): Outcome
     },
   }
 }
+
+/** One that speaks another protocol, or badly. */
+export const describeOdd = ({ name }: AcpAgent, { method }: OddAnswer): Outcome => ({
+  state: 'ERROR',
+  status_message: {
+    message: `The agent ${name} answered ${method} in a way that the protocol does not have. Is it the right program?`,
+    error_code: 'resource_unavailable',
+    retryable: true,
+  },
+})
 
 /** What an agent answered in place of an end. */
 export function describeError(

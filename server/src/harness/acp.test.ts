@@ -241,6 +241,33 @@ for (const [hostile, words] of [
     await next(turn, '', '$ echo after')
   })
 
+test('an answer that is not of the protocol is laid to the agent', async () => {
+  const answers = {
+    initialize: { protocolVersion: 1 },
+    'session/new': { sessionId: 's' },
+    'session/prompt': { stopReason: 'end_turn' },
+  }
+  const odd = [
+    ['initialize', null],
+    ['session/new', null],
+    ['session/new', { sessionId: 5 }],
+    ['session/prompt', null],
+    ['session/prompt', { stopReason: {} }],
+  ] as const
+  for (const [method, answer] of odd) {
+    const program = `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line)
+      console.log(JSON.stringify({ jsonrpc: '2.0', id, result: ${JSON.stringify({ ...answers, [method]: answer })}[method] }))
+    })`
+    kept = null
+    const turn = turnOf({ prompt: 'Do it.' })
+    const { state, status_message } = await turn.runHarness(harnessOf('', [process.execPath, '-e', program]))
+    assert.deepEqual([state, status_message?.error_code], ['ERROR', 'resource_unavailable'])
+    const said = `The agent scripted answered ${method} in a way that the protocol does not have. Is it the right program?`
+    assert.equal(status_message?.message, said)
+  }
+})
+
 test('an agent that has no key says the variable of it', async () => {
   const command = scriptedAgent('')
   const agent = listAgents({ scripted: { command, provider: 'anthropic' } }).find(

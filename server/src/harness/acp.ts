@@ -3,10 +3,11 @@ import type { EventData, NewEvent } from '../contract/event.ts'
 import { isRecord } from '../contract/storable-text.ts'
 import { closeOpenCalls, TURN_STOPPED, WORKER_LOST } from '../log/interruption.ts'
 import { type AcpAgent, traitsOf } from './acp-agents.ts'
-import { AgentConnection, AgentGone } from './acp-connection.ts'
+import { AgentConnection, AgentGone, OddAnswer } from './acp-connection.ts'
 import {
   describeError,
   describeGone,
+  describeOdd,
   describeSilence,
   describeStop,
   refuse,
@@ -356,6 +357,7 @@ class AcpSession implements Session {
   #describe(error: unknown): Outcome {
     const { mask } = this.#execution
     if (error instanceof AgentGone) return describeGone(this.#agent, error, mask)
+    if (error instanceof OddAnswer) return describeOdd(this.#agent, error)
     if (error instanceof RequestError) {
       const missing_key = findMissingKey(this.#chosen, this.#execution)
       return describeError(this.#agent, error, missing_key, mask)

@@ -17,7 +17,7 @@ const PREFERRED: Readonly<Record<string, readonly string[]>> = {
 
 /** Words in the ids of models that do something else than answer a conversation. */
 const OTHER_WORK =
-  /embed|whisper|(^|[-_/:])(tts|stt|asr|ocr|bge|e5|clip|sora|veo|imagen|flux)([-_.:/\d]|$)|dall-?e|moderation|rerank|transcri|speech|[-_]audio|[-_]image|realtime|[-_]live|diffusion|guard|computer-use|gpt-3\.5-turbo-instruct|babbage|davinci/i
+  /embed|minilm|mpnet|sentence-transformers|whisper|(^|[-_/:])(tts|stt|asr|ocr|bge|gte|e5|clip|sdxl|kokoro|sora|veo|imagen|flux)([-_.:/\d]|$)|dall-?e|moderation|rerank|transcri|speech|[-_]audio|[-_]image|realtime|[-_]live|diffusion|guard|computer-use|gpt-3\.5-turbo-instruct|babbage|davinci/i
 
 /** Those that can answer a conversation, as far as their names say; all of them where no name does. */
 export function keepChatModels(models: readonly Model[]): Model[] {

@@ -231,8 +231,13 @@ test('a turn that is stopped does not wait for a call, nor for a start', { timeo
 
 test('one of another version of the protocol is told so, not that it was killed for it', async () => {
   const { setup } = await play(
-    [hostile('old', `result(message, { protocolVersion: '1999-01-01',
-      capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } })`)],
+    [
+      hostile(
+        'old',
+        `result(message, { protocolVersion: '1999-01-01',
+      capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } })`,
+      ),
+    ],
     [{ text: 'Done.' }],
   )
   assert.match(setup[0]?.output ?? '', /protocol version.*1999-01-01/)

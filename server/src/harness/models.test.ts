@@ -139,7 +139,20 @@ test('a known provider that is not set up is not mistaken for part of an id', as
 
 test('without an id the default is taken, else the first model that can chat', async () => {
   const { url } = await serve({
-    '/models': { data: [{ id: 'text-embedding-3' }, { id: 'whisper-1' }, { id: 'a' }, { id: 'b' }] },
+    '/models': {
+      data: [
+        { id: 'text-embedding-3' },
+        { id: 'whisper-1' },
+        { id: 'all-minilm:latest' },
+        { id: 'BAAI/bge-m3' },
+        { id: 'sentence-transformers/all-mpnet-base-v2' },
+        { id: 'gte-large' },
+        { id: 'sdxl-turbo' },
+        { id: 'kokoro' },
+        { id: 'a' },
+        { id: 'b' },
+      ],
+    },
     '/embeds/models': { data: [{ id: 'text-embedding-3' }] },
   })
   const settings = { openai: { base_url: url } }

@@ -194,6 +194,27 @@ test('an answer of nothing is no answer', async () => {
   assert.equal(requests.length, 3)
 })
 
+test('white space is no answer, and no part of one: some providers refuse it in a conversation', async () => {
+  const { turn, outcome, requests } = await play({
+    script: [
+      { text: [' ', '\n'] },
+      { text: ['\n', '\n'], calls: [bash('true')] },
+      { text: ['\n\n', 'Done.', '\n'] },
+    ],
+  })
+  assert.equal(outcome.state, 'SUCCEEDED')
+  assert.equal(turn.data('retrying')[0]?.message, 'The model answered with nothing.')
+  assert.deepEqual(
+    turn.data('message.assistant').map(({ text }) => text),
+    ['\n\nDone.\n'],
+  )
+  assert.deepEqual(
+    turn.deltas.map(({ text }) => text),
+    ['\n\nDone.'],
+  )
+  assert.equal(requests[2]?.messages.find(({ role }) => role === 'assistant')?.content ?? null, null)
+})
+
 test('an answer of nothing after failures of another kind is asked for again as often as ever', async () => {
   const failing = (count: number) =>
     Array.from({ length: count }, () => ({ fault: 'drop' as const, text: 'torn' }))

@@ -195,7 +195,8 @@ class StepContent {
       if (block.type === 'tool.call') return [block]
       const { type, message_id } = block
       const data = { message_id, text: storableText(block.text) }
-      if (type === 'message.assistant') return data.text === '' ? [] : [{ type, data }]
+      // Not all providers take back what holds nothing to read.
+      if (type === 'message.assistant') return data.text.trim() === '' ? [] : [{ type, data }]
       const metadata = metadataOf(block.metadata)
       return data.text === '' && !metadata.provider_metadata ? [] : [{ type, data: { ...data, ...metadata } }]
     })

@@ -13,6 +13,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import { isRecord } from '../contract/storable-text.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import { sortMessages } from './acp-messages.ts'
 import { type PermissionAnswer, writeAnswer } from './acp-permissions.ts'
 import { type AgentEnd, type AgentProcess, startAgent } from './acp-stream.ts'
 import { type AgentUpdate, readUpdate } from './acp-update.ts'
@@ -71,26 +72,23 @@ export class AgentConnection {
       ready: async () => this.#listener?.ready(),
     })
     this.#connection = client({ name: 'runyard' })
-      .onNotification(
-        methods.client.session.update,
-        (params) => params,
-        ({ params }) => {
-          this.#listener?.onSign()
-          const read = readUpdate(params)
-          if (read && read.session_id === this.#session_id) this.#listener?.onUpdate(read.update)
-        },
-      )
       .onRequest(methods.client.session.requestPermission, async ({ params }) => {
         this.#listener?.onSign()
         const answer = await this.#listener?.onPermission(params.toolCall)
         return writeAnswer(params, answer ?? 'stop')
       })
-      .connect(this.#process.stream)
+      .connect(sortMessages(this.#process.stream, (params) => this.#hear(params)))
     const { signal } = this.#connection
     // An agent that cannot be spoken to any more may live on, and who waits for its end would wait for ever.
     signal.addEventListener('abort', () => {
       void this.#process.close(signal.reason instanceof MessageTooLargeError ? 'message' : 'output')
     })
+  }
+
+  #hear(params: unknown): void {
+    this.#listener?.onSign()
+    const read = readUpdate(params)
+    if (read && read.session_id === this.#session_id) this.#listener?.onUpdate(read.update)
   }
 
   get session_id(): string | null {

@@ -268,6 +268,35 @@ test('an answer that is not of the protocol is laid to the agent', async () => {
   }
 })
 
+test('an agent writes nothing into the log of the service', async (t) => {
+  const printed = [t.mock.method(console, 'error', () => {}), t.mock.method(console, 'warn', () => {})]
+  const program = `const say = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }))
+    const update = (update) => say({ method: 'session/update', params: { sessionId: 's', update } })
+    require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line)
+      if (method === 'session/prompt') {
+        for (const odd of ['x\\n{"level":50}', 999, null, {}]) say({ id: odd, result: {} })
+        for (const odd of [null, 5, {}, { sessionUpdate: 'of a later version' }, { sessionUpdate: 'plan', entries: 'x' }]) update(odd)
+        for (const odd of ['[1]', '{"a":1}', '{broken', '{"jsonrpc":"2.0","method":"x\\\\ny"}']) console.log(odd)
+        update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'Hello.' } })
+      }
+      say({ id, result: { protocolVersion: 1, sessionId: 's', stopReason: 'end_turn' } })
+    })`
+  kept = null
+  const turn = turnOf({ prompt: 'Do it.' })
+  assert.deepEqual(await turn.runHarness(harnessOf('', [process.execPath, '-e', program])), {
+    state: 'SUCCEEDED',
+  })
+  assert.deepEqual(
+    turn.data('message.assistant').map(({ text }) => text),
+    ['Hello.'],
+  )
+  assert.deepEqual(
+    printed.flatMap(({ mock }) => mock.calls.map((call) => call.arguments)),
+    [],
+  )
+})
+
 test('an agent that has no key says the variable of it', async () => {
   const command = scriptedAgent('')
   const agent = listAgents({ scripted: { command, provider: 'anthropic' } }).find(

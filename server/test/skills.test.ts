@@ -83,6 +83,8 @@ describe('skills', () => {
       '.claude/skills/steps/SKILL.md': skill('steps', '```sh\necho of the skill $1\n```'),
     })
     commit('acme/app')
+    write('acme/big', { 'AGENTS.md': 'Very long. '.repeat(7_000) })
+    commit('acme/big')
     model = await openModelServer(answer, { models: [{ id: 'scripted' }] })
     service = await startService({
       env: {
@@ -94,6 +96,7 @@ describe('skills', () => {
     client = new Runyard({ baseURL: service.base_url, apiKey: service.api_key })
     await addEnvironment('site', 'acme/site')
     await addEnvironment('both', 'acme/site', 'acme/app')
+    await addEnvironment('big', 'acme/big')
   })
   after(async () => {
     await service?.stop()
@@ -239,6 +242,14 @@ describe('skills', () => {
     const refused = await load({ skill: id, file: '../review/SKILL.md' })
     assert.deepEqual([refused.is_error, /has no text file/.test(refused.output)], [true, true])
     assert.match((await load({ skill: 'deploy' })).output, /more than one repository/)
+  })
+
+  test('a guide that is too large is left to the agent to read', async () => {
+    const { system } = await run({ config: { environment_id: environments.big } })
+    assert.match(
+      system,
+      /\/workspace\/acme-big \(AGENTS\.md\)[\s\S]*It has 77000 bytes, too many to be shown here: read it before you begin\./,
+    )
   })
 
   test('are those of the commit, whatever has become of the files since', async () => {

@@ -85,7 +85,10 @@ export async function readRepository(
   ]
   const texts = await readBlobs(sandbox, checkout, wanted, signal)
   const files = groupFiles(places, entries)
-  if (guide_read) content.guide = { path: guide_read.path, text: texts.get(guide_read.id) ?? '' }
+  if (guide) {
+    const text = guide_read ? (texts.get(guide.id) ?? '') : leftToRead(guide)
+    content.guide = { path: guide.path, text }
+  }
   for (const { place, refusal } of judged) {
     const found = describe(checkout, place)
     const parsed =
@@ -121,6 +124,9 @@ export async function readSkillFile(
   const text = (await readBlobs(sandbox, checkout, [entry], signal)).get(entry.id)
   return text === undefined || text.includes('\0') ? null : text
 }
+
+const leftToRead = ({ size }: Entry): string =>
+  `It has ${size} bytes, too many to be shown here: read it before you begin.`
 
 export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
 

@@ -27,6 +27,8 @@ describe('an agent whose provider fails', {
     REFUSED: () => ({
       error: { status: 400, body: { error: { message: '\u001b[31mbad\u001b[0m request' } } },
     }),
+    PAGE: () => ({ error: { status: 200, headers: { 'content-type': 'text/html' }, body: 'Sign in' } }),
+    EMPTY: () => ({ error: { status: 204 } }),
     ONCE: () =>
       model.requests.filter(({ body }) => asked(body.messages) === 'ONCE').length > 1 ? {} : busy(),
   }
@@ -107,6 +109,8 @@ describe('an agent whose provider fails', {
     ['BUSY', /not available now \(HTTP 503\): too much to do\. \d+ tries in \d+ s\.$/],
     ['SILENT', /sent nothing for 1 s\. \d+ tries in \d+ s\.$/],
     ['BREAKS', /broke off its answer: scripted failure\. \d+ tries in \d+ s\.$/],
+    ['PAGE', /could not be read: it is not a stream of events \(content type "text\/html"\)\. .* 3 tries in/],
+    ['EMPTY', /could not be read: it is empty \(HTTP 204\)\. .* 3 tries in/],
     ['KEY', /refused the key it was given/],
   ] as const)
     test(`an agent that asks for ever is stopped when the time for it is over: ${what}`, async () => {

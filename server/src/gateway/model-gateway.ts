@@ -123,8 +123,9 @@ export function createModelGateway(
           const request_bytes = body.bytes()
           if (meter && (said || !error)) count({ provider, ...meter.end({ whole: !error, request_bytes }) })
           else if (meter && !broke) giveUp(to.api, request_bytes)
-          const fault = meter?.fault() ?? null
-          if (fault !== null) resolve({ state: 'failed', failure: brokenOff(fault, to.api_key) })
+          const failure =
+            meter && findFailure(meter, answer, { is_empty: !said && !error, api_key: to.api_key })
+          if (failure) resolve({ state: 'failed', failure })
           else resolve(error ? (broke ?? { state: 'given_up' }) : { state: 'answered' })
         },
       ),
@@ -269,6 +270,23 @@ const metered = (meter: ModelMeter | null, onPiece: () => void): Transform =>
       done(null, piece)
     },
   })
+
+/** Of proxies and sign-ins: no provider answers so. */
+const IS_PAGE = /^text\/(html|xml)\b/i
+
+/** Of an answer whose status was a success. */
+function findFailure(
+  meter: ModelMeter,
+  { statusCode: status = 200, headers }: IncomingMessage,
+  { is_empty, api_key }: { is_empty: boolean; api_key: string | null },
+): ModelCallFailure | null {
+  const fault = meter.fault()
+  if (fault !== null) return brokenOff(fault, api_key)
+  const content_type = headers['content-type'] ?? ''
+  return is_empty || IS_PAGE.test(content_type)
+    ? { type: 'unreadable', status, content_type, is_empty }
+    : null
+}
 
 /** Providers quote what they do not like: the key of the operator too. */
 const hideKey = (text: string, api_key: string | null): string =>

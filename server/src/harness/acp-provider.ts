@@ -103,6 +103,8 @@ export class ProviderWatch {
     this.#tries += 1
     const { retry_for_ms, emit } = this.#surroundings
     this.#timer ??= setTimeout(() => this.#expire(), retry_for_ms)
+    const { most } = failure.type === 'passing' ? failure : {}
+    if (most !== undefined) this.#is_late ||= this.#tries > most
     if (failure.type !== 'passing') this.#is_late ||= this.#tries >= MAX_REFUSALS
     if (failure.type !== 'passing' || now - this.#told < TELL_MS) return
     this.#told = now

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { InvalidResponseDataError, JSONParseError, TypeValidationError } from 'ai'
 import { isRecord, storableText } from '../contract/storable-text.ts'
-import { BrokenAnswer, findBroken } from './broken-answer.ts'
+import { type BrokenAnswer, findBroken, noStream, unreadable } from './broken-answer.ts'
 
 /** Bytes of the beginning that are kept. */
 const BEGINNING_BYTES = 1_024
@@ -59,12 +59,9 @@ export class AnswerNotes {
 
   /** In place of a stream of events. */
   noStream(): BrokenAnswer {
-    const type = this.#type === '' ? 'no content type' : `content type "${this.#cut(this.#type)}"`
-    const what =
-      this.#beginning.length === 0
-        ? `it is empty (HTTP ${this.#status})`
-        : `it is not a stream of events (${type}) and ${this.#describeBeginning()}`
-    return unreadable(`${what}. Is the address right?`)
+    const is_empty = this.#beginning.length === 0
+    const answer = { status: this.#status, type: this.#cut(this.#type), is_empty }
+    return noStream(answer, this.#cut(this.#beginning.toString()))
   }
 
   /**
@@ -78,11 +75,7 @@ export class AnswerNotes {
     if (this.#has_ended && !this.#has_events) return this.noStream()
     // Anthropic's client keeps to itself why it could not read the first event, Google's skips what it cannot read.
     const is_odd = isPlain(error) || (is_empty && this.#is_whole)
-    return is_odd ? unreadable(`it ${this.#describeBeginning()}.`) : error
-  }
-
-  #describeBeginning(): string {
-    return `begins with "${this.#cut(this.#beginning.toString())}"`
+    return is_odd ? unreadable(`it begins with "${this.#cut(this.#beginning.toString())}".`) : error
   }
 
   #cut(text: string): string {
@@ -94,10 +87,6 @@ export class AnswerNotes {
     return line.length <= EXCERPT_CHARACTERS ? line : `${line.slice(0, EXCERPT_CHARACTERS).toWellFormed()}…`
   }
 }
-
-// It may have been a hiccup of a proxy; an address that is wrong stays so.
-const unreadable = (what: string): BrokenAnswer =>
-  new BrokenAnswer(`The model provider's answer could not be read: ${what}`, 2)
 
 /** The event that the SDK could not read; none where the provider tells of a failure in its own way. */
 function findEvent(error: unknown): string | undefined {

@@ -20,6 +20,23 @@ export const wasSilent = (silence_ms: number): BrokenAnswer =>
 export const saidNothing = (idle_ms: number): BrokenAnswer =>
   new BrokenAnswer(`The model provider sent nothing of its answer for ${Math.round(idle_ms / 1_000)} s.`)
 
+/** `what`: how it is. It may have been a hiccup of a proxy; an address that is wrong stays so. */
+export const unreadable = (what: string): BrokenAnswer =>
+  new BrokenAnswer(`The model provider's answer could not be read: ${what}`, 2)
+
+/** What came in place of a stream of events; `type` and `beginning` are shown as they are. */
+export function noStream(
+  answer: { status: number; type: string; is_empty: boolean },
+  beginning?: string,
+): BrokenAnswer {
+  const type = answer.type === '' ? 'no content type' : `content type "${answer.type}"`
+  const begins = beginning === undefined ? '' : ` and begins with "${beginning}"`
+  const what = answer.is_empty
+    ? `it is empty (HTTP ${answer.status})`
+    : `it is not a stream of events (${type})${begins}`
+  return unreadable(`${what}. Is the address right?`)
+}
+
 /** However deep the SDK has put it. */
 export function findBroken(error: unknown): BrokenAnswer | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause)

@@ -166,6 +166,7 @@ export type ModelCallFailure =
   | { type: 'silent'; silent_ms: number }
   | { type: 'unreachable'; message: string }
   | { type: 'broken_off'; body?: string }
+  | { type: 'unreadable'; status: number; content_type: string; is_empty: boolean }
 
 /** All calls of models from the sandbox: those of the agent, and those of its commands. */
 export interface ModelCalls {

@@ -17,7 +17,7 @@ import {
 import { z } from 'zod'
 import type { ErrorCode } from '../contract/error.ts'
 import { storableText } from '../contract/storable-text.ts'
-import { BROKEN_OFF, findBroken, wasSilent } from './broken-answer.ts'
+import { BROKEN_OFF, type BrokenAnswer, findBroken, noStream, wasSilent } from './broken-answer.ts'
 import type { MaskText } from './cut-text.ts'
 import type { ModelCallFailure, Outcome } from './harness.ts'
 import { endSentence } from './sentence.ts'
@@ -104,8 +104,8 @@ export function judgeModelError(error: unknown, hide: MaskText): ModelFailure {
 
 function judge(error: unknown): ModelFailure {
   const cause = RetryError.isInstance(error) ? error.lastError : error
-  const broken = findBroken(cause)
-  if (broken) return { ...passing(broken.message), ...(broken.most !== undefined && { most: broken.most }) }
+  const found = findBroken(cause)
+  if (found) return broken(found)
   if (APICallError.isInstance(cause)) {
     const { statusCode: status, responseBody = '' } = cause
     const { message = cause.message, code, type } = readError(responseBody)
@@ -133,6 +133,11 @@ export function judgeModelCall(failure: ModelCallFailure): ModelFailure {
       return passing(wasSilent(failure.silent_ms).message)
     case 'unreachable':
       return passing(failure.message)
+    case 'unreadable': {
+      const { status, content_type, is_empty } = failure
+      const type = storableText(stripVTControlCharacters(content_type).slice(0, 100))
+      return broken(noStream({ status, type, is_empty }))
+    }
     case 'broken_off': {
       const { message = '', code, type } = readError(failure.body ?? '')
       // Google says a status there.
@@ -234,6 +239,11 @@ const passing = (message: string, wait_ms?: number): PassingFailure => ({
   type: 'passing',
   outcome: modelOutcome('ERROR', message, 'resource_unavailable', true),
   ...(wait_ms !== undefined && { wait_ms }),
+})
+
+const broken = ({ message, most }: BrokenAnswer): PassingFailure => ({
+  ...passing(message),
+  ...(most !== undefined && { most }),
 })
 
 const brokenStream = (message: string): ModelFailure => passing(`${BROKEN_OFF}${quote(message)}`)

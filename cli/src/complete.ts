@@ -10,6 +10,8 @@ export type Candidate = readonly [value: string, description: string]
 /** How long somebody who pressed Tab waits for the service. */
 const ANSWER_MS = 2_000
 const MOST_RUNS = 30
+/** A candidate is a line for the shell: no service may give one that is two, or that is cut at a tab. */
+const SEVERAL_LINES = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
 /** What the last of these words may become; none where it may be anything, such as a file. */
 export async function complete(program: Command, typed: readonly string[]): Promise<Candidate[]> {
@@ -29,7 +31,7 @@ export async function complete(program: Command, typed: readonly string[]): Prom
         ? optionsOf(command)
         : await argumentsOf(command, given, word)
   return found
-    .filter(([value]) => value.startsWith(beginning))
+    .filter(([value]) => value.startsWith(beginning) && !SEVERAL_LINES.test(value))
     .map(([value, description]) => [start + value, oneLine(description)])
 }
 

@@ -1,6 +1,7 @@
 /**
  * What makes each shell ask `runyard complete` what may stand next. What was typed is handed over as it is and never evaluated;
- * where there is no answer the shell offers files.
+ * where there is no answer the shell offers files. Bash alone does not quote what it puts into the line: a name that somebody
+ * else chose would be run with the command.
  */
 export const COMPLETION_SCRIPTS = {
   bash: `# In ~/.bashrc: source <(runyard completion bash)
@@ -8,7 +9,8 @@ _runyard() {
   local line
   COMPREPLY=()
   while IFS= read -r line; do
-    COMPREPLY+=("\${line%%$'\\t'*}")
+    printf -v line %q "\${line%%$'\\t'*}"
+    COMPREPLY+=("$line")
   done < <(runyard complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _runyard runyard`,

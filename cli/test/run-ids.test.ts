@@ -172,6 +172,9 @@ test('bash completes commands, values, runs and environments, and evaluates noth
   assert.deepEqual(complete('run', '--env', 'te'), ['tests'])
   assert.deepEqual(complete('env', 'get', ''), ['tests'])
   assert.deepEqual(complete('completion', ''), ['bash', 'zsh', 'fish'])
+  // Bash puts a candidate into the line as it is, and anybody of the team may name an environment.
+  await home.run(['env', 'create', '$(touch evaluated)', '--image', 'debian:13'])
+  assert.deepEqual(complete('run', '--env', '$'), ['\\$\\(touch\\ evaluated\\)'])
   // A file, which the shell knows.
   assert.deepEqual(complete('run', '--file', ''), [])
   assert.deepEqual(complete('run', '$(touch evaluated)'), [])

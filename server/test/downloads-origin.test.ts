@@ -98,6 +98,13 @@ describe('downloads on an origin of their own', () => {
     }
     for (const dest of ['empty', 'image'])
       assert.equal((await ask(PAGE, path, read('same-origin', dest))).status, 200)
+    // Nor does another way to write the path lead to it: routes are found by what it means.
+    const written = await ask(PAGE, path.replace('/downloads/', '/%64ownloads/'))
+    assert.deepEqual(
+      [written.status, written.headers.get('location')],
+      [302, links.picture.replace('/downloads/', '/%64ownloads/')],
+    )
+    assert.equal((await ask(FILES, path.replace('/downloads/', '/%64ownloads/'))).status, 200)
     // It is no way to anywhere else.
     const odd = await ask(PAGE, '/downloads//evil.example/')
     assert.equal(new URL(odd.headers.get('location') ?? '').origin, `http://${FILES}:${port}`)

@@ -14,7 +14,10 @@ interface Origins {
 export function separateDownloads(app: FastifyInstance, settings: Origins): void {
   app.addHook('onRequest', async (request, reply) => {
     if (settings.downloads_url === settings.public_url) return
-    const is_download = request.url.startsWith('/downloads/')
+    // By its route: `/%64ownloads/` leads to the same one.
+    const is_download = [request.routeOptions.url, request.url].some((path) =>
+      path?.startsWith('/downloads/'),
+    )
     if (isDownloadsHost(request.host, settings)) {
       if (!is_download) throw new AppError('resource_not_found', 'Only files are downloaded from here.')
     } else if (is_download && !isReadByPage(request))

@@ -9,6 +9,7 @@ import { describeUsage } from './model-access.ts'
 import type { Workspace } from './prepare.ts'
 import { createProxiedFetch } from './proxied-fetch.ts'
 import { pushChanges } from './push-changes.ts'
+import { ToldRefusals } from './told-refusals.ts'
 import type { PlannedServer } from './tool-servers.ts'
 import { createUsageSums, type UsageSums } from './usage-sums.ts'
 import type { WorkspacePlan } from './workspace-plan.ts'
@@ -31,8 +32,8 @@ interface WayOptions {
 /** What one execution does through the gateway. What is refused and what models use is told as events. */
 export class WayOut {
   readonly #refusals: string[] = []
-  /** What was told already; each attempt tells anew where it is absent. */
-  #told: Promise<Set<string>> | undefined
+  /** Absent: each attempt tells anew. */
+  #told: ToldRefusals | undefined
   readonly #services: WayOutServices
   readonly #usage: UsageSums
   readonly #listeners = new Set<(call: ModelCall) => void>()
@@ -53,8 +54,8 @@ export class WayOut {
     { hosts, git, models }: Pick<WorkspacePlan, 'hosts' | 'git' | 'models'>,
     { budget, for_agent, reserved }: WayOptions,
   ): Promise<Egress> {
-    if (for_agent) this.#told ??= this.#readTold()
-    const { context } = this.#services
+    const { context, store } = this.#services
+    if (for_agent) this.#told ??= new ToldRefusals(store)
     const { model_silence_ms: silent_ms } = context.settings
     this.#egress?.close()
     const rules = {
@@ -160,17 +161,7 @@ export class WayOut {
   }
 
   async #tell(refusal: Refusal): Promise<void> {
-    const told = await this.#told
-    if (told?.has(refusal.message)) return
-    told?.add(refusal.message)
+    if (this.#told && !(await this.#told.isNew(refusal))) return
     await this.#services.emit({ type: 'egress.refused', data: refusal })
-  }
-
-  /** By earlier attempts. */
-  async #readTold(): Promise<Set<string>> {
-    const { store } = this.#services
-    if (store.lease.attempt === 1) return new Set()
-    const history = await store.readHistory()
-    return new Set(history.flatMap((event) => (event.type === 'egress.refused' ? [event.data.message] : [])))
   }
 }

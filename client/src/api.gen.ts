@@ -1928,7 +1928,7 @@ export interface components {
             events?: components["schemas"]["WebhookEventType"][];
             /** @description Default true: runs of the team. False: a personal one, of your own runs, personal ones too. */
             team?: boolean;
-            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400. */
+            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
             url: string;
         };
         DeleteScheduleResponse: {
@@ -3445,7 +3445,7 @@ export interface components {
             enabled?: boolean;
             /** @description Default: all. */
             events?: components["schemas"]["WebhookEventType"][];
-            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400. */
+            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
             url: string;
         };
         Usage: {

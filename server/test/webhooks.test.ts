@@ -310,6 +310,11 @@ describe('webhooks', () => {
         assert.match(detail, /^url: /)
         assert.match(detail, why)
       }
+    // The operator may have taken a host back: then the webhook can still be turned off, and not on again.
+    const off = { url: 'https://10.0.0.7/', enabled: false }
+    const path = `/agent/webhooks/${webhook.webhook_id}`
+    assert.equal((await owner.call('PUT', path, off)).status, 200)
+    assert.equal((await owner.call('PUT', path, { ...off, enabled: true })).status, 400)
     assert.equal(
       (await owner.call('PUT', `/agent/webhooks/${webhook.webhook_id}`, { url: receiver.url })).status,
       200,

@@ -1395,7 +1395,7 @@ class CreateTriggerRequest(WireModel):
 
 class CreateWebhookRequest(WireModel):
     url: str
-    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400."""
+    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled."""
     events: list[WebhookEventType] | None = None
     """Default: all."""
     description: str | None = None
@@ -1968,7 +1968,7 @@ class UpdateTriggerRequest(WireModel):
 
 class UpdateWebhookRequest(WireModel):
     url: str
-    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400."""
+    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled."""
     events: list[WebhookEventType] | None = None
     """Default: all."""
     description: str | None = None

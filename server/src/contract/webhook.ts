@@ -40,7 +40,7 @@ const Target = z
 const writable = {
   url: Target.meta({
     description:
-      'Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400.',
+      'Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled.',
   }),
   events: z
     .array(WebhookEventType)

@@ -32,7 +32,7 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
   const { store, settings } = services
   const { keyring, whyNeverSent } = settings
 
-  /** Throws where nothing would ever be sent. */
+  /** Throws where nothing would ever be sent; one that is disabled may have any address, so that each can be disabled. */
   const contentOf = ({
     url: text,
     events = [...WEBHOOK_EVENTS],
@@ -40,9 +40,9 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
   }: UpdateWebhookRequest): WebhookContent => {
     // As it is asked: two ways to write it are one.
     const url = new URL(text).href
-    const why = whyNeverSent(url)
-    if (why !== null) throw new AppError('invalid_request', `url: ${why}`)
     const { description = null, enabled = true } = rest
+    const why = enabled ? whyNeverSent(url) : null
+    if (why !== null) throw new AppError('invalid_request', `url: ${why}`)
     return { url, events, description, enabled }
   }
 

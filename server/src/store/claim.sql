@@ -2,12 +2,15 @@
 -- The worker row comes first, so that a slow beat never holds the gate. The gate is locked by a statement of its own:
 -- inside the counting statement the count would use the older snapshot and the limit would not hold.
 -- A run whose idle sandbox another live worker holds is left to that worker for two seconds after it was queued, unless
--- that one is stopping or its disk is full. One whose agent this worker lacks is left to those of the pool that may have it.
+-- that one is stopping or its disk is full. One whose agent this worker lacks is left to those of the pool that may have it,
+-- unless its environment may bring the agent along. These environments are found once, before the gate: a query for each run
+-- that is passed over kept the gate 0.5 s for 20,000 of them, in place of 0.1 s.
 create or replace function claim(p_pool text, p_worker uuid, p_n int)
 returns table (claimed_run uuid, claimed_attempt int) language plpgsql volatile as $$
 declare p_place text;
   p_lacking text[];
   p_left text[];
+  p_bringing text[];
 begin
   select place, lacking_agents into p_place, p_lacking from workers
     where worker_id = p_worker and not (lost or draining) for share;
@@ -16,19 +19,22 @@ begin
     select array_agg(agent) into p_left from unnest(p_lacking) agent where exists (
       select 1 from workers w where w.pool = p_pool and w.worker_id <> p_worker
         and not (w.lost or w.draining or w.disk_full) and agent <> all(w.lacking_agents));
+    if p_left is not null then
+      select array_agg(e.uid) into p_bringing from environments e where brings_programs(e.config);
+    end if;
   end if;
   perform 1 from gate where id = 1 for update;
   return query
   with recursive heads (principal_id, priority, run_id) as (
     (select r.principal_id, r.priority, r.run_id from runs r
       where r.state = 'QUEUED' and r.worker_id is null and r.pool = p_pool
-        and (p_left is null or not needs_agent(r.run_id, p_left))
+        and (p_left is null or coalesce(r.config->'harness'->>'type' <> all(p_left), true) or r.environment_id = any(p_bringing))
       order by r.principal_id, r.priority desc, r.run_id limit 1)
     union all
     select n.* from heads h cross join lateral (
       select r.principal_id, r.priority, r.run_id from runs r
       where r.state = 'QUEUED' and r.worker_id is null and r.pool = p_pool and r.principal_id > h.principal_id
-        and (p_left is null or not needs_agent(r.run_id, p_left))
+        and (p_left is null or coalesce(r.config->'harness'->>'type' <> all(p_left), true) or r.environment_id = any(p_bringing))
       order by r.principal_id, r.priority desc, r.run_id limit 1) n),
   active as materialized (
     select r.principal_id, count(*)::int n from runs r where r.worker_id is not null group by 1),
@@ -41,7 +47,7 @@ begin
     select q.run_id from open o cross join lateral (
       select r.run_id, r.priority, row_number() over (order by r.priority desc, r.run_id) rn from runs r
       where r.state = 'QUEUED' and r.worker_id is null and r.pool = p_pool and r.principal_id = o.principal_id
-        and (p_left is null or not needs_agent(r.run_id, p_left))
+        and (p_left is null or coalesce(r.config->'harness'->>'type' <> all(p_left), true) or r.environment_id = any(p_bringing))
         and not exists (
           select 1 from sandboxes s join workers w on w.worker_id = s.worker_id and not (w.lost or w.draining or w.disk_full)
           where s.run_id = r.run_id and s.worker_id <> p_worker and s.place <> p_place

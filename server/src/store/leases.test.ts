@@ -18,6 +18,7 @@ import {
 import type { NewEvent } from '../contract/event.ts'
 import { insertArtifact } from './artifacts.ts'
 import type { Db, Store } from './db.ts'
+import { insertEnvironment } from './environments.ts'
 import { appendEvents, readOpenMessages, writeOpenMessages } from './events.ts'
 import { type Delivery, deliverFollowups } from './followups.ts'
 import {
@@ -77,6 +78,36 @@ onEachDatabase('leases', (open) => {
     assert.deepEqual(await typesOf(run_id), ['QUEUED', 'message.user', 'attempt.started', 'CLAIMED'])
     const { state, worker_id, attempt, last_sequence } = await readStored(db, run_id)
     assert.deepEqual([state, worker_id, attempt, last_sequence], ['CLAIMED', worker.worker_id, 1, 4])
+  })
+
+  test('a worker leaves runs of an agent that it lacks to one that has it, but where they bring it along', async () => {
+    const pool = randomUUID()
+    const principal_id = await addPrincipal(db)
+    const environmentOf = async (config: { variables?: Record<string, string> }) => {
+      const uid = randomUUID()
+      await insertEnvironment(db, {
+        ...{ uid, creator_id: principal_id, sealed: null },
+        config: { name: uid, ...config },
+      })
+      return uid
+    }
+    const add = (type: string | undefined, environment_id: string | null = null) =>
+      addRun(db, principal_id, {
+        pool,
+        environment_id,
+        config: type === undefined ? {} : { harness: { type } },
+      })
+    const bringing = await environmentOf({ variables: { PATH: '/workspace/bin' } })
+    const left = [await add('codex'), await add('codex', await environmentOf({}))]
+    const taken = [await add('codex', bringing), await add('claude'), await add(undefined)]
+    const lacking = await addWorker(db, { pool, lacking_agents: ['codex', 'gemini'] })
+    const equipped = await addWorker(db, { pool })
+    const claim = async (worker: typeof lacking) =>
+      (await claimRuns(db, worker, 9)).map(({ run_id }) => run_id).sort()
+    assert.deepEqual(await claim(lacking), taken.sort())
+    // Nobody else would have it either: then it says so itself.
+    await drainWorker(db, equipped.worker_id)
+    assert.deepEqual(await claim(lacking), left.sort())
   })
 
   test('limits of principals hold over all pools, among claimers at work at the same time', async () => {

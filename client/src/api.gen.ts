@@ -1109,7 +1109,7 @@ export interface paths {
         put?: never;
         /**
          * Disable a person
-         * @description Their keys stop at once, sessions and links with them, streams within 30 seconds; their schedules and triggers start nothing, and their runs that wait are not taken. Runs that are worked on go on. Who has the last admin key that works is refused with 409. For admins.
+         * @description Their keys, sessions and links stop working at once, and their streams end within 30 seconds. Their schedules and triggers start nothing, and no worker takes their queued runs. Runs at work go on. The person with the last admin key that works cannot be disabled (409). For admins.
          */
         post: operations["disablePrincipal"];
         delete?: never;
@@ -1129,7 +1129,7 @@ export interface paths {
         put?: never;
         /**
          * Enable a person again
-         * @description Their keys that were not revoked meanwhile work again, and what they had goes on. For admins.
+         * @description Their keys work again, but those that were revoked meanwhile; their schedules, triggers and queued runs go on. For admins.
          */
         post: operations["enablePrincipal"];
         delete?: never;
@@ -1561,7 +1561,7 @@ export interface components {
              * @description RFC 3339, UTC, milliseconds.
              */
             occurred_at: string;
-            /** @description Absent where nobody could be told. */
+            /** @description Absent where nobody knows who it was. */
             principal_id?: string;
             principal_name?: string;
             /** @description `X-Request-Id`. */
@@ -1651,13 +1651,13 @@ export interface components {
             /** @constant */
             type: "context.compacted";
         };
-        /** @description The conversation had become too long for the model: from here on it is told the summary, the messages named here, and what came last. The log keeps everything. */
+        /** @description The conversation had become too long for the model: from here on the model gets the summary, the messages named here, and what came last. The log keeps everything. */
         ContextCompactedEventData: {
             /** @description Tokens, as far as the service knows. */
             context_window: number;
-            /** @description The message or tool call from which on everything is told as it was; absent: the summary stands for all before it. */
+            /** @description The message or tool call from which on everything stays as it was; absent: the summary stands for all before it. */
             kept_from?: string;
-            /** @description Ids of messages of the caller that lie before the kept part and are told whole besides. */
+            /** @description Ids of messages of the caller from before the kept part that stay whole as well. */
             kept_messages: string[];
             /**
              * @description The next request would have been near the context window; the provider refused one as too long.
@@ -1666,7 +1666,7 @@ export interface components {
             reason: "nearly_full" | "overflow";
             /** @description What the model wrote of the conversation before it. */
             summary: string;
-            /** @description Of the conversation as it is told from here on, about. */
+            /** @description Of the conversation as the model has it from here on, about. */
             tokens_after: number;
             /** @description Of the conversation, about. */
             tokens_before: number;
@@ -2473,7 +2473,7 @@ export interface components {
         };
         PermissionRule: {
             /**
-             * @description `ask`: the run is BLOCKED until somebody answers. `deny`: the agent is told so.
+             * @description `ask`: the run is BLOCKED until somebody answers. `deny`: the call is not made, and the agent is told so.
              * @enum {string}
              */
             action: "allow" | "ask" | "deny";
@@ -2511,7 +2511,7 @@ export interface components {
             /** @description Nothing is done as this person: no key works. */
             disabled: boolean;
             display_name: string;
-            /** @description Keys that are neither revoked nor over; those of a disabled person work again once they are enabled. */
+            /** @description Keys that are neither revoked nor expired. Those of a disabled person work again once the person is enabled. */
             keys: number;
             /**
              * Format: date-time
@@ -3226,7 +3226,7 @@ export interface components {
                 url?: string;
             };
             run_id?: string;
-            /** @description By which it is told from others; null for one that was replayed. */
+            /** @description Its id at the sender, by which repeats are recognised; null for one that was replayed. */
             sender_delivery_id: string | null;
             trigger_id: string;
         };

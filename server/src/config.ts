@@ -226,7 +226,8 @@ function requireOwnOrigin(env: z.infer<typeof Variables>): void {
 }
 
 function whyNoOrigin(env: z.infer<typeof Variables>, downloads: URL): string | null {
-  if (!env.RUNYARD_PUBLIC_URL) return 'needs RUNYARD_PUBLIC_URL, from which it keeps files apart'
+  if (!env.RUNYARD_PUBLIC_URL)
+    return 'needs RUNYARD_PUBLIC_URL as well: files are to be kept apart from that address'
   const page = new URL(env.RUNYARD_PUBLIC_URL)
   const names = [page.hostname, ...splitList((env.RUNYARD_ALLOWED_HOSTS ?? '').toLowerCase())]
   // Cookies know hosts and no ports, so another port alone would be no other origin to them.

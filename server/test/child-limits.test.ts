@@ -116,7 +116,11 @@ onEachService('limits of children', (service) => {
     await grant('environment', own.uid, maker.uid)
     await refused(below(named.api, parent), /grant for the environment/, 403)
     await maker.api.json('DELETE', `/agent/identities/${uid}`)
-    await refused(below(maker.api, parent), /the identity was deleted, or the person is disabled/, 409)
+    await refused(
+      below(maker.api, parent),
+      /the identity that executes it was deleted, or the person is disabled/,
+      409,
+    )
   })
 
   test('a grant that was taken away ends children as it ends follow-ups', async () => {

@@ -143,7 +143,7 @@ describe('triggers that answer on GitHub', () => {
     )
     // What GitHub tells of our own comment starts nothing.
     const own = await post(trigger, 'issue_comment', { ...issue(1), comment: { body: comment?.body } })
-    assert.deepEqual([own.outcome, own.reason], ['filtered', 'It tells of a comment of our own.'])
+    assert.deepEqual([own.outcome, own.reason], ['filtered', 'It is about a comment of our own.'])
   })
 
   test('what the agent said last stands there, calls nobody and holds no token', LIMIT, async () => {

@@ -454,7 +454,7 @@ describe('triggers', { skip }, () => {
     const own = await post(trigger, pull(PUSHED, 'ann'))
     assert.deepEqual(
       [own.outcome, own.reason],
-      ['filtered', `It tells of a push of our own, by run ${run_id}.`],
+      ['filtered', `It is about a push of our own, by run ${run_id}.`],
     )
     assert.equal((await post(trigger, pull('b'.repeat(40), 'bot'))).outcome, 'filtered')
     assert.equal((await post(trigger, pull('b'.repeat(40), 'ann'))).outcome, 'followup_sent')

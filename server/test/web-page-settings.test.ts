@@ -142,7 +142,7 @@ describe('the pages of settings', { skip }, () => {
     const path = '/agent/grants?resource_type=pool&resource_id=gpu'
     const { restricted } = await api.json<{ restricted: boolean }>('GET', path)
     assert.equal(restricted, true)
-    await page.getByText('no workers · for who is named').waitFor()
+    await page.getByText('no workers · only for those who were named').waitFor()
     await api.create({ prompt: 'Wait.', config: { worker_host: 'gpu' } })
     await page.getByRole('link', { name: 'Access' }).last().click()
     const listed = pools.filter({ has: page.getByRole('link', { name: 'gpu', exact: true }) })

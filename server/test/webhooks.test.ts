@@ -296,7 +296,7 @@ describe('webhooks', () => {
       ['https://example.com:80443/', /url/],
       ['http://example.com/', /Only https/],
       // Another port than the one that is named.
-      [`http://${hostname}:9/`, /Only https .* a host with this port/],
+      [`http://${hostname}:9/`, /Only https .* with this port/],
     ]
     const webhook = await listen(owner, 'https://example.com/')
     for (const [url, why] of refused)

@@ -94,7 +94,7 @@ export function addSecretCommands(program: Command): void {
     ]
     const rows = secrets.map((secret) => [
       secret.name,
-      secret.scope.type === 'User' ? 'you' : secret.restricted ? 'who is named' : 'team',
+      secret.scope.type === 'User' ? 'you' : secret.restricted ? 'those named' : 'team',
       useOf(secret),
       String(secret.version),
       formatAge(secret.last_updated),

@@ -143,7 +143,7 @@ class AuditEntry(WireModel):
     via: Literal["http", "command_line", "worker", "service"] | str
     """`service`: what it did by itself, as this principal: for a schedule, for a trigger, or for the agent of a run. `detail` says which."""
     principal_id: str | None = None
-    """Absent where nobody could be told."""
+    """Absent where nobody knows who it was."""
     principal_name: str | None = None
     key_id: str | None = None
     role: Literal["admin", "member", "viewer"] | str | None = None
@@ -194,7 +194,7 @@ class ComparedRepository(WireModel):
 
 
 class ContextCompactedEventData(WireModel):
-    """The conversation had become too long for the model: from here on it is told the summary, the messages named here, and what came last. The log keeps everything."""
+    """The conversation had become too long for the model: from here on the model gets the summary, the messages named here, and what came last. The log keeps everything."""
 
     summary: str
     """What the model wrote of the conversation before it."""
@@ -205,11 +205,11 @@ class ContextCompactedEventData(WireModel):
     tokens_before: int
     """Of the conversation, about."""
     tokens_after: int
-    """Of the conversation as it is told from here on, about."""
+    """Of the conversation as the model has it from here on, about."""
     kept_messages: list[str]
-    """Ids of messages of the caller that lie before the kept part and are told whole besides."""
+    """Ids of messages of the caller from before the kept part that stay whole as well."""
     kept_from: str | None = None
-    """The message or tool call from which on everything is told as it was; absent: the summary stands for all before it."""
+    """The message or tool call from which on everything stays as it was; absent: the summary stands for all before it."""
 
 
 class ConversationRedirect(WireModel):
@@ -523,7 +523,7 @@ class PermissionRule(WireModel):
     pattern: str | None = None
     """What the call is about, `*` in it for any text: the command, the path (absolute, or below the working directory), the address; of other tools the input as JSON. Absent: every call."""
     action: Literal["allow", "ask", "deny"] | str
-    """`ask`: the run is BLOCKED until somebody answers. `deny`: the agent is told so."""
+    """`ask`: the run is BLOCKED until somebody answers. `deny`: the call is not made, and the agent is told so."""
 
 
 class Pool(WireModel):
@@ -555,7 +555,7 @@ class Principal(WireModel):
     disabled: bool
     """Nothing is done as this person: no key works."""
     keys: int
-    """Keys that are neither revoked nor over; those of a disabled person work again once they are enabled."""
+    """Keys that are neither revoked nor expired. Those of a disabled person work again once the person is enabled."""
     role: Literal["admin", "member", "viewer"] | str | None = None
     """The highest of these keys; absent without one."""
     last_used_at: datetime | None = None
@@ -1848,7 +1848,7 @@ class TriggerDelivery(WireModel):
     event: str | None
     """What the sender calls it, where it says so."""
     sender_delivery_id: str | None
-    """By which it is told from others; null for one that was replayed."""
+    """Its id at the sender, by which repeats are recognised; null for one that was replayed."""
     outcome: TriggerOutcome
     run_id: str | None = None
     reason: str | None = None

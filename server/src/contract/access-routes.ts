@@ -101,8 +101,8 @@ export const ACCESS_ROUTES = {
     path: '/principals/{uid}/disable',
     summary: 'Disable a person',
     description:
-      'Their keys stop at once, sessions and links with them, streams within 30 seconds; their schedules and triggers start nothing, and their runs that wait are not taken. ' +
-      'Runs that are worked on go on. Who has the last admin key that works is refused with 409. For admins.',
+      'Their keys, sessions and links stop working at once, and their streams end within 30 seconds. Their schedules and triggers start nothing, and no worker takes their queued runs. ' +
+      'Runs at work go on. The person with the last admin key that works cannot be disabled (409). For admins.',
     tag: 'Access',
     role: 'admin',
     params: PersonParams,
@@ -116,7 +116,7 @@ export const ACCESS_ROUTES = {
     path: '/principals/{uid}/enable',
     summary: 'Enable a person again',
     description:
-      'Their keys that were not revoked meanwhile work again, and what they had goes on. For admins.',
+      'Their keys work again, but those that were revoked meanwhile; their schedules, triggers and queued runs go on. For admins.',
     tag: 'Access',
     role: 'admin',
     params: PersonParams,

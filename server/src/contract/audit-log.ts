@@ -17,7 +17,7 @@ export const AuditEntry = z
       description:
         '`service`: what it did by itself, as this principal: for a schedule, for a trigger, or for the agent of a run. `detail` says which.',
     }),
-    principal_id: z.string().optional().meta({ description: 'Absent where nobody could be told.' }),
+    principal_id: z.string().optional().meta({ description: 'Absent where nobody knows who it was.' }),
     principal_name: z.string().optional(),
     key_id: z.string().optional(),
     role: Role.optional(),

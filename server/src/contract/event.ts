@@ -170,19 +170,20 @@ export const EVENT_DATA = {
       }),
       context_window: z.int().meta({ description: 'Tokens, as far as the service knows.' }),
       tokens_before: z.int().meta({ description: 'Of the conversation, about.' }),
-      tokens_after: z.int().meta({ description: 'Of the conversation as it is told from here on, about.' }),
+      tokens_after: z
+        .int()
+        .meta({ description: 'Of the conversation as the model has it from here on, about.' }),
       kept_messages: z.array(id).meta({
-        description:
-          'Ids of messages of the caller that lie before the kept part and are told whole besides.',
+        description: 'Ids of messages of the caller from before the kept part that stay whole as well.',
       }),
       kept_from: id.optional().meta({
         description:
-          'The message or tool call from which on everything is told as it was; absent: the summary stands for all before it.',
+          'The message or tool call from which on everything stays as it was; absent: the summary stands for all before it.',
       }),
     })
     .meta({
       description:
-        'The conversation had become too long for the model: from here on it is told the summary, the messages named here, and what came last. The log keeps everything.',
+        'The conversation had become too long for the model: from here on the model gets the summary, the messages named here, and what came last. The log keeps everything.',
     }),
   retrying: z
     .object({

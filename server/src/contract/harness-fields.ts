@@ -38,7 +38,7 @@ const NO_AGENT = 'runs the shell blocks of a prompt, and has no agent'
 
 const modelOf = ({ takes_model, apis, kind }: HarnessTraits, asked = ''): string | null => {
   if (kind === 'runbook') return `${NO_AGENT} that could use a model`
-  if (!takes_model) return 'cannot be told which model to use'
+  if (!takes_model) return 'does not let you choose its model'
   const [provider, ...rest] = asked.split('/')
   const api = MODEL_APIS.find((known) => known === provider)
   // Any other name is one of a server, or of the agent's own: whoever executes the run knows them.
@@ -102,7 +102,7 @@ export const HARNESS_FIELDS: readonly HarnessField[] = [
   {
     field: 'config.base_prompt',
     isGiven: ({ config }) => Boolean(config?.base_prompt?.trim()),
-    whyNot: agentOf('that could be told something'),
+    whyNot: agentOf('that could read it'),
   },
   {
     field: 'config.skills',

@@ -11,7 +11,8 @@ export const PermissionRule = z
         'What the call is about, `*` in it for any text: the command, the path (absolute, or below the working directory), the address; of other tools the input as JSON. Absent: every call.',
     }),
     action: z.enum(['allow', 'ask', 'deny']).meta({
-      description: '`ask`: the run is BLOCKED until somebody answers. `deny`: the agent is told so.',
+      description:
+        '`ask`: the run is BLOCKED until somebody answers. `deny`: the call is not made, and the agent is told so.',
     }),
   })
   .meta({ id: 'PermissionRule' })

@@ -10,7 +10,7 @@ export const Principal = z
     disabled: z.boolean().meta({ description: 'Nothing is done as this person: no key works.' }),
     keys: z.int().meta({
       description:
-        'Keys that are neither revoked nor over; those of a disabled person work again once they are enabled.',
+        'Keys that are neither revoked nor expired. Those of a disabled person work again once the person is enabled.',
     }),
     role: Role.optional().meta({ description: 'The highest of these keys; absent without one.' }),
     last_used_at: Timestamp.optional().meta({

@@ -191,7 +191,7 @@ export const TriggerDelivery = z
     received_at: Timestamp,
     event: z.string().nullable().meta({ description: 'What the sender calls it, where it says so.' }),
     sender_delivery_id: z.string().nullable().meta({
-      description: 'By which it is told from others; null for one that was replayed.',
+      description: 'Its id at the sender, by which repeats are recognised; null for one that was replayed.',
     }),
     outcome: TriggerOutcome,
     run_id: z.string().optional(),

@@ -132,7 +132,7 @@ describe('the checked fetch', async () => {
     // Without a port a host is named for those of the web.
     assert.match(
       why('http://127.0.0.1:4419/', ['127.0.0.1']) ?? '',
-      /one without a port, which stands for 80 and 443/,
+      /without a port it stands for 80 and 443/,
     )
     assert.match(
       why('https://127.0.0.1:4419/', ['127.0.0.1']) ?? '',

@@ -96,8 +96,8 @@ function readAddress(
   if (url && target && (!is_plain || isPrivateHost(rules, target))) return { url, target, is_plain }
   throw new Unreachable(
     plain
-      ? 'Only https addresses are asked, and http alone of what RUNYARD_PRIVATE_HOSTS names: a host with this port, or one without a port, which stands for 80 and 443.'
-      : 'Only https addresses are asked, without a user’s name.',
+      ? 'Only https addresses can be used. Plain http needs the host in RUNYARD_PRIVATE_HOSTS, with this port; without a port it stands for 80 and 443.'
+      : 'Only https addresses can be used, without a user name in them.',
   )
 }
 

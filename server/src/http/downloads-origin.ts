@@ -19,7 +19,8 @@ export function separateDownloads(app: FastifyInstance, settings: Origins): void
       path?.startsWith('/downloads/'),
     )
     if (isDownloadsHost(request.host, settings)) {
-      if (!is_download) throw new AppError('resource_not_found', 'Only files are downloaded from here.')
+      if (!is_download)
+        throw new AppError('resource_not_found', 'This address is only for downloading files.')
     } else if (is_download && !isReadByPage(request))
       return reply.redirect(settings.downloads_url + request.url, 302)
   })

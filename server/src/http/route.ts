@@ -132,8 +132,7 @@ export async function readEarlier(
 /** The one place that keeps visitors to their run: whatever is not marked for them they may not call, and other runs are not there. */
 function requireVisited({ for_visitors }: RouteDefinition, { only_run_id }: Actor, params: unknown): void {
   if (only_run_id === undefined) return
-  if (!for_visitors)
-    throw new AppError('not_authorized', 'Who was given a link to a run may look at that run only.')
+  if (!for_visitors) throw new AppError('not_authorized', 'A link to a run opens that run only.')
   const { run_id } = params as { run_id?: string }
   if (run_id !== undefined && run_id !== only_run_id)
     throw new AppError('resource_not_found', 'There is no run with this id.')

@@ -46,7 +46,7 @@ export async function whyFiltered(
   { event, payload, headers }: Sent,
 ): Promise<string | null> {
   if (verification === 'github' && event === 'ping') return 'GitHub asked whether anybody is here.'
-  if (verification === 'github' && isOwnComment(payload)) return 'It tells of a comment of our own.'
+  if (verification === 'github' && isOwnComment(payload)) return 'It is about a comment of our own.'
   if (filter === null) return null
   const { passes, wrong } = await passesFilter(filter, { payload, headers }, trigger_id)
   if (passes) return null
@@ -153,7 +153,7 @@ async function makePlan(
   const opened = await findOpenedBy(services.db, news.urls, actor, trigger.scope)
   const pusher = await findPusher(services.db, news, opened, actor)
   if (pusher !== null) {
-    const reason = `It tells of a push of our own, by run ${pusher}.`
+    const reason = `It is about a push of our own, by run ${pusher}.`
     return { outcome: 'filtered', reason, run_id: null }
   }
   const prompt = fillPrompt(trigger, sent)

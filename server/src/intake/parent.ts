@@ -75,7 +75,7 @@ async function narrowRequest(
   requireServers(services, config, parent)
   await requireEnvironment(services.db, config, parent)
   if (config.worker_host && config.worker_host !== parent.pool)
-    throw beyond('config.worker_host', `is in the pool ${parent.pool}, and so are those below it.`)
+    throw beyond('config.worker_host', `is in the pool ${parent.pool}, and so are the runs below it.`)
   const { environment_id: _, permissions: asked, ...own } = config
   const permissions = asked?.length ? asked : parent.config.permissions
   const budget = narrowBudget(request.budget, budgetLeft(parent))
@@ -113,7 +113,7 @@ function executorOf(
     return principal_id === actor.principal_id ? {} : { agent_identity_uid: principal_id }
   throw beyond(
     agent_identity_uid === undefined ? 'parent_run_id' : 'agent_identity_uid',
-    `is executed by ${executor.display_name} (${principal_id}), and so are those below it.`,
+    `is executed by ${executor.display_name} (${principal_id}), and so are the runs below it.`,
   )
 }
 
@@ -126,8 +126,8 @@ async function requireEnvironment(
   throw beyond(
     'config.environment_id',
     environment_id === null
-      ? 'has no environment, and so have those below it none.'
-      : `is in the environment ${environment_id}, and so are those below it.`,
+      ? 'has no environment, so runs below it have none either.'
+      : `is in the environment ${environment_id}, and so are the runs below it.`,
   )
 }
 
@@ -146,7 +146,7 @@ function requireServers(
   throw beyond(
     `config.mcp_servers.${foreign}`,
     names.includes(foreign)
-      ? 'has another tool server of this name; give it as it was given there.'
+      ? 'has another tool server of this name; give it exactly as it was given there.'
       : names.length > 0
         ? `has no such tool server; it has ${names.join(', ')}.`
         : 'has no tool servers.',

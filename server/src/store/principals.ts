@@ -70,6 +70,6 @@ export async function isPrincipalActive(db: Db, principal_id: string): Promise<b
 
 /** Of a run whose executor may not act any more. */
 export const ORPHANED =
-  'Whoever executes this run may not any more: the identity was deleted, or the person is disabled.'
+  'This run cannot go on: the identity that executes it was deleted, or the person is disabled.'
 
 export const orphaned = (): AppError => new AppError('conflict', ORPHANED, { retryable: false })

@@ -128,7 +128,7 @@ async function readCredential({ store, keyring }: ReplyOptions, due: DueReply): 
   if (!row?.git)
     throw new GitHostFailure(
       'refused',
-      `There is no token of git called ${name} that whoever saved the trigger last may use.`,
+      `Whoever saved the trigger last has no git token called ${name}, or may not use it.`,
     )
   const { host, repositories = null, username = null, read_only = false, app = null } = row.git
   if (read_only) throw new GitHostFailure('refused', `${name} is read-only.`)

@@ -75,7 +75,7 @@ function Person({ person }: { person: Principal }) {
         ) : (
           <ConfirmButton
             confirm="Disable the person"
-            question="Keys, sessions and links stop at once; schedules and triggers start nothing more. Runs that are worked on go on."
+            question="Keys, sessions and links stop at once; schedules and triggers start nothing more. Runs at work go on."
             is_busy={turn.isPending}
             onConfirm={() => turn.mutate()}
           >

@@ -58,7 +58,7 @@ export const PoolState = ({ pool }: { pool: Pool }) => (
       {[sayWorkers(pool), sayLoad(pool)].filter(Boolean).join(' · ')}
     </span>
     {pool.is_default ? ' · for runs that name none' : ''}
-    {pool.restricted ? ' · for who is named' : ''}
+    {pool.restricted ? ' · only for those who were named' : ''}
   </span>
 )
 

@@ -44,7 +44,8 @@ function SecretRow({ secret }: { secret: Secret }) {
         </span>
       </span>
       <span className="text-sm text-soft sm:text-right">
-        {scope.type === 'User' ? 'Only you' : restricted ? 'Who is named' : 'Team'} · version {version}
+        {scope.type === 'User' ? 'Only you' : restricted ? 'Only those who were named' : 'Team'} · version{' '}
+        {version}
         <span className="block">
           {version === 1 || created_at === last_updated ? null : (
             <>

@@ -73,7 +73,7 @@ function OpenWebhook({ webhook }: { webhook: Webhook }) {
       {rotate.data ? <SecretShown webhook={rotate.data} /> : null}
       <p className="mt-0 mb-4 text-sm text-soft">
         <WebhookState webhook={webhook} /> ·{' '}
-        {scope.type === 'User' ? 'told of your own runs' : 'told of runs of the team'}
+        {scope.type === 'User' ? 'for your own runs' : 'for runs of the team'}
         {failing_since ? (
           <span className="block text-wait">
             Nothing arrived since <Ago at={failing_since} />

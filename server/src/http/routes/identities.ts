@@ -23,7 +23,7 @@ import type { Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
 
 const LAST_KEY =
-  'The identity has the last admin key that works. Make an admin key of somebody else first: runyard keys create --role admin.'
+  'The identity has the last admin key that works. Make an admin key for somebody else first: runyard keys create --role admin.'
 
 export function serveIdentities(app: FastifyInstance, services: Services): void {
   const { store, settings } = services

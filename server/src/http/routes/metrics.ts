@@ -13,7 +13,7 @@ export function serveMetrics(app: FastifyInstance, { access, metrics, settings }
     if (!isToken(request.headers.authorization)) {
       const { only_run_id } = await access.authenticate(request)
       if (only_run_id !== undefined)
-        throw new AppError('not_authorized', 'Who was given a link to a run may look at that run only.')
+        throw new AppError('not_authorized', 'A link to a run opens that run only.')
     }
     return reply.header('content-type', metrics.contentType).send(await metrics.expose())
   })

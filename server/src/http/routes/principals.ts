@@ -8,7 +8,7 @@ import type { Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
 
 const LAST_ADMIN =
-  'They have the last admin key that works. Make an admin key of somebody else first: runyard keys create --role admin.'
+  'This person has the last admin key that works. Make an admin key for somebody else first: runyard keys create --role admin.'
 
 export function servePrincipals(app: FastifyInstance, services: Services): void {
   const { store } = services

@@ -12,6 +12,7 @@ import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './ending
 import { createEventWriter, type EventWriter } from './event-writer.ts'
 import { FencedStore } from './fenced-store.ts'
 import { createInbox, type RunInbox } from './inbox.ts'
+import { Interrupts } from './interrupts.ts'
 import { keepWork } from './keep-work.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
@@ -42,6 +43,7 @@ export class Execution {
   readonly #stopping = new Stopping()
   readonly #writer: EventWriter
   readonly #way_out: WayOut
+  readonly #interrupts: Interrupts
   readonly #gate = new SandboxGate()
   #snapshots: Snapshots | null = null
   #draining = false
@@ -55,9 +57,6 @@ export class Execution {
   #overfull: Outcome | null = null
   /** Why another attempt is to go on, and whether this one counts as failed. */
   #handover = { reason: FAILED, counted: true }
-  /** The interrupt that waits to be acknowledged, and the last one that was. */
-  #interrupt: number | null = null
-  #acknowledged = -1
 
   constructor(context: WorkerContext, lease: Lease, onDiskFull: () => void) {
     this.#context = context
@@ -78,6 +77,11 @@ export class Execution {
       emit: (event) => this.#emit(event),
       mask: (text) => this.#writer.masked.text(text),
     })
+    this.#interrupts = new Interrupts({
+      ...{ store: this.#store, stopping: this.#stopping },
+      drain: () => this.#writer.drain(),
+      onAcknowledged: () => this.#touch(),
+    })
     this.done = this.#execute()
   }
 
@@ -88,11 +92,9 @@ export class Execution {
     if (this.#stopping.stop(reason) && first) this.#sandbox?.killAll().catch(() => {})
   }
 
-  /** Stops the current turn. Orders are read over and over: one that stopped its turn must not stop the next. */
+  /** Stops the current turn, once for each interrupt. */
   interrupt(sequence: number): void {
-    if (sequence <= this.#acknowledged) return
-    this.#interrupt = sequence
-    this.#stopping.stop('interrupt')
+    this.#interrupts.obey(sequence)
   }
 
   /** A follow-up waits to be delivered. */
@@ -164,7 +166,7 @@ export class Execution {
     if ('failure' in prepared && this.#draining) return this.stop('shutdown')
     const spent = budget.spent()
     if (spent) return this.#giveUp(spent, inbox)
-    if ('failure' in prepared && this.#interrupt !== null) return this.#obeyInSetup()
+    if ('failure' in prepared && this.#interrupts.waits) return this.#obeyInSetup()
     if ('failure' in prepared) return this.#giveUp(prepared.failure, inbox)
     const unenforced = refuseUnenforced(prepared.environment, harness.traits)
     if (unenforced) return this.#giveUp(unenforced, inbox)
@@ -232,13 +234,13 @@ export class Execution {
     if (run.interrupt_sequence === null) return false
     this.interrupt(run.interrupt_sequence)
     await this.#closeCalls()
-    await this.#acknowledge()
+    await this.#interrupts.acknowledge()
     return run.undelivered === 0 && (await this.#finish(INTERRUPTED))
   }
 
   /** An interrupt ended the setup. Where a message waits, the next attempt sets up anew: of this one's workspace nothing is known. */
   async #obeyInSetup(): Promise<void> {
-    await this.#acknowledge()
+    await this.#interrupts.acknowledge()
     if (await this.#finish(INTERRUPTED)) return
     this.#handover = { reason: 'The setup was interrupted and begins anew.', counted: false }
   }
@@ -277,8 +279,8 @@ export class Execution {
       await this.#writer.drain()
       if (this.#stopping.is('overfull')) return
       if (outcome === null && !this.#stopping.turn.aborted) continue
-      const interrupted = this.#interrupt !== null
-      if (interrupted) await this.#acknowledge()
+      const interrupted = this.#interrupts.waits
+      if (interrupted) await this.#interrupts.acknowledge()
       const ending = budget.spent() ?? (interrupted || outcome === null ? INTERRUPTED : outcome)
       const failure = this.#worked ? await this.#keep(workspace, ending) : null
       const end = failure ?? (await this.#publish(run, workspace, ending, budget))
@@ -297,7 +299,7 @@ export class Execution {
     await this.#checkBudget(budget)
     const spent = budget.spent()
     // One that was spent and was raised ended the last turn, and ends no other.
-    if (!spent && this.#interrupt === null) this.#stopping.beginTurn()
+    if (!spent && !this.#interrupts.waits) this.#stopping.beginTurn()
     return spent
   }
 
@@ -339,8 +341,8 @@ export class Execution {
     if (!request) return ending
     const outcome = await this.#way_out.push(workspace, request, this.#stopping.turn)
     if (!this.#stopping.turn.aborted) return judgePush(outcome) ?? ending
-    if (this.#interrupt === null) return budget.spent() ?? ending
-    await this.#acknowledge()
+    if (!this.#interrupts.waits) return budget.spent() ?? ending
+    await this.#interrupts.acknowledge()
     return INTERRUPTED
   }
 
@@ -375,21 +377,9 @@ export class Execution {
   /** Delivers all that waits. An interrupt that waits with it comes first. */
   async #deliver(inbox: RunInbox): Promise<void> {
     do {
-      await this.#acknowledge()
+      await this.#interrupts.acknowledge()
       await inbox.take()
-    } while (this.#interrupt !== null)
-  }
-
-  /** Says that the turn is stopped; what came after the interrupt may be delivered from now on. */
-  async #acknowledge(): Promise<void> {
-    const sequence = this.#interrupt
-    if (sequence === null) return
-    await this.#writer.drain()
-    await this.#store.acknowledgeInterrupt(sequence)
-    this.#acknowledged = sequence
-    this.#interrupt = null
-    this.#stopping.beginTurn()
-    this.#touch()
+    } while (this.#interrupts.waits)
   }
 
   /** A fault of ours: the run says so, with what can be said to its caller. */

@@ -154,10 +154,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get who may use a pool, an environment or an identity */
+        /** Get who may use a pool, an environment, an identity or a secret */
         get: operations["getGrants"];
         /**
-         * Set who may use a pool, an environment or an identity
+         * Set who may use a pool, an environment, an identity or a secret
          * @description Replaces all grants of one thing. A pool, an environment or a secret without any is for everybody who may write, an identity for admins and who made it; with some, it is for those who are named and admins. For admins; an identity also for who made it.
          */
         put: operations["putGrants"];

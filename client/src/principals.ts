@@ -22,7 +22,7 @@ export class Principals {
     return new PrincipalList(this.#transport, { path: PATH, query: params }, options)
   }
 
-  /** Stops everything that is done as this person. Who has the last admin key that works: `ConflictError`. */
+  /** Stops everything that is done as this person. The one with the last admin key that works: `ConflictError`. */
   disable(uid: string, options?: RequestOptions): APIPromise<Principal> {
     return requestJson(this.#transport, { method: 'POST', path: ['principals', uid, 'disable'] }, options)
   }

@@ -74,9 +74,9 @@ export type MessageDelta = Schemas['MessageDelta']
 export type Model = Schemas['Model']
 export type NewApiKey = Schemas['NewApiKey']
 export type PageInfo = Schemas['PageInfo']
-/** The body of every error answer (RFC 9457); `Error` on the wire, renamed here to leave JavaScript's own in place. */
 export type Pool = Schemas['Pool']
 export type Principal = Schemas['Principal']
+/** The body of every error answer (RFC 9457); `Error` on the wire, renamed here to leave JavaScript's own in place. */
 export type ProblemDetails = Schemas['Error']
 export type CreateShareLinkRequest = Sendable<NonNullable<Schemas['CreateShareLinkRequest']>>
 export type CreateSignInLinkRequest = Sendable<NonNullable<Schemas['CreateSignInLinkRequest']>>
@@ -157,7 +157,7 @@ export type ListFiringsParams = Sendable<NonNullable<operations['listFirings']['
 export type ListPoolsParams = Sendable<NonNullable<operations['listPools']['parameters']['query']>>
 export type ListPrincipalsParams = Sendable<NonNullable<operations['listPrincipals']['parameters']['query']>>
 export type ListApiKeysParams = Sendable<NonNullable<operations['listApiKeys']['parameters']['query']>>
-/** Which pool, environment or identity. */
+/** Which pool, environment, identity or secret. */
 export type GrantsParams = Sendable<NonNullable<operations['getGrants']['parameters']['query']>>
 type AuditQuery = NonNullable<operations['listAuditLog']['parameters']['query']>
 /** Which entries; filters combine with AND. */

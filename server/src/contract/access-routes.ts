@@ -214,7 +214,7 @@ export const ACCESS_ROUTES = {
   getGrants: define({
     method: 'GET',
     path: '/agent/grants',
-    summary: 'Get who may use a pool, an environment or an identity',
+    summary: 'Get who may use a pool, an environment, an identity or a secret',
     tag: 'Access',
     query: GrantsQuery,
     status: 200,
@@ -224,7 +224,7 @@ export const ACCESS_ROUTES = {
   putGrants: define({
     method: 'PUT',
     path: '/agent/grants',
-    summary: 'Set who may use a pool, an environment or an identity',
+    summary: 'Set who may use a pool, an environment, an identity or a secret',
     description:
       'Replaces all grants of one thing. A pool, an environment or a secret without any is for everybody who may write, an identity for admins and who made it; with some, it is for those who are named and admins. For admins; an identity also for who made it.',
     tag: 'Access',

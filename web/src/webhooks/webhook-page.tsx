@@ -63,7 +63,7 @@ function OpenWebhook({ webhook }: { webhook: Webhook }) {
             </ConfirmButton>
             <RemoveButton
               kind="webhook"
-              consequence="Nothing more is sent to it, what waits neither."
+              consequence="Nothing more is sent to it, not even what is waiting to be sent."
               removal={removal}
             />
           </>

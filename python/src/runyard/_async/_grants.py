@@ -16,7 +16,7 @@ _PATH = "/agent/grants"
 
 
 class AsyncGrants:
-    """`client.grants`: who may use a pool, an environment or an identity."""
+    """`client.grants`: who may use a pool, an environment, an identity or a secret."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
@@ -32,12 +32,12 @@ class AsyncGrants:
         return AsyncGrantsWithStreamingResponse(self._transport)
 
     async def get(self, **params: Unpack[GrantsParams]) -> ResourceGrants:
-        """Those of one pool, environment or identity."""
+        """Those of one pool, environment, identity or secret."""
         fields, options = split("get", params, GrantsParams)
         return await self._transport.send(Call("GET", _PATH, fields), into(ResourceGrants), options)
 
     async def put(self, **params: Unpack[PutGrantsParams]) -> ResourceGrants:
-        """Replaces those of one pool, environment or identity.
+        """Replaces those of one pool, environment, identity or secret.
 
         With nobody in `principal_ids` it is as it was without grants.
         """

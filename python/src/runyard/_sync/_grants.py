@@ -17,7 +17,7 @@ _PATH = "/agent/grants"
 
 
 class Grants:
-    """`client.grants`: who may use a pool, an environment or an identity."""
+    """`client.grants`: who may use a pool, an environment, an identity or a secret."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -33,12 +33,12 @@ class Grants:
         return GrantsWithStreamingResponse(self._transport)
 
     def get(self, **params: Unpack[GrantsParams]) -> ResourceGrants:
-        """Those of one pool, environment or identity."""
+        """Those of one pool, environment, identity or secret."""
         fields, options = split("get", params, GrantsParams)
         return self._transport.send(Call("GET", _PATH, fields), into(ResourceGrants), options)
 
     def put(self, **params: Unpack[PutGrantsParams]) -> ResourceGrants:
-        """Replaces those of one pool, environment or identity.
+        """Replaces those of one pool, environment, identity or secret.
 
         With nobody in `principal_ids` it is as it was without grants.
         """

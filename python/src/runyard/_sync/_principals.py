@@ -54,7 +54,7 @@ class Principals:
     def disable(self, uid: str, **options: Unpack[RequestOptions]) -> Principal:
         """Stops everything that is done as this person.
 
-        Who has the last admin key that works is a `ConflictError`.
+        The one with the last admin key that works is a `ConflictError`.
         """
         call = Call("POST", f"{_PATH}/{segment(uid)}/disable")
         return self._transport.send(call, into(Principal), options)

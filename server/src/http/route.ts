@@ -130,7 +130,11 @@ export async function readEarlier(
 }
 
 /** The one place that keeps visitors to their run: whatever is not marked for them they may not call, and other runs are not there. */
-function requireVisited({ for_visitors }: RouteDefinition, { only_run_id }: Actor, params: unknown): void {
+export function requireVisited(
+  { for_visitors }: Pick<RouteDefinition, 'for_visitors'>,
+  { only_run_id }: Actor,
+  params: unknown,
+): void {
   if (only_run_id === undefined) return
   if (!for_visitors) throw new AppError('not_authorized', 'A link to a run opens that run only.')
   const { run_id } = params as { run_id?: string }

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../../contract/error.ts'
 import type { Services } from '../context.ts'
+import { requireVisited } from '../route.ts'
 
 /** `GET /metrics` for Prometheus: with any key, or with the token of the operator, which works while the database is away. */
 export function serveMetrics(app: FastifyInstance, { access, metrics, settings }: Services): void {
@@ -11,9 +11,7 @@ export function serveMetrics(app: FastifyInstance, { access, metrics, settings }
 
   app.get('/metrics', async (request, reply) => {
     if (!isToken(request.headers.authorization)) {
-      const { only_run_id } = await access.authenticate(request)
-      if (only_run_id !== undefined)
-        throw new AppError('not_authorized', 'A link to a run opens that run only.')
+      requireVisited({}, await access.authenticate(request), {})
     }
     return reply.header('content-type', metrics.contentType).send(await metrics.expose())
   })

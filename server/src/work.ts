@@ -157,6 +157,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     for (const run_id of created.ancestor_run_ids) watch.touchRun(run_id)
     return { run_id: created.run_id }
   }
+  let former: Promise<SandboxBackend[]> | undefined
   const context = {
     disk,
     gateway,
@@ -164,7 +165,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     watch,
     blobs,
     backend,
-    former_backends: await openFormerBackends(backend, { data_dir, installation_id }),
+    openFormerBackends: () => (former ??= openFormerBackends(backend, { data_dir, installation_id })),
     harnesses: new Map([loop, ...agents, runbook].map((harness) => [harness.traits.name, harness])),
     default_harness: models.configured ? LOOP.name : RUNBOOK.name,
     tools: TOOLS,

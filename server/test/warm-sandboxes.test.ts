@@ -68,10 +68,7 @@ describe('containers made in advance', { skip: undocked }, () => {
     const log = { info() {}, warn() {}, error() {} }
     const disk = { hasRoom: async () => true, watch: () => ({ close() {} }) }
     const settings = { max_idle: 9 }
-    return reapSandboxes(
-      { store, backend, former_backends: [], disk, log, settings },
-      () => Date.now() + 120_000,
-    )
+    return reapSandboxes({ store, backend, disk, log, settings }, [], () => Date.now() + 120_000)
   }
 
   test('one is adopted once, is what a new one is, and is its run’s from then on', async () => {

@@ -197,7 +197,7 @@ describe('a workspace', { skip }, () => {
     const { store } = cluster
     const readSpace = async () => ({ data: await readDiskSpace(cluster.data_dir), sandboxes: null })
     const disk = createDiskGuard({ readSpace, min_free_percent, log: console })
-    await reapSandboxes({ store, backend, former_backends, disk, settings: { max_idle }, log: console }, now)
+    await reapSandboxes({ store, backend, disk, settings: { max_idle }, log: console }, former_backends, now)
   }
   const expire = (run_id: string) =>
     sql`update sandboxes set idle_until = clock_timestamp() where run_id = ${run_id}`.execute(

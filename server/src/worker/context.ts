@@ -60,8 +60,8 @@ export interface WorkerContext {
   watch: Watch
   blobs: Blobs
   backend: SandboxBackend
-  /** Others that were used here before; only what they left is removed. */
-  former_backends: readonly SandboxBackend[]
+  /** Others that may have been used here before; only what they left is removed, and nobody waits for that. */
+  openFormerBackends(): Promise<readonly SandboxBackend[]>
   harnesses: ReadonlyMap<string, Harness>
   /** The harness of runs that name none. */
   default_harness: string

@@ -13,13 +13,14 @@ const SETTLED_MS = 60_000
  * gone). While the disk has too little room, idle ones go before their time, those that end first before the others.
  */
 export async function reapSandboxes(
-  context: Pick<WorkerContext, 'store' | 'backend' | 'former_backends' | 'log' | 'disk'> & {
+  context: Pick<WorkerContext, 'store' | 'backend' | 'log' | 'disk'> & {
     settings: Pick<WorkerSettings, 'max_idle'>
   },
+  former_backends: readonly SandboxBackend[],
   now: () => number = Date.now,
 ): Promise<void> {
   const { store, settings, log, disk } = context
-  const backends = [context.backend, ...context.former_backends]
+  const backends = [context.backend, ...former_backends]
   const destroy = (backend: SandboxBackend, ref: SandboxRef): Promise<void> =>
     backend.destroy(ref).catch((error) => {
       // It has no row any more, so it is found again as an orphan; the others need not wait for it.

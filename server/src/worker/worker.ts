@@ -130,7 +130,7 @@ class Life implements WorkerHandle {
       this.#refreshes.nudge()
     })
     this.#timers = [
-      every(REAP_MS, () => this.#reap()),
+      every(REAP_MS, () => this.#reap(() => context.openFormerBackends())),
       every(REAP_MS, () => this.#inBackground(() => context.warm.removeUnused())),
       every(AGENTS_MS, () => this.#inBackground(() => this.#tellAgents(findLackingAgents()))),
       every(MODELS_MS, () =>
@@ -139,7 +139,8 @@ class Life implements WorkerHandle {
     ]
     this.#orders.start()
     this.#claims.start()
-    // A worker that was killed may have left what it could not remove.
+    // A worker that was killed may have left what it could not remove. What another backend left has time: a client of Docker's
+    // engine costs a tenth of a start, and the engine may be slow to answer.
     this.#reap()
   }
 
@@ -205,12 +206,13 @@ class Life implements WorkerHandle {
     if (this.#ended_since_reap > Math.max(max_idle, slots)) this.#reap()
   }
 
-  #reap(): void {
+  #reap(openFormer: WorkerContext['openFormerBackends'] = async () => []): void {
     this.#ended_since_reap = 0
     if (this.#reaping) return
     this.#reaping = true
+    const reap = async () => reapSandboxes(this.#context, await openFormer())
     this.#inBackground(() =>
-      reapSandboxes(this.#context).finally(() => {
+      reap().finally(() => {
         this.#reaping = false
       }),
     )

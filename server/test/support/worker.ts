@@ -63,7 +63,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
       watch,
       blobs: openDiskBlobs(join(data_dir, 'blobs')),
       backend: wrap(await openBubblewrap({ data_dir, installation_id })),
-      former_backends: [],
+      openFormerBackends: async () => [],
       harnesses: new Map(harnesses.map((harness) => [harness.traits.name, harness])),
       default_harness: first.traits.name,
       tools: TOOLS,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { RunDiff, RunItem } from '@runyard/client'
 import { Repository } from './repository.ts'
-import { Home, printedBy } from './runyard.ts'
+import { BINARY, Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
 const home = new Home()
@@ -76,7 +76,7 @@ test('the patch in a pipe is exact: git makes the same tree of it', LIMIT, async
   const diff = JSON.parse(stdout) as RunDiff
   assert.deepEqual([diff.turn, diff.files_changed, diff.notes], [1, 15, []])
   const checkout = cloneApp()
-  const runyard = [process.execPath, new URL('../bin/runyard.js', import.meta.url).pathname]
+  const runyard = [process.execPath, BINARY]
   execFileSync('sh', ['-c', '"$@" | git apply --index', 'sh', ...runyard, 'diff', run_id], {
     cwd: checkout.directory,
     env: { PATH: process.env.PATH, HOME: home.directory },

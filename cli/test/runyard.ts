@@ -4,10 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
-import { SHARED_CACHE } from '../../server/test/support/service.ts'
+import { BINARY, SHARED_CACHE } from '../../server/test/support/service.ts'
 
-export const BINARY = fileURLToPath(new URL('../bin/runyard.js', import.meta.url))
+export { BINARY }
 
 export interface Ended {
   code: number | null

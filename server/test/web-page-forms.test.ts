@@ -2,19 +2,17 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import type { RunItem } from '../src/contract/run.ts'
 import type { ScheduledAgentItem } from '../src/contract/schedule.ts'
 import type { Trigger } from '../src/contract/trigger.ts'
 import { findChromium, openBrowser } from './support/browser.ts'
-import { apiOf, shell, startService, type TestService } from './support/service.ts'
+import { apiOf, BINARY, shell, startService, type TestService } from './support/service.ts'
 import { checkAccess, openPage } from './support/web-page.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
-const BIN = fileURLToPath(new URL('../../cli/bin/runyard.js', import.meta.url))
 /** Of no worker, so that what is asked for is only kept. */
 const NOBODY = 'nobody'
 
@@ -48,7 +46,7 @@ describe('the forms of what starts runs', { skip }, () => {
   async function runCommand(sample: string): Promise<void> {
     const script = `runyard() { "$NODE" "$BIN" "$@" --detach; }\n${sample}`
     const { PATH = '' } = process.env
-    const env = { PATH, NODE: process.execPath, BIN, RUNYARD_API_KEY: service.api_key }
+    const env = { PATH, NODE: process.execPath, BIN: BINARY, RUNYARD_API_KEY: service.api_key }
     await promisify(execFile)('sh', ['-euc', script], {
       env: { ...env, RUNYARD_BASE_URL: new URL(service.base_url).origin },
     })

@@ -9,7 +9,9 @@ import { fileURLToPath } from 'node:url'
 import type { RunEvent } from '../../src/contract/event.ts'
 import type { RunItem } from '../../src/contract/run.ts'
 
-const BIN = fileURLToPath(new URL('../../../cli/bin/runyard.js', import.meta.url))
+/** The command: `npm test` bundles it (scripts/bundle-command.ts), else the sources as they are. */
+export const BINARY =
+  process.env.RUNYARD_TEST_COMMAND ?? fileURLToPath(new URL('../../../cli/bin/runyard.js', import.meta.url))
 
 export interface TestService {
   base_url: string
@@ -65,7 +67,7 @@ export function spawnRunyard(
 ): ChildProcess & { log(): string } {
   const home = temporaryDirectory('home')
   if (options.uid !== undefined) chownSync(home, options.uid, options.uid)
-  const [command = '', ...words] = [...(options.prefix ?? []), process.execPath, BIN, ...args]
+  const [command = '', ...words] = [...(options.prefix ?? []), process.execPath, BINARY, ...args]
   const child = spawn(command, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd,

@@ -1,0 +1,81 @@
+/**
+ * The command and the service in a few files, for `npm test`: its hundreds of processes would each find and load some 1,500 modules, a
+ * third of the CPU of a start. What the sources name relative to themselves stays where it is; programs and threads are the sources
+ * themselves. Kept in `node_modules/.cache` under a hash of what it is made of.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build, type Plugin } from 'rolldown'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const KEPT = join(root, 'node_modules/.cache/runyard-bundles')
+const SOURCES = [
+  '{server,client,cli}/{src,bin}/**/*.{ts,js}',
+  '{server,client,cli}/package.json',
+  'package-lock.json',
+  'scripts/bundle-command.ts',
+]
+/** What finds its own files by its place, or is seldom loaded. */
+const EXTERNAL = /^(@electric-sql\/pglite|pino|dockerode)(\/|$)/
+/** Whoever tests an older state of the sources is done with it by then. */
+const OLD_MS = 3_600_000
+
+/** The path of `runyard.js`. */
+export async function bundleCommand(): Promise<string> {
+  const directory = join(KEPT, hashSources())
+  const file = join(directory, 'runyard.js')
+  if (existsSync(file)) return file
+  mkdirSync(KEPT, { recursive: true })
+  removeOld()
+  const draft = join(KEPT, randomUUID())
+  await build({
+    cwd: root,
+    input: 'cli/bin/runyard.js',
+    platform: 'node',
+    external: EXTERNAL,
+    plugins: [keepPlaces],
+    output: { dir: draft, entryFileNames: '[name].js', keepNames: true },
+    logLevel: 'silent',
+  })
+  try {
+    renameSync(draft, directory)
+  } catch {
+    // Another one was faster.
+    rmSync(draft, { recursive: true })
+  }
+  return file
+}
+
+function hashSources(): string {
+  const hash = createHash('sha256')
+  for (const file of globSync(SOURCES, { cwd: root }).sort())
+    if (!file.includes('.test.')) hash.update(`${file}\0`).update(readFileSync(join(root, file)))
+  return hash.digest('hex').slice(0, 16)
+}
+
+function removeOld(): void {
+  for (const name of readdirSync(KEPT)) {
+    const found = statSync(join(KEPT, name), { throwIfNoEntry: false })
+    if (found && Date.now() - found.mtimeMs > OLD_MS)
+      rmSync(join(KEPT, name), { recursive: true, force: true })
+  }
+}
+
+const keepPlaces: Plugin = {
+  name: 'keep-places',
+  transform: (code, id) =>
+    code.includes('import.meta.url')
+      ? code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
+      : null,
+}

@@ -196,13 +196,13 @@ onEachDatabase('list', (open) => {
     // One a minute, as ids of the seventh version tell the time.
     for (let first = 1; first < 5_000; first += 500)
       await sql`
-      insert into runs select (jsonb_populate_record(null::runs, to_jsonb(r) || jsonb_build_object('run_id', m.id,
-        'conversation_id', m.id, 'root_run_id', m.id, 'created_at', m.at, 'updated_at', m.at))).*
-      from runs r, (
+      insert into runs select made.* from runs r, (
         select at, (substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-7' || substr(x, 1, 3) || '-8' || substr(x, 4, 3) || '-'
           || substr(x, 7, 12))::uuid as id
         from generate_series(${first}::int, ${first + 499}::int) n, md5(n::text) x, to_timestamp(1700000000 + n * 60) at,
-          lpad(to_hex(1700000000000 + n::bigint * 60000), 12, '0') h) m
+          lpad(to_hex(1700000000000 + n::bigint * 60000), 12, '0') h) m,
+        jsonb_populate_record(null::runs, to_jsonb(r) || jsonb_build_object('run_id', m.id, 'conversation_id', m.id,
+          'root_run_id', m.id, 'created_at', m.at, 'updated_at', m.at)) made
       where r.run_id = ${like}::uuid`.execute(db)
     await sql`analyze runs`.execute(db)
     const [run_id = ''] = (

@@ -6,12 +6,12 @@ import type { z } from 'zod'
 import type { ArtifactResponse } from '../src/contract/artifact.ts'
 import type { Conversation } from '../src/contract/conversation.ts'
 import type { ListRunsResponse, RunItem } from '../src/contract/run.ts'
-import { NOBODY, onEachService } from './support/each-service.ts'
+import { NOBODY, onEitherService } from './support/each-service.ts'
 import { shell } from './support/service.ts'
 
 const IDLE = { config: { worker_host: NOBODY } }
 
-onEachService('access', (service) => {
+onEitherService('access', (service) => {
   const list = (query: string, who: 'admin' | 'other' | 'viewer' = 'admin') =>
     service()[who].json<ListRunsResponse>('GET', `/agent/runs?limit=500&${query}`)
   const key = (value: string) => ({ 'idempotency-key': value })

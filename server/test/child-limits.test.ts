@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { NewApiKey } from '../src/contract/api-key.ts'
 import type { AgentIdentity } from '../src/contract/identity.ts'
-import { NOBODY, onEachService } from './support/each-service.ts'
+import { NOBODY, onEitherService } from './support/each-service.ts'
 import { apiOf } from './support/service.ts'
 
 type Body = Record<string, unknown>
@@ -13,7 +13,7 @@ type Api = ReturnType<typeof apiOf>
 const IDLE = { worker_host: NOBODY }
 const ASK = [{ tool: 'bash', pattern: 'git push*', action: 'ask' }]
 
-onEachService('limits of children', (service) => {
+onEitherService('limits of children', (service) => {
   const newUser = async (name: string): Promise<{ api: Api; uid: string }> => {
     const body = { name, new_user: true }
     const { api_key, principal } = await service().admin.json<NewApiKey>('POST', '/api-keys', body)

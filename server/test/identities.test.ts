@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiKey, NewApiKey } from '../src/contract/api-key.ts'
 import type { AgentIdentity, ListAgentIdentitiesResponse } from '../src/contract/identity.ts'
-import { NOBODY, onEachService } from './support/each-service.ts'
+import { NOBODY, onEitherService } from './support/each-service.ts'
 import { apiOf, shell } from './support/service.ts'
 
 type Body = Record<string, unknown>
@@ -12,7 +12,7 @@ type Api = ReturnType<typeof apiOf>
 const IDLE = { config: { worker_host: NOBODY } }
 const RUNBOOK = { type: 'runbook' }
 
-onEachService('identities and grants', (service) => {
+onEitherService('identities and grants', (service) => {
   const as = (api_key: string): Api => apiOf({ base_url: service().base_url, api_key })
   const makeIdentity = (api: Api, body: Body): Promise<AgentIdentity> =>
     api.json('POST', '/agent/identities', body)

@@ -6,7 +6,7 @@ import { Conversation } from '../src/contract/conversation.ts'
 import { type Environment, ListEnvironmentsResponse } from '../src/contract/environment.ts'
 import type { RunEvent } from '../src/contract/event.ts'
 import { ListRunsResponse } from '../src/contract/run.ts'
-import { NOBODY, onEachService } from './support/each-service.ts'
+import { NOBODY, onEitherService } from './support/each-service.ts'
 import { readToEnd } from './support/event-stream.ts'
 import { shell } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
@@ -20,7 +20,7 @@ const MEGABYTE = 'head -c 800000 /dev/urandom | base64 -w 0 | head -c 1000000'
 /** One that prints lines of 55 kB together. */
 const LINES = 'head -c 40000 /dev/urandom | base64'
 
-onEachService('what is large', (service) => {
+onEitherService('what is large', (service) => {
   test('a log of 10 MB is read whole in pages, by the stream and as a transcript', async () => {
     const { admin, base_url, keys } = service()
     const run_id = await admin.create({ prompt: Array(10).fill(shell(MEGABYTE)).join('\n') })

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { Pool } from '../src/contract/pool.ts'
 import { until } from './support/cluster.ts'
-import { onEachService, SLOTS } from './support/each-service.ts'
+import { onEitherService, SLOTS } from './support/each-service.ts'
 import { type apiOf, shell } from './support/service.ts'
 
 type Api = ReturnType<typeof apiOf>
@@ -16,7 +16,7 @@ const list = async (api: Api): Promise<Pool[]> => (await api.json<Page>('GET', '
 const find = async (api: Api, name: string): Promise<Pool | undefined> =>
   (await list(api)).find((pool) => pool.name === name)
 
-onEachService('pools', (service) => {
+onEitherService('pools', (service) => {
   const grant = (resource_id: string, principal_ids: string[]) =>
     service().admin.json('PUT', '/agent/grants', { resource_type: 'pool', resource_id, principal_ids })
   const idOf = async (api: Api) => (await api.get(await api.create({ prompt: 'x' }))).creator.uid

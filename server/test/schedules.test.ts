@@ -7,7 +7,7 @@ import type {
   ScheduledAgentItem,
 } from '../src/contract/schedule.ts'
 import { until } from './support/cluster.ts'
-import { NOBODY, onEachService } from './support/each-service.ts'
+import { NOBODY, onEitherService } from './support/each-service.ts'
 import { shell } from './support/service.ts'
 
 const YEARLY = { name: 'Yearly', cron_schedule: '0 9 1 1 *', prompt: 'Do it.' }
@@ -15,7 +15,7 @@ const EACH_SECOND = { name: 'Often', cron_schedule: '* * * * * *' }
 const NO_WORKER = { config: { worker_host: NOBODY } }
 const IDLE = { agent_config: { worker_host: NOBODY } }
 
-onEachService('schedules', (service) => {
+onEitherService('schedules', (service) => {
   const create = (body: object): Promise<ScheduledAgentItem> =>
     service().admin.json<ScheduledAgentItem>('POST', '/agent/schedules', { ...YEARLY, ...body })
   const firingsOf = async (id: string, query = '?limit=500') =>

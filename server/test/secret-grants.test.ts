@@ -5,7 +5,7 @@ import { before, test } from 'node:test'
 import type { NewApiKey } from '../src/contract/api-key.ts'
 import type { AgentIdentity } from '../src/contract/identity.ts'
 import type { Secret } from '../src/contract/secret.ts'
-import { NOBODY, onEachService, SLOTS } from './support/each-service.ts'
+import { NOBODY, onEitherService, SLOTS } from './support/each-service.ts'
 import { apiOf, shell } from './support/service.ts'
 import { printed } from './support/traces.ts'
 
@@ -16,7 +16,7 @@ type User = { api: Api; uid: string }
 const IDLE = { worker_host: NOBODY }
 const RUNBOOK = { harness: { type: 'runbook' } }
 
-onEachService('grants of secrets', (service) => {
+onEitherService('grants of secrets', (service) => {
   let named: User
   let stranger: User
   before(async () => {

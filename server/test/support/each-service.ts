@@ -49,7 +49,10 @@ export function onEachService(name: string, body: Journeys): void {
   registerOn('PostgreSQL', name, body)
 }
 
-/** On PostgreSQL, and with `--long` on `dev` as well: where tests of the store show on both databases what differs between them. */
+/**
+ * On PostgreSQL, and with `--long` on `dev` as well: where tests of the store show on both databases what differs between them,
+ * or those of the command line and the page ask the same of `dev`.
+ */
 export function onEitherService(name: string, body: Journeys): void {
   if (LONG) registerOn('dev', name, body)
   registerOn('PostgreSQL', name, body)

@@ -24,7 +24,7 @@ onEachService('follow-ups', (service) => {
     return run_id
   }
   const untilEvents = async (run_id: string, done: (log: RunEvent[]) => boolean): Promise<RunEvent[]> => {
-    for (const deadline = Date.now() + 30_000; ; await wait(20)) {
+    for (const deadline = Date.now() + 30_000; ; await wait(50)) {
       const log = await service().admin.events(run_id)
       if (done(log)) return log
       assert(Date.now() < deadline, 'Waited in vain for events.')

@@ -273,7 +273,7 @@ onEachService('runs', (service) => {
   })
 
   const untilEvents = async (run_id: string, done: (log: RunEvent[]) => boolean): Promise<void> => {
-    for (const deadline = Date.now() + 20_000; !done(await service().admin.events(run_id)); await wait(20)) {
+    for (const deadline = Date.now() + 20_000; !done(await service().admin.events(run_id)); await wait(50)) {
       assert(Date.now() < deadline, 'Waited in vain for events.')
     }
   }
@@ -286,7 +286,7 @@ const textOf = (log: RunEvent[]): string =>
 const newMark = (): string => `${3_000 + Math.floor(Math.random() * 1e6)}.25`
 
 async function untilProcesses(mark: string, done: (count: number) => boolean): Promise<void> {
-  for (const deadline = Date.now() + 20_000; !done(countSleepers(mark)); await wait(20)) {
+  for (const deadline = Date.now() + 20_000; !done(countSleepers(mark)); await wait(50)) {
     assert(Date.now() < deadline, `Waited in vain; ${countSleepers(mark)} processes sleep.`)
   }
 }

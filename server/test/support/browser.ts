@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 
-const NAMES = ['chromium', 'google-chrome', 'chromium-browser']
+const NAMES = ['chromium-headless-shell', 'chromium', 'google-chrome', 'chromium-browser']
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',

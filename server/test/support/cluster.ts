@@ -122,12 +122,14 @@ export async function until<T>(
   what: string,
   reached: () => T | Promise<T>,
   seconds = 150,
-  every_ms = 50,
+  every_ms?: number,
 ): Promise<Exclude<T, null | undefined | false>> {
-  for (const deadline = Date.now() + seconds * 1000; ; ) {
+  const began = Date.now()
+  for (const deadline = began + seconds * 1000; ; ) {
     const value = await reached()
     if (value) return value as Exclude<T, null | undefined | false>
     if (Date.now() > deadline) throw new Error(`Waited in vain for ${what}.`)
-    await wait(every_ms)
+    // Most of what is asked is an answer of the service, which costs time of the processor too.
+    await wait(every_ms ?? Math.max(50, Math.min((Date.now() - began) / 10, 200)))
   }
 }

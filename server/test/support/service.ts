@@ -154,8 +154,8 @@ export function apiOf(service: { base_url: string; api_key: string }) {
       if (done(run)) return run
       const waited = Date.now() - began
       if (waited > seconds * 1000) throw new Error(`Waited in vain; the run is ${run.state}.`)
-      // Whoever asks all the time takes the processor from what is waited for.
-      await wait(Math.min(Math.max(waited / 20, 20), 200))
+      // Whoever asks all the time takes the processor from what is waited for: an answer costs as much as 20 ms of a short run.
+      await wait(Math.min(Math.max(waited / 4, 80), 300))
     }
   }
   return {

@@ -10,7 +10,8 @@ import { shell } from './support/service.ts'
 import { assertWhole, ofType, printed } from './support/traces.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
-const RUNS = LONG ? 100 : 50
+/** Enough for each moment of the 160 ms, which are tried in steps of 7. */
+const RUNS = LONG ? 100 : 25
 const AT_ONCE = 10
 
 describe('follow-ups around the end of a run', { skip }, () => {

@@ -15,7 +15,8 @@ packages_of() {
     docker) if has dockerd; then echo debootstrap; else echo 'docker.io debootstrap'; fi ;;
     postgres) echo 'postgresql' ;;
     lfs) echo 'git-lfs' ;;
-    browser) has chromium || has google-chrome || echo chromium ;;
+    # Chromium without windows: what Playwright starts by itself too, and half the work of a whole one.
+    browser) has chromium || has google-chrome || has chromium-headless-shell || echo chromium-headless-shell ;;
     python) can_make_venv || echo 'python3 python3-venv' ;;
     *)
       echo "setup-debian.sh: unknown group '$1'; known: sandbox docker postgres browser python lfs" >&2

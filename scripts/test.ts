@@ -12,6 +12,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { findPostgres, type PostgresServer, startPostgres } from '../server/test/support/postgres-server.ts'
+import { buildWeb } from './build-web.ts'
 import { bundleCommand } from './bundle-command.ts'
 import { installLitellm } from './install-litellm.ts'
 import { installTestTools } from './install-test-tools.ts'
@@ -25,6 +26,8 @@ const long = args.includes('--long')
 if (long) process.env.RUNYARD_TEST_LONG = '1'
 // Hundreds of processes load the same files.
 process.env.NODE_COMPILE_CACHE ||= join(tmpdir(), 'runyard-test-compiled')
+// What the service serves, where sources changed since `npm install`.
+await buildWeb()
 // The sources as they are: with `--long`, of other scripts, and as threads and programs of the service.
 if (!long) process.env.RUNYARD_TEST_COMMAND = await bundleCommand()
 const wanted = args.filter((arg) => !arg.startsWith('--'))

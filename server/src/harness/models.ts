@@ -39,7 +39,7 @@ export interface ModelSettings {
 export interface ResolvedModel extends ModelFigures {
   /** `provider/model`. */
   model_id: string
-  /** For one request after the other; `notes`: what its answer is like. */
+  /** For one request after the other; `notes`: what the answer to the next one is like. */
   openModel(notes: AnswerNotes): Promise<LanguageModel>
   /** Passed with every call to this model. */
   provider_options: ProviderOptions
@@ -107,9 +107,16 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
     const { context_windows: own = {}, idle_ms = IDLE_MS, silence_ms = SILENCE_MS } = settings
     const context_window = own[model_id] ?? told?.context_window ?? figures.context_window ?? own['*']
     const window = context_window === undefined ? {} : { context_window }
+    let notes: AnswerNotes | undefined
+    let opened: Promise<LanguageModel> | undefined
     return {
       ...{ model_id, provider_options, idle_ms, ...figures, ...window },
-      openModel: (stream) => provider.openModel(id, createPatientFetch({ silence_ms, stream })),
+      openModel(of_next) {
+        notes = of_next
+        // Once: the SDK makes the schemas of its answers anew with each model.
+        opened ??= provider.openModel(id, createPatientFetch({ silence_ms, stream: () => notes }))
+        return opened
+      },
     }
   }
 

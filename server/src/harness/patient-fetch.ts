@@ -2,8 +2,8 @@ import type { AnswerNotes } from './answer-notes.ts'
 import { BrokenAnswer, wasSilent } from './broken-answer.ts'
 
 export interface AnswerLimits {
-  /** Where every answer is a stream of events, which errors never are: what it is like is kept there. */
-  stream?: AnswerNotes
+  /** Where every answer is a stream of events, which errors never are: what the next one is like is kept there. */
+  stream?: () => AnswerNotes | undefined
   /** How long nothing at all may come, before the answer begins or in the middle of it. */
   silence_ms: number
   max_answer_bytes?: number
@@ -30,8 +30,9 @@ const NO_STREAM = /^(text\/(html|xml)|application\/([\w.-]+\+)?(json|xml))\b/i
  * is read from, not beyond an event that says it is the last, and follows no redirect.
  */
 export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetch {
-  const { silence_ms, stream } = limits
+  const { silence_ms } = limits
   return async (input, init) => {
+    const stream = limits.stream?.()
     const gives_up = new AbortController()
     let timer: NodeJS.Timeout | undefined
     const listen = () => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 const MAX_NAME = 64
 const ID = /^[A-Za-z0-9]{9}$/
@@ -33,7 +33,4 @@ export class CallIds {
 }
 
 const digest = (text: string): string =>
-  Array.from(
-    createHash('sha256').update(text).digest().subarray(0, 9),
-    (byte) => DIGITS[byte % DIGITS.length],
-  ).join('')
+  Array.from(hash('sha256', text, 'buffer').subarray(0, 9), (byte) => DIGITS[byte % DIGITS.length]).join('')

@@ -3,9 +3,10 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { type AgentOptions, addAgentOptions, agentConfigOf } from './agent-options.ts'
 import { addBudgetOptions, type BudgetOptions, budgetOf } from './budget-options.ts'
 import { pair, repeated } from './option-values.ts'
+import { addResultOption, type ResultOption, resultOf } from './result-option.ts'
 
 /** What a new run is, besides its prompt and what it is made from. */
-export interface RequestOptions extends AgentOptions, BudgetOptions {
+export interface RequestOptions extends AgentOptions, BudgetOptions, ResultOption {
   identity?: string
   skill?: string
   name?: string
@@ -18,7 +19,7 @@ export interface RequestOptions extends AgentOptions, BudgetOptions {
 
 export const addRequestOptions = (command: Command): Command =>
   addBudgetOptions(
-    addAgentOptions(command)
+    addResultOption(addAgentOptions(command))
       .option('--identity <id>', 'service account that executes it, of `runyard identity list`')
       .option('--skill <spec>', 'skill to run, such as owner/repo:name')
       .option('-n, --name <name>', 'label for grouping and filtering')
@@ -48,6 +49,7 @@ export async function requestOf(options: RequestOptions): Promise<RunAgentReques
     ...(options.metadata ? { metadata: options.metadata } : {}),
     ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
     ...(Object.keys(config).length > 0 ? { config } : {}),
+    ...(await resultOf(options)),
     ...budgetOf(options),
   }
 }

@@ -74,6 +74,10 @@ test('what is given to run arrives', LIMIT, async () => {
   assert.equal(run.agent_config.name, 'triage')
   assert.deepEqual(run.metadata, { team: 'core', note: 'a=b' })
   assert.match((await home.run(['follow', run.run_id])).stdout, /│ attached\n/)
+  // A runbook hands in no result.
+  writeFileSync(join(home.directory, 'schema.json'), '{"type":"object"}')
+  const refused = await home.run(['run', 'x', '--harness', 'runbook', '--output-schema', 'schema.json'])
+  assert.match(refused.stderr, /output_schema/)
 })
 
 test('list filters, get reads, follow shows again and from an event on', LIMIT, async () => {

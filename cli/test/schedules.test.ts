@@ -20,12 +20,13 @@ const show = async (name: string): Promise<ScheduledAgentItem> =>
 
 test('one is made, shown, listed, changed, paused, resumed and deleted', LIMIT, async () => {
   writeFileSync(join(home.directory, 'tools.json'), '{"t":{"url":"https://t.example/","headers":{"k":"v"}}}')
+  writeFileSync(join(home.directory, 'schema.json'), '{"type":"object"}')
   const identity = (await home.run(['identity', 'create', 'reviewer'])).stdout.trim()
   const made = await schedule(
     ...['create', 'Review', 'Review', 'what is open.', '--cron', '0 9 * * 1-5', '--time-zone', 'Asia/Tokyo'],
     ...['--title', 'Open ones', '--max-cost', '1.5', '--max-minutes', '30'],
     ...['--host', 'nobody', '--metadata', 'team=a', '--overlap', 'allow', '--mcp', 'tools.json'],
-    ...['--identity', identity],
+    ...['--identity', identity, '--output-schema', 'schema.json'],
   )
   assert.equal(made.code, 0, made.stderr)
   assert.match(made.stdout, /^[0-9a-f-]{36}\n$/)
@@ -55,6 +56,7 @@ test('one is made, shown, listed, changed, paused, resumed and deleted', LIMIT, 
   assert.equal((await schedule('update', 'Daily', '--max-cost', '2')).code, 0)
   const daily = await show('Daily')
   assert.deepEqual([daily.prompt, daily.title], ['Other words.', 'Open ones'])
+  assert.deepEqual(daily.output_schema, { type: 'object' })
   assert.deepEqual(daily.budget, { max_cost_usd: 2, max_duration_minutes: 30 })
   assert.match((await schedule('show', 'Daily')).stdout, /\nbudget +2 US dollars, 30 minutes\n/)
 

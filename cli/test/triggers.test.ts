@@ -60,13 +60,16 @@ test('one is made, posted to, changed, replayed, paused and deleted', LIMIT, asy
   )
   assert.match(came, new RegExp(`\n${first.delivery_id}  run_started\n  .*\n  run ${first.run_id}\n$`))
 
-  const changed = await trigger('update', 'Issues', '--filter', '', '--title', 'T', '--metadata', 'more=b')
+  writeFileSync(join(home.directory, 'schema.json'), '{"type":"object"}')
+  const changes = ['--filter', '', '--title', 'T', '--metadata', 'more=b', '--output-schema', 'schema.json']
+  const changed = await trigger('update', 'Issues', ...changes)
   assert.equal(changed.code, 0, changed.stderr)
   const after = await read<Trigger>('get', 'Issues')
   assert.deepEqual(
     [after.filter, after.title, after.metadata, after.budget, after.agent_config.worker_host],
     [undefined, 'T', { team: 'a', more: 'b' }, { max_tokens: 5 }, 'nobody'],
   )
+  assert.deepEqual(after.output_schema, { type: 'object' })
   const again = await read<TriggerDelivery>('replay', 'Issues', filtered.delivery_id ?? '')
   assert.deepEqual([again.outcome, again.replay_of], ['run_started', filtered.delivery_id])
   const runs = await home.run(['list', '--trigger', after.trigger_id, '-o', 'json'])

@@ -47,7 +47,7 @@ describe('the forms of what starts runs', { skip }, () => {
     const script = `runyard() { "$NODE" "$BIN" "$@" --detach; }\n${sample}`
     const { PATH = '' } = process.env
     const env = { PATH, NODE: process.execPath, BIN: BINARY, RUNYARD_API_KEY: service.api_key }
-    await promisify(execFile)('sh', ['-euc', script], {
+    await promisify(execFile)('bash', ['-euc', script], {
       env: { ...env, RUNYARD_BASE_URL: new URL(service.base_url).origin },
     })
   }
@@ -72,6 +72,8 @@ describe('the forms of what starts runs', { skip }, () => {
       'Keep sandbox, minutes': '5',
       Instructions: 'Be brief.\nBe kind.',
       Permissions: 'forbid:bash',
+      'Tool servers (MCP)': '{"db": {"url": "https://db.example/"',
+      Result: '{"type": "object"}',
       Title: 'All of it',
       Label: 'review',
       Metadata: 'ticket=42\nnote=two words',
@@ -85,6 +87,9 @@ describe('the forms of what starts runs', { skip }, () => {
     assert.equal(await start.isDisabled(), true)
     await checkAccess(page)
     await page.getByLabel('Permissions').fill('ask:bash:git push*\ndeny:edit')
+    await page.getByText('This is no JSON: ').waitFor()
+    assert.equal(await start.isDisabled(), true)
+    await page.getByLabel('Tool servers').fill('{"mcpServers": {"db": {"url": "https://db.example/"}}}')
     await checkAccess(page)
     await page.getByRole('tab', { name: 'Command' }).click()
     const command = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? ''
@@ -109,6 +114,7 @@ describe('the forms of what starts runs', { skip }, () => {
             { tool: 'bash', pattern: 'git push*', action: 'ask' },
             { tool: 'edit', action: 'deny' },
           ],
+          mcp_servers: { db: { url: 'https://db.example/' } },
           session_sharing: { public_access: 'VIEWER' },
         },
         metadata: { ticket: '42', note: 'two words' },

@@ -6,12 +6,13 @@ import { CommandFailure, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { pair, wholeNumber } from '../option-values.ts'
 import { readMessage } from '../read-input.ts'
+import { addResultOption, type ResultOption, resultOf } from '../result-option.ts'
 import { formatFields } from '../run-text.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { formatAge, formatUntil } from '../time-text.ts'
 
-interface ScheduleOptions extends ClientOptions, AgentOptions, BudgetOptions {
+interface ScheduleOptions extends ClientOptions, AgentOptions, BudgetOptions, ResultOption {
   file?: string
   title?: string
   cron?: string
@@ -143,11 +144,13 @@ export function addScheduleCommands(program: Command): void {
 const addScheduleOptions = (command: Command): Command =>
   addClientOptions(
     addBudgetOptions(
-      addAgentOptions(
-        command
-          .option('--time-zone <zone>', 'where that is the time, such as Europe/Berlin; default: UTC')
-          .option('-f, --file <file>', 'read the prompt from a file, - for standard input')
-          .option('--title <text>', 'title of its runs; empty: the first line of the prompt'),
+      addResultOption(
+        addAgentOptions(
+          command
+            .option('--time-zone <zone>', 'where that is the time, such as Europe/Berlin; default: UTC')
+            .option('-f, --file <file>', 'read the prompt from a file, - for standard input')
+            .option('--title <text>', 'title of its runs; empty: the first line of the prompt'),
+        ),
       ),
     )
       .option('--skill <spec>', 'skill to run, such as owner/repo:name')
@@ -181,6 +184,7 @@ async function fieldsOf(
   return {
     ...(options.title === undefined ? {} : { title: options.title }),
     ...(budget ? { budget: { ...before.budget, ...budget } } : {}),
+    ...(await resultOf(options)),
     ...(options.timeZone ? { time_zone: options.timeZone } : {}),
     ...(options.identity ? { agent_uid: options.identity } : {}),
     ...(options.overlap ? { overlap: options.overlap } : {}),

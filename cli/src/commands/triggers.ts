@@ -14,12 +14,13 @@ import { oneLine } from '../one-line.ts'
 import { pair, wholeNumber } from '../option-values.ts'
 import type { Output } from '../output.ts'
 import { readMessage, readText } from '../read-input.ts'
+import { addResultOption, type ResultOption, resultOf } from '../result-option.ts'
 import { formatFields } from '../run-text.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
 
-interface TriggerOptions extends ClientOptions, AgentOptions, BudgetOptions {
+interface TriggerOptions extends ClientOptions, AgentOptions, BudgetOptions, ResultOption {
   file?: string
   title?: string
   filter?: string
@@ -190,11 +191,13 @@ export function addTriggerCommands(program: Command): void {
 const addTriggerOptions = (command: Command): Command =>
   addClientOptions(
     addBudgetOptions(
-      addAgentOptions(
-        command
-          .option('--filter <expression>', 'a CEL condition over payload and headers; empty: none')
-          .option('-f, --file <file>', 'read the prompt from a file, - for standard input')
-          .option('--title <text>', 'title of its runs, filled in as the prompt is'),
+      addResultOption(
+        addAgentOptions(
+          command
+            .option('--filter <expression>', 'a CEL condition over payload and headers; empty: none')
+            .option('-f, --file <file>', 'read the prompt from a file, - for standard input')
+            .option('--title <text>', 'title of its runs, filled in as the prompt is'),
+        ),
       ),
     )
       .addOption(
@@ -240,6 +243,7 @@ async function fieldsOf(
     ...(options.identity ? { agent_uid: options.identity } : {}),
     ...(options.metadata ? { metadata: { ...before.metadata, ...options.metadata } } : {}),
     ...(budget ? { budget: { ...before.budget, ...budget } } : {}),
+    ...(await resultOf(options)),
     ...(Object.keys(changed).length > 0 ? { agent_config: { ...before.agent_config, ...changed } } : {}),
   }
 }

@@ -9,6 +9,7 @@ import {
   TitleField,
 } from './detail-fields.tsx'
 import { hasDetails } from './details.ts'
+import { JsonField } from './json-field.tsx'
 import { readPermissions } from './permission-lines.ts'
 import { formOf, type Origin, type RunForm } from './run-form.ts'
 
@@ -27,7 +28,7 @@ export function MoreFields({
   const is_wrong = readPermissions(form.permissions) === null
   return (
     <Fold
-      summary="More: run as, worker pool, sharing, limits, instructions, metadata"
+      summary="More: run as, worker pool, sharing, limits, instructions, tool servers, metadata"
       is_open={hasDetails(form)}
     >
       <div className="grid gap-6">
@@ -62,6 +63,20 @@ export function MoreFields({
           placeholder="ask:bash:git push*"
           value={form.permissions}
           onText={(permissions) => set({ permissions })}
+        />
+        <JsonField
+          label="Tool servers (MCP)"
+          hint="As JSON, by name. ${NAME} in its values is a secret or variable of the environment."
+          placeholder={'{"tickets": {"url": "https://tickets.example.com/mcp"}}'}
+          value={form.tool_servers}
+          onText={(tool_servers) => set({ tool_servers })}
+        />
+        <JsonField
+          label="Result"
+          hint="The JSON Schema that the agent’s result has to satisfy."
+          placeholder={origin ? 'As it was' : '{"type": "object", "required": ["verdict"]}'}
+          value={form.output_schema}
+          onText={(output_schema) => set({ output_schema })}
         />
         <div className={GRID}>
           <TitleField value={form.title} onText={(title) => set({ title })} />

@@ -4,6 +4,9 @@ import { test } from 'node:test'
 import { writeSamples } from './request-samples.ts'
 import { buildRequest, EMPTY_FORM } from './run-form.ts'
 
+const SERVERS = { tickets: { url: 'https://tickets.example.com/mcp', headers: { note: "it's" } } }
+const SCHEMA = { type: 'object' }
+
 const form = {
   ...EMPTY_FORM,
   prompt: `Don't "stop" $HOME\n\`\`\`sh\necho 'ü'\n\`\`\``,
@@ -20,13 +23,17 @@ const form = {
   metadata: 'ticket=42\nteam=web site',
   priority: '-3',
   permissions: 'ask:bash:git push*\ndeny:edit',
+  tool_servers: JSON.stringify({ mcpServers: SERVERS }),
+  output_schema: JSON.stringify(SCHEMA),
 }
 const request = buildRequest(form, undefined)
 const samples = writeSamples(request, 'http://127.0.0.1:4200/')
 
-/** The arguments that a shell hands to a command of the sample. */
+/** The arguments that a shell hands to a command of the sample, or what is in the files that it makes for it. */
+const PRINT =
+  'for word; do case $word in /dev/fd/*) cat "$word" ;; *) printf %s "$word" ;; esac; printf "\\\\0"; done'
 const words = (command: string, sample: string): string[] =>
-  execFileSync('bash', ['-c', `${command}() { printf '%s\\0' "$@"; }\n${sample}`], { encoding: 'utf8' })
+  execFileSync('bash', ['-c', `${command}() { ${PRINT}; }\n${sample}`], { encoding: 'utf8' })
     .split('\0')
     .slice(0, -1)
 
@@ -42,10 +49,12 @@ test('the form becomes the request, without what was left empty', () => {
         { action: 'ask', tool: 'bash', pattern: 'git push*' },
         { action: 'deny', tool: 'edit' },
       ],
+      mcp_servers: SERVERS,
     },
     metadata: { ticket: '42', team: 'web site' },
     priority: -3,
     budget: { max_cost_usd: 0.5 },
+    output_schema: SCHEMA,
   })
   assert.deepEqual(buildRequest({ ...EMPTY_FORM, prompt: 'x', is_personal: true }, undefined), {
     ...{ prompt: 'x', team: false },
@@ -60,7 +69,8 @@ test('a shell reads the same request from the samples', () => {
     ...['--base-prompt', form.base_prompt, '--host', 'gpu', '--idle-minutes', '5'],
     ...['--permission', 'ask:bash:git push*', '--permission', 'deny:edit', '--identity', form.identity],
     ...['--name', 'review', '--metadata', 'ticket=42', '--metadata', 'team=web site', '--priority=-3'],
-    ...['--max-cost', '0.5', '--public', form.prompt],
+    ...['--max-cost', '0.5', '--mcp', `${JSON.stringify(SERVERS)}\n`],
+    ...['--output-schema', `${JSON.stringify(SCHEMA)}\n`, '--public', form.prompt],
   ])
 })
 

@@ -56,16 +56,24 @@ function writeCommand(request: CreateRunParams): string {
     ['--max-tokens', budget?.max_tokens],
     ['--max-minutes', budget?.max_duration_minutes],
   ]
+  const files: [option: string, value: object | null | undefined][] = [
+    ['--mcp', config.mcp_servers],
+    ['--output-schema', request.output_schema],
+  ]
   const { public_access } = config.session_sharing ?? {}
   const lines = [
     fork_of ? `runyard fork ${fork_of.run_id}` : 'runyard run',
     ...words.flatMap(([option, value]) => (value === undefined ? [] : [writeOption(option, String(value))])),
+    ...files.flatMap(([option, value]) => (value ? [`${option} ${fileOf(value)}`] : [])),
     ...(public_access === undefined ? [] : [public_access === 'VIEWER' ? '--public' : '--no-public']),
     ...(request.team === false ? ['--personal'] : []),
     ...(prompt === undefined ? [] : [quoteForShell(prompt)]),
   ]
   return lines.join(' \\\n  ')
 }
+
+/** A file that holds it, as bash and zsh have it. */
+const fileOf = (value: object): string => `<(echo ${quoteForShell(JSON.stringify(value))})`
 
 /** A value that begins with a dash would be taken for an option. */
 const writeOption = (option: string, value: string): string =>

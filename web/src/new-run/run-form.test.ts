@@ -57,15 +57,33 @@ test('what differs is said, also that the link opens nothing any more, and a cha
   assert.match(writeSamples(request, 'http://127.0.0.1/').Command, /--no-public$/)
 })
 
+test('tool servers are shown with their values masked, said where they differ, and taken away', () => {
+  const mcp_servers = { tickets: { url: 'https://tickets.example.com/mcp', headers: { key: '***' } } }
+  const config = { ...replay.run.agent_config, mcp_servers }
+  const before = { kind: 'replay', run: { ...replay.run, agent_config: config } } as const
+  const form = formOf(before)
+  assert.deepEqual(JSON.parse(form.tool_servers), mcp_servers)
+  assert.deepEqual(buildRequest(form, before), repeated)
+  const more = { ...mcp_servers, db: { command: 'db' } }
+  assert.deepEqual(buildRequest({ ...form, tool_servers: JSON.stringify(more) }, before).config, {
+    mcp_servers: more,
+  })
+  assert.deepEqual(buildRequest({ ...form, tool_servers: '' }, before).config, { mcp_servers: {} })
+})
+
 test('a run of an identity by its own key is not taken for one that was run as it', () => {
   const own = { ...replay.run, creator: replay.run.executor }
   assert.equal(formOf({ kind: 'replay', run: own }).identity, '')
   assert.equal(start.identity, 'reviewer')
 })
 
-test('a rule that cannot be read holds the run back', () => {
-  assert.deepEqual(
-    [isWhole(start), isWhole({ ...start, permissions: 'forbid:bash' }), isWhole({ ...start, prompt: ' ' })],
-    [true, false, false],
-  )
+test('what cannot be read holds the run back', () => {
+  assert.equal(isWhole(start), true)
+  for (const wrong of [
+    { permissions: 'forbid:bash' },
+    { prompt: ' ' },
+    { tool_servers: '{' },
+    { output_schema: '[]' },
+  ])
+    assert.equal(isWhole({ ...start, ...wrong }), false, JSON.stringify(wrong))
 })

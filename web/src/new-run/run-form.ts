@@ -2,6 +2,7 @@ import type { CreateRunParams, RunItem } from '@runyard/client'
 import { type AgentConfig, choiceOf, configOf } from './agent-choice.ts'
 import { budgetOf } from './budget.ts'
 import { type Details, NO_DETAILS } from './details.ts'
+import { isObject, objectOf, writeObject } from './json-object.ts'
 import { readMetadata, writeMetadata } from './metadata.ts'
 import { readPermissions, writePermissions } from './permission-lines.ts'
 
@@ -14,6 +15,10 @@ export interface RunForm extends Details {
   label: string
   /** One a line: `ask:bash:git push*`. */
   permissions: string
+  /** By name, as JSON. */
+  tool_servers: string
+  /** Of the result, as JSON. */
+  output_schema: string
 }
 
 export const EMPTY_FORM: RunForm = {
@@ -23,6 +28,8 @@ export const EMPTY_FORM: RunForm = {
   skill: '',
   label: '',
   permissions: '',
+  tool_servers: '',
+  output_schema: '',
 }
 
 /** What a run is made from: nothing, an earlier run to do again, or one to go on from. */
@@ -44,6 +51,7 @@ export const formOf = ({ kind, run }: NonNullable<Origin>): RunForm => ({
   is_personal: run.scope.type === 'User',
   metadata: writeMetadata(run.metadata),
   permissions: writePermissions(run.agent_config.permissions),
+  tool_servers: writeObject(run.agent_config.mcp_servers),
 })
 
 /** The service fills in its defaults, which nobody has said. */
@@ -70,6 +78,7 @@ export function buildRequest(form: RunForm, origin: Origin): CreateRunParams {
   ]
   const config = changedConfig(form, origin?.run.agent_config)
   const budget = budgetOf(form)
+  const output_schema = objectOf(form.output_schema)
   return {
     ...(origin?.kind === 'replay' ? { replay_of_run_id: origin.run.run_id } : {}),
     ...(origin?.kind === 'fork' ? { fork_of: forkOf(origin) } : {}),
@@ -82,22 +91,34 @@ export function buildRequest(form: RunForm, origin: Origin): CreateRunParams {
     ...(form.metadata.trim() === start.metadata ? {} : { metadata: readMetadata(form.metadata) }),
     ...(priority ? { priority: Number(priority) } : {}),
     ...(budget ? { budget } : {}),
+    ...(output_schema ? { output_schema } : {}),
   }
 }
 
 /** What the form says otherwise than the run that this one is made from. */
 function changedConfig(form: RunForm, before: AgentConfig | undefined): AgentConfig {
   const [label, rules] = [form.label.trim(), readPermissions(form.permissions) ?? []]
+  const servers = serversOf(form) ?? (before?.mcp_servers ? {} : undefined)
   const said: AgentConfig = {
     ...configOf(form, before),
     ...(label ? { name: label } : {}),
     ...(rules.length > 0 || before?.permissions ? { permissions: rules } : {}),
+    ...(servers ? { mcp_servers: servers } : {}),
   }
   const isSame = ([name, value]: [string, unknown]): boolean =>
     JSON.stringify(value) === JSON.stringify(before?.[name as keyof AgentConfig])
   return Object.fromEntries(Object.entries(said).filter((field) => !isSame(field)))
 }
 
+/** Other agents keep them as `{"mcpServers": {…}}`. The service looks at what they are. */
+function serversOf({ tool_servers }: RunForm): AgentConfig['mcp_servers'] {
+  const given = objectOf(tool_servers)
+  return (given?.mcpServers ?? given) as AgentConfig['mcp_servers']
+}
+
 /** Whether all is there that has to be, as far as the page can know it. */
-export const isWhole = ({ prompt, skill, permissions }: RunForm): boolean =>
-  (prompt.trim() !== '' || skill.trim() !== '') && readPermissions(permissions) !== null
+export const isWhole = ({ prompt, skill, permissions, tool_servers, output_schema }: RunForm): boolean =>
+  (prompt.trim() !== '' || skill.trim() !== '') &&
+  readPermissions(permissions) !== null &&
+  isObject(tool_servers) &&
+  isObject(output_schema)

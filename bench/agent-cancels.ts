@@ -4,7 +4,7 @@
  */
 import { loadavg } from 'node:os'
 import { AGENT_CASES, type AgentCase, openAgents, whyNotCase } from '../server/test/support/agent-cancels.ts'
-import { removeSandboxesBeside } from '../server/test/support/docker-images.ts'
+import { markSandboxes } from '../server/test/support/docker-images.ts'
 import { whyNoBubblewrap, whyNoDocker } from '../server/test/support/machine.ts'
 import { writeFigures } from './figures.ts'
 
@@ -24,6 +24,7 @@ async function measureAgentCancels(sandboxes: ReadonlyArray<keyof typeof SKIPPED
   const rows: string[] = []
   for (const sandbox of sandboxes) {
     if (SKIPPED[sandbox]()) continue
+    const removeSandboxes = sandbox === 'docker' ? markSandboxes() : () => undefined
     const agents = await openAgents(sandbox)
     for (const name of AGENT_CASES.filter((each) => !whyNotCase(each) && (!only || each.includes(only)))) {
       const answered: number[] = []
@@ -48,7 +49,7 @@ async function measureAgentCancels(sandboxes: ReadonlyArray<keyof typeof SKIPPED
       rows.push(row)
     }
     await agents.close()
-    if (sandbox === 'docker') removeSandboxesBeside(agents.last())
+    removeSandboxes()
   }
   return [
     '| a cancel in the middle of | answered, p50 ms | ended, p50 ms | p99 ms | longest ms |',

@@ -4,7 +4,7 @@
  */
 import { loadavg } from 'node:os'
 import { until } from '../server/test/support/cluster.ts'
-import { removeSandboxesBeside } from '../server/test/support/docker-images.ts'
+import { markSandboxes } from '../server/test/support/docker-images.ts'
 import { whyNoBubblewrap, whyNoDocker } from '../server/test/support/machine.ts'
 import { openModelServer } from '../server/test/support/model-server.ts'
 import { obey } from '../server/test/support/obedient-model.ts'
@@ -46,6 +46,7 @@ export async function measureCancels(): Promise<string> {
 }
 
 async function inCommands(sandbox: BackendName): Promise<Row[]> {
+  const removeSandboxes = sandbox === 'docker' ? markSandboxes() : () => undefined
   const model = await openModelServer(obey)
   const service = await startService({
     sandbox,
@@ -56,7 +57,6 @@ async function inCommands(sandbox: BackendName): Promise<Row[]> {
   })
   const api = apiOf(service)
   const rows: Row[] = []
-  let last = ''
   const asks = { oz: (command: string) => `$ ${command}`, runbook: shell }
   for (const [type, ask] of Object.entries(asks)) {
     const row: Row = { what: `a command of \`${type}\`, ${sandbox}`, answered: [], ended: [] }
@@ -65,14 +65,13 @@ async function inCommands(sandbox: BackendName): Promise<Row[]> {
       const prompt = ask(`setsid sleep ${marker} & sleep ${marker}`)
       const run_id = await api.create({ prompt, config: { harness: { type } } })
       await until('the command', () => findProcesses(marker).length > 1, 60, 10)
-      last = run_id
       await cancel(api, run_id, row, () => until('its end', () => findProcesses(marker).length === 0, 60, 2))
     }
     rows.push(sort(row))
   }
   await service.stop()
   // They stay for a while, for follow-ups.
-  if (sandbox === 'docker') removeSandboxesBeside(last)
+  removeSandboxes()
   await model.close()
   return rows
 }

@@ -13,7 +13,7 @@ import {
   type SandboxBackend,
 } from '../server/src/sandbox/sandbox.ts'
 import { startCluster } from '../server/test/support/cluster.ts'
-import { removeSandboxesBeside } from '../server/test/support/docker-images.ts'
+import { markSandboxes } from '../server/test/support/docker-images.ts'
 import { findPostgres, startPostgres } from '../server/test/support/postgres-server.ts'
 import { type BackendName, openBackend, TEST_IMAGE } from '../server/test/support/sandbox-backends.ts'
 import { apiOf, shell, startService, temporaryDirectory } from '../server/test/support/service.ts'
@@ -137,14 +137,13 @@ async function openService(layout: Layout, sandbox: BackendName, env: Record<str
 /** From the event that says CLAIMED to the first output of a command. `pause_ms`: in which a sandbox is made in advance. */
 async function measureClaims(sandbox: BackendName, layout: Layout, pause_ms = 0): Promise<number[]> {
   const env = { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE, RUNYARD_WARM_SANDBOXES: pause_ms > 0 ? '1' : '0' }
+  const removeSandboxes = sandbox === 'docker' ? markSandboxes() : () => undefined
   const { api, stop } = await openService(layout, sandbox, env)
   const times: number[] = []
-  const made: string[] = []
   // The first has none made in advance, and a process that has just started is slower than it will be.
   for (let round = -1; round < COLD_ROUNDS; round++) {
     if (round >= 0) await wait(pause_ms)
     const run_id = await api.create({ prompt: shell('echo hello') })
-    made.push(run_id)
     await api.ended(run_id)
     const events = await api.events(run_id)
     const claimed = events.find((event) => event.type === 'run.state' && event.data.state === 'CLAIMED')
@@ -153,7 +152,7 @@ async function measureClaims(sandbox: BackendName, layout: Layout, pause_ms = 0)
     if (round >= 0) times.push(Date.parse(output.occurred_at) - Date.parse(claimed.occurred_at))
   }
   await stop()
-  if (sandbox === 'docker') removeSandboxesBeside(made[0] ?? '')
+  removeSandboxes()
   return times
 }
 

@@ -57,7 +57,6 @@ export async function openAgents(sandbox: BackendName) {
     },
   })
   const api = apiOf(service)
-  let last = ''
 
   /** Resolves when it is in the middle of it. */
   const begin = async (name: AgentCase, marker: string): Promise<string> => {
@@ -69,7 +68,6 @@ export async function openAgents(sandbox: BackendName) {
       flood: 'restless',
     }[what ?? '']
     const run_id = await api.create({ prompt, config: { harness: { type } } })
-    last = run_id
     const events = async () =>
       (await api.json<{ events: unknown[] }>('GET', `/agent/runs/${run_id}/events?after=100&limit=1`)).events
     await until(
@@ -109,8 +107,6 @@ export async function openAgents(sandbox: BackendName) {
       if (state !== 'CANCELLED') throw new Error(`The run is ${state}.`)
       return { answered_ms, ended_ms }
     },
-    /** Of its runs: Docker keeps their containers for follow-ups. */
-    last: () => last,
     async close() {
       await service.stop()
       await model.close()

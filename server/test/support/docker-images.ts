@@ -34,14 +34,40 @@ export const installationOf = (run_id: string): string => {
   return docker(['ps', '--all', '--filter', `label=runyard.run_id=${run_id}`, '--format', format]).trim()
 }
 
-function removeLabelled(label: string): void {
-  const filter = ['--quiet', '--filter', `label=${label}`]
-  const remove = (ids: string, ...command: string[]) => {
-    const list = ids.split('\n').filter(Boolean)
-    if (list.length > 0) docker([...command, ...list])
+/**
+ * Removes, when it is called, what has come onto the engine since: for benches, which have it to themselves. A run's own container
+ * would not lead to all of them, since it may be removed by then, or have been made for whoever came first.
+ */
+export function markSandboxes(): () => void {
+  const before = findLabelled('runyard.installation')
+  return () => {
+    const now = findLabelled('runyard.installation')
+    remove({
+      containers: now.containers.filter((id) => !before.containers.includes(id)),
+      volumes: now.volumes.filter((name) => !before.volumes.includes(name)),
+    })
   }
-  remove(docker(['ps', '--all', ...filter]), 'rm', '--force')
-  remove(docker(['volume', 'ls', ...filter]), 'volume', 'rm')
+}
+
+const removeLabelled = (label: string): void => remove(findLabelled(label))
+
+interface Found {
+  containers: string[]
+  volumes: string[]
+}
+
+function findLabelled(label: string): Found {
+  const filter = ['--quiet', '--filter', `label=${label}`]
+  const find = (...command: string[]) =>
+    docker([...command, ...filter])
+      .split('\n')
+      .filter(Boolean)
+  return { containers: find('ps', '--all'), volumes: find('volume', 'ls') }
+}
+
+function remove({ containers, volumes }: Found): void {
+  if (containers.length > 0) docker(['rm', '--force', ...containers])
+  if (volumes.length > 0) docker(['volume', 'rm', ...volumes])
 }
 
 /** The script may replace the shell that runs it. */

@@ -15,7 +15,7 @@ import { createInbox, type RunInbox } from './inbox.ts'
 import { Interrupts } from './interrupts.ts'
 import { keepWork } from './keep-work.ts'
 import { LeaseLost } from './lease-lost.ts'
-import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
+import { FAILED, giveBack, letGo, STOPPING, stopProcesses } from './let-go.ts'
 import { judgePush, requestOnSuccess } from './on-success.ts'
 import { openSession } from './open-session.ts'
 import { prepareSandbox, type Workspace } from './prepare.ts'
@@ -421,13 +421,7 @@ export class Execution {
       await stopProcesses(used, this.#context, lost)
       if (keeps) await this.#keepLast()
       if (!goes_on) await this.#snapshots?.removeOlder()
-      if (this.#overfull)
-        await used
-          .destroy()
-          .catch((error) =>
-            this.#context.log.error({ err: error, ...used.ref }, 'Removing the sandbox failed.'),
-          )
-      else await this.#giveBack(used)
+      await giveBack(used, this.#context, this.#overfull !== null)
       this.#context.warden.unwatch(used.ref)
       this.#disk_watch?.close()
     }
@@ -446,16 +440,6 @@ export class Execution {
     } catch (error) {
       this.#warn(error, 'The workspace was not kept.')
     }
-  }
-
-  /** What fails here is done by whoever removes idle sandboxes. */
-  async #giveBack({ ref }: Sandbox): Promise<void> {
-    await this.#context.backend.release?.(ref)?.catch((error) => {
-      this.#context.log.warn(
-        { err: error, ...ref },
-        'What an idle sandbox does not need could not be given back.',
-      )
-    })
   }
 
   #openInbox(since: number): RunInbox {

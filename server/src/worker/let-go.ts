@@ -40,6 +40,27 @@ async function inTime(work: Promise<void>): Promise<void> {
   await Promise.race([work, promise]).finally(() => clearTimeout(timer))
 }
 
+/**
+ * Gives back what an idle sandbox does not need; one that holds more than it may is removed. What fails here is done by whoever
+ * removes idle sandboxes.
+ */
+export async function giveBack(
+  sandbox: Sandbox,
+  { backend, log }: Pick<WorkerContext, 'backend' | 'log'>,
+  is_overfull: boolean,
+): Promise<void> {
+  const { ref } = sandbox
+  try {
+    if (is_overfull) await sandbox.destroy()
+    else await backend.release?.(ref)
+  } catch (err) {
+    const what = is_overfull
+      ? 'The sandbox could not be removed.'
+      : 'What an idle sandbox does not need could not be given back.'
+    log[is_overfull ? 'error' : 'warn']({ err, ...ref }, what)
+  }
+}
+
 /** Why a run goes back to the queue. */
 export const FAILED = 'The attempt failed and its end could not be recorded.'
 export const STOPPING = 'The worker is stopping.'

@@ -1,7 +1,10 @@
 /** The published client of the wire format, unmodified, against the service: only its address and key are ours. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import OzAPI, {
   AuthenticationError,
   BadRequestError,
@@ -12,6 +15,7 @@ import OzAPI, {
 } from 'oz-agent-sdk'
 import type { RunItem as OzRunItem, RunListParams } from 'oz-agent-sdk/resources/agent/runs.js'
 import type { z } from 'zod'
+import { setupPython } from '../../scripts/setup-python.ts'
 import { Environment } from '../src/contract/environment.ts'
 import { ErrorBody } from '../src/contract/error.ts'
 import { HandoffAttachmentsResponse } from '../src/contract/handoff.ts'
@@ -108,6 +112,23 @@ describe('oz-agent-sdk', () => {
     assert.equal(outcome, 'handoff_execution')
     const again = await waitFor(run_id, ended)
     assert.equal(assertIs('RunItem', RunItem, again).execution, 2)
+  })
+
+  test('the programs of docs/oz-clients.md do what they say', async (t) => {
+    const root = new URL('../..', import.meta.url)
+    const page = readFileSync(new URL('docs/oz-clients.md', root), 'utf8')
+    const { PATH = '' } = process.env
+    const env = { PATH, OZ_API_BASE_URL: service.base_url, WARP_API_KEY: service.api_key }
+    const print = async (language: string, program: string, ...args: string[]) => {
+      const [, code] = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?\\n)\`\`\``).exec(page) ?? []
+      assert(code, language)
+      const { stdout } = await promisify(execFile)(program, [...args, code], { cwd: root, env })
+      assert.match(stdout, /^SUCCEEDED http:\/\/\S+\n$/)
+    }
+    await print('js', process.execPath, '--input-type=module', '--eval')
+    const python = setupPython()
+    if ('python' in python) await print('python', python.python, '-c')
+    else t.diagnostic(`Python: ${python.missing}`)
   })
 
   test('has a run executed by an identity', async () => {

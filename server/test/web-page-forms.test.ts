@@ -253,7 +253,8 @@ describe('the forms of what starts runs', { skip }, () => {
 
   test('saving keeps what the forms do not show, and takes away what was taken out', async () => {
     const said = { priority: 9, budget: { max_cost_usd: 2 }, output_schema: { type: 'object' } }
-    const template = { prompt: 'Look.', title: 'Before', ...said }
+    const mcp_servers = { db: { url: 'https://db.example/', headers: { key: 'secret' } } }
+    const template = { prompt: 'Look.', title: 'Before', ...said, agent_config: { mcp_servers } }
     const { trigger_id } = await api.json<Trigger>('POST', '/agent/triggers', {
       ...{ ...template, name: 'kept', verification: 'github' },
     })
@@ -267,7 +268,9 @@ describe('the forms of what starts runs', { skip }, () => {
         const written = page.waitForResponse((response) => response.request().method() === 'PUT')
         await page.getByRole('button', { name: 'Save' }).click()
         assert.equal((await written).status(), 200)
-        const { title, priority, budget, output_schema } = await api.json<Trigger>('GET', `/agent${path}`)
+        const saved = await api.json<Trigger>('GET', `/agent${path}`)
+        const { title, priority, budget, output_schema, agent_config } = saved
+        assert.equal(agent_config.mcp_servers?.db?.headers?.key, '***')
         return { title, priority, budget, output_schema }
       }
       // It opens folded out, as there is something in it.
@@ -277,8 +280,11 @@ describe('the forms of what starts runs', { skip }, () => {
       await page.getByLabel('Priority').fill('')
       await page.getByLabel('At most, US dollars').fill('')
       await page.getByLabel('Title of its runs').fill('')
-      const nothing = { title: undefined, priority: undefined, budget: undefined }
-      assert.deepEqual(await save(), { ...nothing, output_schema: said.output_schema }, path)
+      await page.getByLabel('Result', { exact: true }).fill('{')
+      assert.equal(await page.getByRole('button', { name: 'Save' }).isDisabled(), true)
+      await page.getByLabel('Result', { exact: true }).fill('')
+      const nothing = { title: undefined, priority: undefined, budget: undefined, output_schema: undefined }
+      assert.deepEqual(await save(), nothing, path)
       assert.deepEqual(complaints, [])
     }
   })

@@ -1,4 +1,6 @@
 import type { CreateRunParams } from '@runyard/client'
+import { objectOf, writeObject } from './json-object.ts'
+import { readPermissions, writePermissions } from './permission-lines.ts'
 
 export type AgentConfig = NonNullable<CreateRunParams['config']>
 
@@ -16,6 +18,10 @@ export interface AgentChoice {
   idle_minutes: string
   /** The link of a run opens its page without a key. */
   is_public: boolean
+  /** One a line: `ask:bash:git push*`. */
+  permissions: string
+  /** By name, as JSON. */
+  tool_servers: string
 }
 
 export const choiceOf = (config: AgentConfig | undefined): AgentChoice => ({
@@ -27,6 +33,8 @@ export const choiceOf = (config: AgentConfig | undefined): AgentChoice => ({
   pool: config?.worker_host ?? '',
   idle_minutes: String(config?.idle_timeout_minutes ?? ''),
   is_public: config?.session_sharing?.public_access === 'VIEWER',
+  permissions: writePermissions(config?.permissions),
+  tool_servers: writeObject(config?.mcp_servers),
 })
 
 /** The configuration of what was chosen. What is not chosen here stays; so do the details of an agent that stays. */
@@ -39,10 +47,14 @@ export function configOf(choice: AgentChoice, before: AgentConfig | undefined): 
     worker_host: _pool,
     idle_timeout_minutes: _idle,
     session_sharing: sharing,
+    permissions: _rules,
+    mcp_servers: _servers,
     ...others
   } = before ?? {}
   const [model, pool, idle] = [choice.model, choice.pool, choice.idle_minutes].map((text) => text.trim())
   const harness = harnessOf(choice, before?.harness)
+  const rules = readPermissions(choice.permissions) ?? []
+  const servers = serversOf(choice)
   return {
     ...others,
     ...(choice.environment ? { environment_id: choice.environment } : {}),
@@ -54,7 +66,15 @@ export function configOf(choice: AgentChoice, before: AgentConfig | undefined): 
     ...(choice.is_public ? { session_sharing: { public_access: 'VIEWER' } } : {}),
     // Said where it was said before: a run that repeats another one takes over what is left out.
     ...(!choice.is_public && sharing ? { session_sharing: { public_access: 'NONE' } } : {}),
+    ...(rules.length > 0 || before?.permissions ? { permissions: rules } : {}),
+    ...(servers || before?.mcp_servers ? { mcp_servers: servers ?? {} } : {}),
   }
+}
+
+/** Other agents keep them as `{"mcpServers": {…}}`. The service looks at what they are. */
+function serversOf({ tool_servers }: AgentChoice): AgentConfig['mcp_servers'] {
+  const given = objectOf(tool_servers)
+  return (given?.mcpServers ?? given) as AgentConfig['mcp_servers']
 }
 
 /** The one there was with its details, or another with none. */

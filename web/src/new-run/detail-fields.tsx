@@ -4,6 +4,8 @@ import { plainText } from '../text/plain-text.ts'
 import { AreaField, CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { BudgetFields } from './budget-fields.tsx'
 import type { Details } from './details.ts'
+import { JsonField } from './json-field.tsx'
+import { readPermissions } from './permission-lines.ts'
 import { PoolField } from './pool-field.tsx'
 
 const GRID = 'grid gap-4 sm:grid-cols-2'
@@ -159,6 +161,48 @@ export const MetadataField = ({ form, set }: Part) => (
   />
 )
 
+const KEEPS = '*** keeps the value that is there.'
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people type.
+const NAMES = '${NAME} in its values is a secret or variable of the environment.'
+
+/** What the agent may do, with which further tools, and what it has to hand in. `before`: as of the limits. */
+export function WorkFields({ form, set, before }: Part & { before?: string | undefined }) {
+  const is_wrong = readPermissions(form.permissions) === null
+  return (
+    <>
+      <AreaField
+        label="Permissions"
+        hint={
+          is_wrong
+            ? 'Each line is ACTION:TOOL or ACTION:TOOL:PATTERN; the action is allow, ask or deny.'
+            : 'One rule a line. The first that fits decides; without one a call is allowed.'
+        }
+        aria-invalid={is_wrong}
+        look="font-mono text-sm"
+        rows={2}
+        spellCheck={false}
+        placeholder="ask:bash:git push*"
+        value={form.permissions}
+        onText={(permissions) => set({ permissions })}
+      />
+      <JsonField
+        label="Tool servers (MCP)"
+        hint={`As JSON, by name. ${form.tool_servers.includes('***') ? KEEPS : NAMES}`}
+        placeholder={'{"tickets": {"url": "https://tickets.example.com/mcp"}}'}
+        value={form.tool_servers}
+        onText={(tool_servers) => set({ tool_servers })}
+      />
+      <JsonField
+        label="Result"
+        hint="The JSON Schema that the agent’s result has to satisfy."
+        placeholder={before ?? '{"type": "object", "required": ["verdict"]}'}
+        value={form.output_schema}
+        onText={(output_schema) => set({ output_schema })}
+      />
+    </>
+  )
+}
+
 /** All of them, for what starts runs by itself. `children`: what else its runs are told. */
 export const DetailFields = ({
   personal,
@@ -174,6 +218,7 @@ export const DetailFields = ({
     </div>
     <LimitFields {...part} />
     <InstructionField {...part} />
+    <WorkFields {...part} />
     {children}
     <MetadataField {...part} />
   </div>

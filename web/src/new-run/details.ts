@@ -1,5 +1,7 @@
 import { type AgentChoice, choiceOf } from './agent-choice.ts'
 import { type BudgetForm, budgetFormOf } from './budget.ts'
+import { isObject } from './json-object.ts'
+import { readPermissions } from './permission-lines.ts'
 
 /** What is said of runs beyond what they are to do, as text. */
 export interface Details extends AgentChoice, BudgetForm {
@@ -9,6 +11,8 @@ export interface Details extends AgentChoice, BudgetForm {
   priority: string
   /** One a line: `key=value`. */
   metadata: string
+  /** Of the result, as JSON. */
+  output_schema: string
 }
 
 export const NO_DETAILS: Details = {
@@ -18,6 +22,7 @@ export const NO_DETAILS: Details = {
   is_personal: false,
   priority: '',
   metadata: '',
+  output_schema: '',
 }
 
 /** Whether anything is said that stands folded otherwise. */
@@ -25,3 +30,7 @@ export const hasDetails = ({ environment: _, model: __, harness: ___, ...folded 
   Object.entries(NO_DETAILS).some(
     ([name, nothing]) => name in folded && folded[name as keyof typeof folded] !== nothing,
   )
+
+/** Whether all of it can be read. */
+export const areReadable = ({ permissions, tool_servers, output_schema }: Details): boolean =>
+  readPermissions(permissions) !== null && isObject(tool_servers) && isObject(output_schema)

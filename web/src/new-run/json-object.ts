@@ -20,5 +20,5 @@ export function objectOf(text: string): JsonObject | undefined {
   return 'object' in read ? read.object : undefined
 }
 
-export const writeObject = (object: object | undefined): string =>
-  object && Object.keys(object).length > 0 ? JSON.stringify(object, null, 2) : ''
+export const writeObject = (object: object | null | undefined): string =>
+  object ? JSON.stringify(object, null, 2) : ''

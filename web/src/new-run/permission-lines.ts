@@ -1,7 +1,6 @@
-import type { PermissionRule } from '@runyard/client'
-import type { AgentConfig } from './agent-choice.ts'
+import type { CreateRunParams, PermissionRule } from '@runyard/client'
 
-type AskedRule = NonNullable<AgentConfig['permissions']>[number]
+type AskedRule = NonNullable<NonNullable<CreateRunParams['config']>['permissions']>[number]
 
 /** Rules as the command line has them, one a line: `ask:bash:git push*`. */
 export const writePermissions = (rules: readonly AskedRule[] | undefined): string =>

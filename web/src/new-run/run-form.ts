@@ -1,10 +1,9 @@
 import type { CreateRunParams, RunItem } from '@runyard/client'
 import { type AgentConfig, choiceOf, configOf } from './agent-choice.ts'
 import { budgetOf } from './budget.ts'
-import { type Details, NO_DETAILS } from './details.ts'
-import { isObject, objectOf, writeObject } from './json-object.ts'
+import { areReadable, type Details, NO_DETAILS } from './details.ts'
+import { objectOf } from './json-object.ts'
 import { readMetadata, writeMetadata } from './metadata.ts'
-import { readPermissions, writePermissions } from './permission-lines.ts'
 
 /** What the form of a new run holds: text as it was typed. */
 export interface RunForm extends Details {
@@ -13,12 +12,6 @@ export interface RunForm extends Details {
   skill: string
   /** For grouping, as the list shows it. */
   label: string
-  /** One a line: `ask:bash:git push*`. */
-  permissions: string
-  /** By name, as JSON. */
-  tool_servers: string
-  /** Of the result, as JSON. */
-  output_schema: string
 }
 
 export const EMPTY_FORM: RunForm = {
@@ -27,9 +20,6 @@ export const EMPTY_FORM: RunForm = {
   title: '',
   skill: '',
   label: '',
-  permissions: '',
-  tool_servers: '',
-  output_schema: '',
 }
 
 /** What a run is made from: nothing, an earlier run to do again, or one to go on from. */
@@ -50,8 +40,6 @@ export const formOf = ({ kind, run }: NonNullable<Origin>): RunForm => ({
   identity: run.executor.uid === run.creator.uid ? '' : run.executor.uid,
   is_personal: run.scope.type === 'User',
   metadata: writeMetadata(run.metadata),
-  permissions: writePermissions(run.agent_config.permissions),
-  tool_servers: writeObject(run.agent_config.mcp_servers),
 })
 
 /** The service fills in its defaults, which nobody has said. */
@@ -97,28 +85,13 @@ export function buildRequest(form: RunForm, origin: Origin): CreateRunParams {
 
 /** What the form says otherwise than the run that this one is made from. */
 function changedConfig(form: RunForm, before: AgentConfig | undefined): AgentConfig {
-  const [label, rules] = [form.label.trim(), readPermissions(form.permissions) ?? []]
-  const servers = serversOf(form) ?? (before?.mcp_servers ? {} : undefined)
-  const said: AgentConfig = {
-    ...configOf(form, before),
-    ...(label ? { name: label } : {}),
-    ...(rules.length > 0 || before?.permissions ? { permissions: rules } : {}),
-    ...(servers ? { mcp_servers: servers } : {}),
-  }
+  const label = form.label.trim()
+  const said: AgentConfig = { ...configOf(form, before), ...(label ? { name: label } : {}) }
   const isSame = ([name, value]: [string, unknown]): boolean =>
     JSON.stringify(value) === JSON.stringify(before?.[name as keyof AgentConfig])
   return Object.fromEntries(Object.entries(said).filter((field) => !isSame(field)))
 }
 
-/** Other agents keep them as `{"mcpServers": {…}}`. The service looks at what they are. */
-function serversOf({ tool_servers }: RunForm): AgentConfig['mcp_servers'] {
-  const given = objectOf(tool_servers)
-  return (given?.mcpServers ?? given) as AgentConfig['mcp_servers']
-}
-
 /** Whether all is there that has to be, as far as the page can know it. */
-export const isWhole = ({ prompt, skill, permissions, tool_servers, output_schema }: RunForm): boolean =>
-  (prompt.trim() !== '' || skill.trim() !== '') &&
-  readPermissions(permissions) !== null &&
-  isObject(tool_servers) &&
-  isObject(output_schema)
+export const isWhole = (form: RunForm): boolean =>
+  (form.prompt.trim() !== '' || form.skill.trim() !== '') && areReadable(form)

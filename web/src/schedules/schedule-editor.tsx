@@ -124,7 +124,7 @@ function ScheduleFields({
         </SelectField>
       </div>
       <Fold
-        summary="More: run as, worker pool, sharing, limits, instructions, title, metadata"
+        summary="More: run as, worker pool, sharing, limits, instructions, tool servers, title, metadata"
         is_open={hasDetails(form) || form.title !== ''}
       >
         <DetailFields form={form} set={set} personal={is_new ? 'only you see it and its runs' : undefined}>

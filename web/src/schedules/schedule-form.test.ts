@@ -17,10 +17,10 @@ const WRITTEN = {
   mode: 'normal' as const,
   agent_uid: 'a',
   ...{ title: 'Nightly', priority: 0, budget: { max_cost_usd: 1, max_tokens: 1000 } },
+  output_schema: { type: 'object' },
 }
 const SCHEDULE: ScheduledAgentItem = {
   ...WRITTEN,
-  output_schema: { type: 'object' },
   id: 's',
   created_at: '2026-01-01T00:00:00.000Z',
   updated_at: '2026-01-01T00:00:00.000Z',
@@ -33,10 +33,9 @@ const SCHEDULE: ScheduledAgentItem = {
 }
 
 test('a form that nobody touched writes the schedule as it was', () => {
-  // What it does not show is left out, which keeps it.
   assert.deepEqual(updateOf(formOf(SCHEDULE, 'UTC'), SCHEDULE), WRITTEN)
-  const { title: _, priority: __, budget: ___, ...plain } = SCHEDULE
-  const { title, priority, budget, ...written } = WRITTEN
+  const { title: _, priority: __, budget: ___, output_schema: ____, ...plain } = SCHEDULE
+  const { title, priority, budget, output_schema: _____, ...written } = WRITTEN
   assert.deepEqual(updateOf(formOf(plain, 'UTC'), plain), written)
   assert.deepEqual(
     updateOf({ ...formOf(plain, 'UTC'), title: ' Nightly ', priority: '0', max_cost: '1' }, plain),
@@ -48,14 +47,14 @@ test('what is taken out goes', () => {
   const form = {
     ...formOf(SCHEDULE, 'UTC'),
     ...{ identity: '', metadata: ' ', skill: '', pool: '' },
-    ...{ title: ' ', priority: '', max_cost: '', max_tokens: '' },
+    ...{ title: ' ', priority: '', max_cost: '', max_tokens: '', output_schema: '' },
   }
   const { agent_uid: _, ...rest } = WRITTEN
   const agent_config = { environment_id: 'site', name: 'nightly' }
   assert.deepEqual(updateOf(form, SCHEDULE), {
     ...rest,
     ...{ metadata: {}, agent_config },
-    ...{ title: null, priority: null, budget: null },
+    ...{ title: null, priority: null, budget: null, output_schema: null },
   })
   assert.deepEqual(updateOf({ ...formOf(SCHEDULE, 'UTC'), max_tokens: '' }, SCHEDULE).budget, {
     max_cost_usd: 1,

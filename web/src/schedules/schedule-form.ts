@@ -1,7 +1,8 @@
 import type { CreateScheduleRequest, ScheduledAgentItem, UpdateScheduleRequest } from '@runyard/client'
 import { choiceOf, configOf } from '../new-run/agent-choice.ts'
 import { budgetFormOf, budgetOf } from '../new-run/budget.ts'
-import type { Details } from '../new-run/details.ts'
+import { areReadable, type Details } from '../new-run/details.ts'
+import { objectOf, writeObject } from '../new-run/json-object.ts'
 import { readMetadata, writeMetadata } from '../new-run/metadata.ts'
 
 /** The fields of a schedule that its form shows, as they were typed. What it does not show is kept as it was. */
@@ -33,12 +34,13 @@ export const formOf = (schedule: ScheduledAgentItem | undefined, zone: string): 
   identity: schedule?.agent_uid ?? '',
   is_personal: schedule?.scope.type === 'User',
   metadata: writeMetadata(schedule?.metadata),
+  output_schema: writeObject(schedule?.output_schema),
 })
 
 function saidOf(form: ScheduleForm, before: ScheduledAgentItem | undefined) {
   const { skill_spec: _, ...config } = configOf(form, before?.agent_config)
   const [skill, title, priority] = [form.skill, form.title, form.priority].map((text) => text.trim())
-  const budget = budgetOf(form)
+  const [budget, schema] = [budgetOf(form), objectOf(form.output_schema)]
   return {
     name: form.name.trim(),
     cron_schedule: form.cron.trim(),
@@ -53,6 +55,7 @@ function saidOf(form: ScheduleForm, before: ScheduledAgentItem | undefined) {
     ...(title || before?.title ? { title: title || null } : {}),
     ...(priority || before?.priority !== undefined ? { priority: priority ? Number(priority) : null } : {}),
     ...(budget || before?.budget ? { budget: budget ?? null } : {}),
+    ...(schema || before?.output_schema ? { output_schema: schema ?? null } : {}),
   }
 }
 
@@ -67,5 +70,8 @@ export function updateOf(form: ScheduleForm, before: ScheduledAgentItem): Update
 }
 
 /** Whether all is there that has to be. */
-export const isWhole = ({ name, cron, prompt, skill }: ScheduleForm): boolean =>
-  name.trim() !== '' && cron.trim() !== '' && (prompt.trim() !== '' || skill.trim() !== '')
+export const isWhole = (form: ScheduleForm): boolean =>
+  form.name.trim() !== '' &&
+  form.cron.trim() !== '' &&
+  (form.prompt.trim() !== '' || form.skill.trim() !== '') &&
+  areReadable(form)

@@ -115,7 +115,7 @@ const HookDetails = ({
   is_new: boolean
 }) => (
   <Fold
-    summary="More: run as, worker pool, sharing, limits, instructions, metadata"
+    summary="More: run as, worker pool, sharing, limits, instructions, tool servers, metadata"
     is_open={hasDetails(form)}
   >
     <DetailFields form={form} set={set} personal={is_new ? 'only you see it and its runs' : undefined} />

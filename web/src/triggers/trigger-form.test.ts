@@ -46,9 +46,10 @@ test('what is taken out goes, and only GitHub is answered', () => {
     filter: ' ',
     skill: '',
     secret: ' linear-secret ',
-    ...{ metadata: '', identity: '', max_cost: '', max_minutes: ' ', priority: '' },
+    ...{ metadata: '', identity: '', max_cost: '', max_minutes: ' ', priority: '', output_schema: ' ' },
   }
-  const { filter: _, reply: __, budget: ___, agent_uid: ____, priority: _____, ...rest } = WRITTEN
+  const { filter: _, reply: __, budget: ___, agent_uid: ____, priority: _____, ...others } = WRITTEN
+  const { output_schema: ______, ...rest } = others
   assert.deepEqual(updateOf(form, TRIGGER), {
     ...rest,
     verification: 'linear',

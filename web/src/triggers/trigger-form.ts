@@ -1,7 +1,8 @@
 import type { CreateTriggerRequest, Trigger, UpdateTriggerRequest } from '@runyard/client'
 import { choiceOf, configOf } from '../new-run/agent-choice.ts'
 import { budgetFormOf, budgetOf } from '../new-run/budget.ts'
-import type { Details } from '../new-run/details.ts'
+import { areReadable, type Details } from '../new-run/details.ts'
+import { objectOf, writeObject } from '../new-run/json-object.ts'
 import { readMetadata, writeMetadata } from '../new-run/metadata.ts'
 
 export type Verification = Trigger['verification']
@@ -39,6 +40,7 @@ export const formOf = (trigger: Trigger | undefined): TriggerForm => ({
   identity: trigger?.agent_uid ?? '',
   is_personal: trigger?.scope.type === 'User',
   metadata: writeMetadata(trigger?.metadata),
+  output_schema: writeObject(trigger?.output_schema),
 })
 
 const trimmed = ({ secret, filter, title, skill, priority }: TriggerForm) => ({
@@ -52,7 +54,7 @@ const trimmed = ({ secret, filter, title, skill, priority }: TriggerForm) => ({
 /** What the form says of a trigger. `before`: what it was made from, whose other settings stay. */
 function saidOf(form: TriggerForm, before: Trigger | undefined) {
   const { secret, filter, title, skill, priority } = trimmed(form)
-  const budget = budgetOf(form)
+  const [budget, schema] = [budgetOf(form), objectOf(form.output_schema)]
   const { skill_spec: _, ...config } = configOf(form, before?.agent_config)
   return {
     name: form.name.trim(),
@@ -66,6 +68,7 @@ function saidOf(form: TriggerForm, before: Trigger | undefined) {
     ...(form.metadata.trim() || before ? { metadata: readMetadata(form.metadata) } : {}),
     ...(priority ? { priority: Number(priority) } : {}),
     ...(budget ? { budget } : {}),
+    ...(schema ? { output_schema: schema } : {}),
     ...(form.identity ? { agent_uid: form.identity } : {}),
     ...(form.verification === 'github' && form.reply_secret
       ? { reply: { secret: form.reply_secret, when: form.reply_when } }
@@ -79,15 +82,10 @@ export const creationOf = (form: TriggerForm): CreateTriggerRequest => ({
 })
 
 export function updateOf(form: TriggerForm, before: Trigger): UpdateTriggerRequest {
-  const { enabled, mode, output_schema } = before
-  return {
-    ...saidOf(form, before),
-    enabled,
-    ...(mode ? { mode } : {}),
-    ...(output_schema ? { output_schema } : {}),
-  }
+  const { enabled, mode } = before
+  return { ...saidOf(form, before), enabled, ...(mode ? { mode } : {}) }
 }
 
 /** Whether all is there that has to be. */
-export const isWhole = ({ name, prompt, skill }: TriggerForm): boolean =>
-  name.trim() !== '' && (prompt.trim() !== '' || skill.trim() !== '')
+export const isWhole = (form: TriggerForm): boolean =>
+  form.name.trim() !== '' && (form.prompt.trim() !== '' || form.skill.trim() !== '') && areReadable(form)

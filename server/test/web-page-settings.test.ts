@@ -4,6 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import type { Environment } from '../src/contract/environment.ts'
 import { findChromium, openBrowser } from './support/browser.ts'
 import { git, makeRepository } from './support/git.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
@@ -42,6 +43,14 @@ describe('the pages of settings', { skip }, () => {
     await page.getByRole('heading', { name: 'made here' }).waitFor()
     await page.getByText('GREETING=***').waitFor()
     await page.getByLabel('What it is for').fill('Greetings')
+    await page.getByText('More: network').click()
+    await page.getByLabel('Network').selectOption('none')
+    await page.getByLabel('Allowed hosts').fill('api.example.com\n*.example.org')
+    await page.getByLabel('Permissions').fill('allow')
+    assert.equal(await page.getByRole('button', { name: 'Save' }).isDisabled(), true)
+    await page.getByLabel('Permissions').fill('allow:bash')
+    await page.getByLabel('Memory, MiB').fill('512')
+    await checkAccess(page)
     await page.getByRole('button', { name: 'Save' }).click()
     await page
       .getByRole('status')
@@ -50,6 +59,11 @@ describe('the pages of settings', { skip }, () => {
       .first()
       .waitFor()
 
+    const { config } = await api.json<Environment>('GET', '/agent/environments/made%20here')
+    assert.deepEqual(
+      [config.egress, config.allowed_hosts, config.permissions, config.limits],
+      ['none', ['api.example.com', '*.example.org'], [{ action: 'allow', tool: 'bash' }], { memory_mb: 512 }],
+    )
     await page.getByRole('link', { name: 'New run here' }).click()
     await page.getByRole('textbox', { name: 'Prompt' }).fill(shell('echo "$GREETING"'))
     await page.getByLabel('Agent').selectOption('runbook')

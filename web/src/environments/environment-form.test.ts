@@ -13,6 +13,11 @@ const CONFIG = {
   variables: { GREETING: '***', EMPTY: '' },
   secrets: ['NPM_TOKEN'],
   egress: 'none' as const,
+  allowed_hosts: ['api.example.com', '*.example.org'],
+  permissions: [{ action: 'ask' as const, tool: 'bash', pattern: 'git push*' }],
+  models: true,
+  limits: { memory_mb: 2048, cpus: 0.5, pids: 100 },
+  package_registries: false,
 }
 
 test('a form that nobody touched gives what it was made from', () => {
@@ -32,12 +37,21 @@ test('what the form does not show stays, and what is taken out goes', () => {
     variables: 'GREETING=***\nMORE=a=b c\n',
     secrets: '',
     setup_commands: '',
+    ...{
+      egress: '' as const,
+      allowed_hosts: ' ',
+      permissions: '',
+      models: false,
+      memory_mb: '',
+      cpus: '1.5',
+    },
   }
   assert.deepEqual(configOf(form, CONFIG), {
     name: 'site',
     docker_image: 'node:24',
     repositories: [{ url: 'https://github.com/acme/site', ref: 'next', depth: 0 }],
     variables: { GREETING: '***', MORE: 'a=b c' },
-    egress: 'none',
+    limits: { cpus: 1.5, pids: 100 },
+    package_registries: false,
   })
 })

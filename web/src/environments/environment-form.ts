@@ -1,4 +1,5 @@
 import type { EnvironmentConfig } from '@runyard/client'
+import { readPermissions, writePermissions } from '../new-run/permission-lines.ts'
 
 type Repository = NonNullable<EnvironmentConfig['repositories']>[number]
 
@@ -16,7 +17,22 @@ export interface EnvironmentForm {
   /** Names, by spaces or lines. */
   secrets: string
   on_success: NonNullable<EnvironmentConfig['on_success']>
+  /** Empty: what the service takes by default. */
+  egress: NonNullable<EnvironmentConfig['egress']> | ''
+  /** By spaces or lines. */
+  allowed_hosts: string
+  /** One a line: `ask:bash:git push*`. */
+  permissions: string
+  /** Commands may call models. */
+  models: boolean
+  memory_mb: string
+  cpus: string
+  disk_mb: string
+  setup_minutes: string
 }
+
+const LIMITS = ['memory_mb', 'cpus', 'disk_mb', 'setup_minutes'] as const
+export type LimitName = (typeof LIMITS)[number]
 
 export const formOf = (config: EnvironmentConfig | undefined): EnvironmentForm => ({
   name: config?.name ?? '',
@@ -29,7 +45,25 @@ export const formOf = (config: EnvironmentConfig | undefined): EnvironmentForm =
     .join('\n'),
   secrets: (config?.secrets ?? []).join('\n'),
   on_success: config?.on_success ?? 'nothing',
+  egress: config?.egress ?? '',
+  allowed_hosts: (config?.allowed_hosts ?? []).join('\n'),
+  permissions: writePermissions(config?.permissions),
+  models: config?.models ?? false,
+  memory_mb: String(config?.limits?.memory_mb ?? ''),
+  cpus: String(config?.limits?.cpus ?? ''),
+  disk_mb: String(config?.limits?.disk_mb ?? ''),
+  setup_minutes: String(config?.limits?.setup_minutes ?? ''),
 })
+
+/** Whether anything is said that stands folded otherwise. */
+export const hasDetails = (form: EnvironmentForm): boolean =>
+  form.egress !== '' ||
+  form.models ||
+  [form.allowed_hosts, form.permissions, ...LIMITS.map((name) => form[name])].some((text) => text !== '')
+
+/** Whether all is there that has to be. */
+export const isWhole = ({ name, permissions }: EnvironmentForm): boolean =>
+  name.trim() !== '' && readPermissions(permissions) !== null
 
 const addressOf = ({ url, local_path }: Repository): string => url ?? local_path ?? ''
 const writeRepository = (repository: Repository): string =>
@@ -46,13 +80,21 @@ export function configOf(form: EnvironmentForm, before: EnvironmentConfig | unde
     variables: _variables,
     secrets: _secrets,
     on_success: _on_success,
+    egress: _egress,
+    allowed_hosts: _hosts,
+    permissions: _rules,
+    models: _models,
+    limits: earlier,
     ...others
   } = before ?? { name: '' }
-  const [repositories, commands, secrets] = [
+  const [repositories, commands, secrets, hosts] = [
     linesOf(form.repositories).map((line) => readRepository(line, known)),
     hasLongCommands(before) ? (before?.setup_commands ?? []) : linesOf(form.setup_commands),
-    form.secrets.split(/\s+/).filter(Boolean),
+    wordsOf(form.secrets),
+    wordsOf(form.allowed_hosts),
   ]
+  const rules = readPermissions(form.permissions) ?? []
+  const limits = limitsOf(form, earlier)
   const variables = Object.fromEntries(linesOf(form.variables).map(readVariable))
   return {
     ...others,
@@ -64,6 +106,11 @@ export function configOf(form: EnvironmentForm, before: EnvironmentConfig | unde
     ...(Object.keys(variables).length > 0 ? { variables } : {}),
     ...(secrets.length > 0 ? { secrets } : {}),
     ...(on_success === 'nothing' ? {} : { on_success }),
+    ...(form.egress ? { egress: form.egress } : {}),
+    ...(hosts.length > 0 ? { allowed_hosts: hosts } : {}),
+    ...(rules.length > 0 ? { permissions: rules } : {}),
+    ...(form.models ? { models: true } : {}),
+    ...(Object.keys(limits).length > 0 ? { limits } : {}),
   }
 }
 
@@ -71,6 +118,16 @@ export function configOf(form: EnvironmentForm, before: EnvironmentConfig | unde
 export const hasLongCommands = (config: EnvironmentConfig | undefined): boolean =>
   config?.setup_commands?.some((command) => command.includes('\n')) ?? false
 
+/** Those that the form does not show stay as they were. */
+function limitsOf(form: EnvironmentForm, before: EnvironmentConfig['limits']) {
+  const { pids } = before ?? {}
+  const said = LIMITS.filter((name) => form[name].trim() !== '').map((name) => [name, Number(form[name])])
+  return { ...Object.fromEntries(said), ...(pids === undefined ? {} : { pids }) } as NonNullable<
+    typeof before
+  >
+}
+
+const wordsOf = (text: string): string[] => text.split(/\s+/).filter(Boolean)
 const linesOf = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '')
 
 /** What the line does not say of a repository (depth, folder) stays as it was. */

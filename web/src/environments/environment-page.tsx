@@ -12,7 +12,8 @@ import { PageHead } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { RemoveButton, useRemoval } from '../ui/removal.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
-import { configOf, type EnvironmentForm, formOf, hasLongCommands } from './environment-form.ts'
+import { EnvironmentDetails } from './environment-details.tsx'
+import { configOf, type EnvironmentForm, formOf, hasLongCommands, isWhole } from './environment-form.ts'
 
 export function NewEnvironmentPage() {
   return (
@@ -87,7 +88,8 @@ function Form({ environment }: { environment: Environment | undefined }) {
       await navigate({ to: '/environments/$uid', params: { uid } })
     },
   })
-  const set = (name: keyof EnvironmentForm) => (text: string) => setForm((now) => ({ ...now, [name]: text }))
+  const change = (said: Partial<EnvironmentForm>) => setForm((now) => ({ ...now, ...said }))
+  const set = (name: keyof EnvironmentForm) => (text: string) => change({ [name]: text })
   const area = (
     name: 'repositories' | 'setup_commands' | 'variables' | 'secrets',
     label: string,
@@ -107,7 +109,7 @@ function Form({ environment }: { environment: Environment | undefined }) {
       save={save}
       action={environment ? 'Save' : 'Create the environment'}
       may_change={may_write}
-      can_save={form.name.trim() !== ''}
+      can_save={isWhole(form)}
     >
       <TextField label="Name" required maxLength={256} value={form.name} onText={set('name')} />
       <TextField
@@ -143,6 +145,7 @@ function Form({ environment }: { environment: Environment | undefined }) {
         <option value="branch">Push a branch</option>
         <option value="pull_request">Open a pull request</option>
       </SelectField>
+      <EnvironmentDetails form={form} set={change} />
     </SettingsForm>
   )
 }

@@ -5,7 +5,7 @@ import { AreaField, CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { BudgetFields } from './budget-fields.tsx'
 import type { Details } from './details.ts'
 import { JsonField } from './json-field.tsx'
-import { readPermissions } from './permission-lines.ts'
+import { PermissionField } from './permission-field.tsx'
 import { PoolField } from './pool-field.tsx'
 
 const GRID = 'grid gap-4 sm:grid-cols-2'
@@ -167,24 +167,9 @@ const NAMES = '${NAME} in its values is a secret or variable of the environment.
 
 /** What the agent may do, with which further tools, and what it has to hand in. `before`: as of the limits. */
 export function WorkFields({ form, set, before }: Part & { before?: string | undefined }) {
-  const is_wrong = readPermissions(form.permissions) === null
   return (
     <>
-      <AreaField
-        label="Permissions"
-        hint={
-          is_wrong
-            ? 'Each line is ACTION:TOOL or ACTION:TOOL:PATTERN; the action is allow, ask or deny.'
-            : 'One rule a line. The first that fits decides; without one a call is allowed.'
-        }
-        aria-invalid={is_wrong}
-        look="font-mono text-sm"
-        rows={2}
-        spellCheck={false}
-        placeholder="ask:bash:git push*"
-        value={form.permissions}
-        onText={(permissions) => set({ permissions })}
-      />
+      <PermissionField value={form.permissions} onText={(permissions) => set({ permissions })} />
       <JsonField
         label="Tool servers (MCP)"
         hint={`As JSON, by name. ${form.tool_servers.includes('***') ? KEEPS : NAMES}`}

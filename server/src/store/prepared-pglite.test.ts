@@ -85,3 +85,19 @@ test('what a prepared statement notifies of is heard', async () => {
   await stop()
   assert.deepEqual(heard, ['0', '1', '2', '3', '4'])
 })
+
+test('what comes while the database closes is refused, and the process goes on', async () => {
+  const own = await openPglite()
+  const ask = (times: number) => sql`select ${times}::int`.execute(own.db)
+  for (let times = 0; times < TIMES; times += 1) await ask(times)
+  const closing = Promise.withResolvers<void>()
+  const askers = Array.from({ length: 4 }, async () => {
+    for (let times = 0; ; times += 1) {
+      await ask(times)
+      if (times === TIMES) closing.resolve(own.close())
+    }
+  })
+  const ends = await Promise.allSettled(askers)
+  assert.deepEqual([...new Set(ends.map(({ status }) => status))], ['rejected'])
+  await closing.promise
+})

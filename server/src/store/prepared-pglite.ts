@@ -73,7 +73,9 @@ export class PreparedPglite implements PGlite {
     values: unknown[],
     options: PGliteQueryOptions | undefined,
   ): Promise<PGliteQueryResults<T>> {
-    const { parsers, serializers } = this.#embedded
+    const { parsers, serializers, ready } = this.#embedded
+    // Closing takes its turn among the statements, and one that has come behind it would never end, nor let anything else run.
+    if (!ready) throw new Error('The embedded database is closed.')
     const types = this.#types.get(name) ?? (await this.#prepare(name, text))
     const written = values.map((value, place) => {
       if (value === null || value === undefined) return null

@@ -1,3 +1,4 @@
+import type { NewEvent } from '../contract/event.ts'
 import { storableText } from '../contract/storable-text.ts'
 import type { ExecExit, ExecHandle, Sandbox } from '../sandbox/sandbox.ts'
 import type { MaskText } from './cut-text.ts'
@@ -35,6 +36,17 @@ export interface CommandPlace {
 export class BackgroundCommands {
   readonly #commands = new Map<string, Command>()
   #count = 0
+
+  /**
+   * Numbers on from what the log has begun: those of a lost worker, an earlier execution or a forked run have ended, and to their
+   * ids another command must not answer.
+   */
+  numberFrom(log: readonly NewEvent[]): void {
+    const begun = log.filter(
+      ({ type, data }) => type === 'tool.call' && data.name === 'bash' && data.input.background === true,
+    )
+    this.#count = Math.max(this.#count, begun.length)
+  }
 
   /** Its id; or why it cannot be started. */
   start({ sandbox, cwd, mask }: CommandPlace, command: string): { id: string } | { refused: string } {

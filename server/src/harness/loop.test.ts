@@ -613,3 +613,16 @@ test('a lost lease stops the agent before the tool runs', async () => {
   await assert.rejects(scene, LeaseLost)
   assert.equal(await sandbox.stat('/workspace/ran'), null)
 })
+
+test('a background command has an id that no earlier one of the log has had', async () => {
+  const begin = { calls: [{ name: 'bash', arguments: { command: 'sleep 60', background: true } }] }
+  const first = await play({ script: [begin, begin, { text: 'Both run.' }] })
+  const read = { calls: [{ name: 'bash_output', arguments: { id: 'bg1' } }] }
+  const { turn } = await play({ history: first.turn.log, script: [read, begin, { text: 'Done.' }] })
+  const outputs = turn.data('tool.result').map(({ output = '' }) => output)
+  assert.deepEqual(
+    outputs.map((output) => /bg\d+/.exec(output)?.[0]),
+    ['bg1', 'bg2', 'bg1', 'bg3'],
+  )
+  assert.match(outputs[2] ?? '', /^There is no background command bg1/)
+})

@@ -82,6 +82,7 @@ export function createLoop(models: Models, options: LoopOptions = {}): Harness {
       const servers = new ToolServers(given, tools)
       return {
         async turn(request) {
+          background.numberFrom([...given.context, ...request.history])
           const started = await servers.start(request.signal)
           if (request.signal.aborted) return STOPPED_TURN
           if ('failure' in started) return started.failure

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { type JSONRPCMessage, type MCPTransport, validateJSONRPCMessage } from '@ai-sdk/mcp'
+import { isRecord } from '../contract/storable-text.ts'
 import { type ExecExit, type ExecHandle, quote, type Sandbox } from '../sandbox/sandbox.ts'
 import { nestsDeeply } from './mcp-limits.ts'
 
@@ -42,6 +43,8 @@ export class StdioTransport implements MCPTransport {
   #line: Uint8Array[] = []
   #line_bytes = 0
   #unasked_bytes = 0
+  /** The id of the last request. There is one at a time. */
+  #asked: Id | null = null
 
   constructor(options: StdioOptions) {
     this.#options = options
@@ -79,7 +82,9 @@ export class StdioTransport implements MCPTransport {
       throw new Error('The server does not read what it is sent.')
     }
     this.#input.write(`${JSON.stringify(message)}\n`)
-    if (signal && 'method' in message && 'id' in message) this.#cancelWith(signal, message.id)
+    if (!('method' in message && 'id' in message)) return
+    this.#asked = message.id
+    if (signal) this.#cancelWith(signal, message.id)
   }
 
   /** Ends its input, then it. */
@@ -128,17 +133,21 @@ export class StdioTransport implements MCPTransport {
     }
     this.#line.push(data.subarray(start))
     this.#line_bytes += data.length - start
-    if (this.#line_bytes > MAX_MESSAGE_BYTES) this.#fail('it sent a message that is too long')
+    if (this.#line_bytes > MAX_MESSAGE_BYTES) this.#fail(TOO_LONG)
     else if (this.#unasked_bytes > MAX_UNASKED_BYTES) this.#fail('it sends without end')
   }
 
   #readLine(line: Buffer): void {
-    const message = readMessage(line)
+    if (line.length > MAX_MESSAGE_BYTES) {
+      this.#fail(TOO_LONG)
+      return
+    }
+    const message = readMessage(line, this.#asked)
     if (!message) this.#keep(Buffer.concat([line, Buffer.of(NEWLINE)]))
     else {
-      if (!('method' in message)) this.#unasked_bytes = 0
       try {
         this.onmessage?.(message)
+        if (!('method' in message)) this.#unasked_bytes = 0
       } catch {
         // The client throws at answers to no call that it waits for, such as one that was given up.
         this.#keep(line)
@@ -159,17 +168,42 @@ export class StdioTransport implements MCPTransport {
 }
 
 const NEWLINE = 0x0a
+const TOO_LONG = 'it sent a message that is too long'
 const CANCELLED = 'notifications/cancelled'
+const INTERNAL_ERROR = -32603
+const MAX_SHOWN = 200
 
-function readMessage(line: Buffer): JSONRPCMessage | null {
-  if (line.length > MAX_MESSAGE_BYTES || line[0] !== 0x7b) return null
+type Id = string | number
+
+function readMessage(line: Buffer, asked: Id | null): JSONRPCMessage | null {
+  if (line[0] !== 0x7b) return null
   const text = line.toString()
-  if (nestsDeeply(text)) return null
+  let message: unknown
   try {
-    return validateJSONRPCMessage(JSON.parse(text))
+    message = JSON.parse(text)
+    const valid = nestsDeeply(text) ? null : validateJSONRPCMessage(message)
+    if (valid && ('method' in valid || valid.id !== undefined)) return valid
   } catch {
-    return null
+    // It may be an answer all the same.
   }
+  return asked !== null && isAnswerTo(asked, message) ? refuse(asked, message, text) : null
+}
+
+/** One without an id is to the last request: so JSON-RPC answers what could not be read. */
+function isAnswerTo(asked: Id, message: unknown): message is Record<string, unknown> {
+  if (!isRecord(message) || 'method' in message) return false
+  const { jsonrpc, id = null } = message
+  const is_to = id === null ? jsonrpc === '2.0' : String(id) === String(asked)
+  return is_to && ('result' in message || 'error' in message)
+}
+
+/** In place of an answer that the client would not take, as if there were none: whoever waits for it hears so at once. */
+function refuse(id: Id, { error }: Record<string, unknown>, text: string): JSONRPCMessage {
+  const message =
+    isRecord(error) && typeof error.message === 'string'
+      ? error.message
+      : `The answer of the tool server is none that MCP has, or is nested too deeply. It begins with ${text.slice(0, MAX_SHOWN)}`
+  return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message } }
 }
 
 function describeExit(exit: ExecExit | null): string {

@@ -259,6 +259,47 @@ test('a server that dies is started again at the next call', async () => {
   assert.equal(results[1]?.output, 'alive')
 })
 
+// A call is given 10 seconds.
+test('an answer that is none of the protocol is told at once, and the server goes on', {
+  timeout: 9_000,
+}, async () => {
+  const answers = [
+    `'{"jsonrpc":"2.0","id":' + message.id + ',"result":null}'`,
+    `'{"id":' + message.id + ',"result":{"content":[]}}'`,
+    `'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Nobody can read that."}}'`,
+    `'{"jsonrpc":"2.0","error":{"code":-32600,"message":"Nobody at all."}}'`,
+    `'{"jsonrpc":"2.0","id":' + message.id + ',"result":' + '{"a":'.repeat(1e4) + '1' + '}'.repeat(1e4) + '}'`,
+    // A little longer than a message may be: its end comes with the piece in which that shows.
+    `'{"jsonrpc":"2.0","id":' + message.id + ',"result":{"content":[],"x":"' + 'x'.repeat(8 * 1024 ** 2) + '"}}'`,
+    `'{"error":"of a log","result":1}\\n' + '{"jsonrpc":"2.0","id":77,"result":null}\\n' + '{"jsonrpc":"2.0","id":"' + message.id + '","result":{"content":[]}}'`,
+  ]
+  const { results } = await play(
+    [
+      hostile(
+        'odd',
+        `ready(message) || list(message, [${TOOL}]) || (message.method === 'tools/call' &&
+          console.log([${answers.join(', ')}][message.params.arguments.which]))`,
+      ),
+    ],
+    [...answers.map((_, which) => call('odd__go', { which })), { text: 'Done.' }],
+  )
+  const odd =
+    /^The answer of the tool server is none that MCP has, or is nested too deeply\. It begins with \{/
+  const told = [
+    odd,
+    odd,
+    /^Nobody can read that\.$/,
+    /^Nobody at all\.$/,
+    odd,
+    /broke off: it sent a message that is too long/,
+  ]
+  for (const [at, expected] of told.entries()) {
+    assert.equal(results[at]?.is_error, true)
+    assert.match(results[at]?.output ?? '', expected)
+  }
+  assert.equal(results[6]?.is_error, false, results[6]?.output)
+})
+
 test('an answer that nobody waits for costs nothing: one to no call, or to one that was given up', async () => {
   const answer = `const answer = (id) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } }));`
   const slow = hostile(

@@ -29,7 +29,8 @@ export async function complete(program: Command, typed: readonly string[]): Prom
       ? await valuesOf(command, option.flags, option.argChoices, word)
       : word.startsWith('-')
         ? optionsOf(command)
-        : await argumentsOf(command, given, word)
+        : // One that begins with a dash would be an option: of somebody else's choice, such as where the key is sent.
+          (await argumentsOf(command, given, word)).filter(([value]) => !value.startsWith('-'))
   return found
     .filter(([value]) => value.startsWith(beginning) && !SEVERAL_LINES.test(value))
     .map(([value, description]) => [start + value, oneLine(description)])

@@ -175,6 +175,8 @@ test('bash completes commands, values, runs and environments, and evaluates noth
   // Bash puts a candidate into the line as it is, and anybody of the team may name an environment.
   await home.run(['env', 'create', '$(touch evaluated)', '--image', 'debian:13'])
   assert.deepEqual(complete('run', '--env', '$'), ['\\$\\(touch\\ evaluated\\)'])
+  await home.run(['env', 'create', '--image', 'debian:13', '--', '--base-url=https://evil.example'])
+  assert.deepEqual(complete('env', 'get', ''), ['\\$\\(touch\\ evaluated\\)', 'tests'])
   // A file, which the shell knows.
   assert.deepEqual(complete('run', '--file', ''), [])
   assert.deepEqual(complete('run', '$(touch evaluated)'), [])

@@ -1,4 +1,5 @@
 import { createMCPClient, type MCPClient, MCPClientError } from '@ai-sdk/mcp'
+import { ZodError } from 'zod'
 import { TURN_STOPPED } from '../log/interruption.ts'
 import type { Execution, ToolContext, ToolOutcome, ToolServer } from './harness.ts'
 import { tame } from './mcp-limits.ts'
@@ -154,7 +155,10 @@ export class ServerConnection {
   }
 
   #explain(error: unknown, stdio: StdioTransport | null): string {
-    return stdio?.own_ending ?? this.#say(error instanceof Error ? error.message : String(error))
+    if (stdio?.own_ending) return stdio.own_ending
+    // Of an answer over HTTP that is none of the protocol: pages of what each kind of message would have had.
+    if (error instanceof ZodError) return 'its answer is none that MCP has'
+    return this.#say(error instanceof Error ? error.message : String(error))
   }
 
   #withPrinted(why: string, stdio: StdioTransport | null): string {

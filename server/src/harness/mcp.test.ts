@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { bundleServer, missingServers } from '../../test/support/mcp-servers.ts'
 import { openModelServer, type Reply, type Script } from '../../test/support/model-server.ts'
@@ -298,6 +302,34 @@ test('an answer that is none of the protocol is told at once, and the server goe
     assert.match(results[at]?.output ?? '', expected)
   }
   assert.equal(results[6]?.is_error, false, results[6]?.output)
+})
+
+test('so it is of a server with an address', async () => {
+  const server = createServer(async (request, response) => {
+    const { id, method } = JSON.parse((await text(request)) || '{}')
+    const results: Record<string, unknown> = {
+      initialize: {
+        ...{ protocolVersion: '2025-06-18', serverInfo: { name: 'x', version: '1' } },
+        capabilities: { tools: {} },
+      },
+      'tools/list': { tools: [{ name: 'go', inputSchema: { type: 'object' } }] },
+      'tools/call': null,
+    }
+    if (id === undefined) return response.writeHead(method ? 202 : 405).end()
+    const answer =
+      method in results ? { result: results[method] } : { error: { code: -32601, message: method } }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const launch = { type: 'url' as const, url: `http://127.0.0.1:${port}/mcp`, headers: {}, fetch }
+  const { results } = await play(
+    [{ name: 'far', required: true, timeout_ms: 10_000, launch }],
+    [call('far__go'), { text: 'Done.' }],
+  )
+  server.close()
+  assert.match(results[0]?.output ?? '', /^The call .* broke off: its answer is none that MCP has\n/)
 })
 
 test('an answer that nobody waits for costs nothing: one to no call, or to one that was given up', async () => {

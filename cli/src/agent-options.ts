@@ -35,7 +35,8 @@ export async function agentConfigOf(options: AgentOptions): Promise<AmbientAgent
   const mcp = options.mcp ? await readJsonObject(options.mcp) : undefined
   return {
     ...(options.model ? { model_id: options.model } : {}),
-    ...(options.env ? { environment_id: options.env } : {}),
+    // An empty one is refused by the service: without its environment a run would have none of its rules.
+    ...(options.env === undefined ? {} : { environment_id: options.env }),
     ...(options.host ? { worker_host: options.host } : {}),
     ...(options.permission ? { permissions: options.permission } : {}),
     ...(options.harness || options.reasoning ? { harness: harnessOf(options) } : {}),

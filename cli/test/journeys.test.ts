@@ -208,6 +208,9 @@ test('environments are made, listed and used', LIMIT, async () => {
   const run = await home.run(['run', block('echo hello $WHO'), '--env', stdout.trim()])
   assert.match(run.stdout, /✓ \$ echo prepared/)
   assert.match(run.stdout, /│ hello you\n/)
+  const unnamed = await home.run(['run', block('true'), '--env', ''])
+  assert.equal(unnamed.code, 1)
+  assert.match(unnamed.stderr, /^error: .*environment_id/)
 })
 
 test(

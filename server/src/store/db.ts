@@ -134,13 +134,19 @@ export async function openPglite(directory?: string): Promise<Store> {
     dialect: new PGliteDialect({ pglite: new PreparedPglite(pglite) }),
     plugins,
   })
+  let closing: Promise<void> | undefined
   return {
     db,
     quick: db,
     kind: 'pglite',
     listen: (channel, onPayload) => pglite.listen(channel, onPayload),
     nameSessions: () => {},
-    close: () => db.destroy(),
+    // In its turn: a transaction that began while the database closes would be written to files that are closed already.
+    close: () =>
+      (closing ??= db
+        .connection()
+        .execute(() => pglite.close())
+        .finally(() => db.destroy())),
   }
 }
 

@@ -88,12 +88,13 @@ test('what a prepared statement notifies of is heard', async () => {
 
 test('what comes while the database closes is refused, and the process goes on', async () => {
   const own = await openPglite()
-  const ask = (times: number) => sql`select ${times}::int`.execute(own.db)
+  const ask = (times: number, db = own.db) => sql`select ${times}::int`.execute(db)
   for (let times = 0; times < TIMES; times += 1) await ask(times)
   const closing = Promise.withResolvers<void>()
-  const askers = Array.from({ length: 4 }, async () => {
+  const askers = Array.from({ length: 4 }, async (_, place) => {
     for (let times = 0; ; times += 1) {
-      await ask(times)
+      if (place % 2 === 0) await ask(times)
+      else await own.db.transaction().execute((trx) => ask(times, trx))
       if (times === TIMES) closing.resolve(own.close())
     }
   })

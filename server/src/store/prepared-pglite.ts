@@ -4,6 +4,7 @@ import { isStaleName, StatementNames } from './statement-names.ts'
 
 const { bind, describe, execute, parse: prepare, sync } = protocol.serialize
 const OPTIONS = { syncToFs: false } as const
+const CLOSED = 'The embedded database is closed.'
 
 /**
  * The embedded database as Kysely takes it, with its statements prepared by name. PGlite itself parses and plans a statement
@@ -39,6 +40,9 @@ export class PreparedPglite implements PGlite {
   }
 
   transaction<T>(work: (trx: PGliteTransaction) => Promise<T>): Promise<T> {
+    // Kysely would wait for ever for one that does not begin. This one cannot do anything.
+    if (!this.#embedded.ready)
+      return work({ query: () => Promise.reject(new Error(CLOSED)), rollback: async () => {} })
     return this.#embedded.transaction((trx) =>
       work({
         query: <R>(text: string, values: unknown[] = [], options?: PGliteQueryOptions) =>
@@ -74,8 +78,8 @@ export class PreparedPglite implements PGlite {
     options: PGliteQueryOptions | undefined,
   ): Promise<PGliteQueryResults<T>> {
     const { parsers, serializers, ready } = this.#embedded
-    // Closing takes its turn among the statements, and one that has come behind it would never end, nor let anything else run.
-    if (!ready) throw new Error('The embedded database is closed.')
+    // What is sent while it closes would never end, nor let anything else run.
+    if (!ready) throw new Error(CLOSED)
     const types = this.#types.get(name) ?? (await this.#prepare(name, text))
     const written = values.map((value, place) => {
       if (value === null || value === undefined) return null

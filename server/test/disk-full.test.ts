@@ -65,7 +65,8 @@ describe('a disk that fills', { skip }, () => {
 
   test('is what a create is refused with, not a database that is away', async () => {
     const ballast = join(data_dir, 'ballast')
-    writeFileSync(ballast, Buffer.alloc(free()))
+    // Whatever else is written meanwhile, it is full then.
+    assert.throws(() => writeFileSync(ballast, Buffer.alloc(free() + MiB)), { code: 'ENOSPC' })
     const refused = await createLarge(api)
     rmSync(ballast)
     assert.deepEqual(refused, FULL)

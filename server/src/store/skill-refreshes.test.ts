@@ -67,11 +67,15 @@ onEachDatabase('refreshes of skills', (open) => {
     await releaseRefresh(db, first)
     const second = await claimRefresh(db, pool)
     assert(second)
-    await sql`update skill_refreshes set claimed_at = claimed_at - interval '3 minutes'`.execute(db)
+    // As if it had been claimed so long ago; a claim is known by its time.
+    const { rows } = await sql<{ claimed_at: string }>`
+      update skill_refreshes set claimed_at = claimed_at - interval '3 minutes'
+      where environment_id = ${second.environment_id} returning claimed_at::text`.execute(db)
+    const lost = { ...second, ...rows[0] }
     const third = await claimRefresh(db, pool)
     assert(third)
     // Too late: it is another's.
-    await endRefresh(db, second, 'late')
+    await endRefresh(db, lost, 'late')
     assert.equal((await readRefreshes(db, uids, since)).size, 0)
     await endRefresh(db, third, null)
     assert.deepEqual([...(await readRefreshes(db, uids, since)).values()], [{ problem: null }])

@@ -10,6 +10,9 @@ export const widthOf = (text: string): number => measure(text).width
 /** Characters that may share a column: an emoji of a family is eleven in two, escape sequences come on top. */
 const CHARACTERS_A_COLUMN = 32
 
+/** What is left of a flexible column. */
+const LEAST = 8
+
 /** The text, or its beginning and an ellipsis, in at most this many columns. */
 export function truncate(text: string, limit: number): string {
   // Measuring takes time without limit where a line is full of the beginnings of escape sequences (--raw).
@@ -36,24 +39,28 @@ export interface Column {
   heading: string
   /** Gives way when the table is wider than the terminal; at most one. */
   flexible?: boolean
+  /** Left out, the first of them first, where the table is wider than the terminal even so. */
+  spare?: boolean
   /** Applied after cutting and padding are computed. */
   paint?: (text: string) => string
 }
 
 /** Rows under headings, aligned; with a width, no line is longer. The last column is not padded. */
 export function formatTable(
-  columns: readonly Column[],
+  all: readonly Column[],
   content: readonly (readonly string[])[],
-  width?: number,
+  width = Number.POSITIVE_INFINITY,
 ): string {
-  const rows = content.map((row) => row.map(oneLine))
-  const widths = columns.map((column, at) =>
-    Math.max(widthOf(column.heading), ...rows.map((row) => widthOf(row[at] ?? ''))),
+  const { columns, rows } = fit(
+    all,
+    content.map((row) => row.map(oneLine)),
+    width,
   )
-  const total = widths.reduce((sum, each) => sum + each, 0) + GAP.length * (columns.length - 1)
+  const widths = widthsOf(columns, rows)
+  const total = totalOf(widths)
   const flexible = columns.findIndex((column) => column.flexible)
-  if (width !== undefined && total > width && flexible >= 0) {
-    widths[flexible] = Math.max(8, (widths[flexible] ?? 0) - (total - width))
+  if (total > width && flexible >= 0) {
+    widths[flexible] = Math.max(LEAST, (widths[flexible] ?? 0) - (total - width))
   }
   const line = (cells: readonly string[], painted: boolean): string =>
     columns
@@ -68,3 +75,28 @@ export function formatTable(
   const headings = columns.map((column) => column.heading)
   return [line(headings, false), ...rows.map((row) => line(row, true))].join('\n')
 }
+
+interface Table {
+  columns: readonly Column[]
+  rows: readonly (readonly string[])[]
+}
+
+/** The table without the spare columns for which there is no room. */
+function fit(columns: readonly Column[], rows: Table['rows'], width: number): Table {
+  const least = widthsOf(columns, rows).map((each, at) =>
+    columns[at]?.flexible ? Math.min(each, LEAST) : each,
+  )
+  const spare = columns.findIndex((column) => column.spare)
+  if (spare < 0 || totalOf(least) <= width) return { columns, rows }
+  return fit(
+    columns.toSpliced(spare, 1),
+    rows.map((row) => row.toSpliced(spare, 1)),
+    width,
+  )
+}
+
+const widthsOf = (columns: readonly Column[], rows: Table['rows']): number[] =>
+  columns.map((column, at) => Math.max(widthOf(column.heading), ...rows.map((row) => widthOf(row[at] ?? ''))))
+
+const totalOf = (widths: readonly number[]): number =>
+  widths.reduce((sum, each) => sum + each, 0) + GAP.length * (widths.length - 1)

@@ -22,6 +22,20 @@ test('the flexible column gives way, and no line is wider than the terminal', ()
   assert.match(table, /a title that is fa.*… {2}now$/)
 })
 
+test('where that is not enough, spare columns are left out, the first of them first', () => {
+  const wide = [
+    { heading: 'RUN' },
+    { heading: 'TITLE', flexible: true },
+    { heading: 'AGENT', spare: true },
+    { heading: 'UPDATED', spare: true },
+  ]
+  const rows = [['x'.repeat(20), 'a long title', 'reviewer', 'just now']]
+  assert.match(formatTable(wide, rows, 60), /^RUN +TITLE +AGENT +UPDATED\n/)
+  assert.match(formatTable(wide, rows, 48), /^RUN +TITLE +UPDATED\nx+ {2}a long title {2}just now$/)
+  assert.match(formatTable(wide, rows, 30), /^RUN +TITLE\nx+ {2}a long …$/)
+  assert.match(formatTable(wide, rows, 10), /^RUN +TITLE\nx+ {2}a long …$/)
+})
+
 test('without a terminal nothing is cut', () => {
   const title = 'x'.repeat(500)
   assert.ok(formatTable(columns, [['1', title, 'now']]).includes(title))

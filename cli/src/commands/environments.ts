@@ -89,8 +89,8 @@ export function addEnvironmentCommands(program: Command): void {
         { heading: 'ENVIRONMENT' },
         { heading: 'NAME' },
         { heading: 'USES', flexible: true },
-        { heading: 'LAST RUN' },
-        { heading: 'UPDATED' },
+        { heading: 'LAST RUN', spare: true },
+        { heading: 'UPDATED', spare: true },
       ]
       const rows = environments.map(({ uid, config, last_run, last_updated }) => {
         const repositories = (config.repositories ?? []).map(({ url, local_path }) => url ?? local_path)

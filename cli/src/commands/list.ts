@@ -127,12 +127,18 @@ function printTable(runs: readonly RunItem[], has_more: boolean, output: Output)
       paint: (state: string) => paintState(state, colors),
     },
     { heading: 'TITLE', cell: (run: RunItem) => run.title, flexible: true },
-    { heading: 'AGENT', cell: (run: RunItem) => run.agent_config.name ?? '' },
+    { heading: 'AGENT', cell: (run: RunItem) => run.agent_config.name ?? '', spare: true },
     {
       heading: 'WORKED',
       cell: ({ run_time }: RunItem) => (run_time ? formatDuration(parseDuration(run_time)) : ''),
+      spare: true,
     },
-    { heading: 'UPDATED', cell: (run: RunItem) => formatAge(run.updated_at), paint: colors.dim },
+    {
+      heading: 'UPDATED',
+      cell: (run: RunItem) => formatAge(run.updated_at),
+      paint: colors.dim,
+      spare: true,
+    },
   ].filter(({ cell }) => runs.some(cell))
   const rows = runs.map((run) => columns.map(({ cell }) => cell(run)))
   output.line(formatTable(columns, rows, output.columns()))

@@ -235,10 +235,10 @@ async function listSchedules(options: ClientOptions): Promise<void> {
     { heading: 'SCHEDULE' },
     { heading: 'NAME', flexible: true },
     { heading: 'CRON' },
-    { heading: 'ZONE' },
+    { heading: 'ZONE', spare: true },
     { heading: 'NEXT' },
-    { heading: 'LAST RUN' },
-    { heading: 'OF' },
+    { heading: 'LAST RUN', spare: true },
+    { heading: 'OF', spare: true },
   ]
   const rows = schedules.map(({ id, name, cron_schedule, time_zone, history, last_spawn_error, scope }) => [
     ...[id, name, cron_schedule, time_zone],

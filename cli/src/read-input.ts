@@ -2,12 +2,21 @@ import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { usageFailure } from './failure.ts'
 
+const UNREADABLE: Partial<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'you may not read it',
+}
+
 /** The bytes of a file named on the command line. */
 export function readNamedFile(file: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw usageFailure(`Cannot read ${file}: ${error instanceof Error ? error.message : error}.`)
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    throw usageFailure(
+      `Cannot read ${file}: ${UNREADABLE[code] ?? (error instanceof Error ? error.message : error)}.`,
+    )
   }
 }
 

@@ -158,6 +158,8 @@ export class RunView {
   }
 
   #userMessage({ text, author }: DataOf<'message.user'>): void {
+    // A run that was started with a skill may have no prompt.
+    if (text.trim() === '' && !author) return
     const lines = text.trim().split('\n')
     const shown =
       this.#full || lines.length <= QUOTED_LINES + 1 ? lines : [...lines.slice(0, QUOTED_LINES), '…']

@@ -138,6 +138,28 @@ test('a message to an ended run goes on with it, and only the new part is shown'
 })
 
 test(
+  'a message without words is refused, so that a run which succeeded is not failed by it',
+  LIMIT,
+  async () => {
+    await home.run(['run', block('true')])
+    const { run_id } = await lastRun()
+    for (const words of ['', ' \n']) {
+      const { code, stderr } = await home.run(['message', run_id, words])
+      assert.deepEqual([code, /^error: A message is needed\./.test(stderr)], [2, true], stderr)
+    }
+    assert.equal((await lastRun()).state, 'SUCCEEDED')
+  },
+)
+
+test('a file that cannot be read is refused in words', LIMIT, async () => {
+  const reasons = { missing: 'there is no such file', '.': 'it is a folder' }
+  for (const [file, reason] of Object.entries(reasons)) {
+    const { code, stderr } = await home.run(['run', '-f', file])
+    assert.deepEqual([code, stderr], [2, `error: Cannot read ${file}: ${reason}.\n`])
+  }
+})
+
+test(
   'a working run refuses with --reject, is interrupted, answered, and cancelled with 3',
   LIMIT,
   async () => {
@@ -222,6 +244,7 @@ test(
     const repo = ['--repo', '.', '--repo', '../beside#main', '--repo', 'acme/site', '--repo', '.dotted']
     const made = await home.run(['env', 'create', 'here', ...repo], { directory })
     assert.equal(made.code, 0, made.stderr)
+    assert.equal(made.stderr, 'Created. Use it: runyard run … --env here\n')
     const read = JSON.parse((await home.run(['env', 'get', 'here'])).stdout) as Environment
     assert.deepEqual(read.config.repositories, [
       { local_path: directory },

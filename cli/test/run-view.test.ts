@@ -50,6 +50,14 @@ const result = (tool_call_id: string, exit_code = 0, output?: string) =>
 
 const lines = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join('')
 
+test('a prompt that was left out, beside a skill, leaves no line', () => {
+  const text = show([
+    event('message.user', { message_id: 'u1', text: '' }),
+    event('run.state', { state: 'INPROGRESS', execution: 1, attempt: 1 }),
+  ])
+  assert.equal(text, '· INPROGRESS\n\nThe end.\n')
+})
+
 test('in a pipe every line of the log is there, in order, without escapes', () => {
   const text = show([
     event('message.user', { message_id: 'u1', text: 'Do it.' }),

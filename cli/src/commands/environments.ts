@@ -45,7 +45,9 @@ export function addEnvironmentCommands(program: Command): void {
     const environment = await client.environments.create(await buildConfig(name, options))
     if (output.format !== 'text') return output.json(environment)
     output.line(oneLine(environment.uid))
-    output.note(`Created. Use it: runyard run … --env ${environment.uid}`)
+    const { uid, config } = environment
+    // What a shell would take apart is named by its id.
+    output.note(`Created. Use it: runyard run … --env ${/^[\w.-]+$/.test(config.name) ? config.name : uid}`)
   })
 
   addConfigOptions(

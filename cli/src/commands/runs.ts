@@ -149,7 +149,7 @@ async function approve(run_id: string, options: ApproveOptions): Promise<void> {
 async function sendMessage(run_id: string, words: string[], options: MessageOptions): Promise<void> {
   if (options.interrupt && options.reject) throw usageFailure('Give --interrupt or --reject, not both.')
   const message = await readMessage(words, options.file)
-  if (message === undefined)
+  if (!message?.trim())
     throw usageFailure('A message is needed.', "runyard message RUN_ID 'what to say', or -f FILE")
   const session = openSession(options)
   const { client, output } = session

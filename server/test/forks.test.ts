@@ -174,7 +174,7 @@ describe('a fork', () => {
     const early = await refused({ fork_of: { run_id: waiting }, prompt: 'x' })
     assert.deepEqual(
       [early.status, early.detail],
-      [409, 'fork_of: no turn of the run had ended by then. No turn of it can be.'],
+      [409, 'fork_of: no turn of the run had ended by then. None of its turns can be forked.'],
     )
   })
 })

@@ -71,7 +71,8 @@ function pickTurn(ends: readonly TurnEnd[], { sequence, turn }: ForkOf): TurnEnd
   if (found && (found.snapshot_id !== null || found.pristine)) return found
   const usable = ends.filter((end) => end.snapshot_id !== null || end.pristine)
   const named = usable.map((end) => `${end.turn} (sequence ${end.sequence})`)
-  const which = named.length > 0 ? `Turns that can be forked: ${named.join(', ')}.` : 'No turn of it can be.'
+  const which =
+    named.length > 0 ? `Turns that can be forked: ${named.join(', ')}.` : 'None of its turns can be forked.'
   if (!found) {
     const what = turn === undefined ? 'no turn of the run had ended by then' : `no turn ${turn} has ended`
     throw new AppError('conflict', `fork_of: ${what}. ${which}`, { retryable: false })

@@ -63,6 +63,14 @@ test('every link of a page leads somewhere', () => {
   assert.deepEqual(faults, [])
 })
 
+test('a call of a page begins at RUNYARD_BASE_URL, which has the /api/v1 already', () => {
+  const wrong = files.filter(
+    (file) =>
+      file.endsWith('.md') && /RUNYARD_BASE_URL\}?\/api\//.test(readFileSync(join(root, file), 'utf8')),
+  )
+  assert.deepEqual(wrong, [])
+})
+
 test('the repository has one address', () => {
   const others = files
     .filter((file) => /\.(md|toml|json|ts|js|py)$/.test(file) && !file.endsWith('package-lock.json'))

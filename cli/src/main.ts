@@ -45,7 +45,7 @@ Exit codes:
   5  the run is BLOCKED: it waits for a person's answer
   130  stopped watching with Ctrl-C; the run goes on
 
-A run is named by its id, by the beginning of it that no other run has, or by @last: the newest run that you created.
+A run is named by its id, by the beginning of it that no other run has, or by @last: the newest run that you started yourself.
 
 Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest .runyard/client.json from here upwards, then ~/.config/runyard/client.json. \`runyard dev\` writes both files.`
 

@@ -1,4 +1,4 @@
-import type { Runyard } from '@runyard/client'
+import type { RunItem, Runyard } from '@runyard/client'
 import type { Command } from 'commander'
 import { CommandFailure, usageFailure } from './failure.ts'
 import { oneLine } from './one-line.ts'
@@ -6,8 +6,10 @@ import { type ClientOptions, openSession } from './session.ts'
 
 /** The name of every argument and option that is one. */
 export const RUN_ID = 'run-id'
-/** Stands for the newest run of who asks. */
+/** Stands for the newest run that who asks has started. */
 export const LAST = '@last'
+/** Runs among which it is looked for. */
+const LOOKED_AT = 1_000
 
 const WHOLE = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const ANY = '00000000-0000-0000-0000-000000000000'
@@ -35,12 +37,27 @@ export function resolveRunIds(program: Command): void {
   })
 }
 
-async function findRunId({ runs }: Runyard, given: string): Promise<string> {
-  if (given === LAST) {
-    const [last] = (await runs.list({ creator: 'me', sort_by: 'created_at', limit: 1 })).runs
-    if (last) return last.run_id
-    throw new CommandFailure('You have no runs yet.', { hint: 'start one: runyard run "what to do"' })
+async function findLast({ runs }: Runyard): Promise<string> {
+  let seen = 0
+  for await (const run of runs.list({ creator: 'me', sort_by: 'created_at', limit: 50 })) {
+    if (isOwnDoing(run)) return run.run_id
+    seen += 1
+    if (seen === LOOKED_AT) break
   }
+  if (seen === 0)
+    throw new CommandFailure('You have no runs yet.', { hint: 'start one: runyard run "what to do"' })
+  throw new CommandFailure(`Schedules, triggers and agents started your newest ${seen} runs.`, {
+    hint: 'give an id of `runyard list`, or its beginning',
+  })
+}
+
+/** `runyard cancel @last` must not hit what a schedule of theirs has just begun. */
+const isOwnDoing = ({ source, schedule, trigger }: RunItem): boolean =>
+  source !== 'ORCHESTRATION' && !schedule && !trigger
+
+async function findRunId(client: Runyard, given: string): Promise<string> {
+  if (given === LAST) return findLast(client)
+  const { runs } = client
   if (!isBeginning(given))
     throw usageFailure(
       given === '' ? 'An empty text is not the id of a run.' : `"${given}" is not the id of a run.`,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { RunEvent, RunItem } from '@runyard/client'
@@ -41,6 +41,20 @@ test('a run is named by the beginning of its id, or as the last one', LIMIT, asy
   const again = await home.run(['run', '--replay', shorten(first, second)])
   assert.match(again.stdout, /│ first\n/)
   assert.equal((await json<RunItem>('get', '@last')).replay_of_run_id, first)
+})
+
+test('a run that an agent started is not the last one', LIMIT, async () => {
+  const asked = await startRun('echo asked')
+  const { base_url, api_key } = JSON.parse(
+    readFileSync(join(home.directory, '.runyard', 'client.json'), 'utf8'),
+  ) as { base_url: string; api_key: string }
+  const created = await fetch(`${base_url}/agent/runs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ prompt: block('echo below'), parent_run_id: asked }),
+  })
+  assert.equal(created.status, 200)
+  assert.equal((await json<RunItem>('get', '@last')).run_id, asked)
 })
 
 test('one that is not there, that is several, or that is no id, is one line', LIMIT, async () => {

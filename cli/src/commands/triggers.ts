@@ -311,10 +311,10 @@ async function listTriggers(options: ClientOptions): Promise<void> {
   const columns = [
     { heading: 'TRIGGER' },
     { heading: 'NAME', flexible: true },
-    { heading: 'FROM' },
+    { heading: 'FROM', spare: true },
     { heading: 'STATE' },
-    { heading: 'LAST' },
-    { heading: 'OF' },
+    { heading: 'LAST', spare: true },
+    { heading: 'OF', spare: true },
   ]
   const rows = triggers.map((trigger) => [
     ...[trigger.trigger_id, trigger.name, trigger.verification],

@@ -35,16 +35,11 @@ export function addUsageCommand(program: Command): void {
     if (output.format !== 'text') return output.json(usage)
     const days = usage.days.filter(({ runs }) => runs > 0)
     const columns = [
-      '',
-      'RUNS',
-      'SUCCEEDED',
-      'FAILED',
-      'ERRORS',
-      'CANCELLED',
-      'MEDIAN',
-      'TOKENS',
-      'COST',
-    ].map((heading) => ({ heading }))
+      { heading: '', flexible: true },
+      ...['RUNS', 'SUCCEEDED', 'FAILED', 'ERRORS'].map((heading) => ({ heading })),
+      ...['CANCELLED', 'MEDIAN'].map((heading) => ({ heading, spare: true })),
+      ...['TOKENS', 'COST'].map((heading) => ({ heading })),
+    ]
     const rows = [
       ['all', ...cells(usage.totals)],
       ...usage.by_agent.map((group) => [`agent ${group.agent}`, ...cells(group)]),
@@ -59,6 +54,7 @@ export function addUsageCommand(program: Command): void {
       formatTable(
         columns,
         rows.map((row) => row.map(oneLine)),
+        output.columns(),
       ),
     )
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,4 +29,23 @@ test('the demo leaves nothing behind for the commands of the person who runs it'
     readdirSync(home).filter((name) => name !== '.cache'),
     [],
   )
+})
+
+test('a demo that is stopped takes its commands along', { timeout: 120_000 }, async (t) => {
+  if (statSync(new URL('../.git', import.meta.url)).isFile()) return t.skip('this is a git worktree')
+  const home = mkdtempSync(join(tmpdir(), 'runyard-demo-home-'))
+  t.after(() => rmSync(home, { recursive: true }))
+  const child = spawn(process.execPath, [fileURLToPath(new URL('demo.ts', import.meta.url))], {
+    env: { PATH: process.env.PATH, HOME: home },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let printed = ''
+  child.stdout.on('data', (piece) => {
+    const began = printed.includes('· QUEUED')
+    printed += piece
+    if (!began && printed.includes('· QUEUED')) child.kill('SIGINT')
+  })
+  // Only when nobody holds its output any more.
+  const [code] = await once(child, 'close')
+  assert.equal(code, 1, printed)
 })

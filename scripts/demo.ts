@@ -27,6 +27,9 @@ const bin = join(root, 'cli/bin/runyard.js')
 const data_dir = mkdtempSync(join(tmpdir(), 'runyard-demo-'))
 const started = performance.now()
 let service: ChildProcess | undefined
+/** The command that is shown now. */
+let watched: ChildProcess | undefined
+let ending = false
 process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 
 function show(what: string, command: string): void {
@@ -46,6 +49,7 @@ async function step(
     env,
     stdio: ['inherit', quiet ? 'pipe' : 'inherit', 'inherit'],
   })
+  watched = child
   let output = ''
   child.stdout?.on('data', (chunk) => {
     output += chunk
@@ -56,11 +60,17 @@ async function step(
 }
 
 async function end(failure?: string): Promise<never> {
-  if (service && service.exitCode === null) {
-    const exited = new Promise((resolve) => service?.once('exit', resolve))
-    service.kill('SIGTERM')
-    await exited
-  }
+  // The command that is ended below would be a step that failed.
+  if (ending) return new Promise(() => {})
+  ending = true
+  const exits = [watched, service].map((child) => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return null
+    const exited = new Promise((resolve) => child.once('exit', resolve))
+    // At Ctrl-C the command asks what to do now, and would do so for ever.
+    child.kill('SIGTERM')
+    return exited
+  })
+  await Promise.all(exits)
   if (failure) console.error(`\n${red(failure)}`)
   process.exit(failure ? 1 : 0)
 }
@@ -85,7 +95,7 @@ service = spawn(process.execPath, [bin, ...dev], {
   stdio: ['ignore', 'pipe', 'inherit'],
   detached: true,
 })
-process.once('SIGINT', () => end('Stopped.'))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end('Stopped.'))
 const { stdout } = service
 if (!stdout) throw new Error('The service has no standard output.')
 const line = await new Promise<string | null>((resolve) => {

@@ -120,11 +120,9 @@ export const hasLongCommands = (config: EnvironmentConfig | undefined): boolean 
 
 /** Those that the form does not show stay as they were. */
 function limitsOf(form: EnvironmentForm, before: EnvironmentConfig['limits']) {
-  const { pids } = before ?? {}
+  const { memory_mb: _memory, cpus: _cpus, disk_mb: _disk, setup_minutes: _setup, ...others } = before ?? {}
   const said = LIMITS.filter((name) => form[name].trim() !== '').map((name) => [name, Number(form[name])])
-  return { ...Object.fromEntries(said), ...(pids === undefined ? {} : { pids }) } as NonNullable<
-    typeof before
-  >
+  return { ...others, ...Object.fromEntries(said) } as NonNullable<typeof before>
 }
 
 const wordsOf = (text: string): string[] => text.split(/\s+/).filter(Boolean)

@@ -17,3 +17,16 @@ test('a line that is no rule is not left out', () => {
   assert.equal(readPermissions('ask'), null)
   assert.deepEqual(readPermissions(' '), [])
 })
+
+test('a rule that a line would not keep stays as it is', () => {
+  for (const rule of [
+    { action: 'deny', tool: 'bash', pattern: 'rm -r ' },
+    { action: 'deny', tool: 'bash', pattern: 'rm\nallow:bash' },
+    { action: 'ask', tool: 'server:tool' },
+    { action: 'ask', tool: 'bash', pattern: 'git\r' },
+  ] as const) {
+    const text = writePermissions([rule, { action: 'ask', tool: 'edit' }])
+    assert.deepEqual(readPermissions(text), [rule, { action: 'ask', tool: 'edit' }])
+  }
+  assert.equal(readPermissions('{"action": "deny"'), null)
+})

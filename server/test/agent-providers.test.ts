@@ -1,6 +1,7 @@
 /** What a run says, and how it ends, when the provider of its agent's model fails. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
 import { scriptedAgent } from './support/scripted-agent.ts'
 import { apiOf, startService, type TestService } from './support/service.ts'
@@ -29,6 +30,7 @@ describe('an agent whose provider fails', {
     }),
     PAGE: () => ({ error: { status: 200, headers: { 'content-type': 'text/html' }, body: 'Sign in' } }),
     EMPTY: () => ({ error: { status: 204 } }),
+    TITLE: () => ({ text: ['A ', 'title'], pace: () => wait(500) }),
     ONCE: () =>
       model.requests.filter(({ body }) => asked(body.messages) === 'ONCE').length > 1 ? {} : busy(),
   }
@@ -81,6 +83,15 @@ describe('an agent whose provider fails', {
       assert.deepEqual(away.end, ['ERROR', 'resource_unavailable', true])
       assert.equal(away.message, 'The model provider is not available now (HTTP 503): too much to do.')
     })
+
+  test('a call that was answered beside the one that failed says nothing of why the agent failed', async () => {
+    const key = await play('? KEY x1 beside TITLE')
+    assert.deepEqual(key.end, ['ERROR', 'authentication_required', false])
+    const busy = await play('? BUSY x1 beside TITLE')
+    assert.equal(busy.message, 'The model provider is not available now (HTTP 503): too much to do.')
+    const went_on = await play('? KEY SAYS x1 beside TITLE')
+    assert.equal(went_on.run.state, 'SUCCEEDED', 'its agent calls its turn done')
+  })
 
   test('tells what is tried again, and goes on when the provider does', async () => {
     const { run, events } = await play('? ONCE')

@@ -97,8 +97,8 @@ export interface ModelUsage {
   estimated?: true
 }
 
-/** What becomes of a request that makes a model work; `given_up`: by whoever sent it. */
-export type ModelCall = { provider: string } & ModelCallState
+/** What becomes of a request that makes a model work, by the request's `id`; `given_up`: by whoever sent it. */
+export type ModelCall = { id: string; provider: string } & ModelCallState
 export type ModelCallState =
   | { state: 'began' | 'answered' | 'given_up' }
   | { state: 'failed'; failure: ModelCallFailure }

@@ -477,7 +477,12 @@ describe('the model gateway', () => {
     const began = { provider: 'openai', state: 'began' }
     const silent = { ...began, state: 'failed', failure: { type: 'silent', silent_ms: 100 } }
     await until(() => own.calls.length === 4)
-    assert.deepEqual(own.calls, [began, silent, began, silent])
+    const [one, , other] = own.calls.map(({ id }) => id)
+    assert.notEqual(one, other)
+    assert.deepEqual(
+      own.calls,
+      [began, silent, began, silent].map((call, at) => ({ id: at < 2 ? one : other, ...call })),
+    )
     assert.deepEqual(
       own.used.map(({ output_tokens }) => output_tokens),
       [1],
@@ -500,7 +505,8 @@ describe('the model gateway', () => {
     const message = 'The provider openai could not be reached.'
     await until(() => own.calls.length === 2)
     const failure = { type: 'unreachable', message }
-    assert.deepEqual(own.calls[1], { provider: 'openai', state: 'failed', failure })
+    const id = own.calls[0]?.id
+    assert.deepEqual(own.calls[1], { id, provider: 'openai', state: 'failed', failure })
     assert.equal((await ask('google/v1beta/models/m:generateContent', { to: own.url })).status, 404)
     own.close()
   })

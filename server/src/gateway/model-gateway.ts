@@ -4,6 +4,7 @@
  * What they cost is read on the way, and nothing more is generated once the run's budget is spent.
  */
 
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { Unreachable } from './dial.ts'
@@ -143,8 +144,9 @@ export function createModelGateway(
     const asked = readModelRequest(to.api, incoming)
     const refusal = judge(incoming, to.api, asked)
     if (refusal || !asked) return refuseModel(incoming, response, to.api, refusal ?? NO_ROUTE)
+    const id = randomUUID()
     const tell = (call: ModelCallState): void => {
-      if (asked.generates) onCall({ provider, ...call })
+      if (asked.generates) onCall({ id, provider, ...call })
     }
     tell({ state: 'began' })
     const passing = pass(incoming, response, signal, { provider, to, asked })

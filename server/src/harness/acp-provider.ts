@@ -31,9 +31,13 @@ interface Surroundings {
 export class ProviderWatch {
   readonly #surroundings: Surroundings
   readonly #stopListening: () => void
-  #at_work = 0
+  readonly #at_work = new Set<string>()
   /** Of the call that ended last, unless that was answered. */
   #failure: ModelFailure | null = null
+  /** Calls that were at work beside the one that failed last. */
+  #beside: ReadonlySet<string> = new Set()
+  /** Behind it only such a call was answered, as for a title, which says nothing of why an agent fails. */
+  #passed: ModelFailure | null = null
   #tries = 0
   #began = 0
   #told = Number.NEGATIVE_INFINITY
@@ -54,10 +58,12 @@ export class ProviderWatch {
     return this.#gave_up
   }
 
-  /** How the turn ends for what the last call failed with; `null`: it did not. */
-  async outcome(): Promise<Outcome | null> {
+  /**
+   * How the turn ends for what the last call failed with; `null`: it did not. `reported`: the agent itself says that it failed.
+   */
+  async outcome(reported: boolean): Promise<Outcome | null> {
     await this.#surroundings.calls?.settle()
-    const failure = this.#failure
+    const failure = this.#failure ?? (reported ? this.#passed : null)
     if (failure === null) return null
     if (failure.type === 'unknown_model') {
       const listed = available(await this.#surroundings.models.list())
@@ -65,7 +71,7 @@ export class ProviderWatch {
       return modelOutcome('FAILED', message, 'integration_not_configured')
     }
     const { outcome } = failure
-    if (failure.type !== 'passing') return outcome
+    if (failure.type !== 'passing' || this.#tries === 0) return outcome
     const tried = describeTries(this.#tries, performance.now() - this.#began)
     const message = `${outcome.status_message?.message}${tried}`
     return { ...outcome, status_message: { ...outcome.status_message, message } }
@@ -78,18 +84,19 @@ export class ProviderWatch {
 
   #hear(call: ModelCall): void {
     if (call.state === 'began') {
-      this.#at_work += 1
+      this.#at_work.add(call.id)
       return
     }
-    this.#at_work = Math.max(0, this.#at_work - 1)
-    if (call.state === 'answered') this.#reset()
+    this.#at_work.delete(call.id)
+    if (call.state === 'answered') this.#reset(this.#beside.has(call.id))
     if (call.state === 'failed') this.#note(judgeModelCall(call.failure))
-    if (this.#is_late && (call.state === 'failed' || this.#at_work === 0)) this.#giveUp()
+    if (this.#is_late && (call.state === 'failed' || this.#at_work.size === 0)) this.#giveUp()
   }
 
-  #reset(): void {
+  #reset(was_beside: boolean): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
+    this.#passed = was_beside ? (this.#failure ?? this.#passed) : null
     this.#failure = null
     this.#tries = 0
     this.#is_late = false
@@ -98,6 +105,7 @@ export class ProviderWatch {
   #note(failure: ModelFailure): void {
     const now = performance.now()
     this.#failure = failure
+    this.#beside = new Set(this.#at_work)
     if (!lasts(failure)) return
     if (this.#tries === 0) this.#began = now
     this.#tries += 1
@@ -115,7 +123,7 @@ export class ProviderWatch {
   /** A call that is at work may still be answered. */
   #expire(): void {
     this.#is_late = true
-    if (this.#at_work === 0) this.#giveUp()
+    if (this.#at_work.size === 0) this.#giveUp()
   }
 
   #giveUp(): void {

@@ -20,7 +20,8 @@ interface Surroundings {
 export class SilenceWatch {
   readonly #surroundings: Surroundings
   readonly #stopListening: () => void
-  #asked = 0
+  /** Calls that are not answered yet. */
+  readonly #asked = new Set<string>()
   #heard = performance.now()
   #timer: NodeJS.Timeout | undefined
   #is_over = false
@@ -29,8 +30,9 @@ export class SilenceWatch {
     this.#surroundings = surroundings
     const { calls, silence_ms } = surroundings
     this.#stopListening =
-      calls?.listen(({ state }) => {
-        this.#asked = Math.max(0, this.#asked + (state === 'began' ? 1 : -1))
+      calls?.listen(({ id, state }) => {
+        if (state === 'began') this.#asked.add(id)
+        else this.#asked.delete(id)
         this.hear()
       }) ?? (() => {})
     if (silence_ms > 0) this.#wait(silence_ms)
@@ -58,7 +60,7 @@ export class SilenceWatch {
 
   #look(): void {
     const { silence_ms, isBusy, onSilent } = this.#surroundings
-    if (this.#asked > 0 || isBusy()) this.hear()
+    if (this.#asked.size > 0 || isBusy()) this.hear()
     const left_ms = this.#heard + silence_ms - performance.now()
     // A timer may be a little early.
     if (left_ms > 1) this.#wait(left_ms)

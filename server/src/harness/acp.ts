@@ -252,7 +252,7 @@ class AcpSession implements Session {
       if (signal.aborted) return STOPPED_TURN
       if (this.#question) return waitForApproval(this.#question)
       // Some say in words what their provider refused, and call their turn done.
-      return (await this.#findCause(provider, silence)) ?? describeStop(this.#agent, stopReason)
+      return (await this.#findCause(provider, silence, false)) ?? describeStop(this.#agent, stopReason)
     } catch (error) {
       this.#prompting = false
       connection.listen(null)
@@ -261,7 +261,9 @@ class AcpSession implements Session {
       if (error instanceof AgentGone) await this.#drop()
       if (signal.aborted) return STOPPED_TURN
       if (this.#question) return waitForApproval(this.#question)
-      return (await this.#findCause(provider, silence)) ?? this.#describe(error)
+      return (
+        (await this.#findCause(provider, silence, error instanceof RequestError)) ?? this.#describe(error)
+      )
     } finally {
       provider.close()
       silence?.close()
@@ -279,8 +281,12 @@ class AcpSession implements Session {
   }
 
   /** Why the turn ended, where the agent is not the one to say. */
-  async #findCause(provider: ProviderWatch, silence: SilenceWatch | undefined): Promise<Outcome | null> {
-    const cause = await provider.outcome()
+  async #findCause(
+    provider: ProviderWatch,
+    silence: SilenceWatch | undefined,
+    reported: boolean,
+  ): Promise<Outcome | null> {
+    const cause = await provider.outcome(reported)
     return cause ?? (silence?.is_over ? describeSilence(this.#agent, this.#silence_ms) : null)
   }
 

@@ -155,8 +155,8 @@ export interface ModelGate {
   base_urls: Readonly<Record<string, string>>
 }
 
-/** What becomes of a call of a model that goes by the gateway; `given_up`: by whoever made it. */
-export type ModelCall = { provider: string } & ModelCallState
+/** What becomes of a call of a model that goes by the gateway, by the call's `id`; `given_up`: by whoever made it. */
+export type ModelCall = { id: string; provider: string } & ModelCallState
 export type ModelCallState =
   | { state: 'began' | 'answered' | 'given_up' }
   | { state: 'failed'; failure: ModelCallFailure }

@@ -1,6 +1,7 @@
 /**
  * An agent without a model: it runs the lines after `$` of what it is asked, one call each. Lines after `?` it hands to the model
- * that its environment names (`MY_PLACE`, `MY_KEY`), again and again until it is answered. Plain JavaScript without imports of
+ * that its environment names (`MY_PLACE`, `MY_KEY`), again and again until it is answered; what stands behind `beside` is asked at
+ * the same time, and answered last. Plain JavaScript without imports of
  * ours, since it runs inside sandboxes (`node -e`). Its session is a file where it starts.
  */
 import { spawn } from 'node:child_process'
@@ -29,19 +30,24 @@ const endings = []
 
 async function askModel(question, say) {
   const { MY_PLACE, MY_KEY } = process.env
-  const [, words = '', times = Number.POSITIVE_INFINITY] = /^(.*?)(?: x(\d+))?$/.exec(question)
-  const request = {
-    method: 'POST',
-    headers: { authorization: `Bearer ${MY_KEY}` },
-    body: JSON.stringify({ model: 'scripted', stream: true, messages: [{ role: 'user', content: words }] }),
-  }
+  const [, words = '', times = Number.POSITIVE_INFINITY, other] = /^(.*?)(?: x(\d+))?(?: beside (.*))?$/.exec(
+    question,
+  )
+  const call = (content) =>
+    fetch(`${MY_PLACE}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${MY_KEY}` },
+      body: JSON.stringify({ model: 'scripted', stream: true, messages: [{ role: 'user', content }] }),
+    })
+  const beside = other && (await call(other))
   let answer = ''
   for (let tries = 0; tries < times && !cancelled; tries += 1) {
-    const response = await fetch(`${MY_PLACE}/chat/completions`, request).catch(() => null)
+    const response = await call(words).catch(() => null)
     answer = await (response?.text().catch(() => '') ?? '')
     if (response?.ok && answer.includes('[DONE]')) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
+  await beside?.text()
   if (words.includes('SAYS')) return say(`The provider says: ${answer}`)
   throw { code: -32603, message: `\u001b[31mInternal error\u001b[0m: ${answer}` }
 }

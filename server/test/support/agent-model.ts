@@ -19,8 +19,12 @@ export const said = ({ messages }: ChatRequest): ChatMessage[] =>
  */
 export function obeyAgent(request: ChatRequest, gone: (text: string) => Reply | null): Reply {
   const tool = request.tools?.find(({ function: { name } }) => SHELL.test(name))
-  if (!tool) return { text: 'A title' }
   const messages = said(request)
+  if (!tool) {
+    const scripted = gone(messages.map(textOf).join('\n'))
+    // A provider that refuses a key refuses all that is asked with it.
+    return scripted?.error ? scripted : { text: 'A title' }
+  }
   const asked = messages.findLastIndex((message) => message.role === 'user' && /^\$ /m.test(textOf(message)))
   const text = asked < 0 ? '' : textOf(messages[asked] ?? { role: 'user', content: '' })
   const wanted = text.split(ONLY).at(-1) ?? ''

@@ -478,6 +478,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/runs/{run_id}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merge a pull request of a run
+         * @description Merges it by the `merge_method` of the environment, which allows it so. For whoever may go on with the run. Nothing is merged that the host would not merge for everybody: required checks and reviews, conflicts, drafts. One that is merged already is no error. Its branch stays.
+         */
+        post: operations["mergePullRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/runs/{run_id}/pull-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the pull requests of a run
+         * @description Those that it opened, on GitHub and GitLab (there: merge requests), as they stand at their hosts now; what was found out is used for ten seconds. A host that cannot be asked makes their `state` `unknown`.
+         */
+        get: operations["listPullRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/runs/{run_id}/share-links": {
         parameters: {
             query?: never;
@@ -2020,6 +2060,8 @@ export interface components {
                 pids?: number;
                 setup_minutes?: number;
             };
+            /** @description How pull requests of its runs are merged from here, by whoever may go on with the run and with the secret that it pushed with: `POST /agent/runs/{run_id}/merge`. Absent: they are merged at the host alone. */
+            merge_method?: components["schemas"]["MergeMethod"];
             /** @description Commands may call the models of the installation by the gateway, with the budget of the run; default false. They have addresses and a token as `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, `GOOGLE_GEMINI_BASE_URL` and `GEMINI_API_KEY`, but for providers of which the environment sets one of these itself. No key enters the sandbox. */
             models?: boolean;
             /** @description Trimmed; unique, and no id: environments are addressed by name or id. Compared exactly, case included. */
@@ -2277,6 +2319,9 @@ export interface components {
             page_info: components["schemas"]["PageInfo"];
             principals: components["schemas"]["Principal"][];
         };
+        ListPullRequestsResponse: {
+            pull_requests: components["schemas"]["PullRequestItem"][];
+        };
         ListRunsResponse: {
             page_info: components["schemas"]["PageInfo"];
             runs: components["schemas"]["RunItem"][];
@@ -2331,6 +2376,17 @@ export interface components {
             /** Format: uri */
             url?: string;
             warp_id?: string;
+        };
+        /**
+         * @description `merge`: a merge commit. `squash`: one commit. `rebase`: its commits one by one, on GitHub alone; on GitLab the project has a say in all of them.
+         * @enum {string}
+         */
+        MergeMethod: "merge" | "squash" | "rebase";
+        MergePullRequestRequest: {
+            /** @description What was looked at: nothing else is merged. Default: what the run pushed last. */
+            commit?: string;
+            /** @description Which one; needed where the run has opened several. */
+            url?: string;
         };
         MessageAssistantEvent: {
             data: components["schemas"]["MessageAssistantEventData"];
@@ -2524,6 +2580,38 @@ export interface components {
              */
             role?: "admin" | "member" | "viewer";
             uid: string;
+        };
+        PullRequestItem: {
+            /** @description The branch that it is to be merged into. */
+            base?: string;
+            branch: string;
+            /** @description What the run pushed last. */
+            commit: string;
+            /** @description What would be merged: another than `commit` where somebody else has pushed to it since. */
+            head_commit?: string;
+            is_draft?: boolean;
+            /** @description How it would be merged here; absent: it is merged at the host alone. */
+            merge_method?: components["schemas"]["MergeMethod"];
+            /** @description Of an open one. `null`: the host is finding out. */
+            mergeable?: boolean | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            merged_at?: string;
+            /** @description What stands in the way, or is worth knowing. */
+            note?: string;
+            number: number;
+            /** @description Host and path, such as `github.com/acme/shop`. */
+            repository: string;
+            /**
+             * @description `unknown`: the host could not be asked; `note` says why.
+             * @enum {string}
+             */
+            state: "open" | "merged" | "closed" | "unknown";
+            title?: string;
+            /** @description Its page. */
+            url: string;
         };
         PutGrantsRequest: {
             /** @description Who may use it, besides admins. None: whoever may without grants. */
@@ -7081,6 +7169,248 @@ export interface operations {
             };
             /** @description This `Idempotency-Key` was used with another body. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    mergePullRequest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["MergePullRequestRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullRequestItem"];
+                };
+            };
+            /** @description `invalid_request`, `integration_not_configured` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized`, `feature_not_available` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This `Idempotency-Key` was used with another body. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listPullRequests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListPullRequestsResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
                 headers: {
                     [name: string]: unknown;
                 };

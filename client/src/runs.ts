@@ -22,7 +22,10 @@ import {
   isTerminal,
   type ListEventsParams,
   type ListEventsResponse,
+  type ListPullRequestsResponse,
   type ListRunsParams,
+  type MergePullRequestParams,
+  type PullRequestItem,
   type RunAgentRequest,
   type RunAgentResponse,
   type RunDiff,
@@ -217,6 +220,24 @@ export class Runs {
    */
   diff(run_id: string, params: DiffParams = {}, options?: RequestOptions): APIPromise<RunDiff> {
     const call = { method: 'GET', path: runPath(run_id, 'diff'), query: params } as const
+    return requestJson(this.#transport, call, options)
+  }
+
+  /** The pull requests that the run opened, as they stand at their hosts now. */
+  pullRequests(run_id: string, options?: RequestOptions): APIPromise<ListPullRequestsResponse> {
+    return requestJson(this.#transport, { method: 'GET', path: runPath(run_id, 'pull-requests') }, options)
+  }
+
+  /**
+   * Merges a pull request of the run, by the `merge_method` of its environment: the only one, or the one at `url`, and no other
+   * commit than `commit` or what the run pushed last. One that cannot be merged as it is: `ConflictError`.
+   */
+  merge(
+    run_id: string,
+    params: MergePullRequestParams = {},
+    options?: RequestOptions,
+  ): APIPromise<PullRequestItem> {
+    const call = { method: 'POST', path: runPath(run_id, 'merge'), body: params } as const
     return requestJson(this.#transport, call, options)
   }
 

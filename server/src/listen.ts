@@ -11,6 +11,7 @@ import { createApp } from './http/app.ts'
 import type { HttpSettings, Readiness } from './http/context.ts'
 import type { RequestMaxima } from './http/request-limits.ts'
 import { listHarnesses } from './installed-harnesses.ts'
+import { createPulls } from './pulls.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { fingerprintsOf, readKeyring } from './secret-keys.ts'
@@ -88,6 +89,7 @@ export async function listen(
     store,
     watch,
     blobs,
+    pulls: createPulls(config, store, backend ?? null),
     settings,
     readiness: () => readiness(store, backend, config, fingerprints, options.blobs_state),
   })

@@ -10,6 +10,7 @@ import { LOOP, RUNBOOK } from './contract/harness-fields.ts'
 import type { Persist } from './database-wait.ts'
 import type { GitCredential, ModelUsage } from './gateway/gateway.ts'
 import { openGateway } from './gateway/open-gateway.ts'
+import { gitTokenOf } from './git-token.ts'
 import { listAgents, traitsOf } from './harness/acp-agents.ts'
 import { loadLater } from './harness/load-later.ts'
 import { readFigures } from './harness/model-prices.ts'
@@ -47,19 +48,16 @@ const GATEWAY = fileURLToPath(new URL('./gateway-process.ts', import.meta.url))
 
 /** What RUNYARD_GIT_TOKEN gives to every environment, where it can be used. */
 function findGitCredential(
-  { git_token }: Config,
+  config: Config,
   { embedded, backend, log }: Pick<WorkOptions, 'embedded' | 'log'> & { backend: SandboxBackend },
 ): { git_credential?: GitCredential } {
-  if (!git_token) return {}
+  if (!config.git_token) return {}
+  const git_credential = gitTokenOf(config, backend)
   if (!embedded)
     log.warn('RUNYARD_GIT_TOKEN is for `dev` and is not used here: keep a secret for each environment.')
-  else if (!backend.capabilities.egress.includes('allowlist'))
+  else if (!git_credential)
     log.warn(`RUNYARD_GIT_TOKEN is not used: the ${backend.name} sandbox has no way to the git gateway here.`)
-  else {
-    const { host, username, token: secret } = git_token
-    const rest = { repositories: null, read_only: false, app: null }
-    return { git_credential: { name: 'RUNYARD_GIT_TOKEN', host, username, secret, ...rest } }
-  }
+  else return { git_credential }
   return {}
 }
 

@@ -188,6 +188,9 @@ const ROWS: Record<OperationId, Row> = {
   },
   getRunConversation: { ask: ofRun('/conversation'), ...own(200) },
   getRunDiff: { ask: ofRun('/diff'), ...own(200) },
+  listPullRequests: { ask: ofRun('/pull-requests'), ...own(200) },
+  // It has opened none; who may not see the run is not told so.
+  mergePullRequest: { ask: ofRun('/merge', {}), ...ownWrite(404) },
   getConversation: {
     ask: async (made) => ({ path: `/agent/conversations/${await run(made)}` }),
     ...own(200),

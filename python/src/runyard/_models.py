@@ -479,6 +479,17 @@ class MCPServerConfig(WireModel):
     warp_id: str | None = None
 
 
+MergeMethod = TypeAliasType("MergeMethod", Literal["merge", "squash", "rebase"] | str)
+"""`merge`: a merge commit. `squash`: one commit. `rebase`: its commits one by one, on GitHub alone; on GitLab the project has a say in all of them."""
+
+
+class MergePullRequestRequest(WireModel):
+    url: str | None = None
+    """Which one; needed where the run has opened several."""
+    commit: str | None = None
+    """What was looked at: nothing else is merged. Default: what the run pushed last."""
+
+
 class MessageAssistantEventData(WireModel):
     message_id: str
     text: str
@@ -581,6 +592,32 @@ class ProblemDetails(WireModel):
     error_code: ErrorCode
     provider: str | None = None
     auth_url: str | None = None
+
+
+class PullRequestItem(WireModel):
+    url: str
+    """Its page."""
+    repository: str
+    """Host and path, such as `github.com/acme/shop`."""
+    number: int
+    branch: str
+    commit: str
+    """What the run pushed last."""
+    state: Literal["open", "merged", "closed", "unknown"] | str
+    """`unknown`: the host could not be asked; `note` says why."""
+    title: str | None = None
+    base: str | None = None
+    """The branch that it is to be merged into."""
+    is_draft: bool | None = None
+    head_commit: str | None = None
+    """What would be merged: another than `commit` where somebody else has pushed to it since."""
+    mergeable: bool | None = None
+    """Of an open one. `null`: the host is finding out."""
+    note: str | None = None
+    """What stands in the way, or is worth knowing."""
+    merged_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    merge_method: MergeMethod | None = None
 
 
 class PutGrantsRequest(WireModel):
@@ -1432,6 +1469,7 @@ class EnvironmentConfig(WireModel):
     """Rules for every run of the environment, as in the configuration of a run; the stricter of both decides."""
     on_success: Literal["nothing", "branch", "pull_request"] | str | None = None
     """What becomes of the changes when a run succeeds: what is not committed is committed, pushed as the branch `runyard/<run id>`, and a pull request is opened, once for all follow-ups. Default `nothing`. Needs a secret with `git` for each repository."""
+    merge_method: MergeMethod | None = None
     push_branches: list[str] | None = None
     """Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`."""
     egress: Literal["none", "allowlist", "open"] | str | None = None
@@ -1542,6 +1580,10 @@ class ListPoolsResponse(WireModel):
 class ListPrincipalsResponse(WireModel):
     principals: list[Principal]
     page_info: PageInfo
+
+
+class ListPullRequestsResponse(WireModel):
+    pull_requests: list[PullRequestItem]
 
 
 class ListShareLinksResponse(WireModel):

@@ -255,6 +255,15 @@ class DiffParams(RequestOptions, total=False):
     """As it was when the agent had been given so many messages, the prompt included; default: the newest."""
 
 
+class MergePullRequestParams(RequestOptions, total=False):
+    """Which pull request of a run, as it was looked at."""
+
+    url: str | None
+    """Needed where the run has opened several."""
+    commit: str | None
+    """Nothing else is merged; default: what the run pushed last."""
+
+
 class ListIdentitiesParams(RequestOptions, total=False):
     """Page size of a list of identities."""
 

@@ -5,6 +5,7 @@ import { normalizeImage } from './image.ts'
 import { EnvironmentLimits } from './limits.ts'
 import { PageInfo, paging } from './page-info.ts'
 import { Permissions } from './permission.ts'
+import { MergeMethod } from './pull-request.ts'
 import { RunCreatorInfo } from './run.ts'
 import { SecretName } from './secret.ts'
 import { RunState } from './state.ts'
@@ -144,6 +145,10 @@ export const EnvironmentConfig = z
     on_success: z.enum(['nothing', 'branch', 'pull_request']).optional().meta({
       description:
         'What becomes of the changes when a run succeeds: what is not committed is committed, pushed as the branch `runyard/<run id>`, and a pull request is opened, once for all follow-ups. Default `nothing`. Needs a secret with `git` for each repository.',
+    }),
+    merge_method: MergeMethod.optional().meta({
+      description:
+        'How pull requests of its runs are merged from here, by whoever may go on with the run and with the secret that it pushed with: `POST /agent/runs/{run_id}/merge`. Absent: they are merged at the host alone.',
     }),
     push_branches: z.array(BranchPattern).max(20).optional().meta({
       description: 'Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`.',

@@ -16,6 +16,7 @@ import { StreamEventsQuery } from './event-stream.ts'
 import { flag } from './flag.ts'
 import { HandoffAttachmentsResponse } from './handoff.ts'
 import { ListModelsResponse } from './model.ts'
+import { PULL_REQUEST_ROUTES } from './pull-request-routes.ts'
 import { define, Empty, type RouteDefinition, reading, writing } from './route.ts'
 import { ListRunsQuery, ListRunsResponse, RunItem } from './run.ts'
 import { RunAgentRequest, RunAgentResponse, RunFollowupRequest, RunFollowupResponse } from './run-request.ts'
@@ -281,6 +282,7 @@ export const ROUTES = {
     errors: ['invalid_request', ...reading],
   }),
   ...SHARE_ROUTES,
+  ...PULL_REQUEST_ROUTES,
   ...ACCESS_ROUTES,
   listEnvironments: define({
     method: 'GET',

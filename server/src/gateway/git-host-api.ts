@@ -36,7 +36,7 @@ export interface ApiRequest {
 
 /** Asks the API for a path, such as `/repos/acme/site`. */
 export type GitHostApi = (
-  method: 'GET' | 'POST' | 'PATCH',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH',
   path: string,
   request?: ApiRequest,
 ) => Promise<ApiAnswer>
@@ -150,17 +150,16 @@ export const propertyOf = (data: unknown, name: string): unknown =>
     ? (data as Record<string, unknown>)[name]
     : undefined
 
+/** One line that can be printed, of what a host says. */
+export const printable = (text: string): string => text.replace(/[^\p{L}\p{N}\p{P}\p{S} ]+/gu, ' ').trim()
+
 /** Hosts may say a token again. */
 function quote(data: unknown, token: string): string {
   const texts = ['message', 'error', 'error_description', 'errors'].flatMap((name) =>
     collectTexts(propertyOf(data, name)),
   )
-  const printable = texts
-    .join('; ')
-    .replaceAll(token, '[token]')
-    .replace(/[^\p{L}\p{N}\p{P}\p{S} ]+/gu, ' ')
-    .trim()
-  return printable && `: “${[...printable].slice(0, MAX_QUOTED).join('')}”`
+  const said = printable(texts.join('; ').replaceAll(token, '[token]'))
+  return said && `: “${[...said].slice(0, MAX_QUOTED).join('')}”`
 }
 
 /** GitLab says what is wrong in strings, lists and objects of lists; GitHub in objects with a `message`. */

@@ -12,7 +12,8 @@ export interface PullRequest {
   created: boolean
 }
 
-export interface PullRequestWish {
+/** Where pull requests are, and with what they are asked for. */
+export interface PullsPlace {
   fetch: CheckedFetch
   kind: GitHostKind
   host: string
@@ -21,6 +22,9 @@ export interface PullRequestWish {
   token: string
   /** What the token is called in messages. */
   credential_name: string
+}
+
+export interface PullRequestWish extends PullsPlace {
   branch: string
   /** Where there is no branch of this name, and for `null`, it is the repository's default branch. */
   base: string | null
@@ -46,7 +50,7 @@ export interface Pulls {
  * a token lacks that may not.
  */
 export function checkAnswer(
-  { host, path, credential_name }: PullRequestWish,
+  { host, path, credential_name }: Pick<PullsPlace, 'host' | 'path' | 'credential_name'>,
   needed: string,
   answer: ApiAnswer,
   expected: number[] = [],

@@ -33,6 +33,7 @@ import { serveMetrics } from './routes/metrics.ts'
 import { serveModels } from './routes/models.ts'
 import { servePools } from './routes/pools.ts'
 import { servePrincipals } from './routes/principals.ts'
+import { servePullRequests } from './routes/pull-requests.ts'
 import { serveRuns } from './routes/runs.ts'
 import { serveSchedules } from './routes/schedules.ts'
 import { serveSecrets } from './routes/secrets.ts'
@@ -156,6 +157,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveApiKeys(app, services)
   serveIdentities(app, services)
   servePrincipals(app, services)
+  servePullRequests(app, services)
   servePools(app, services)
   serveGrants(app, services)
   serveAuditLog(app, services)

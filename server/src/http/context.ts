@@ -1,11 +1,14 @@
 import type { TlsOptions } from 'node:tls'
 import type { Blobs } from '../blobs/blobs.ts'
+import type { Actor } from '../contract/actor.ts'
 import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
+import type { MergePullRequestRequest, PullRequestItem } from '../contract/pull-request.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { OpenRunMaxima } from '../store/quotas.ts'
+import type { RunRow } from '../store/runs.ts'
 import type { Watch } from '../store/watch.ts'
 import type { AuditWriter } from './audit.ts'
 import type { Authenticator } from './auth.ts'
@@ -19,9 +22,17 @@ export interface HttpContext {
   store: Store
   watch: Watch
   blobs: Blobs
+  pulls: PullRequests
   settings: HttpSettings
   /** Why this process is not ready, or `null`. */
   readiness: () => Promise<Readiness>
+}
+
+/** Of a run, at their git hosts. */
+export interface PullRequests {
+  list(run: RunRow): Promise<PullRequestItem[]>
+  /** Throws `AppError` where it is not merged. */
+  merge(run: RunRow, actor: Actor, wish: MergePullRequestRequest): Promise<PullRequestItem>
 }
 
 export interface HttpSettings {

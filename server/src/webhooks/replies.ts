@@ -10,7 +10,7 @@ import { openSecret } from '../sealing/secret-value.ts'
 import { appendAudit } from '../store/audit-log.ts'
 import type { Store } from '../store/db.ts'
 import { readPushes } from '../store/pushes.ts'
-import { readSecrets } from '../store/secrets.ts'
+import { gitCredentialOf, readSecrets } from '../store/secrets.ts'
 import {
   type DueReply,
   handBackReply,
@@ -130,8 +130,7 @@ async function readCredential({ store, keyring }: ReplyOptions, due: DueReply): 
       'refused',
       `Whoever saved the trigger last has no git token called ${name}, or may not use it.`,
     )
-  const { host, repositories = null, username = null, read_only = false, app = null } = row.git
-  if (read_only) throw new GitHostFailure('refused', `${name} is read-only.`)
+  if (row.git.read_only) throw new GitHostFailure('refused', `${name} is read-only.`)
   const detail = `${name}, to answer for trigger ${trigger_id}`
   await appendAudit(store.db, [
     { action: 'useSecrets', target: run_id, via: 'service', principal_id: editor_id, detail },
@@ -145,5 +144,5 @@ async function readCredential({ store, keyring }: ReplyOptions, due: DueReply): 
       `${name} does not open with the keys that the service has: set it anew.`,
     )
   }
-  return { name, host, repositories, username, secret, read_only, app }
+  return gitCredentialOf(name, row.git, secret)
 }

@@ -4,7 +4,7 @@ import type { RegistryLogin } from '../sandbox/sandbox.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openSecret } from '../sealing/secret-value.ts'
 import type { RunRow } from '../store/runs.ts'
-import type { SecretRow } from '../store/secrets.ts'
+import { gitCredentialOf, type SecretRow } from '../store/secrets.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
 
@@ -51,8 +51,7 @@ export function openSecrets(seal_key: Keyring, rows: readonly SecretRow[]): Used
       used.variables[row.name] = secret
       continue
     }
-    const { host, repositories = null, username = null, read_only = false, app = null } = row.git
-    used.credentials.push({ name: row.name, host, repositories, username, secret, read_only, app })
+    used.credentials.push(gitCredentialOf(row.name, row.git, secret))
   }
   return used
 }

@@ -3,8 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { openDiskBlobs } from '../../src/blobs/disk.ts'
 import { readConfig } from '../../src/config.ts'
 import { LOOP, RUNBOOK } from '../../src/contract/harness-fields.ts'
+import { createCheckedFetch } from '../../src/gateway/checked-fetch.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { HttpSettings } from '../../src/http/context.ts'
+import { RunPulls } from '../../src/pulls/run-pulls.ts'
 import { openKeyring } from '../../src/sealing/keyring.ts'
 import type { Store } from '../../src/store/db.ts'
 import { Watch } from '../../src/store/watch.ts'
@@ -40,6 +42,10 @@ export const openApp = (
   createApp({
     ...{ store, watch, settings },
     blobs: openDiskBlobs(tmpdir()),
+    pulls: new RunPulls({
+      ...{ store, keyring: settings.keyring, git_hosts: {}, git_credential: null },
+      fetch: createCheckedFetch({ hosts: [], private_hosts: [] }),
+    }),
     readiness: async () => ({
       ready: true,
       database: { kind: store.kind, reachable: true, migrated: true },

@@ -5,6 +5,7 @@ import { answerComments } from './git-hosts-comments.ts'
 import {
   type Answer,
   bearerOf,
+  conflicts,
   defaultBranchOf,
   findGrant,
   findRepository,
@@ -14,6 +15,7 @@ import {
   type HostedPull,
   headOf,
   mayReach,
+  mergeBranches,
 } from './hosted-repositories.ts'
 
 const NOT_FOUND: Answer = { status: 404, body: { message: 'Not Found', status: '404' } }
@@ -40,10 +42,11 @@ export function answerGithub(state: GitHostState, url: URL, request: GitHostRequ
   }
   const comments = answerComments(state, { path, rest, url, request })
   if (comments) return comments
-  if (rest !== '/pulls') return NOT_FOUND
+  if (!/^\/pulls(\/|$)/.test(rest)) return NOT_FOUND
   if (grant.pull_requests === 'none')
     return { status: 403, body: { message: 'Resource not accessible by integration', status: '403' } }
   const describe = (pull: HostedPull) => describePull(state, pull)
+  if (rest !== '/pulls') return answerPull(state, { path, folder, rest }, grant, request)
   if (request.method === 'GET') {
     const [owner, head] = (url.searchParams.get('head') ?? '').split(/:(.*)/)
     const found = state.pulls.filter(
@@ -89,6 +92,54 @@ function createPull(
   }
   state.pulls.push(pull)
   return { status: 201, body: describePull(state, pull) }
+}
+
+const standingOf = (folder: string, pull: HostedPull): string =>
+  pull.standing ?? (pull.draft ? 'draft' : conflicts(folder, pull) ? 'dirty' : 'clean')
+
+/** Of one of them. */
+function answerPull(
+  state: GitHostState,
+  { path, folder, rest }: { path: string; folder: string; rest: string },
+  { contents }: Grant,
+  { method, body }: GitHostRequest,
+): Answer {
+  const [, number, merges] = /^\/pulls\/(\d+)(\/merge)?$/.exec(rest) ?? []
+  const pull = state.pulls.find((each) => each.repository === path && each.number === Number(number))
+  if (!pull) return NOT_FOUND
+  if (!merges) return { status: 200, body: showPull(state, folder, pull) }
+  return contents === 'write' && method === 'PUT'
+    ? mergePull(state, folder, pull, body)
+    : { status: 403, body: { message: 'Resource not accessible by integration', status: '403' } }
+}
+
+/** "Get a pull request" says more than the list. */
+function showPull(state: GitHostState, folder: string, pull: HostedPull): object {
+  const standing = standingOf(folder, pull)
+  const { head, base, ...shown } = describePull(state, pull)
+  return {
+    ...shown,
+    head: { ...head, sha: headOf(folder, pull.head) },
+    base: { ...base, sha: headOf(folder, pull.base) },
+    ...{ merged: pull.merged_at !== undefined, merged_at: pull.merged_at ?? null },
+    ...{ mergeable: standing === 'unknown' ? null : standing !== 'dirty', mergeable_state: standing },
+  }
+}
+
+/** "Merge a pull request". */
+function mergePull(state: GitHostState, folder: string, pull: HostedPull, body: string): Answer {
+  const { merge_method = 'merge', sha } = JSON.parse(body) as { merge_method?: string; sha?: string }
+  const refuse = (status: number, message: string): Answer => ({
+    status,
+    body: { message, status: `${status}` },
+  })
+  if (!pull.open || !['clean', 'unstable', 'unknown'].includes(standingOf(folder, pull)))
+    return refuse(405, 'Pull Request is not mergeable')
+  if (sha !== headOf(folder, pull.head))
+    return refuse(409, 'Head branch was modified. Review and try the merge again.')
+  const merged = mergeBranches(folder, pull, merge_method)
+  Object.assign(pull, { open: false, merged_at: new Date(state.now()).toISOString() })
+  return { status: 200, body: { sha: merged, merged: true, message: 'Pull Request successfully merged' } }
 }
 
 const describePull = ({ url }: GitHostState, pull: HostedPull) => ({

@@ -3,6 +3,7 @@ import { git } from './git.ts'
 import {
   type Answer,
   bearerOf,
+  conflicts,
   defaultBranchOf,
   findGrant,
   findRepository,
@@ -11,6 +12,7 @@ import {
   type HostedPull,
   headOf,
   mayReach,
+  mergeBranches,
 } from './hosted-repositories.ts'
 
 const PROJECT_ID = 7
@@ -42,6 +44,13 @@ export function answerGitlab(state: GitHostState, url: URL, request: GitHostRequ
       return { status: 404, body: { message: '404 Merge Base Not Found' } }
     }
   }
+  const one = /^\/merge_requests\/(\d+)(\/merge)?$/.exec(rest)
+  const shown = one && state.pulls.find((each) => each.repository === path && each.number === Number(one[1]))
+  if (shown && !one[2]) return { status: 200, body: showPull(state, folder, shown) }
+  if (shown && request.method === 'PUT') {
+    if (grant.contents !== 'write') return { status: 401, body: { message: '401 Unauthorized' } }
+    return mergePull(state, folder, shown, request.body)
+  }
   if (rest !== '/merge_requests') return { status: 404, body: { error: '404 Not Found' } }
   const describe = (pull: HostedPull) => describePull(state, pull)
   if (request.method === 'GET') {
@@ -68,6 +77,29 @@ export function answerGitlab(state: GitHostState, url: URL, request: GitHostRequ
   const pull = { ...{ repository: path, number, title, body: description, head, base, draft }, open: true }
   state.pulls.push(pull)
   return { status: 201, body: describe(pull) }
+}
+
+const standingOf = (folder: string, pull: HostedPull): string =>
+  pull.standing ?? (pull.draft ? 'draft_status' : conflicts(folder, pull) ? 'conflict' : 'mergeable')
+
+/** "Get single MR". */
+const showPull = (state: GitHostState, folder: string, pull: HostedPull): object => ({
+  ...describePull(state, pull),
+  ...{ sha: headOf(folder, pull.head), merged_at: pull.merged_at ?? null },
+  state: pull.merged_at ? 'merged' : pull.open ? 'opened' : 'closed',
+  detailed_merge_status: pull.open ? standingOf(folder, pull) : 'not_open',
+})
+
+/** "Merge a merge request". */
+function mergePull(state: GitHostState, folder: string, pull: HostedPull, body: string): Answer {
+  const { squash = false, sha } = JSON.parse(body) as { squash?: boolean; sha?: string }
+  if (!pull.open || !['mergeable', 'unchecked'].includes(standingOf(folder, pull)))
+    return { status: 405, body: { message: '405 Method Not Allowed' } }
+  if (sha !== headOf(folder, pull.head))
+    return { status: 409, body: { message: 'SHA does not match HEAD of source branch' } }
+  mergeBranches(folder, pull, squash ? 'squash' : 'merge')
+  Object.assign(pull, { open: false, merged_at: new Date(state.now()).toISOString() })
+  return { status: 200, body: showPull(state, folder, pull) }
 }
 
 const describePull = ({ url }: GitHostState, pull: HostedPull) => ({

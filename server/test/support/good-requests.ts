@@ -1,10 +1,13 @@
 /** A good request of each operation, and the things that they are about. */
 import type { OperationId } from '../../src/contract/routes.ts'
+import { serveGitHost } from './git-hosts.ts'
+import { addHostedRepository } from './hosted-repositories.ts'
 import { type ModelServer, openModelServer } from './model-server.ts'
-import { apiOf, shell, startService, type TestService } from './service.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './service.ts'
 
 export const IDLE = { config: { worker_host: 'nobody' } }
 const RUNBOOK = { config: { harness: { type: 'runbook' } } }
+const TOKEN = 'a-token-of-the-host'
 const YEARLY = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x' }
 export const POSTED = {
   ...{ name: 't', verification: 'gitlab', secret: 'a-good-token', prompt: 'x' },
@@ -28,6 +31,8 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   streamEvents: { path: '/agent/events/stream?run_ids={cancelled}' },
   getRunConversation: { path: '/agent/runs/{run}/conversation' },
   getRunDiff: { path: '/agent/runs/{run}/diff' },
+  listPullRequests: { path: '/agent/runs/{run}/pull-requests' },
+  mergePullRequest: { path: '/agent/runs/{opened}/merge', body: {} },
   getConversation: { path: '/agent/conversations/{run}' },
   checkConversationRedirect: { path: '/agent/conversations/{run}/redirect' },
   checkSessionRedirect: { path: '/agent/sessions/{run}/redirect' },
@@ -107,16 +112,41 @@ export async function openScene(): Promise<Scene> {
   const model: ModelServer = await openModelServer([
     { calls: [{ name: 'bash', arguments: { command: 'true' } }] },
   ])
-  const service = await startService({ env: { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' } })
+  const root = temporaryDirectory('hosted')
+  addHostedRepository(root, 'acme/site')
+  const host = await serveGitHost({ root, kind: 'github', token: TOKEN })
+  const service = await startService({
+    env: {
+      ...{ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' },
+      ...{ NODE_EXTRA_CA_CERTS: host.ca_file, RUNYARD_PRIVATE_HOSTS: host.host },
+      ...{ RUNYARD_GIT_HOSTS: `${host.host}=github`, RUNYARD_GIT_TOKEN: `https://${TOKEN}@${host.host}` },
+    },
+  })
   const words = await makeThings(service)
+  words.opened = await openPullRequest(service, `${host.url}/acme/site`)
   return {
     ...{ service, words },
     fill: (path) => path.replace(/\{(\w+)\}/g, (whole, word: string) => words[word] ?? whole),
     async stop() {
       await service.stop()
       await model.close()
+      host.close()
     },
   }
+}
+
+/** A run that opened one. */
+async function openPullRequest(service: TestService, url: string): Promise<string> {
+  const api = apiOf(service)
+  const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+    ...{ name: 'site', repositories: [{ url }], on_success: 'pull_request', merge_method: 'squash' },
+  })
+  const run_id = await api.create({
+    prompt: shell('echo x > x'),
+    config: { ...RUNBOOK.config, environment_id: uid },
+  })
+  await api.ended(run_id, 60)
+  return run_id
 }
 
 async function makeThings(service: TestService): Promise<Record<string, string>> {

@@ -24,6 +24,9 @@ export interface HostedPull {
   base: string
   draft: boolean
   open: boolean
+  merged_at?: string
+  /** In place of what the repository says of it, in the host's words. */
+  standing?: string
 }
 
 /** A comment on an issue or pull request, or on its code. */
@@ -124,6 +127,30 @@ export function headOf(folder: string, branch: string): string | null {
 }
 
 export const defaultBranchOf = (folder: string): string => git(folder, 'symbolic-ref', '--short', 'HEAD')
+
+/** Whether git itself could not merge it. */
+export function conflicts(folder: string, { head, base }: HostedPull): boolean {
+  try {
+    git(folder, 'merge-tree', '--write-tree', base, head)
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** Merges as hosts do, in a bare repository; the commit that the base is at then. */
+export function mergeBranches(
+  folder: string,
+  { head, base, title, number }: HostedPull,
+  method: string,
+): string {
+  const tree = git(folder, 'merge-tree', '--write-tree', base, head)
+  const parents = method === 'merge' ? ['-p', base, '-p', head] : ['-p', base]
+  const author = ['-c', 'user.name=The host', '-c', 'user.email=host@example.com']
+  const commit = git(folder, ...author, 'commit-tree', tree, ...parents, '-m', `${title} (#${number})`)
+  git(folder, 'update-ref', `refs/heads/${base}`, commit)
+  return commit
+}
 
 /** Adds a bare repository below `root` with the branches of `makeRepository`. Returns its folder. */
 export function addHostedRepository(root: string, path: string): string {

@@ -15,6 +15,8 @@ const DEEDS: Record<string, string> = {
   checkConversationRedirect: 'look up a conversation',
   checkSessionRedirect: 'look up a session',
   getRunDiff: 'read the changes of a run',
+  listPullRequests: 'read the pull requests of a run',
+  mergePullRequest: 'merge a pull request of a run',
   getTranscript: 'download a transcript',
   listHandoffAttachments: 'list what a run hands on',
   getArtifact: 'download an artifact',

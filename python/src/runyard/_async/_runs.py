@@ -17,7 +17,9 @@ from .._models import (
     HandoffAttachmentsResponse,
     InterruptResponse,
     ListEventsResponse,
+    ListPullRequestsResponse,
     ListRunsResponse,
+    PullRequestItem,
     RunAgentResponse,
     RunDiff,
     RunFollowupResponse,
@@ -42,6 +44,7 @@ from .._params import (
     ForkRunParams,
     ListEventsParams,
     ListRunsParams,
+    MergePullRequestParams,
     ReplayRunParams,
 )
 from .._parse import into, read_text
@@ -296,6 +299,21 @@ class AsyncRuns:
         call = Call("GET", run_path(run_id, "/diff"), fields)
         return await self._transport.send(call, into(RunDiff), options)
 
+    async def pull_requests(self, run_id: str, **options: Unpack[RequestOptions]) -> ListPullRequestsResponse:
+        """The pull requests that the run opened, as they stand at their hosts now."""
+        call = Call("GET", run_path(run_id, "/pull-requests"))
+        return await self._transport.send(call, into(ListPullRequestsResponse), options)
+
+    async def merge(self, run_id: str, **params: Unpack[MergePullRequestParams]) -> PullRequestItem:
+        """Merges a pull request of the run, by the `merge_method` of its environment.
+
+        The only one, or the one at `url`, and no other commit than `commit` or what the run pushed last. One that
+        cannot be merged as it is: `ConflictError`.
+        """
+        body, options = split("merge", params, MergePullRequestParams)
+        call = Call("POST", run_path(run_id, "/merge"), body=body)
+        return await self._transport.send(call, into(PullRequestItem), options)
+
     async def handoff_attachments(
         self, run_id: str, **options: Unpack[RequestOptions]
     ) -> HandoffAttachmentsResponse:
@@ -374,6 +392,8 @@ class AsyncRunsWithRawResponse:
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
         self.diff = raw_method(runs.diff)
+        self.pull_requests = raw_method(runs.pull_requests)
+        self.merge = raw_method(runs.merge)
         self.handoff_attachments = raw_method(runs.handoff_attachments)
         self.transcript = raw_method(runs.transcript)
 
@@ -395,5 +415,7 @@ class AsyncRunsWithStreamingResponse:
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)
         self.diff = streaming_method(runs.diff)
+        self.pull_requests = streaming_method(runs.pull_requests)
+        self.merge = streaming_method(runs.merge)
         self.handoff_attachments = streaming_method(runs.handoff_attachments)
         self.transcript = streaming_method(runs.transcript)

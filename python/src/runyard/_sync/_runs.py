@@ -18,7 +18,9 @@ from .._models import (
     HandoffAttachmentsResponse,
     InterruptResponse,
     ListEventsResponse,
+    ListPullRequestsResponse,
     ListRunsResponse,
+    PullRequestItem,
     RunAgentResponse,
     RunDiff,
     RunFollowupResponse,
@@ -43,6 +45,7 @@ from .._params import (
     ForkRunParams,
     ListEventsParams,
     ListRunsParams,
+    MergePullRequestParams,
     ReplayRunParams,
 )
 from .._parse import into, read_text
@@ -297,6 +300,21 @@ class Runs:
         call = Call("GET", run_path(run_id, "/diff"), fields)
         return self._transport.send(call, into(RunDiff), options)
 
+    def pull_requests(self, run_id: str, **options: Unpack[RequestOptions]) -> ListPullRequestsResponse:
+        """The pull requests that the run opened, as they stand at their hosts now."""
+        call = Call("GET", run_path(run_id, "/pull-requests"))
+        return self._transport.send(call, into(ListPullRequestsResponse), options)
+
+    def merge(self, run_id: str, **params: Unpack[MergePullRequestParams]) -> PullRequestItem:
+        """Merges a pull request of the run, by the `merge_method` of its environment.
+
+        The only one, or the one at `url`, and no other commit than `commit` or what the run pushed last. One that
+        cannot be merged as it is: `ConflictError`.
+        """
+        body, options = split("merge", params, MergePullRequestParams)
+        call = Call("POST", run_path(run_id, "/merge"), body=body)
+        return self._transport.send(call, into(PullRequestItem), options)
+
     def handoff_attachments(
         self, run_id: str, **options: Unpack[RequestOptions]
     ) -> HandoffAttachmentsResponse:
@@ -375,6 +393,8 @@ class RunsWithRawResponse:
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
         self.diff = raw_method(runs.diff)
+        self.pull_requests = raw_method(runs.pull_requests)
+        self.merge = raw_method(runs.merge)
         self.handoff_attachments = raw_method(runs.handoff_attachments)
         self.transcript = raw_method(runs.transcript)
 
@@ -396,5 +416,7 @@ class RunsWithStreamingResponse:
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)
         self.diff = streaming_method(runs.diff)
+        self.pull_requests = streaming_method(runs.pull_requests)
+        self.merge = streaming_method(runs.merge)
         self.handoff_attachments = streaming_method(runs.handoff_attachments)
         self.transcript = streaming_method(runs.transcript)

@@ -8,6 +8,7 @@ const config = {
   setup_commands: ['npm ci'],
   secrets: ['GITHUB_TOKEN', 'NPM_TOKEN'],
   on_success: 'pull_request',
+  merge_method: 'squash',
   egress: 'allowlist',
   allowed_hosts: ['api.stripe.com'],
 } as const

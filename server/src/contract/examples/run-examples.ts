@@ -26,6 +26,20 @@ const PATCH_FILE = {
 }
 const CHANGED = { turn: 1, files_changed: 2, additions: 19, deletions: 3 }
 
+const pull_request = {
+  url: 'https://github.com/acme/shop/pull/431',
+  repository: 'github.com/acme/shop',
+  number: 431,
+  branch: `runyard/${RUN_ID}`,
+  commit: '7d20a6b94e1f83c5d6028b7ae94c1f35b8e07d12',
+  title: request.title,
+  base: 'main',
+  is_draft: false,
+  head_commit: '7d20a6b94e1f83c5d6028b7ae94c1f35b8e07d12',
+} as const
+const PULL_REQUEST = { ...pull_request, state: 'open', mergeable: true, merge_method: 'squash' } as const
+const MERGED = { ...pull_request, state: 'merged' } as const
+
 const run = {
   run_id: RUN_ID,
   task_id: RUN_ID,
@@ -192,6 +206,17 @@ export const RUN_EXAMPLES = {
       notes: [],
       patch,
     },
+  },
+  listPullRequests: {
+    client: 'runs.pullRequests',
+    path: { run_id: RUN_ID },
+    answer: { pull_requests: [PULL_REQUEST] },
+  },
+  mergePullRequest: {
+    client: 'runs.merge',
+    path: { run_id: RUN_ID },
+    body: { commit: PULL_REQUEST.commit },
+    answer: MERGED,
   },
   getTranscript: { client: 'runs.transcript', path: { run_id: RUN_ID } },
   listHandoffAttachments: {

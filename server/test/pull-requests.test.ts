@@ -1,0 +1,246 @@
+/** How the pull requests of runs stand at their hosts, and their being merged from here. */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { EnvironmentConfig } from '../src/contract/environment.ts'
+import type { PullRequestItem } from '../src/contract/pull-request.ts'
+import { git } from './support/git.ts'
+import { type GitHost, serveGitHost } from './support/git-hosts.ts'
+import { type Answer, addHostedRepository, type GitHostRequest } from './support/hosted-repositories.ts'
+import { seedKeys } from './support/seed-keys.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+
+const TOKEN = 'canary-of-the-host-5d1f'
+const READ_TOKEN = 'canary-read-of-the-host-5d1f'
+const KINDS = ['github', 'gitlab'] as const
+type Kind = (typeof KINDS)[number]
+type Api = ReturnType<typeof apiOf>
+
+const root = { github: temporaryDirectory('hosted'), gitlab: temporaryDirectory('hosted') }
+const hosts: Partial<Record<Kind, GitHost>> = {}
+let interfere: ((request: GitHostRequest) => Answer | Error | undefined) | undefined
+let service: TestService
+let api: Api
+let viewer: Api
+let member: Api
+
+before(async () => {
+  for (const kind of KINDS) {
+    addHostedRepository(root[kind], 'acme/site')
+    hosts[kind] = await serveGitHost({
+      ...{ root: root[kind], kind, token: TOKEN },
+      tokens: { [READ_TOKEN]: { contents: 'read', pull_requests: 'write' } },
+      interfere: (request) => (request.path.startsWith('/api/') ? interfere?.(request) : undefined),
+    })
+  }
+  const data_dir = temporaryDirectory('data')
+  const keys = await seedKeys(data_dir, { viewer: { role: 'viewer' }, member: { role: 'member' } })
+  const served = KINDS.flatMap((kind) => hosts[kind] ?? [])
+  const ca_file = join(data_dir, 'hosts.pem')
+  writeFileSync(ca_file, served.map((host) => readFileSync(host.ca_file, 'utf8')).join('\n'))
+  service = await startService({
+    data_dir,
+    env: {
+      NODE_EXTRA_CA_CERTS: ca_file,
+      RUNYARD_PRIVATE_HOSTS: served.map(({ host }) => host).join(','),
+      RUNYARD_GIT_HOSTS: KINDS.map((kind) => `${hosts[kind]?.host}=${kind}`).join(','),
+    },
+  })
+  api = apiOf(service)
+  viewer = apiOf({ ...service, api_key: keys.viewer })
+  member = apiOf({ ...service, api_key: keys.member })
+  for (const kind of KINDS) {
+    const git = { host: hosts[kind]?.host }
+    await api.json('PUT', `/agent/secrets/${kind.toUpperCase()}`, { value: TOKEN, git })
+    await api.json('PUT', `/agent/secrets/${kind.toUpperCase()}_READ`, { value: READ_TOKEN, git })
+  }
+})
+after(async () => {
+  await service?.stop()
+  for (const kind of KINDS) hosts[kind]?.close()
+})
+
+let made = 0
+/** A run that opened a pull request, and its environment as it was made. */
+async function open(kind: Kind, command: string, config: Partial<EnvironmentConfig> = {}) {
+  const environment = {
+    name: `e${++made}`,
+    repositories: [{ url: `${hosts[kind]?.url}/acme/site` }],
+    secrets: [kind.toUpperCase()],
+    on_success: 'pull_request',
+    merge_method: 'squash',
+    ...config,
+  }
+  const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
+  const run_id = await api.create({
+    ...{ title: 'Say it', prompt: shell(command) },
+    config: { environment_id: uid, harness: { type: 'runbook' } },
+  })
+  const run = await api.ended(run_id, 60)
+  assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+  return { run_id, uid, environment, branch: `runyard/${run_id}`, pull: hosts[kind]?.pulls.at(-1) }
+}
+
+async function list(run_id: string, by = api): Promise<PullRequestItem[]> {
+  const path = `/agent/runs/${run_id}/pull-requests`
+  return (await by.json<{ pull_requests: PullRequestItem[] }>('GET', path)).pull_requests
+}
+
+interface Answered {
+  status: number
+  body: PullRequestItem & { error_code?: string; detail?: string; retryable?: boolean }
+}
+
+async function merge(run_id: string, wish: object = {}, by = api): Promise<Answered> {
+  const answer = await by.call('POST', `/agent/runs/${run_id}/merge`, wish)
+  const text = await answer.text()
+  assert(!text.includes(TOKEN) && !text.includes(READ_TOKEN))
+  return { status: answer.status, body: JSON.parse(text) }
+}
+
+const hosted = (kind: Kind, ...args: string[]): string => git(join(root[kind], 'acme/site.git'), ...args)
+
+for (const kind of KINDS)
+  describe(`pull requests of runs, ${kind}`, () => {
+    test('are shown as they stand, and merged as the environment says, once', async () => {
+      const { run_id, branch, pull } = await open(kind, 'echo one > one')
+      const commit = hosted(kind, 'rev-parse', branch)
+      const [shown, ...more] = await list(run_id, viewer)
+      assert.deepEqual(more, [])
+      assert.deepEqual(shown, {
+        url: `${hosts[kind]?.url}/acme/site/${kind === 'github' ? 'pull' : '-/merge_requests'}/${pull?.number}`,
+        ...{ repository: `${hosts[kind]?.host}/acme/site`, number: pull?.number, branch, commit },
+        ...{ state: 'open', title: 'Say it', base: 'main', is_draft: false, head_commit: commit },
+        ...{ mergeable: true, merge_method: 'squash' },
+      })
+      const before = hosted(kind, 'rev-parse', 'main')
+      const { status, body } = await merge(run_id)
+      assert.equal(status, 200, body.detail)
+      assert.deepEqual([body.state, body.merge_method], ['merged', undefined])
+      assert.equal(hosted(kind, 'show', 'main:one'), 'one')
+      // One commit on top of it, and the branch is still there.
+      assert.equal(hosted(kind, 'rev-parse', 'main^@'), before)
+      assert.equal(hosted(kind, 'rev-parse', branch), commit)
+      const after = hosted(kind, 'rev-parse', 'main')
+      const [again, listed] = [await merge(run_id), await list(run_id)]
+      assert.deepEqual([again.status, again.body.state], [200, 'merged'])
+      assert.equal(listed[0]?.state, 'merged')
+      assert.equal(Number.isNaN(Date.parse(listed[0]?.merged_at ?? '')), false)
+      assert.equal(hosted(kind, 'rev-parse', 'main'), after)
+    })
+
+    test('are merged by who may go on with the run, where the environment allows it', async () => {
+      const here = await open(kind, 'echo two > two', { merge_method: 'merge' })
+      assert.equal((await merge(here.run_id, {}, viewer)).status, 403)
+      const { status, body } = await merge(here.run_id, {}, member)
+      assert.equal(status, 200, body.detail)
+      assert.equal(hosted(kind, 'rev-parse', 'main^2'), hosted(kind, 'rev-parse', here.branch))
+
+      const there = await open(kind, 'echo three > three')
+      const { merge_method: _, ...environment } = there.environment
+      await api.json('PUT', `/agent/environments/${there.uid}`, environment)
+      assert.equal((await list(there.run_id))[0]?.merge_method, undefined)
+      const refused = await merge(there.run_id)
+      assert.deepEqual([refused.status, refused.body.error_code], [403, 'feature_not_available'])
+      await api.json('PUT', `/agent/environments/${there.uid}`, there.environment)
+      const resource = { resource_type: 'environment', resource_id: there.uid }
+      await api.json('PUT', '/agent/grants', { ...resource, principal_ids: [] })
+      const { principals } = await api.json<{ principals: Array<{ uid: string; display_name: string }> }>(
+        'GET',
+        '/principals',
+      )
+      const guest = principals.find(({ display_name }) => display_name === 'viewer')
+      await api.json('PUT', '/agent/grants', { ...resource, principal_ids: [guest?.uid] })
+      const foreign = await merge(there.run_id, {}, member)
+      assert.deepEqual([foreign.status, foreign.body.error_code], [403, 'not_authorized'])
+      assert.equal(there.pull?.open, true)
+    })
+
+    test('are not merged where the host would not, and say why', async () => {
+      const [first, second] = [await open(kind, 'echo 1 > file'), await open(kind, 'echo 2 > file')]
+      assert.equal((await merge(first.run_id)).status, 200)
+      const [conflicting] = await list(second.run_id)
+      assert.deepEqual([conflicting?.mergeable, conflicting?.note], [false, 'It has conflicts with main.'])
+      const refused = await merge(second.run_id)
+      assert.deepEqual([refused.status, refused.body.retryable], [409, false])
+      assert.equal(refused.body.detail, 'It has conflicts with main.')
+      const cases = {
+        github: { blocked: 'main requires checks or reviews that are missing.' },
+        gitlab: { not_approved: 'It needs approvals.', some_new_status: 'GitLab says: some new status.' },
+      }
+      assert(second.pull)
+      for (const [standing, words] of Object.entries(cases[kind])) {
+        second.pull.standing = standing
+        const { status, body } = await merge(second.run_id)
+        assert.deepEqual([status, body.detail], [409, words])
+      }
+      delete second.pull.standing
+      second.pull.open = false
+      assert.equal((await list(second.run_id))[0]?.state, 'closed')
+      assert.equal((await merge(second.run_id)).body.detail, 'It is closed, and was not merged.')
+    })
+
+    test('are merged at the commit that was looked at alone', async () => {
+      const { run_id, branch } = await open(kind, 'echo four > four')
+      const pushed = hosted(kind, 'rev-parse', branch)
+      const by_hand = hosted(kind, 'commit-tree', `${branch}^{tree}`, '-p', branch, '-m', 'by hand')
+      hosted(kind, 'update-ref', `refs/heads/${branch}`, by_hand)
+      const [shown] = await list(run_id)
+      assert.deepEqual([shown?.commit, shown?.head_commit], [pushed, by_hand])
+      assert.equal(shown?.note, 'It has been pushed to since the run pushed.')
+      const refused = await merge(run_id)
+      assert.equal(refused.status, 409)
+      assert.match(refused.body.detail ?? '', /^It has been pushed to since: its branch is at /)
+      assert.equal((await merge(run_id, { commit: by_hand })).status, 200)
+      assert.equal((await merge(run_id, { commit: 'main' })).status, 400)
+      assert.equal((await merge(run_id, { url: 'https://elsewhere.example/pull/1' })).status, 404)
+    })
+
+    test('are merged once where the answer of the host is lost, and not where it is away', async () => {
+      const { run_id, pull } = await open(kind, 'echo five > five')
+      interfere = () => ({ status: 500 })
+      const [unknown] = await list(run_id)
+      assert.equal(unknown?.state, 'unknown')
+      assert.match(unknown?.note ?? '', /failed \(500\)/)
+      const away = await merge(run_id)
+      assert.deepEqual([away.status, away.body.error_code], [503, 'resource_unavailable'])
+      interfere = undefined
+      assert.equal(pull?.open, true)
+      interfere = ({ method }) => {
+        if (method !== 'PUT' || !pull?.open) return undefined
+        // It was done, and nobody heard of it.
+        Object.assign(pull, { open: false, merged_at: new Date().toISOString() })
+        return new Error('gone')
+      }
+      const { status, body } = await merge(run_id)
+      interfere = undefined
+      assert.deepEqual([status, body.state], [200, 'merged'])
+    })
+
+    test('need a credential that may, and what a host says is a line of text', async () => {
+      const { run_id, uid, environment, pull } = await open(kind, 'echo six > six')
+      assert(pull)
+      pull.title = '\u001b[31mred\u001b[0m\r\n<b>\u202etitle'
+      assert.equal((await list(run_id))[0]?.title, '[31mred [0m <b> title')
+      const secrets = [`${kind.toUpperCase()}_READ`]
+      await api.json('PUT', `/agent/environments/${uid}`, { ...environment, secrets })
+      const refused = await merge(run_id)
+      assert.notEqual(refused.status, 200)
+      assert.match(refused.body.detail ?? '', kind === 'github' ? /_READ lacks access/ : /does not merge it/)
+      await api.json('PUT', `/agent/environments/${uid}`, { ...environment, secrets: [] })
+      const [without] = await list(run_id)
+      assert.match(without?.note ?? '', /No secret of the environment gives access/)
+      assert.equal((await merge(run_id)).body.error_code, 'integration_not_configured')
+      const own = await api.create({ prompt: shell('true'), config: { harness: { type: 'runbook' } } })
+      assert.deepEqual(await list(own), [])
+      assert.equal((await merge(own)).status, 404)
+    })
+  })
+
+test('rebasing is for GitHub alone', async () => {
+  const { run_id } = await open('gitlab', 'echo seven > seven', { merge_method: 'rebase' })
+  const { status, body } = await merge(run_id)
+  assert.equal(status, 409)
+  assert.match(body.detail ?? '', /^GitLab rebases where the project says so/)
+})

@@ -19,6 +19,7 @@ import { addModelCommands } from './commands/models.ts'
 import { addOpenCommand } from './commands/open.ts'
 import { addPoolCommands } from './commands/pools.ts'
 import { addPrincipalCommands } from './commands/principals.ts'
+import { addPullRequestCommands } from './commands/pull-requests.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addRunsCommands } from './commands/runs.ts'
 import { addScheduleCommands } from './commands/schedules.ts'
@@ -89,6 +90,7 @@ export function createProgram(): Command {
   addLogsCommand(program)
   addConversationCommands(program)
   addChangeCommands(program)
+  addPullRequestCommands(program)
   addOpenCommand(program)
   addShareCommand(program)
   addUsageCommand(program)

@@ -1,5 +1,6 @@
 /** How the pull requests of runs stand at their hosts, and their being merged from here. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -9,7 +10,14 @@ import { git } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { type Answer, addHostedRepository, type GitHostRequest } from './support/hosted-repositories.ts'
 import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import {
+  apiOf,
+  shell,
+  spawnRunyard,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from './support/service.ts'
 
 const TOKEN = 'canary-of-the-host-5d1f'
 const READ_TOKEN = 'canary-read-of-the-host-5d1f'
@@ -237,6 +245,31 @@ for (const kind of KINDS)
       assert.equal((await merge(own)).status, 404)
     })
   })
+
+test('the command prints how they stand, and merges them', async () => {
+  const { run_id, pull } = await open('github', 'echo eight > eight')
+  assert(pull)
+  pull.title = 'A \u001b[2Jtitle'
+  const say = async (...args: string[]) => {
+    const child = spawnRunyard(args, { RUNYARD_BASE_URL: service.base_url, RUNYARD_API_KEY: service.api_key })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => (said += data))
+    const [code] = await once(child, 'close')
+    return { code, said }
+  }
+  const url = `${hosts.github?.url}/acme/site/pull/${pull.number}`
+  assert.deepEqual(await say('pr', run_id), { code: 0, said: `open into main: A [2Jtitle\n  ${url}\n` })
+  const other = await say('merge', run_id, '--commit', '0'.repeat(40))
+  assert.equal(other.code, 1)
+  assert.match(
+    other.said,
+    /^error: It has been pushed to since: .*not 000000000000\. Look at it again\.\nhint: .*errors\/conflict\n$/,
+  )
+  assert.deepEqual(await say('merge', run_id), {
+    code: 0,
+    said: `merged into main: A [2Jtitle\n  ${url}\n`,
+  })
+})
 
 test('rebasing is for GitHub alone', async () => {
   const { run_id } = await open('gitlab', 'echo seven > seven', { merge_method: 'rebase' })

@@ -3,14 +3,18 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { findChromium, openBrowser } from './support/browser.ts'
+import { git } from './support/git.ts'
+import { type GitHost, serveGitHost } from './support/git-hosts.ts'
+import { addHostedRepository } from './support/hosted-repositories.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
 import { answerCalls } from './support/scripted-calls.ts'
-import { apiOf, shell, startService, type TestService } from './support/service.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { checkAccess, openPage } from './support/web-page.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
 const SAY = 'Say:\n'
+const TOKEN = 'a-token-of-the-host'
 const state = (page: Page, words: string) => page.locator('header [data-state]', { hasText: words }).waitFor()
 
 describe('the page of a run', { skip }, () => {
@@ -18,6 +22,8 @@ describe('the page of a run', { skip }, () => {
   let api: ReturnType<typeof apiOf>
   let model: ModelServer
   let browser: Browser
+  let host: GitHost
+  let repository: string
 
   const speak = (request: ChatRequest): Reply => {
     const prompt = String(request.messages.findLast(({ role }) => role === 'user')?.content)
@@ -25,8 +31,16 @@ describe('the page of a run', { skip }, () => {
   }
   before(async () => {
     model = await openModelServer(speak)
+    const root = temporaryDirectory('hosted')
+    repository = addHostedRepository(root, 'acme/site')
+    host = await serveGitHost({ root, kind: 'github', token: TOKEN })
     service = await startService({
-      env: { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: model.url, RUNYARD_CREATES_PER_MINUTE: '0' },
+      env: {
+        ...{ OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: model.url, RUNYARD_CREATES_PER_MINUTE: '0' },
+        ...{ NODE_EXTRA_CA_CERTS: host.ca_file, RUNYARD_PRIVATE_HOSTS: host.host },
+        RUNYARD_GIT_HOSTS: `${host.host}=github`,
+        RUNYARD_GIT_TOKEN: `https://${TOKEN}@${host.host}`,
+      },
     })
     api = apiOf(service)
     browser = await openBrowser()
@@ -35,6 +49,7 @@ describe('the page of a run', { skip }, () => {
     await browser?.close()
     await service?.stop()
     await model?.close()
+    host?.close()
   })
   const openRun = (run_id: string, options: { width?: number; dark?: boolean } = {}) =>
     openPage(browser, service, { at: `/sessions/${run_id}`, ...options })
@@ -182,6 +197,43 @@ describe('the page of a run', { skip }, () => {
       '2997\n2998\n2999\n3000\nnpm error **code** ERESOLVE',
     )
     assert.equal(await page.locator('[data-entry=end]', { hasText: 'ERESOLVE' }).count(), 1)
+    await checkAccess(page)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('its pull request is merged where one reads what it changes, as it stands', async () => {
+    const environment = {
+      ...{ name: 'site', repositories: [{ url: `${host.url}/acme/site` }] },
+      ...{ on_success: 'pull_request', merge_method: 'squash' },
+    }
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
+    const config = { ...RUNBOOK, environment_id: uid }
+    const run_id = await api.create({ title: 'Add it', prompt: shell('echo it > it'), config })
+    await api.ended(run_id, 60)
+    const [pull] = host.pulls
+    assert(pull)
+    pull.standing = 'dirty'
+    {
+      await using opened = await openRun(run_id)
+      const pulls = opened.page.getByRole('list', { name: 'Pull requests' })
+      await pulls.getByText('It has conflicts with main.').waitFor()
+      assert.equal(await pulls.getByRole('button', { name: 'Merge' }).isDisabled(), true)
+    }
+    // What was found out is used for a while, but not behind somebody who wanted it merged.
+    const refused = await api.call('POST', `/agent/runs/${run_id}/merge`, {})
+    assert.equal(refused.status, 409)
+    delete pull.standing
+    await using opened = await openRun(run_id, { width: 380 })
+    const { page, complaints } = opened
+    const pulls = page.getByRole('list', { name: 'Pull requests' })
+    await pulls.getByText('Open into main').waitFor()
+    await pulls.getByRole('button', { name: 'Merge' }).click()
+    await page.getByText(/becomes one commit on main\. The branch stays\./).waitFor()
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Merge it' }).click()
+    await pulls.getByText('Merged into main').waitFor()
+    assert.equal(await pulls.getByRole('button', { name: 'Merge' }).count(), 0)
+    assert.equal(git(repository, 'show', 'main:it'), 'it')
     await checkAccess(page)
     assert.deepEqual(complaints, [])
   })

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { EnvironmentConfig, EnvironmentRepository, PermissionRule } from '@runyard/client'
+import type { EnvironmentConfig, EnvironmentRepository, MergeMethod, PermissionRule } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
@@ -20,6 +20,7 @@ interface ConfigOptions extends ClientOptions {
   secret?: string[]
   permission?: PermissionRule[]
   onSuccess?: 'nothing' | 'branch' | 'pull_request'
+  mergeMethod?: MergeMethod
   pushBranch?: string[]
   egress?: 'none' | 'allowlist' | 'open'
   allowHost?: string[]
@@ -138,6 +139,12 @@ const addConfigOptions = (command: Command): Command =>
           'pull_request',
         ]),
       )
+      .addOption(
+        new Option(
+          '--merge-method <how>',
+          'let pull requests of its runs be merged by `runyard merge`',
+        ).choices(['merge', 'squash', 'rebase']),
+      )
       .option('--push-branch <name>', 'branch that runs may push, or name*; repeat for more', repeated)
       .addOption(
         new Option('--egress <network>', 'what the network lets out').choices(['none', 'allowlist', 'open']),
@@ -187,6 +194,7 @@ function fieldsOf(
     ...(options.variable ? { variables: { ...variables, ...options.variable } } : {}),
     ...(options.secret ? { secrets: options.secret } : {}),
     ...(options.onSuccess ? { on_success: options.onSuccess } : {}),
+    ...(options.mergeMethod ? { merge_method: options.mergeMethod } : {}),
     ...(options.pushBranch ? { push_branches: options.pushBranch } : {}),
     ...(options.egress ? { egress: options.egress } : {}),
     ...(options.allowHost ? { allowed_hosts: options.allowHost } : {}),

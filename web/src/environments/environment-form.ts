@@ -1,4 +1,4 @@
-import type { EnvironmentConfig } from '@runyard/client'
+import type { EnvironmentConfig, MergeMethod } from '@runyard/client'
 import { readPermissions, writePermissions } from '../new-run/permission-lines.ts'
 
 type Repository = NonNullable<EnvironmentConfig['repositories']>[number]
@@ -17,6 +17,8 @@ export interface EnvironmentForm {
   /** Names, by spaces or lines. */
   secrets: string
   on_success: NonNullable<EnvironmentConfig['on_success']>
+  /** Empty: pull requests are merged at their host alone. */
+  merge_method: MergeMethod | ''
   /** Empty: what the service takes by default. */
   egress: NonNullable<EnvironmentConfig['egress']> | ''
   /** By spaces or lines. */
@@ -45,6 +47,7 @@ export const formOf = (config: EnvironmentConfig | undefined): EnvironmentForm =
     .join('\n'),
   secrets: (config?.secrets ?? []).join('\n'),
   on_success: config?.on_success ?? 'nothing',
+  merge_method: config?.merge_method ?? '',
   egress: config?.egress ?? '',
   allowed_hosts: (config?.allowed_hosts ?? []).join('\n'),
   permissions: writePermissions(config?.permissions),
@@ -80,6 +83,7 @@ export function configOf(form: EnvironmentForm, before: EnvironmentConfig | unde
     variables: _variables,
     secrets: _secrets,
     on_success: _on_success,
+    merge_method: _merge_method,
     egress: _egress,
     allowed_hosts: _hosts,
     permissions: _rules,
@@ -106,6 +110,7 @@ export function configOf(form: EnvironmentForm, before: EnvironmentConfig | unde
     ...(Object.keys(variables).length > 0 ? { variables } : {}),
     ...(secrets.length > 0 ? { secrets } : {}),
     ...(on_success === 'nothing' ? {} : { on_success }),
+    ...(form.merge_method ? { merge_method: form.merge_method } : {}),
     ...(form.egress ? { egress: form.egress } : {}),
     ...(hosts.length > 0 ? { allowed_hosts: hosts } : {}),
     ...(rules.length > 0 ? { permissions: rules } : {}),

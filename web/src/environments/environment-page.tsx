@@ -145,6 +145,16 @@ function Form({ environment }: { environment: Environment | undefined }) {
         <option value="branch">Push a branch</option>
         <option value="pull_request">Open a pull request</option>
       </SelectField>
+      <SelectField
+        label="Pull requests of runs are merged"
+        value={form.merge_method}
+        onText={set('merge_method')}
+      >
+        <option value="">At their host alone</option>
+        <option value="squash">Here too, as one commit</option>
+        <option value="merge">Here too, by a merge commit</option>
+        <option value="rebase">Here too, rebased (GitHub alone)</option>
+      </SelectField>
       <EnvironmentDetails form={form} set={change} />
     </SettingsForm>
   )

@@ -1,35 +1,74 @@
-import type { ArtifactItem } from '@runyard/client'
-import { GitPullRequest } from 'lucide-react'
+import type { ArtifactItem, PullRequestItem, RunItem } from '@runyard/client'
+import { useQuery } from '@tanstack/react-query'
+import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { OutsideLink } from '../ui/outside-link.tsx'
 import type { Entry } from './entry.ts'
+import { MergeButton } from './merge-button.tsx'
 import { namePullRequest } from './pull-request-name.ts'
+import { PullState } from './pull-state.tsx'
+import { pullsQuery } from './run-queries.ts'
 
-/** What the run asks to be merged: which request, of what, on which host. */
-export function PullRequests({
-  artifacts,
-  entries,
-}: {
-  artifacts: readonly ArtifactItem[]
-  entries: readonly Entry[]
-}) {
-  const opened = artifacts.filter((artifact) => artifact.artifact_type === 'PULL_REQUEST')
+type Opened = Extract<ArtifactItem, { artifact_type: 'PULL_REQUEST' }>
+
+/** What the run asks to be merged: which request, of what, on which host, how it stands there, and the button that merges it. */
+export function PullRequests({ run, entries }: { run: RunItem; entries: readonly Entry[] }) {
+  const { client, is_visitor } = useAccess()
+  const opened = run.artifacts.filter(
+    (artifact): artifact is Opened => artifact.artifact_type === 'PULL_REQUEST',
+  )
+  const { data } = useQuery({
+    ...pullsQuery(client, run.run_id),
+    enabled: !is_visitor && opened.length > 0,
+  })
   if (opened.length === 0) return null
   return (
     <ul aria-label="Pull requests" className="m-0 grid list-none gap-2 p-0 text-sm">
-      {opened.map(({ data: { url, branch } }) => (
-        <li
-          key={url}
-          className="flex items-start gap-2.5 rounded-xl border border-good/40 bg-good/5 px-4 py-3 font-medium wrap-anywhere"
-        >
-          <GitPullRequest aria-hidden className="mt-0.5 size-4 shrink-0 text-good" />
-          <span className="min-w-0">
-            <OutsideLink url={url}>{namePullRequest(url) ?? plainText(branch)}</OutsideLink>
-            <span className="block font-normal text-soft">{plainText(titleOf(url, entries) ?? branch)}</span>
-          </span>
-        </li>
-      ))}
+      {opened.map(({ data: { url, branch } }) => {
+        const pull = data?.find((each) => each.url === url)
+        return (
+          <PullRequest
+            key={url}
+            run_id={run.run_id}
+            url={url}
+            branch={branch}
+            title={pull?.title ?? titleOf(url, entries) ?? branch}
+            pull={pull}
+          />
+        )
+      })}
     </ul>
+  )
+}
+
+function PullRequest({
+  run_id,
+  url,
+  branch,
+  title,
+  pull,
+}: {
+  run_id: string
+  url: string
+  branch: string
+  title: string
+  pull: PullRequestItem | undefined
+}) {
+  const { may_write } = useAccess()
+  const merges = may_write && pull?.state === 'open' && pull.merge_method !== undefined
+  return (
+    <li className="grid gap-2 rounded-xl border border-line bg-raised px-4 py-3 wrap-anywhere">
+      <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+        <div className="min-w-48 flex-1">
+          <span className="font-medium">
+            <OutsideLink url={url}>{namePullRequest(url) ?? plainText(branch)}</OutsideLink>
+          </span>
+          <span className="block text-soft">{plainText(title)}</span>
+          {pull ? <PullState pull={pull} /> : null}
+        </div>
+        {merges ? <MergeButton run_id={run_id} pull={pull} /> : null}
+      </div>
+    </li>
   )
 }
 

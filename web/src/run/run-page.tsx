@@ -84,7 +84,7 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
           {connection === 'over' ? <Problem error={error} /> : null}
           <Result run={run} view={view} />
           <div className="mt-6 empty:hidden">
-            <PullRequests artifacts={run.artifacts} entries={view.entries} />
+            <PullRequests run={run} entries={view.entries} />
           </div>
           <div className="mt-6 empty:hidden">
             <Changes run_id={run.run_id} />

@@ -29,6 +29,18 @@ export const childrenQuery = (client: Runyard, run_id: string) =>
       data?.some(({ state }) => !ENDED.includes(state)) ? CHILDREN_MS : false,
   })
 
+/** Hosts are asked again while somebody looks. */
+const PULLS_MS = 60_000
+
+/** How the pull requests of the run stand at their hosts. */
+export const pullsQuery = (client: Runyard, run_id: string) =>
+  queryOptions({
+    queryKey: ['run', run_id, 'pull-requests'],
+    queryFn: async ({ signal }) => (await client.runs.pullRequests(run_id, { signal })).pull_requests,
+    refetchInterval: ({ state: { data } }) =>
+      data?.some(({ state }) => state === 'open' || state === 'unknown') ? PULLS_MS : false,
+  })
+
 /** What the run changed: files and counts, of its newest turn or an earlier one. */
 export const diffQuery = (client: Runyard, run_id: string, turn: number | undefined) =>
   queryOptions({

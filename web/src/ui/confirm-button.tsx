@@ -5,6 +5,7 @@ import { Button, type ButtonKind, buttonClass } from './button.tsx'
 /** A button that asks before it does what cannot be taken back. */
 export function ConfirmButton({
   kind = 'danger',
+  deed = 'danger',
   question,
   confirm,
   is_busy = false,
@@ -12,6 +13,8 @@ export function ConfirmButton({
   children,
 }: {
   kind?: ButtonKind
+  /** How the button of the question looks. */
+  deed?: ButtonKind
   question: string
   /** What the button of the question says: the deed, not "OK". */
   confirm: string
@@ -35,7 +38,7 @@ export function ConfirmButton({
           </AlertDialog.Description>
           <div className="mt-5 flex justify-end gap-2">
             <AlertDialog.Cancel className={buttonClass()}>Leave it</AlertDialog.Cancel>
-            <AlertDialog.Action className={buttonClass('danger')} onClick={onConfirm}>
+            <AlertDialog.Action className={buttonClass(deed)} onClick={onConfirm}>
               {confirm}
             </AlertDialog.Action>
           </div>

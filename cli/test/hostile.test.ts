@@ -69,6 +69,8 @@ const OTHERS = [
   ['workspace', RUN],
   ['approve', RUN],
   ['open', RUN, '--print'],
+  ['pr', RUN],
+  ['merge', RUN],
   ['share', RUN],
   ['share', RUN, '--list'],
   ['share', RUN, '--revoke', 'l1'],

@@ -146,6 +146,21 @@ def event(text: str, kind: str = "usage") -> object:
     return Progress(0).accept(ServerSentEvent(kind, text, ""))
 
 
+@pytest.mark.parametrize("runs", ["7", "null", '"x"', "{}"])
+def test_a_page_without_a_list_is_an_error_of_ours(runs: str) -> None:
+    body = f'{{"runs": {runs}, "page_info": {{"has_next_page": false}}}}'
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, text=body))
+    with runyard.Runyard(
+        api_key="k", base_url="https://x.test", http_client=httpx.Client(transport=transport)
+    ) as client:
+        page = client.runs.list()
+        assert repr(page) == "RunList(no runs, has_next_page=False)"
+        with pytest.raises(
+            APIResponseValidationError, match="does not fit ListRunsResponse: it has no list of runs"
+        ):
+            list(page)
+
+
 def test_an_event_in_an_unknown_shape_is_kept() -> None:
     found: Any = event('{"sequence": 3, "run_id": "r1", "data": [1]}', "message.assistant")
     assert (type(found).__name__, found.sequence, found.type, found.data) == (

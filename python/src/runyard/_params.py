@@ -346,6 +346,8 @@ class EnvironmentParams(RequestOptions, total=False):
     """For every run; of these and the run's own, the stricter decides."""
     on_success: Literal["nothing", "branch", "pull_request"]
     """What becomes of the changes when a run succeeds; default `nothing`."""
+    merge_method: Literal["merge", "squash", "rebase"]
+    """How pull requests of its runs are merged by `runs.merge`; without, they are merged at their host alone."""
     push_branches: Sequence[str]
     """Branches that runs may push beside `runyard/<run id>`: `docs`, or `release/*` for all that begin so."""
     egress: Literal["none", "allowlist", "open"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
-from .._errors import RunyardError
+from .._errors import APIResponseValidationError, RunyardError
 from .._join_steps import StepJoin
 from .._method import AsyncMethod
 from .._models import (
@@ -102,11 +102,22 @@ class AsyncPage(Generic[_R, _T, _P]):
 
     @property
     def _items(self) -> list[_T]:
-        items: list[_T] = getattr(self.response, self._noun)
+        items = self._found
+        if items is None:
+            message = (
+                f"The answer does not fit {type(self.response).__name__}: it has no list of {self._noun}."
+            )
+            raise APIResponseValidationError(message, self.response)
         return items
 
+    @property
+    def _found(self) -> list[_T] | None:
+        items: object = getattr(self.response, self._noun, None)
+        return cast("list[_T]", items) if isinstance(items, list) else None
+
     def __repr__(self) -> str:
-        count = f"{len(self._items)} {self._noun.replace('_', ' ')}"
+        items = self._found
+        count = f"{'no' if items is None else len(items)} {self._noun.replace('_', ' ')}"
         return f"{type(self).__name__}({count}, has_next_page={self.has_next_page})"
 
 

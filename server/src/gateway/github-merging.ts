@@ -1,6 +1,17 @@
 import { encodePath } from './git-host.ts'
 import { type ApiAnswer, type GitHostApi, propertyOf, stringOf } from './git-host-api.ts'
-import { lineOf, type Merging, type MergingPlace, type PullState, refuseMerge, timeOf } from './merging.ts'
+import {
+  commitOf,
+  DRAFT,
+  inWordsOf,
+  isDraft,
+  lineOf,
+  type Merging,
+  type MergingPlace,
+  type PullState,
+  refuseMerge,
+  timeOf,
+} from './merging.ts'
 import { checkAnswer, strange } from './pulls.ts'
 
 /** GitHub's REST API, version 2022-11-28: "Get a pull request", "Merge a pull request". */
@@ -13,46 +24,50 @@ export function createGithubMerging(place: MergingPlace, ask: GitHostApi): Mergi
   return {
     async read() {
       const { data } = check(await ask('GET', address))
-      const head_commit = stringOf(propertyOf(data, 'head'), 'sha')
+      const head_commit = commitOf(propertyOf(data, 'head'), 'sha')
       const base = lineOf(propertyOf(data, 'base'), 'ref')
-      if (head_commit === null || base === '') throw strange(place)
-      const state =
-        propertyOf(data, 'merged') === true
-          ? 'merged'
-          : stringOf(data, 'state') === 'open'
-            ? 'open'
-            : 'closed'
+      const said = stringOf(data, 'state')
+      if (head_commit === null || base === '' || (said !== 'open' && said !== 'closed')) throw strange(place)
+      const state = propertyOf(data, 'merged') === true ? 'merged' : said
       return {
         ...{ state, base, head_commit, title: lineOf(data, 'title') },
-        is_draft: propertyOf(data, 'draft') === true,
+        is_draft: isDraft(data),
         merged_at: timeOf(data, 'merged_at'),
         ...(state === 'open' ? judge(data, base) : { mergeable: null, note: null }),
       }
     },
     async merge(merge_method, sha) {
       const answer = await ask('PUT', `${address}/merge`, { body: { merge_method, sha } })
-      const { status, said } = check(answer, [405, 409, 422])
+      const { status, said, data } = check(answer, [405, 409, 422])
       if (status >= 400) throw refuseMerge(host, said)
+      if (propertyOf(data, 'merged') !== true) throw strange(place)
     },
   }
 }
 
-/** The REST API says a boolean; the states beside it are those of "MergeStateStatus" in GitHub's GraphQL API. */
+/**
+ * The REST API says a boolean; the states beside it are those of "MergeStateStatus" in GitHub's GraphQL API. A token of an
+ * administrator can merge what is blocked, so that the boolean alone allows nothing.
+ */
 function judge(data: unknown, base: string): Pick<PullState, 'mergeable' | 'note'> {
-  const mergeable = propertyOf(data, 'mergeable')
-  switch (stringOf(data, 'mergeable_state')) {
-    case 'dirty':
-      return { mergeable: false, note: `It has conflicts with ${base}.` }
+  const said = propertyOf(data, 'mergeable')
+  const mergeable = typeof said === 'boolean' ? said : null
+  const standing = stringOf(data, 'mergeable_state') ?? 'unknown'
+  if (standing === 'dirty') return { mergeable: false, note: `It has conflicts with ${base}.` }
+  if (standing === 'draft' || isDraft(data)) return DRAFT
+  switch (standing) {
+    case 'clean':
+    case 'has_hooks':
+      return { mergeable, note: null }
+    case 'unstable':
+      return { mergeable, note: 'Checks that are not required have not passed.' }
+    case 'unknown':
+      return { mergeable: mergeable && null, note: null }
     case 'blocked':
-      // A token of an administrator could merge it all the same.
       return { mergeable: false, note: `${base} requires checks or reviews that are missing.` }
     case 'behind':
       return { mergeable: false, note: `It is behind ${base}, which wants to be merged into it first.` }
-    case 'draft':
-      return { mergeable: false, note: 'It is a draft.' }
-    case 'unstable':
-      return { mergeable: true, note: 'Checks that are not required have not passed.' }
     default:
-      return { mergeable: typeof mergeable === 'boolean' ? mergeable : null, note: null }
+      return inWordsOf('GitHub', standing)
   }
 }

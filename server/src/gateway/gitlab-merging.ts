@@ -1,5 +1,16 @@
-import { type ApiAnswer, type GitHostApi, GitHostFailure, propertyOf, stringOf } from './git-host-api.ts'
-import { lineOf, type Merging, type MergingPlace, type PullState, refuseMerge, timeOf } from './merging.ts'
+import { type ApiAnswer, type GitHostApi, GitHostFailure, stringOf } from './git-host-api.ts'
+import {
+  commitOf,
+  DRAFT,
+  inWordsOf,
+  isDraft,
+  lineOf,
+  type Merging,
+  type MergingPlace,
+  type PullState,
+  refuseMerge,
+  timeOf,
+} from './merging.ts'
 import { checkAnswer, strange } from './pulls.ts'
 
 /** GitLab's REST API, version 4: "Get single MR", "Merge a merge request". */
@@ -12,13 +23,12 @@ export function createGitlabMerging(place: MergingPlace, ask: GitHostApi): Mergi
   return {
     async read() {
       const { data } = check(await ask('GET', address))
-      const [head_commit, base] = [stringOf(data, 'sha'), lineOf(data, 'target_branch')]
-      if (head_commit === null || base === '') throw strange(place)
-      const said = stringOf(data, 'state')
-      const state = said === 'merged' ? 'merged' : said === 'closed' ? 'closed' : 'open'
+      const [head_commit, base] = [commitOf(data, 'sha'), lineOf(data, 'target_branch')]
+      const state = STATES.get(stringOf(data, 'state') ?? '')
+      if (head_commit === null || base === '' || state === undefined) throw strange(place)
       return {
         ...{ state, base, head_commit, title: lineOf(data, 'title') },
-        is_draft: propertyOf(data, 'draft') === true,
+        is_draft: isDraft(data),
         merged_at: timeOf(data, 'merged_at'),
         ...(state === 'open' ? judge(data, base) : { mergeable: null, note: null }),
       }
@@ -31,19 +41,34 @@ export function createGitlabMerging(place: MergingPlace, ask: GitHostApi): Mergi
         )
       const answer = await ask('PUT', `${address}/merge`, { body: { sha, squash: method === 'squash' } })
       // 401: this user may not merge there.
-      const { status, said } = check(answer, [401, 405, 406, 409, 422])
+      const { status, said, data } = check(answer, [401, 405, 406, 409, 422])
       if (status >= 400) throw refuseMerge(host, said)
+      const state = STATES.get(stringOf(data, 'state') ?? '')
+      if (state === undefined) throw strange(place)
+      // What went wrong after its checks it says in a success.
+      const why = lineOf(data, 'merge_error')
+      if (state !== 'merged') throw refuseMerge(host, why && `: “${why}”`)
     },
   }
 }
 
+/** While GitLab merges one it is `locked`. */
+const STATES = new Map<string, PullState['state']>([
+  ['opened', 'open'],
+  ['locked', 'open'],
+  ['merged', 'merged'],
+  ['closed', 'closed'],
+])
+
 /** `detailed_merge_status` ("Merge status"), and of GitLab before 15.6 what there was. */
 function judge(data: unknown, base: string): Pick<PullState, 'mergeable' | 'note'> {
+  if (stringOf(data, 'state') === 'locked') return { mergeable: null, note: 'GitLab is merging it.' }
   const status = stringOf(data, 'detailed_merge_status') ?? stringOf(data, 'merge_status') ?? 'checking'
   switch (status) {
     case 'mergeable':
     case 'can_be_merged':
-      return { mergeable: true, note: null }
+      // GitLab before 15.6 says so of drafts as well.
+      return isDraft(data) ? DRAFT : { mergeable: true, note: null }
     case 'checking':
     case 'unchecked':
     case 'preparing':
@@ -56,7 +81,7 @@ function judge(data: unknown, base: string): Pick<PullState, 'mergeable' | 'note
     case 'need_rebase':
       return { mergeable: false, note: `It is behind ${base}, which wants it to be rebased.` }
     case 'draft_status':
-      return { mergeable: false, note: 'It is a draft.' }
+      return DRAFT
     case 'ci_must_pass':
       return { mergeable: false, note: 'A pipeline must pass first.' }
     case 'ci_still_running':
@@ -66,6 +91,6 @@ function judge(data: unknown, base: string): Pick<PullState, 'mergeable' | 'note
     case 'discussions_not_resolved':
       return { mergeable: false, note: 'All threads must be resolved first.' }
     default:
-      return { mergeable: false, note: `GitLab says: ${lineOf({ status }, 'status').replaceAll('_', ' ')}.` }
+      return inWordsOf('GitLab', status)
   }
 }

@@ -1,4 +1,4 @@
-import { GitHostFailure, printable, stringOf } from './git-host-api.ts'
+import { GitHostFailure, printable, propertyOf, stringOf } from './git-host-api.ts'
 import type { PullsPlace } from './pulls.ts'
 
 /** How a pull request stands at its host. */
@@ -22,7 +22,10 @@ export type MergeMethod = 'merge' | 'squash' | 'rebase'
 /** One pull request. Throws `GitHostFailure`. */
 export interface Merging {
   read(): Promise<PullState>
-  /** Merges this commit and no other. Whether it was is for `read` to say where the answer is lost. */
+  /**
+   * Merges this commit and no other; throws also where a success does not say that it is merged. Whether it was is for `read` to
+   * say then, as where the answer is lost.
+   */
   merge(method: MergeMethod, commit: string): Promise<void>
 }
 
@@ -38,11 +41,27 @@ const MAX_TITLE = 500
 export const lineOf = (data: unknown, name: string): string =>
   [...printable(stringOf(data, name) ?? '')].slice(0, MAX_TITLE).join('')
 
-/** A time of a host; `null` where it is none. */
+/** A time of a host; `null` where it is none, or of a year that RFC 3339 or a reader of it does not know. */
 export function timeOf(data: unknown, name: string): string | null {
   const time = Date.parse(stringOf(data, name) ?? '')
-  return Number.isNaN(time) ? null : new Date(time).toISOString()
+  const text = Number.isNaN(time) ? '' : new Date(time).toISOString()
+  return /^(?!0000)\d{4}-/.test(text) ? text : null
 }
+
+/** The id of a commit; `null` where it is none. */
+export function commitOf(data: unknown, name: string): string | null {
+  const text = stringOf(data, name)
+  return text !== null && /^[0-9a-f]{40,64}$/.test(text) ? text : null
+}
+
+/** A standing that has no words of its own here: whatever it is, it is no permission. */
+export const inWordsOf = (host: string, standing: string): Pick<PullState, 'mergeable' | 'note'> => ({
+  mergeable: false,
+  note: `${host} says: ${lineOf({ standing }, 'standing').replaceAll('_', ' ')}.`,
+})
+
+export const isDraft = (data: unknown): boolean => propertyOf(data, 'draft') === true
+export const DRAFT = { mergeable: false, note: 'It is a draft.' } as const
 
 /** The host would not merge it. */
 export const refuseMerge = (host: string, said: string): GitHostFailure =>

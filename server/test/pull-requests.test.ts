@@ -71,7 +71,12 @@ after(async () => {
 
 let made = 0
 /** A run that opened a pull request, and its environment as it was made. */
-async function open(kind: Kind, command: string, config: Partial<EnvironmentConfig> = {}) {
+async function open(
+  kind: Kind,
+  command: string,
+  config: Partial<EnvironmentConfig> = {},
+  request: object = {},
+) {
   const environment = {
     name: `e${++made}`,
     repositories: [{ url: `${hosts[kind]?.url}/acme/site` }],
@@ -82,7 +87,7 @@ async function open(kind: Kind, command: string, config: Partial<EnvironmentConf
   }
   const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
   const run_id = await api.create({
-    ...{ title: 'Say it', prompt: shell(command) },
+    ...{ title: 'Say it', prompt: shell(command), ...request },
     config: { environment_id: uid, harness: { type: 'runbook' } },
   })
   const run = await api.ended(run_id, 60)
@@ -276,4 +281,14 @@ test('rebasing is for GitHub alone', async () => {
   const { status, body } = await merge(run_id)
   assert.equal(status, 409)
   assert.match(body.detail ?? '', /^GitLab rebases where the project says so/)
+})
+
+test('a run that cannot go on, since who executed it is gone, has nothing merged', async () => {
+  const { uid } = await api.json<{ uid: string }>('POST', '/agent/identities', { name: 'robot' })
+  const { run_id, pull } = await open('github', 'echo nine > nine', {}, { agent_identity_uid: uid })
+  assert.equal((await api.call('DELETE', `/agent/identities/${uid}`)).status, 200)
+  const { status, body } = await merge(run_id)
+  assert.deepEqual([status, body.error_code, body.retryable], [409, 'conflict', false])
+  assert.match(body.detail ?? '', /^This run cannot go on: the identity that executes it was deleted/)
+  assert.equal(pull?.open, true)
 })

@@ -13,6 +13,7 @@ import { openMerging } from '../gateway/open-merging.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import { requireGrantsFor } from '../store/grants.ts'
+import { isPrincipalActive, orphaned } from '../store/principals.ts'
 import { type Push, readPushes } from '../store/pushes.ts'
 import type { RunRow } from '../store/runs.ts'
 import { type PullAccess, readPullAccess } from './pull-access.ts'
@@ -62,6 +63,8 @@ export class RunPulls {
    */
   async merge(run: RunRow, actor: Actor, wish: MergePullRequestRequest): Promise<PullRequestItem> {
     const { store } = this.#options
+    // As for follow-ups.
+    if (!(await isPrincipalActive(store.db, run.principal_id))) throw orphaned()
     await requireGrantsFor(store.db, actor, run)
     const pull = choose(await this.#read(run), wish?.url)
     const access = await readPullAccess(this.#options, run, actor.principal_id)

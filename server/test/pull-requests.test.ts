@@ -292,3 +292,23 @@ test('a run that cannot go on, since who executed it is gone, has nothing merged
   assert.match(body.detail ?? '', /^This run cannot go on: the identity that executes it was deleted/)
   assert.equal(pull?.open, true)
 })
+
+test('the audit log says which secret was used for what, and not each time that somebody looks', async () => {
+  const { run_id, uid, environment } = await open('github', 'echo ten > ten', {
+    secrets: ['GITHUB', 'GITLAB'],
+  })
+  const { merge_method: _, ...rest } = environment
+  await api.json('PUT', `/agent/environments/${uid}`, rest)
+  assert.equal((await merge(run_id)).status, 403)
+  // What is known already is forgotten where a merge was tried.
+  await list(run_id, viewer)
+  await api.json('PUT', `/agent/environments/${uid}`, environment)
+  assert.equal((await merge(run_id, { commit: '0'.repeat(40) })).status, 409)
+  await list(run_id, viewer)
+  const { entries } = await api.json<{ entries: Array<{ via: string; detail: string }> }>(
+    'GET',
+    `/audit-log?target=${run_id}&action=useSecrets`,
+  )
+  const said = entries.filter(({ via }) => via === 'service').map(({ detail }) => detail)
+  assert.deepEqual(said, ['GITHUB, to merge a pull request', 'GITHUB, to read pull requests'])
+})

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
 import type { Actor } from '../contract/actor.ts'
 import { AppError, type ErrorCode } from '../contract/error.ts'
 import type { MergePullRequestRequest, PullRequestItem } from '../contract/pull-request.ts'
@@ -11,6 +12,7 @@ import { openTokens } from '../gateway/git-tokens.ts'
 import type { Merging, PullState } from '../gateway/merging.ts'
 import { openMerging } from '../gateway/open-merging.ts'
 import type { Keyring } from '../sealing/keyring.ts'
+import { appendAudit } from '../store/audit-log.ts'
 import type { Store } from '../store/db.ts'
 import { requireGrantsFor } from '../store/grants.ts'
 import { isPrincipalActive, orphaned } from '../store/principals.ts'
@@ -41,6 +43,8 @@ type Pull = Push & { pull_request: NonNullable<Push['pull_request']> }
 /** The pull requests that runs opened, as they stand at their hosts. */
 export class RunPulls {
   readonly #options: RunPullsOptions
+  /** A page that is left open asks each minute: that is not an entry of the audit log each time. */
+  readonly #noted = new RateLimiterMemory({ points: 1, duration: 3_600 })
   readonly #recent = new RecentAnswers<PullRequestItem[]>(RECENT_MS)
 
   constructor(options: RunPullsOptions) {
@@ -52,8 +56,8 @@ export class RunPulls {
     return this.#recent.get(run.run_id, async () => {
       const pulls = await this.#read(run)
       if (pulls.length === 0) return []
-      const access = await readPullAccess(this.#options, run, null)
-      return Promise.all(pulls.map((pull) => this.#describe(pull, access)))
+      const access = await readPullAccess(this.#options, run)
+      return Promise.all(pulls.map((pull) => this.#describe(run, pull, access)))
     })
   }
 
@@ -67,7 +71,7 @@ export class RunPulls {
     if (!(await isPrincipalActive(store.db, run.principal_id))) throw orphaned()
     await requireGrantsFor(store.db, actor, run)
     const pull = choose(await this.#read(run), wish?.url)
-    const access = await readPullAccess(this.#options, run, actor.principal_id)
+    const access = await readPullAccess(this.#options, run)
     const { merge_method } = access
     if (merge_method === null)
       throw new AppError(
@@ -75,7 +79,7 @@ export class RunPulls {
         'The environment of the run does not have its pull requests merged here: set its merge_method.',
       )
     try {
-      const merging = await this.#open(pull, access, true)
+      const merging = await this.#open(run, pull, access, actor)
       const state = await settle(merging, wish?.commit ?? pull.commit, merge_method)
       return describe(pull, access, { ...state, state: 'merged', mergeable: null, note: null })
     } catch (error) {
@@ -94,19 +98,21 @@ export class RunPulls {
     })
   }
 
-  async #describe(pull: Pull, access: PullAccess): Promise<PullRequestItem> {
+  async #describe(run: RunRow, pull: Pull, access: PullAccess): Promise<PullRequestItem> {
     try {
-      return describe(pull, access, await (await this.#open(pull, access, false)).read())
+      return describe(pull, access, await (await this.#open(run, pull, access, null)).read())
     } catch (error) {
       if (!(error instanceof GitHostFailure)) throw error
       return { ...place(pull), state: 'unknown', note: error.message }
     }
   }
 
+  /** `merged_by`: who has it merged; `null`: it is only read. */
   async #open(
+    run: RunRow,
     { repository, pull_request }: Pull,
-    { credentials }: PullAccess,
-    writes: boolean,
+    { credentials, names }: PullAccess,
+    merged_by: Actor | null,
   ): Promise<Merging> {
     const { fetch, git_hosts } = this.#options
     const [host = '', ...rest] = repository.split('/')
@@ -114,7 +120,7 @@ export class RunPulls {
     const credential = findCredential(credentials, host, path)
     if (!credential)
       throw new GitHostFailure('refused', `No secret of the environment gives access to ${repository}.`)
-    if (writes && credential.read_only)
+    if (merged_by && credential.read_only)
       throw new GitHostFailure('refused', `${credential.name} is read-only.`)
     const kind = kindOf(host, git_hosts)
     if (!kind)
@@ -122,10 +128,21 @@ export class RunPulls {
         'other',
         `What ${host} is, GitHub or GitLab, is said by RUNYARD_GIT_HOSTS; without it its pull requests cannot be asked for.`,
       )
+    if (names.includes(credential.name)) await this.#note(run, credential.name, merged_by)
     const token = await openTokens(fetch, { limit_ms: LIMIT_MS }).tokenOf(credential, path)
     const { number } = pull_request
     const { name: credential_name } = credential
     return openMerging({ fetch, kind, host, path, token, credential_name, number, limit_ms: LIMIT_MS })
+  }
+
+  /** That a secret is used, in the audit log. */
+  async #note({ run_id, principal_id }: RunRow, name: string, merged_by: Actor | null): Promise<void> {
+    if (!merged_by && !(await this.#noted.consume(`${run_id} ${name}`).catch(() => null))) return
+    const detail = `${name}, to ${merged_by ? 'merge a pull request' : 'read pull requests'}`
+    const by = merged_by?.principal_id ?? principal_id
+    await appendAudit(this.#options.store.db, [
+      { action: 'useSecrets', target: run_id, via: 'service', principal_id: by, detail },
+    ])
   }
 }
 

@@ -312,3 +312,22 @@ test('the audit log says which secret was used for what, and not each time that 
   const said = entries.filter(({ via }) => via === 'service').map(({ detail }) => detail)
   assert.deepEqual(said, ['GITHUB, to merge a pull request', 'GITHUB, to read pull requests'])
 })
+
+test('what was found out is not used any more when the run has pushed again', async () => {
+  const { run_id } = await open('github', 'echo eleven > eleven')
+  assert.equal((await merge(run_id)).status, 200)
+  const path = `/agent/runs/${run_id}`
+  await api.json('POST', `${path}/followups`, { message: shell('echo twelve > twelve') })
+  const opened = hosts.github?.pulls.length ?? 0
+  const deadline = Date.now() + 60_000
+  for (let has_opened = false; !has_opened; ) {
+    assert(Date.now() < deadline, 'the run opens another one')
+    // Somebody looks all the time.
+    await list(run_id)
+    has_opened = (await api.events(run_id)).some(
+      ({ type, data }) => type === 'changes.pushed' && data.pull_request?.number === opened + 1,
+    )
+  }
+  const [shown] = await list(run_id)
+  assert.deepEqual([shown?.number, shown?.state], [opened + 1, 'open'])
+})

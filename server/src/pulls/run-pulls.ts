@@ -52,10 +52,10 @@ export class RunPulls {
   }
 
   /** Those of one run. One whose host cannot be asked is `unknown`. */
-  list(run: RunRow): Promise<PullRequestItem[]> {
-    return this.#recent.get(run.run_id, async () => {
-      const pulls = await this.#read(run)
-      if (pulls.length === 0) return []
+  async list(run: RunRow): Promise<PullRequestItem[]> {
+    const pulls = await this.#read(run)
+    if (pulls.length === 0) return []
+    return this.#recent.get(keyOf(run, pulls), async () => {
       const access = await readPullAccess(this.#options, run)
       return Promise.all(pulls.map((pull) => this.#describe(run, pull, access)))
     })
@@ -70,7 +70,8 @@ export class RunPulls {
     // As for follow-ups.
     if (!(await isPrincipalActive(store.db, run.principal_id))) throw orphaned()
     await requireGrantsFor(store.db, actor, run)
-    const pull = choose(await this.#read(run), wish?.url)
+    const pulls = await this.#read(run)
+    const pull = choose(pulls, wish?.url)
     const access = await readPullAccess(this.#options, run)
     const { merge_method } = access
     if (merge_method === null)
@@ -86,7 +87,7 @@ export class RunPulls {
       if (error instanceof GitHostFailure) throw toAppError(error)
       throw error
     } finally {
-      this.#recent.forget(run.run_id)
+      this.#recent.forget(keyOf(run, pulls))
     }
   }
 
@@ -145,6 +146,10 @@ export class RunPulls {
     ])
   }
 }
+
+/** What was found out before the run pushed again says nothing of what it pushed. */
+const keyOf = ({ run_id }: RunRow, pulls: readonly Pull[]): string =>
+  [run_id, ...pulls.map(({ url, commit }) => `${url} ${commit}`)].join(' ')
 
 function choose(pulls: readonly Pull[], url: string | undefined): Pull {
   const [first, ...more] = url === undefined ? pulls : pulls.filter((pull) => pull.url === url)

@@ -489,7 +489,7 @@ export interface paths {
         put?: never;
         /**
          * Merge a pull request of a run
-         * @description Merges it by the `merge_method` of the environment, which allows it so. For whoever may go on with the run. Nothing is merged that the host would not merge for everybody: required checks and reviews, conflicts, drafts. One that is merged already is no error. Its branch stays.
+         * @description Merges it by the `merge_method` of the environment, which allows it so. For whoever may go on with the run. Nothing is merged that the host would not merge for everybody: required checks and reviews, conflicts, drafts. One that is merged already is no error. Its branch stays, unless its host deletes branches that are merged.
          */
         post: operations["mergePullRequest"];
         delete?: never;
@@ -2060,7 +2060,7 @@ export interface components {
                 pids?: number;
                 setup_minutes?: number;
             };
-            /** @description How pull requests of its runs are merged from here, by whoever may go on with the run and with the secret that it pushed with: `POST /agent/runs/{run_id}/merge`. Absent: they are merged at the host alone. */
+            /** @description How pull requests of its runs are merged from here, by whoever may go on with the run and with the secret that the environment has for the repository then: `POST /agent/runs/{run_id}/merge`. Absent: they are merged at the host alone. */
             merge_method?: components["schemas"]["MergeMethod"];
             /** @description Commands may call the models of the installation by the gateway, with the budget of the run; default false. They have addresses and a token as `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, `GOOGLE_GEMINI_BASE_URL` and `GEMINI_API_KEY`, but for providers of which the environment sets one of these itself. No key enters the sandbox. */
             models?: boolean;

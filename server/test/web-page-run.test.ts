@@ -228,7 +228,9 @@ describe('the page of a run', { skip }, () => {
     const pulls = page.getByRole('list', { name: 'Pull requests' })
     await pulls.getByText('Open into main').waitFor()
     await pulls.getByRole('button', { name: 'Merge' }).click()
-    await page.getByText(/becomes one commit on main\. The branch stays\./).waitFor()
+    await page
+      .getByText(/becomes one commit on main\. The branch stays, unless its host deletes what is merged\./)
+      .waitFor()
     await checkAccess(page)
     await page.getByRole('button', { name: 'Merge it' }).click()
     await pulls.getByText('Merged into main').waitFor()

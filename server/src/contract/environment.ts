@@ -148,7 +148,7 @@ export const EnvironmentConfig = z
     }),
     merge_method: MergeMethod.optional().meta({
       description:
-        'How pull requests of its runs are merged from here, by whoever may go on with the run and with the secret that it pushed with: `POST /agent/runs/{run_id}/merge`. Absent: they are merged at the host alone.',
+        'How pull requests of its runs are merged from here, by whoever may go on with the run and with the secret that the environment has for the repository then: `POST /agent/runs/{run_id}/merge`. Absent: they are merged at the host alone.',
     }),
     push_branches: z.array(BranchPattern).max(20).optional().meta({
       description: 'Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`.',

@@ -25,7 +25,7 @@ export const PULL_REQUEST_ROUTES = {
     summary: 'Merge a pull request of a run',
     description:
       'Merges it by the `merge_method` of the environment, which allows it so. For whoever may go on with the run. ' +
-      'Nothing is merged that the host would not merge for everybody: required checks and reviews, conflicts, drafts. One that is merged already is no error. Its branch stays.',
+      'Nothing is merged that the host would not merge for everybody: required checks and reviews, conflicts, drafts. One that is merged already is no error. Its branch stays, unless its host deletes branches that are merged.',
     tag: 'Runs',
     params: RunParams,
     body: MergePullRequestRequest,

@@ -29,7 +29,9 @@ export function MergeButton({ run_id, pull }: { run_id: string; pull: PullReques
         kind="primary"
         deed="primary"
         confirm="Merge it"
-        question={[explained, 'The branch stays.'].filter(Boolean).join(' ')}
+        question={[explained, 'The branch stays, unless its host deletes what is merged.']
+          .filter(Boolean)
+          .join(' ')}
         is_busy={merge.isPending || mergeable === false}
         onConfirm={() => merge.mutate()}
       >

@@ -150,8 +150,9 @@ export const propertyOf = (data: unknown, name: string): unknown =>
     ? (data as Record<string, unknown>)[name]
     : undefined
 
-/** One line that can be printed, of what a host says. */
-export const printable = (text: string): string => text.replace(/[^\p{L}\p{N}\p{P}\p{S} ]+/gu, ' ').trim()
+/** One line that can be printed, of what a host says. Marks are the vowels of many scripts. */
+export const printable = (text: string): string =>
+  text.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+/gu, ' ').trim()
 
 /** Hosts may say a token again. */
 function quote(data: unknown, token: string): string {

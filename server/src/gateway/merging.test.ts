@@ -81,3 +81,10 @@ for (const kind of ['github', 'gitlab'] as const)
     for (const wrong of ['+275760-09-13T00:00:00Z', '0000-01-01T00:00:00Z', 'soon', 7])
       assert.equal(await at(wrong), null)
   })
+
+test('a title is the line that its author wrote, in whatever script', async () => {
+  const titled = async (title: string) => (await open.github({ ...PULL.github, title }).read()).title
+  for (const title of ['हिन्दी में', 'สวัสดี', 'cafe\u0301', '\u2764\ufe0f'])
+    assert.equal(await titled(title), title)
+  assert.equal(await titled('a\u202eb\u001b[2J\n\ud800c'), 'a b [2J c')
+})

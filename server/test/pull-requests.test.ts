@@ -252,7 +252,7 @@ for (const kind of KINDS)
   })
 
 test('the command prints how they stand, and merges them', async () => {
-  const { run_id, pull } = await open('github', 'echo eight > eight')
+  const { run_id, uid, pull } = await open('github', 'echo eight > eight')
   assert(pull)
   pull.title = 'A \u001b[2Jtitle'
   const say = async (...args: string[]) => {
@@ -274,6 +274,13 @@ test('the command prints how they stand, and merges them', async () => {
     code: 0,
     said: `merged into main: A [2Jtitle\n  ${url}\n`,
   })
+  const methods = []
+  for (const option of [['--merge-method', 'rebase'], ['--no-merge-method']]) {
+    assert.equal((await say('env', 'update', uid, ...option)).code, 0)
+    const { config } = await api.json<{ config: EnvironmentConfig }>('GET', `/agent/environments/${uid}`)
+    methods.push(config.merge_method)
+  }
+  assert.deepEqual(methods, ['rebase', undefined])
 })
 
 test('rebasing is for GitHub alone', async () => {

@@ -20,7 +20,7 @@ interface ConfigOptions extends ClientOptions {
   secret?: string[]
   permission?: PermissionRule[]
   onSuccess?: 'nothing' | 'branch' | 'pull_request'
-  mergeMethod?: MergeMethod
+  mergeMethod?: MergeMethod | false
   pushBranch?: string[]
   egress?: 'none' | 'allowlist' | 'open'
   allowHost?: string[]
@@ -145,6 +145,7 @@ const addConfigOptions = (command: Command): Command =>
           'let pull requests of its runs be merged by `runyard merge`',
         ).choices(['merge', 'squash', 'rebase']),
       )
+      .option('--no-merge-method', 'have them merged at their host alone (the default)')
       .option('--push-branch <name>', 'branch that runs may push, or name*; repeat for more', repeated)
       .addOption(
         new Option('--egress <network>', 'what the network lets out').choices(['none', 'allowlist', 'open']),
@@ -194,7 +195,7 @@ function fieldsOf(
     ...(options.variable ? { variables: { ...variables, ...options.variable } } : {}),
     ...(options.secret ? { secrets: options.secret } : {}),
     ...(options.onSuccess ? { on_success: options.onSuccess } : {}),
-    ...(options.mergeMethod ? { merge_method: options.mergeMethod } : {}),
+    ...(options.mergeMethod === undefined ? {} : { merge_method: options.mergeMethod || undefined }),
     ...(options.pushBranch ? { push_branches: options.pushBranch } : {}),
     ...(options.egress ? { egress: options.egress } : {}),
     ...(options.allowHost ? { allowed_hosts: options.allowHost } : {}),

@@ -2383,6 +2383,8 @@ export interface components {
          */
         MergeMethod: "merge" | "squash" | "rebase";
         MergePullRequestRequest: {
+            /** @description The branch that it was to be merged into then: it is merged into no other. */
+            base?: string;
             /** @description What was looked at: nothing else is merged. Default: what the run pushed last. */
             commit?: string;
             /** @description Which one; needed where the run has opened several. */

@@ -230,7 +230,8 @@ export class Runs {
 
   /**
    * Merges a pull request of the run, by the `merge_method` of its environment: the only one, or the one at `url`, and no other
-   * commit than `commit` or what the run pushed last. One that cannot be merged as it is: `ConflictError`.
+   * commit than `commit` or what the run pushed last, into no other branch than `base`. One that cannot be merged as it is:
+   * `ConflictError`.
    */
   merge(
     run_id: string,

@@ -488,6 +488,8 @@ class MergePullRequestRequest(WireModel):
     """Which one; needed where the run has opened several."""
     commit: str | None = None
     """What was looked at: nothing else is merged. Default: what the run pushed last."""
+    base: str | None = None
+    """The branch that it was to be merged into then: it is merged into no other."""
 
 
 class MessageAssistantEventData(WireModel):

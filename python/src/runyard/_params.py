@@ -262,6 +262,8 @@ class MergePullRequestParams(RequestOptions, total=False):
     """Needed where the run has opened several."""
     commit: str | None
     """Nothing else is merged; default: what the run pushed last."""
+    base: str | None
+    """The branch that it was to be merged into: it is merged into no other."""
 
 
 class ListIdentitiesParams(RequestOptions, total=False):

@@ -52,6 +52,9 @@ export const MergePullRequestRequest = z
       .meta({
         description: 'What was looked at: nothing else is merged. Default: what the run pushed last.',
       }),
+    base: z.string().max(1_000).optional().meta({
+      description: 'The branch that it was to be merged into then: it is merged into no other.',
+    }),
   })
   .meta({ id: 'MergePullRequestRequest' })
   .nullish()

@@ -81,7 +81,11 @@ export class RunPulls {
       )
     try {
       const merging = await this.#open(run, pull, access, actor)
-      const state = await settle(merging, wish?.commit ?? pull.commit, merge_method)
+      const state = await settle(
+        merging,
+        { commit: wish?.commit ?? pull.commit, base: wish?.base },
+        merge_method,
+      )
       return describe(pull, access, { ...state, state: 'merged', mergeable: null, note: null })
     } catch (error) {
       if (error instanceof GitHostFailure) throw toAppError(error)
@@ -168,7 +172,7 @@ function choose(pulls: readonly Pull[], url: string | undefined): Pull {
 /** Merges the commit unless that is done; how it stood before. */
 async function settle(
   merging: Merging,
-  commit: string,
+  { commit, base }: { commit: string; base?: string | undefined },
   method: 'merge' | 'squash' | 'rebase',
 ): Promise<PullState> {
   let state = await merging.read()
@@ -182,6 +186,8 @@ async function settle(
     throw refuse(
       `It has been pushed to since: its branch is at ${state.head_commit.slice(0, 12)}, not ${commit.slice(0, 12)}. Look at it again.`,
     )
+  if (base !== undefined && base !== state.base)
+    throw refuse(`It is to be merged into ${state.base} by now, not ${base}. Look at it again.`)
   if (state.mergeable === null) throw refuse('Its host is still finding out whether it can be merged.', true)
   if (!state.mergeable) throw refuse(state.note ?? 'Its host says that it cannot be merged.')
   try {

@@ -12,17 +12,17 @@ const METHODS: Record<MergeMethod, (branch: string, base: string) => string> = {
   rebase: (branch, base) => `The commits of ${branch} are put on top of ${base}.`,
 }
 
-/** Merges what the page shows: where somebody has pushed since, the service refuses. */
+/** Merges what the page shows: where somebody has pushed since, or it goes into another branch, the service refuses. */
 export function MergeButton({ run_id, pull }: { run_id: string; pull: PullRequestItem }) {
   const { client } = useAccess()
   const queries = useQueryClient()
-  const { url, branch, base = '', head_commit, merge_method, mergeable } = pull
+  const { url, branch, base, head_commit, merge_method, mergeable } = pull
   const merge = useMutation({
-    mutationFn: () => client.runs.merge(run_id, { url, commit: head_commit }),
+    mutationFn: () => client.runs.merge(run_id, { url, commit: head_commit, base }),
     onSettled: () => queries.invalidateQueries({ queryKey: pullsQuery(client, run_id).queryKey }),
   })
   // A newer service may know more methods.
-  const explained = merge_method && METHODS[merge_method]?.(plainText(branch), plainText(base))
+  const explained = merge_method && METHODS[merge_method]?.(plainText(branch), plainText(base ?? ''))
   return (
     <>
       <ConfirmButton

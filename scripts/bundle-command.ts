@@ -1,7 +1,7 @@
 /**
  * The command and the service in a few files, for `npm test`: its hundreds of processes would each find and load some 1,500 modules, a
- * third of the CPU of a start. What the sources name relative to themselves stays where it is; programs and threads are the sources
- * themselves. Kept in `node_modules/.cache` under a hash of what it is made of.
+ * third of the CPU of a start. So are the service's own programs and threads; whatever else the sources name relative to themselves
+ * stays where it is. Kept in `node_modules/.cache` under a hash of what it is made of.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import {
@@ -13,8 +13,9 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'rolldown'
 
@@ -28,6 +29,17 @@ const SOURCES = [
 ]
 /** What finds its own files by its place, or is seldom loaded. */
 const EXTERNAL = /^(@electric-sql\/pglite|pino|dockerode)(\/|$)/
+/** What processes of the command start as programs and threads of their own. Its name is one of a file of the bundle. */
+const PROGRAMS = [
+  'server/src/warden-process.ts',
+  'server/src/gateway-process.ts',
+  'server/src/worker/beat.ts',
+  'server/src/harness/page-process.ts',
+  'server/src/harness/page-thread.ts',
+  'server/src/schema/filter-process.ts',
+  'server/src/schema/filter-thread.ts',
+  'server/src/schema/schema-thread.ts',
+].map((path) => join(root, path))
 /** Whoever tests an older state of the sources is done with it by then. */
 const OLD_MS = 3_600_000
 
@@ -41,13 +53,18 @@ export async function bundleCommand(): Promise<string> {
   const draft = join(KEPT, randomUUID())
   await build({
     cwd: root,
-    input: 'cli/bin/runyard.js',
+    input: {
+      runyard: 'cli/bin/runyard.js',
+      ...Object.fromEntries(PROGRAMS.map((path) => [nameOf(path), path])),
+    },
     platform: 'node',
     external: EXTERNAL,
-    plugins: [keepPlaces],
+    plugins: [keepPlaces(directory)],
     output: { dir: draft, entryFileNames: '[name].js', keepNames: true },
     logLevel: 'silent',
   })
+  // Else each process parses every file twice to find out.
+  writeFileSync(join(draft, 'package.json'), '{ "type": "module" }')
   try {
     renameSync(draft, directory)
   } catch {
@@ -72,10 +89,20 @@ function removeOld(): void {
   }
 }
 
-const keepPlaces: Plugin = {
+const nameOf = (path: string): string => basename(path, '.ts')
+
+/** `directory` is where the bundle will be. */
+const keepPlaces = (directory: string): Plugin => ({
   name: 'keep-places',
   transform: (code, id) =>
     code.includes('import.meta.url')
-      ? code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
+      ? code
+          .replaceAll(/new URL\((?:'([^']+)', )?import\.meta\.url\)/g, (all, name: string | undefined) => {
+            const path = name === undefined ? id : join(dirname(id), name)
+            if (!PROGRAMS.includes(path)) return all
+            const url = pathToFileURL(join(directory, `${nameOf(path)}.js`)).href
+            return `new URL(${JSON.stringify(url)})`
+          })
+          .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
       : null,
-}
+})

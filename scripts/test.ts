@@ -28,7 +28,7 @@ if (long) process.env.RUNYARD_TEST_LONG = '1'
 process.env.NODE_COMPILE_CACHE ||= join(tmpdir(), 'runyard-test-compiled')
 // What the service serves, where sources changed since `npm install`.
 await buildWeb()
-// The sources as they are: with `--long`, of other scripts, and as threads and programs of the service.
+// The sources as they are: with `--long`, and of other scripts.
 if (!long) process.env.RUNYARD_TEST_COMMAND = await bundleCommand()
 const wanted = args.filter((arg) => !arg.startsWith('--'))
 

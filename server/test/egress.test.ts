@@ -180,7 +180,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     test('go on with a follow-up, and when the gateway was killed', async () => {
       const run_id = await begin(get(`${registry.url}/runyard-sample`))
       assert.match((await finish(run_id)).output, /latest/)
-      const pids = findProcesses('gateway-process.ts').filter((pid) =>
+      const pids = findProcesses('gateway-process.').filter((pid) =>
         readFileSync(`/proc/${pid}/stat`, 'utf8').includes(` ${service.pid} `),
       )
       assert.equal(pids.length, 1)
@@ -251,7 +251,7 @@ describe('the operator', () => {
     const listed = await start('allowlist')
     assert.match(await runWith(listed, { egress: 'open' }), /^FAILED .*RUNYARD_EGRESS=open\./)
     assert.match(await runWith(listed, {}), /404 Not Found/)
-    const [gateway = 0] = findProcesses('gateway-process.ts').filter((pid) =>
+    const [gateway = 0] = findProcesses('gateway-process.').filter((pid) =>
       readFileSync(`/proc/${pid}/stat`, 'utf8').includes(` ${listed.pid} `),
     )
     const words = readFileSync(`/proc/${gateway}/cmdline`, 'utf8').split('\0')

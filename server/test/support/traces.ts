@@ -32,7 +32,7 @@ export function argumentsOf(pid: number): string {
 
 /** The process of the warden that works for this one. */
 export function findWarden(pid: number): number {
-  const warden = findProcesses('warden-process.ts').find((candidate) => parentOf(candidate) === pid)
+  const warden = findProcesses('warden-process.').find((candidate) => parentOf(candidate) === pid)
   assert(warden, 'The process has no warden.')
   return warden
 }

@@ -140,9 +140,11 @@ interface Printed {
 
 /** In a pipe, or on a terminal of 60 columns, where both outputs are one. */
 async function print(commands: string[][], mode: string, terminal = false): Promise<Printed> {
-  const { PATH } = process.env
+  const { PATH, NODE_COMPILE_CACHE } = process.env
   const env = {
     PATH,
+    // The commands are sources here, and each process would strip their types again.
+    ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}),
     HOME: home,
     TERM: 'xterm',
     RUNYARD_BASE_URL: `${server.origin}/${mode}`,

@@ -71,7 +71,7 @@ describe('oz-agent-sdk', () => {
     for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) {
       const run = await oz.agent.runs.retrieve(run_id)
       if (done(run)) return run
-      await wait(20)
+      await wait(100)
     }
     throw new Error(`Waited in vain for run ${run_id}.`)
   }

@@ -19,6 +19,8 @@ const INIT = ['/sbin/docker-init', '-s', '--', '/bin/sh', '-c']
 const MAX_ARGUMENT_BYTES = 96 * 1024
 /** After this a kill counts as failed and the container is restarted. */
 const KILL_LIMIT_MS = 700
+/** The same where nobody waits for the end of a command: an engine that has much to do is no reason to end all others. */
+const PATIENT_KILL_LIMIT_MS = 5_000
 const POLL_MS = 25
 /** How long processes that were killed may take to go. */
 const VANISH_LIMIT_MS = 1_000
@@ -106,7 +108,7 @@ export class DockerContainer {
       cut: () => socket.destroy(),
       keepAwake: (awake) => keepAwake(socket, awake),
       readExit: () => readExit(exec),
-      kill: () => this.#killExec(exec, marker),
+      kill: (urgent) => this.#killExec(exec, marker, urgent ? KILL_LIMIT_MS : PATIENT_KILL_LIMIT_MS),
       isFrozen: async () => (await this.#container.inspect()).State.Paused,
       onFree,
     })
@@ -163,17 +165,18 @@ export class DockerContainer {
   }
 
   /** A kill that fails shows in how the command ended. */
-  async #killExec(exec: Docker.Exec, marker: string): Promise<void> {
-    await this.#killTree(exec, marker).catch(() => {})
+  async #killExec(exec: Docker.Exec, marker: string, limit_ms = KILL_LIMIT_MS): Promise<void> {
+    await this.#killTree(exec, marker, limit_ms).catch(() => {})
   }
 
   /**
    * The image's own shell and tools kill; they may fail, and an image may have made them lie. So the engine is asked
    * which of the command's processes are left, and what cannot be shown to be gone takes everything along.
    */
-  async #killTree(exec: Docker.Exec, marker: string): Promise<void> {
+  async #killTree(exec: Docker.Exec, marker: string, limit_ms: number): Promise<void> {
     const tree = await this.#treeOf(exec)
-    if (!(await this.#attempt(['/bin/sh', '-c', KILL_EXEC_SCRIPT, 'sh', marker]))) return this.#restart()
+    if (!(await this.#attempt(['/bin/sh', '-c', KILL_EXEC_SCRIPT, 'sh', marker], limit_ms)))
+      return this.#restart()
     if (!tree || !(await this.#vanish(tree))) await this.killAll()
   }
 
@@ -212,9 +215,9 @@ export class DockerContainer {
   }
 
   /** Whether a killer ran to its end. At the process limit there may be no room even for it. */
-  async #attempt(words: string[]): Promise<boolean> {
+  async #attempt(words: string[], timeout_ms = KILL_LIMIT_MS): Promise<boolean> {
     try {
-      const handle = superviseExec({ command: '', timeout_ms: KILL_LIMIT_MS }, () =>
+      const handle = superviseExec({ command: '', timeout_ms }, () =>
         this.#start({ command: words, env: {}, stdin: false, kill: async () => {} }),
       )
       return (await collectExec(handle)).exit.code === 0

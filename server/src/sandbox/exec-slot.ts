@@ -28,8 +28,8 @@ export interface SlotParts {
   isSound?: () => boolean
   /** How the script ended; asked for when its output has. */
   readExit: () => Promise<{ code: number | null; signal: string | null }>
-  /** Kills the script and everything below it. Never throws. */
-  kill: () => Promise<void>
+  /** Kills the script and everything below it. `urgent`: somebody wants its command to end. Never throws. */
+  kill: (urgent: boolean) => Promise<void>
   /** Frozen slots are waited for. */
   isFrozen: () => Promise<boolean>
   /** The command has ended, and nothing of it is left. */
@@ -95,7 +95,7 @@ export class ExecSlot {
       stderr: turn.stderr,
       ended: turn.ended.promise.then((code) => (code === null ? this.#parts.readExit() : exitOfShell(code))),
       // Of a command that is over, the slot may have another one by now.
-      kill: async () => (turn.over ? undefined : this.#kill()),
+      kill: async () => (turn.over ? undefined : this.#kill(true)),
     }
   }
 
@@ -160,9 +160,9 @@ export class ExecSlot {
     if (this.#is_open && !(await this.#parts.isFrozen())) await this.#kill()
   }
 
-  async #kill(): Promise<void> {
+  async #kill(urgent = false): Promise<void> {
     this.#spent = true
-    await this.#parts.kill()
+    await this.#parts.kill(urgent)
     void this.#cut()
   }
 

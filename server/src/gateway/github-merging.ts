@@ -10,7 +10,7 @@ import {
   type MergingPlace,
   type PullState,
   refuseMerge,
-  timeOf,
+  stateOf,
 } from './merging.ts'
 import { checkAnswer, strange } from './pulls.ts'
 
@@ -29,12 +29,7 @@ export function createGithubMerging(place: MergingPlace, ask: GitHostApi): Mergi
       const said = stringOf(data, 'state')
       if (head_commit === null || base === '' || (said !== 'open' && said !== 'closed')) throw strange(place)
       const state = propertyOf(data, 'merged') === true ? 'merged' : said
-      return {
-        ...{ state, base, head_commit, title: lineOf(data, 'title') },
-        is_draft: isDraft(data),
-        merged_at: timeOf(data, 'merged_at'),
-        ...(state === 'open' ? judge(data, base) : { mergeable: null, note: null }),
-      }
+      return stateOf(data, { state, base, head_commit }, judge)
     },
     async merge(merge_method, sha) {
       const answer = await ask('PUT', `${address}/merge`, { body: { merge_method, sha } })

@@ -9,7 +9,7 @@ import {
   type MergingPlace,
   type PullState,
   refuseMerge,
-  timeOf,
+  stateOf,
 } from './merging.ts'
 import { checkAnswer, strange } from './pulls.ts'
 
@@ -26,12 +26,7 @@ export function createGitlabMerging(place: MergingPlace, ask: GitHostApi): Mergi
       const [head_commit, base] = [commitOf(data, 'sha'), lineOf(data, 'target_branch')]
       const state = STATES.get(stringOf(data, 'state') ?? '')
       if (head_commit === null || base === '' || state === undefined) throw strange(place)
-      return {
-        ...{ state, base, head_commit, title: lineOf(data, 'title') },
-        is_draft: isDraft(data),
-        merged_at: timeOf(data, 'merged_at'),
-        ...(state === 'open' ? judge(data, base) : { mergeable: null, note: null }),
-      }
+      return stateOf(data, { state, base, head_commit }, judge)
     },
     async merge(method, sha) {
       if (method === 'rebase')

@@ -42,7 +42,7 @@ export const lineOf = (data: unknown, name: string): string =>
   [...printable(stringOf(data, name) ?? '')].slice(0, MAX_TITLE).join('')
 
 /** A time of a host; `null` where it is none, or of a year that RFC 3339 or a reader of it does not know. */
-export function timeOf(data: unknown, name: string): string | null {
+function timeOf(data: unknown, name: string): string | null {
   const time = Date.parse(stringOf(data, name) ?? '')
   const text = Number.isNaN(time) ? '' : new Date(time).toISOString()
   return /^(?!0000)\d{4}-/.test(text) ? text : null
@@ -53,6 +53,19 @@ export function commitOf(data: unknown, name: string): string | null {
   const text = stringOf(data, name)
   return text !== null && /^[0-9a-f]{40,64}$/.test(text) ? text : null
 }
+
+/** What both hosts say alike, and by `judge` whether it can be merged. */
+export const stateOf = (
+  data: unknown,
+  at: Pick<PullState, 'state' | 'base' | 'head_commit'>,
+  judge: (data: unknown, base: string) => Pick<PullState, 'mergeable' | 'note'>,
+): PullState => ({
+  ...at,
+  title: lineOf(data, 'title'),
+  is_draft: isDraft(data),
+  merged_at: timeOf(data, 'merged_at'),
+  ...(at.state === 'open' ? judge(data, at.base) : { mergeable: null, note: null }),
+})
 
 /** A standing that has no words of its own here: whatever it is, it is no permission. */
 export const inWordsOf = (host: string, standing: string): Pick<PullState, 'mergeable' | 'note'> => ({

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import type { Actor } from '../contract/actor.ts'
 import { AppError, type ErrorCode } from '../contract/error.ts'
-import type { MergePullRequestRequest, PullRequestItem } from '../contract/pull-request.ts'
+import type { MergeMethod, MergePullRequestRequest, PullRequestItem } from '../contract/pull-request.ts'
 import type { CheckedFetch } from '../gateway/checked-fetch.ts'
 import type { GitCredential, GitHostKind } from '../gateway/gateway.ts'
 import { findCredential } from '../gateway/git-credential.ts'
@@ -86,7 +86,7 @@ export class RunPulls {
         { commit: wish?.commit ?? pull.commit, base: wish?.base },
         merge_method,
       )
-      return describe(pull, access, { ...state, state: 'merged', mergeable: null, note: null })
+      return toItem(pull, access, { ...state, state: 'merged', mergeable: null, note: null })
     } catch (error) {
       if (error instanceof GitHostFailure) throw toAppError(error)
       throw error
@@ -105,7 +105,7 @@ export class RunPulls {
 
   async #describe(run: RunRow, pull: Pull, access: PullAccess): Promise<PullRequestItem> {
     try {
-      return describe(pull, access, await (await this.#open(run, pull, access, null)).read())
+      return toItem(pull, access, await (await this.#open(run, pull, access, null)).read())
     } catch (error) {
       if (!(error instanceof GitHostFailure)) throw error
       return { ...place(pull), state: 'unknown', note: error.message }
@@ -173,7 +173,7 @@ function choose(pulls: readonly Pull[], url: string | undefined): Pull {
 async function settle(
   merging: Merging,
   { commit, base }: { commit: string; base?: string | undefined },
-  method: 'merge' | 'squash' | 'rebase',
+  method: MergeMethod,
 ): Promise<PullState> {
   let state = await merging.read()
   for (let look = 1; look < LOOKS && state.state === 'open' && state.mergeable === null; look++) {
@@ -219,7 +219,7 @@ const place = ({ url, repository, pull_request, branch, commit }: Pull) => ({
   ...{ url, repository, number: pull_request.number, branch, commit },
 })
 
-function describe(pull: Pull, { merge_method }: PullAccess, state: PullState): PullRequestItem {
+function toItem(pull: Pull, { merge_method }: PullAccess, state: PullState): PullRequestItem {
   const is_open = state.state === 'open'
   const moved =
     is_open && state.head_commit !== pull.commit ? 'It has been pushed to since the run pushed.' : null

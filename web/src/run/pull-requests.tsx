@@ -57,17 +57,15 @@ function PullRequest({
   const { may_write } = useAccess()
   const merges = may_write && pull?.state === 'open' && pull.merge_method !== undefined
   return (
-    <li className="grid gap-2 rounded-xl border border-line bg-raised px-4 py-3 wrap-anywhere">
-      <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
-        <div className="min-w-48 flex-1">
-          <span className="font-medium">
-            <OutsideLink url={url}>{namePullRequest(url) ?? plainText(branch)}</OutsideLink>
-          </span>
-          <span className="block text-soft">{plainText(title)}</span>
-          {pull ? <PullState pull={pull} /> : null}
-        </div>
-        {merges ? <MergeButton run_id={run_id} pull={pull} /> : null}
+    <li className="flex flex-wrap items-start gap-x-4 gap-y-2 rounded-xl border border-line bg-raised px-4 py-3 wrap-anywhere">
+      <div className="min-w-48 flex-1">
+        <span className="font-medium">
+          <OutsideLink url={url}>{namePullRequest(url) ?? plainText(branch)}</OutsideLink>
+        </span>
+        <span className="block text-soft">{plainText(title)}</span>
+        {pull ? <PullState pull={pull} /> : null}
       </div>
+      {merges ? <MergeButton run_id={run_id} pull={pull} /> : null}
     </li>
   )
 }

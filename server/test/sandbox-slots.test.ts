@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { DEFAULT_LIMITS, type Sandbox, type SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { makeImage, removeImage } from './support/docker-images.ts'
 import { whyNoDocker } from './support/machine.ts'
@@ -137,6 +138,19 @@ describe('slots of a Docker sandbox', { skip: undocked }, () => {
     assert.equal(aborted.exit.aborted, true)
     await backend.thaw?.(sandbox.ref)
     assert.equal((await waiting).stdout, 'thawed\n')
+  })
+
+  test('begin what was refused while the container was frozen', async () => {
+    for (let index = 0; index < 10; index++) {
+      // No slot is being started now: an engine that freezes a container meanwhile may never thaw it.
+      await parent()
+      await backend.freeze?.(sandbox.ref)
+      const commands = Array.from({ length: 3 }, () => run(sandbox, 'cat', { stdin: 'thawed' }))
+      await delay(2 * index)
+      await backend.thaw?.(sandbox.ref)
+      for (const { stdout, exit } of await Promise.all(commands))
+        assert.deepEqual([stdout, exit.code], ['thawed', 0])
+    }
   })
 
   test('go on where stopping them failed half-way', async () => {

@@ -121,8 +121,10 @@ export class DockerContainer {
     kill: (exec: Docker.Exec) => Promise<void>
   }): Promise<RunningCommand> {
     try {
-      const exec = await this.#whenThawed(() => this.#createExec(command))
-      const socket: Duplex = await connect(exec)
+      const { exec, socket } = await this.#whenThawed(async () => {
+        const exec = await this.#createExec(command)
+        return { exec, socket: await connect(exec) }
+      })
       const { stdout, stderr } = splitDockerStream(socket)
       const closed = Promise.allSettled([finished(stdout), finished(stderr)])
       return {
@@ -158,7 +160,8 @@ export class DockerContainer {
       try {
         return await call()
       } catch (error) {
-        if (statusOf(error) !== 409 || !(await this.#container.inspect()).State.Paused) throw error
+        // It may have been thawed since: whether it runs is what tells this from one that has ended, which is a 409 as well.
+        if (statusOf(error) !== 409 || !(await this.#container.inspect()).State.Running) throw error
         await delay(POLL_MS)
       }
     }

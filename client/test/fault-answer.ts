@@ -64,7 +64,7 @@ export async function sendAnswer(
 ): Promise<void> {
   const { fault, connection = 'close' } = answer
   if (answer.delay_ms) await pause(answer.delay_ms)
-  if (fault?.at === 'request') return fail(socket, fault, Buffer.alloc(0))
+  if (fault?.at === 'request') return void (await fail(socket, fault, Buffer.alloc(0)))
   const { status, headers, body } = buildContent(answer, request, nth)
   const bytes = Buffer.from(body)
   const framing = answer.framing ?? (answer.events ? 'chunked' : 'length')
@@ -80,7 +80,7 @@ export async function sendAnswer(
   if (fault?.at === 'head') {
     const sent = fault.after ?? head.length >> 1
     await write(socket, head.subarray(0, sent))
-    return fail(socket, fault, Buffer.concat([head.subarray(sent), bytes]))
+    return void (await fail(socket, fault, Buffer.concat([head.subarray(sent), bytes])))
   }
   await write(socket, head)
   const frame = (part: Buffer) =>
@@ -92,9 +92,8 @@ export async function sendAnswer(
   const last = Buffer.from(framing === 'chunked' ? '0\r\n\r\n' : '')
   if (fault) {
     request.state = 'answering'
-    await fail(socket, fault, bytes.subarray(sent), frame, last)
+    if (!(await fail(socket, fault, bytes.subarray(sent), frame, last))) return
   }
-  if (fault && fault.how !== 'drip') return
   if (!fault) await write(socket, last)
   request.state = 'answered'
   if (connection !== 'keep') socket.end()
@@ -106,22 +105,24 @@ export function bodyLength(answer: Answer): number {
   return Buffer.byteLength(buildContent(answer, request, 0).body)
 }
 
+/** Whether the answer came to its end all the same: by drips, to a client that stayed. */
 async function fail(
   socket: Socket,
   { how, ms = 20 }: Fault,
   rest: Buffer,
   frame: (part: Buffer) => Buffer = (part) => part,
   last = Buffer.alloc(0),
-): Promise<void> {
+): Promise<boolean> {
   if (how === 'reset') socket.resetAndDestroy()
   if (how === 'close') socket.end()
-  if (how !== 'drip') return
+  if (how !== 'drip') return false
   for (const byte of rest) {
-    if (!(await write(socket, frame(Buffer.from([byte]))))) return
+    if (!(await write(socket, frame(Buffer.from([byte]))))) return false
     await pause(ms)
   }
   await write(socket, last)
   socket.end()
+  return true
 }
 
 function buildContent(

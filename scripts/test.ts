@@ -53,12 +53,18 @@ const files = globSync(`{server,client,cli,scripts,bench,web}/**/*.${suffix}.ts`
   // At the end only short ones, so that no lane is left with a long one.
   .sort((a, b) => Number(!isJourney(a)) - Number(!isJourney(b)))
 
-const needs_tools = (file: string) =>
-  /^client\/test\/|^server\/test\/(agents\.long|cancel\.long|fix-a-test\.)/.test(file)
-if (files.some(needs_tools) && !installTestTools())
-  console.log(
-    'The other runtimes and the agents are missing; the tests that need them are skipped and named below.',
-  )
+const needsTools = (file: string) =>
+  /^client\/test\/|^cli\/test\/package\.|^server\/(test|src\/harness)\/.*(mcp|tool-servers)/.test(file)
+const needsLongTools = (file: string) =>
+  /^client\/test\/runtimes\.|^server\/test\/(agents\.long|cancel\.long|fix-a-test\.)/.test(file)
+const tools = [
+  ['tools', files.some(needsTools)],
+  ['long-tools', long && files.some(needsLongTools)],
+] as const
+for (const [name, is_needed] of tools) {
+  if (is_needed && !installTestTools(name))
+    console.log(`test/${name} is not installed; the tests that need it are skipped and named below.`)
+}
 
 if (files.includes('server/test/litellm.long.ts') && !installLitellm())
   console.log('LiteLLM is missing; the tests that need it are skipped and named below.')

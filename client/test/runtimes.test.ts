@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts'
-import { LONG } from '../../server/test/support/once.ts'
+import { LONG, onlyLong } from '../../server/test/support/once.ts'
 import type { Outcome } from './behaviour.ts'
 import { type FaultProcess, startFaultServer } from './fault-process.ts'
 import { type Consumer, createConsumer } from './runtimes/consumer.ts'
@@ -21,9 +21,10 @@ suite('the library as it is published', { skip: missing('esbuild') }, () => {
     consumer = await createConsumer(POLYFILLS)
     // First each program without the library, then those that cannot import it with the one that the project installed.
     const external = ['--external:@runyard/client', '--external:node:*']
-    for (const name of ['program', 'worker', 'page', 'polyfill'])
+    const whole = LONG ? ['worker', 'page'] : ['page']
+    for (const name of ['program', 'polyfill', ...whole])
       await bundle(fileURLToPath(new URL(`runtimes/${name}.ts`, import.meta.url)), `${name}.js`, external)
-    for (const name of ['worker', 'page']) await bundle(`${name}.js`, `${name}.js`, ['--allow-overwrite'])
+    for (const name of whole) await bundle(`${name}.js`, `${name}.js`, ['--allow-overwrite'])
     faults = await startFaultServer(join(consumer.folder, 'page.js'))
   })
   after(async () => {
@@ -62,7 +63,7 @@ suite('the library as it is published', { skip: missing('esbuild') }, () => {
     })
   }
 
-  test('behaves on workerd', { skip: missing('workerd') }, async () => {
+  onlyLong('behaves on workerd', { skip: missing('workerd') }, async () => {
     const worker = await startWorker(consumer.folder)
     try {
       const answer = await fetch(`${worker.url}/?url=${encodeURIComponent(faults.url)}`)
@@ -72,7 +73,8 @@ suite('the library as it is published', { skip: missing('esbuild') }, () => {
     }
   })
 
-  test('behaves in Chromium', { skip: findChromium() ? false : 'without Chromium' }, async () => {
+  // With `npm test` the web page shows it there.
+  onlyLong('behaves in Chromium', { skip: findChromium() ? false : 'without Chromium' }, async () => {
     const browser = await openBrowser()
     try {
       const page = await browser.newPage()
@@ -84,7 +86,7 @@ suite('the library as it is published', { skip: missing('esbuild') }, () => {
   })
 
   for (const module of POLYFILLS) {
-    for (const tool of ['node20', 'node26'] as const) {
+    for (const tool of LONG ? (['node20', 'node26'] as const) : (['node20'] as const)) {
       test(`takes the fetch of ${module} on ${tool}`, { skip: missing(tool) }, async () => {
         const addresses = {
           create: await faults.script([

@@ -24,7 +24,7 @@ import { ofType, printed } from './support/traces.ts'
 import { writeTranscript } from './support/transcript-page.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const TOOLS = join(root, 'test/tools')
+const TOOLS = join(root, 'test/long-tools')
 const PAGE = join(root, 'examples/broken-sum/transcript.md')
 const PROMPT = 'The tests of this package fail. Fix the code, not the tests, and show that they pass.'
 
@@ -111,7 +111,7 @@ describe('a failing test is fixed', { skip: process.platform !== 'linux' }, () =
   const opencode = existsSync(join(TOOLS, 'node_modules/.bin/opencode'))
   const skip = opencode
     ? process.getuid?.() !== 0 && 'without root there is no way to the gateway on every machine'
-    : 'opencode is not installed in test/tools'
+    : 'opencode is not installed in test/long-tools'
   onlyLong('by opencode, through the Agent Client Protocol', { skip, timeout: 300_000 }, async () => {
     compare('opencode', await run('opencode'))
   })

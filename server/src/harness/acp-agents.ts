@@ -43,7 +43,7 @@ const modelIn = (variable: string, { id }: AgentModel): Record<string, string> =
 const npm = (name: string) => `npm install -g ${name}`
 
 /**
- * The agents that are known by name; tried with the versions in `test/tools`. They are to ask before they act, where they can:
+ * The agents that are known by name; tried with the versions in `test/long-tools`. They are to ask before they act, where they can:
  * a call is stored before it is allowed. None is to sandbox its commands once more.
  */
 export const ACP_AGENTS: readonly AcpAgent[] = [

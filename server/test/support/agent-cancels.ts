@@ -25,7 +25,7 @@ export function whyNotCase(name: AgentCase): string | false {
   if (process.getuid?.() !== 0) return 'without root there is no way to the gateway on every machine'
   const [program = ''] = name.split(', ')
   const is_there = program === 'scripted' || existsSync(`${TOOLS}/node_modules/.bin/${program}`)
-  return !is_there && `${program} is not installed in test/tools`
+  return !is_there && `${program} is not installed in test/long-tools`
 }
 
 export interface Cancelled {

@@ -21,7 +21,7 @@ import { type BackendName, TEST_IMAGE } from './sandbox-backends.ts'
 import { apiOf, spawnRunyard, startService, type TestService, temporaryDirectory } from './service.ts'
 import { findProcesses, ofType, printed, processesOf } from './traces.ts'
 
-export const TOOLS = fileURLToPath(new URL('../../../test/tools', import.meta.url))
+export const TOOLS = fileURLToPath(new URL('../../../test/long-tools', import.meta.url))
 const KEY = 'sk-canary-5c1f03d2a9'
 const LIMIT = { timeout: 300_000 }
 
@@ -30,7 +30,7 @@ export interface TestedAgent {
   /** Its program, to see whether it is installed. */
   program: string
   provider: 'openai' | 'responses' | 'anthropic' | 'google'
-  /** It is installed by the command, not in `test/tools`. */
+  /** It is installed by the command, not in `test/long-tools`. */
   by_command?: true
   /** It may not have written its session in time; where it does not find it again, it is told what was said. */
   forgets?: true
@@ -61,7 +61,7 @@ export const GOOSE: TestedAgent = {
 
 function whyNot({ program, by_command }: TestedAgent, sandbox: BackendName): string | false {
   if (!by_command && !existsSync(`${TOOLS}/node_modules/.bin/${program}`))
-    return `${program} is not installed in test/tools`
+    return `${program} is not installed in test/long-tools`
   if (process.getuid?.() !== 0) return 'without root there is no way to the gateway on every machine'
   return sandbox === 'docker' && whyNoDocker()
 }

@@ -12,7 +12,7 @@ const BEHIND_PROXY = fileURLToPath(new URL('behind-proxy.ts', import.meta.url))
 const server = await startFaultServer()
 after(() => server.stop())
 const { url } = server
-const setup: Setup = { library, table: await loadTable(url), url, runtime: 'node' }
+const setup: Setup = { library, table: await loadTable(url), url, runtime: 'node', every_byte: true }
 
 describe('behaviour', { concurrency: 8 }, () => {
   for (const one of selectCases(setup)) test(one.name, () => runCase(setup, one))

@@ -31,6 +31,8 @@ export interface Setup {
   only?: string
   /** Those that take a minute instead of the others. */
   long?: boolean
+  /** Streams are cut at every byte; otherwise at each seventh, which suffices where the same code was cut at every one. */
+  every_byte?: boolean
   /** How many cases at once; default 8. */
   parallel?: number
   /** Options that make a client go through this proxy; cases that need one are left out without it. */
@@ -190,9 +192,9 @@ async function cutEveryByte(setup: Setup, one: Case): Promise<void> {
     if (delta !== undefined) texts[message_id] = (texts[message_id] ?? '') + delta
   }
   const { lengths } = await postScript(setup.url, one.answers)
-  // Browsers open few connections at once; there each seventh byte has to do.
-  const step = setup.runtime === 'browser' ? 7 : 1
+  const step = setup.every_byte ? 1 : 7
   const cuts = Array.from({ length: Math.floor((lengths[0] ?? 0) / step) + 1 }, (_, index) => index * step)
+  // Browsers open few connections at once.
   await runParallel(cuts, setup.runtime === 'browser' ? 4 : 32, async (cut) => {
     const script = await postScript(setup.url, [
       { ...first, fault: { ...first.fault, after: cut } },

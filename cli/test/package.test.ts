@@ -10,6 +10,7 @@ import { type Ended, runTool } from '../../client/test/runtimes/run-tool.ts'
 import { missing, toolPath } from '../../client/test/runtimes/tools.ts'
 import { packCommand } from '../../scripts/pack-command.ts'
 import { createDatabase, stopTestServer } from '../../server/test/support/databases.ts'
+import { onlyLong } from '../../server/test/support/once.ts'
 import { findPostgres } from '../../server/test/support/postgres-server.ts'
 import { printedBy } from './runyard.ts'
 
@@ -82,7 +83,7 @@ test('dev runs everything embedded, and serves its pages', LIMIT, async () => {
   await stop(dev)
 })
 
-test('serve and worker run on PostgreSQL', { ...LIMIT, skip: !findPostgres() }, async () => {
+onlyLong('serve and worker run on PostgreSQL', { ...LIMIT, skip: !findPostgres() }, async () => {
   const database = await createDatabase()
   const env = { DATABASE_URL: database.url, RUNYARD_SECRET_KEY: 'x'.repeat(32) }
   assert.equal((await runyard(['migrate'], env)).code, 0)

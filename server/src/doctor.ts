@@ -1,13 +1,12 @@
 /** What this machine and its settings offer the service. Looks at the same things as a start does, and changes nothing. */
 import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { release, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { readDiskSpace } from './blobs/disk-space.ts'
 import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
-import { isServed } from './control.ts'
 import { checkDataDir } from './data-dir.ts'
+import { examineAddress } from './doctor-address.ts'
 import { MODEL_VARIABLES } from './harness/model-variables.ts'
 import { openModels } from './harness/models.ts'
 import { listInstalled } from './installed-agents.ts'
@@ -239,42 +238,3 @@ function examineAgents(config: Config): Finding[] {
   ]
   return [{ state: 'good', says: says.join(' ') }]
 }
-
-async function examineAddress({ host, port, public_url, data_dir, trust_proxy }: Config): Promise<Finding[]> {
-  const findings: Finding[] = []
-  const refusal = await tryListen(host, port)
-  if (refusal === null) findings.push({ state: 'good', says: `${host}:${port} is free to listen on.` })
-  else if (refusal === 'EADDRINUSE' && (await isServed(data_dir)))
-    findings.push({
-      state: 'good',
-      says: `${host}:${port} is taken, and a \`runyard dev\` of this directory runs.`,
-    })
-  else
-    findings.push({
-      state: 'bad',
-      says: `${host}:${port} cannot be listened on (${refusal}).`,
-      fix: 'Choose others with RUNYARD_HOST and RUNYARD_PORT, or end what listens there.',
-    })
-  const is_local = host === 'localhost' || host === '::1' || host.startsWith('127.')
-  if (!is_local && !public_url)
-    findings.push({
-      state: 'weak',
-      says: 'Links lead to localhost, and requests by another name are refused.',
-      fix: 'Set RUNYARD_PUBLIC_URL to the address that others use.',
-    })
-  if (!is_local && !trust_proxy)
-    findings.push({
-      state: 'weak',
-      says: 'Listening beyond this machine without TLS: keys travel in the clear.',
-      fix: 'Give `serve` --tls-cert and --tls-key, or put a proxy in front and set RUNYARD_TRUST_PROXY=true.',
-    })
-  return findings
-}
-
-/** The error's code, or `null`. */
-const tryListen = (host: string, port: number): Promise<string | null> =>
-  new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-    server.listen({ host, port }, () => server.close(() => resolve(null)))
-  })

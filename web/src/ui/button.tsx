@@ -1,4 +1,4 @@
-import type { ComponentProps } from 'react'
+import type { ComponentProps, MouseEvent } from 'react'
 
 const KINDS = {
   primary: 'border-transparent bg-ink text-paper hover:opacity-85',
@@ -11,12 +11,26 @@ export type ButtonKind = keyof typeof KINDS
 
 export const buttonClass = (kind: ButtonKind = 'plain'): string =>
   'inline-flex min-h-9 items-center justify-center gap-1.5 rounded-lg border px-3 text-sm font-medium whitespace-nowrap no-underline transition-colors ' +
-  `disabled:cursor-not-allowed disabled:opacity-50 ${KINDS[kind]}`
+  `disabled:cursor-not-allowed disabled:opacity-50 aria-disabled:cursor-not-allowed aria-disabled:opacity-50 ${KINDS[kind]}`
 
+/** One that is disabled keeps the focus of the keyboard, which a moment's work would cost it otherwise; it does nothing. */
 export function Button({
   kind,
   className = '',
+  disabled = false,
+  onClick,
   ...props
 }: ComponentProps<'button'> & { kind?: ButtonKind | undefined }) {
-  return <button type="button" className={`${buttonClass(kind)} ${className}`} {...props} />
+  return (
+    <button
+      type="button"
+      className={`${buttonClass(kind)} ${className}`}
+      {...(disabled ? { 'aria-disabled': true } : {})}
+      onClick={disabled ? refuse : onClick}
+      {...props}
+    />
+  )
 }
+
+/** Nor is the form of it sent. */
+const refuse = (event: MouseEvent): void => event.preventDefault()

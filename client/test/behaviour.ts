@@ -31,6 +31,8 @@ export interface Setup {
   only?: string
   /** Those that take a minute instead of the others. */
   long?: boolean
+  /** Streams are cut at each so manieth byte; default: at each, in browsers at each seventh. */
+  cut_step?: number
   /** How many cases at once; default 8. */
   parallel?: number
   /** Options that make a client go through this proxy; cases that need one are left out without it. */
@@ -191,7 +193,7 @@ async function cutEveryByte(setup: Setup, one: Case): Promise<void> {
   }
   const { lengths } = await postScript(setup.url, one.answers)
   // Browsers open few connections at once; there each seventh byte has to do.
-  const step = setup.runtime === 'browser' ? 7 : 1
+  const step = setup.cut_step ?? (setup.runtime === 'browser' ? 7 : 1)
   const cuts = Array.from({ length: Math.floor((lengths[0] ?? 0) / step) + 1 }, (_, index) => index * step)
   await runParallel(cuts, setup.runtime === 'browser' ? 4 : 32, async (cut) => {
     const script = await postScript(setup.url, [

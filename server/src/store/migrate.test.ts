@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { createDatabase, openUnmigrated, stopTestServer } from '../../test/support/databases.ts'
+import { LONG, onlyLong } from '../../test/support/once.ts'
 import { findPostgres } from '../../test/support/postgres-server.ts'
 import { EnvironmentName } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
@@ -68,7 +69,8 @@ async function assertUpgrades({ db }: Store): Promise<void> {
   }
 }
 
-test('upgrades from every earlier version on PGlite', async () => {
+// From two of them the tests below upgrade on PGlite, and all of its statements they make on an empty one.
+onlyLong('upgrades from every earlier version on PGlite', async () => {
   const store = await openUnmigrated()
   await assertUpgrades(store).finally(() => store.close())
 })
@@ -172,7 +174,7 @@ async function assertNamesAgree(store: Store): Promise<void> {
   )
 }
 
-test('an upgrade gives environments of one name a name each on PGlite', async () => {
+onlyLong('an upgrade gives environments of one name a name each on PGlite', async () => {
   const store = await openUnmigrated()
   await assertNamesAgree(store).finally(() => store.close())
 })
@@ -209,7 +211,7 @@ describe('migrate on PostgreSQL', { skip }, () => {
 
   test('processes that start at once migrate once', async () => {
     const database = await createDatabase()
-    const stores = Array.from({ length: 5 }, () => openPostgres({ url: database.url }))
+    const stores = Array.from({ length: LONG ? 5 : 2 }, () => openPostgres({ url: database.url }))
     const done = await Promise.all(stores.map((store) => migrate(store.db)))
     assert.equal(done.flat().length, SCHEMA_VERSION)
     for (const store of stores) {

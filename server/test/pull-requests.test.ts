@@ -10,7 +10,7 @@ import { git } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { type Answer, addHostedRepository, type GitHostRequest } from './support/hosted-repositories.ts'
 import { LONG, onlyLong } from './support/once.ts'
-import { seedKeys } from './support/seed-keys.ts'
+import { addKeys } from './support/seed-keys.ts'
 import {
   apiOf,
   shell,
@@ -44,7 +44,6 @@ before(async () => {
     })
   }
   const data_dir = temporaryDirectory('data')
-  const keys = await seedKeys(data_dir, { viewer: { role: 'viewer' }, member: { role: 'member' } })
   const served = KINDS.flatMap((kind) => hosts[kind] ?? [])
   const ca_file = join(data_dir, 'hosts.pem')
   writeFileSync(ca_file, served.map((host) => readFileSync(host.ca_file, 'utf8')).join('\n'))
@@ -57,6 +56,7 @@ before(async () => {
     },
   })
   api = apiOf(service)
+  const keys = await addKeys(service, { viewer: { role: 'viewer' }, member: { role: 'member' } })
   viewer = apiOf({ ...service, api_key: keys.viewer })
   member = apiOf({ ...service, api_key: keys.member })
   for (const kind of KINDS) {

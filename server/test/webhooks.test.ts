@@ -9,7 +9,7 @@ import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../src/contrac
 import { startCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
-import { type KeySpec, seedKeys } from './support/seed-keys.ts'
+import { addKeys, type KeySpec } from './support/seed-keys.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import {
   openWebhookReceiver,
@@ -38,7 +38,7 @@ const deliveriesOf = async (api: Api, { webhook_id }: Pick<Webhook, 'webhook_id'
 
 describe('webhooks', () => {
   const data_dir = temporaryDirectory('webhooks')
-  let keys: Record<keyof typeof KEYS, string>
+  let keys: Record<keyof typeof KEYS, string> | undefined
   let service: TestService
   let receiver: WebhookReceiver
   let owner: Api
@@ -47,15 +47,16 @@ describe('webhooks', () => {
   let answer: (received: ReceivedWebhook, response: ServerResponse) => void
   before(async () => {
     receiver = await openWebhookReceiver((received, response) => answer(received, response))
-    keys = await seedKeys(data_dir, KEYS)
     await start()
   })
   const start = async () => {
     service = await startService({ data_dir, env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
-    const as = (person: keyof typeof KEYS) => apiOf({ base_url: service.base_url, api_key: keys[person] })
-    owner = as('owner')
-    other = as('other')
-    viewer = as('viewer')
+    keys ??= await addKeys(service, KEYS)
+    const { base_url } = service
+    const as = (api_key: string) => apiOf({ base_url, api_key })
+    owner = as(keys.owner)
+    other = as(keys.other)
+    viewer = as(keys.viewer)
   }
   after(async () => {
     await service?.stop()

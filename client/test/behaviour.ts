@@ -31,8 +31,8 @@ export interface Setup {
   only?: string
   /** Those that take a minute instead of the others. */
   long?: boolean
-  /** Streams are cut at every byte; otherwise at each seventh, which suffices where the same code was cut at every one. */
-  every_byte?: boolean
+  /** Streams are cut at each so manieth byte; default 7. */
+  cut_step?: number
   /** How many cases at once; default 8. */
   parallel?: number
   /** Options that make a client go through this proxy; cases that need one are left out without it. */
@@ -192,7 +192,7 @@ async function cutEveryByte(setup: Setup, one: Case): Promise<void> {
     if (delta !== undefined) texts[message_id] = (texts[message_id] ?? '') + delta
   }
   const { lengths } = await postScript(setup.url, one.answers)
-  const step = setup.every_byte ? 1 : 7
+  const step = setup.cut_step ?? 7
   const cuts = Array.from({ length: Math.floor((lengths[0] ?? 0) / step) + 1 }, (_, index) => index * step)
   // Browsers open few connections at once.
   await runParallel(cuts, setup.runtime === 'browser' ? 4 : 32, async (cut) => {

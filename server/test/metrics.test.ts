@@ -3,14 +3,15 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { migrateDatabase, readConfig, startServe } from '../src/main.ts'
 import { until } from './support/cluster.ts'
-import { NOBODY, onEachService } from './support/each-service.ts'
+import { NOBODY, onEitherService } from './support/each-service.ts'
 import { parseExposition } from './support/exposition.ts'
+import { onlyLong } from './support/once.ts'
 import { findPostgres, startPostgres } from './support/postgres-server.ts'
 import { apiOf, shell, startService, temporaryDirectory } from './support/service.ts'
 
 const addressOf = (base_url: string): URL => new URL('/metrics', base_url)
 
-onEachService('metrics', (service) => {
+onEitherService('metrics', (service) => {
   const ask = (authorization?: string) =>
     fetch(addressOf(service().base_url), { headers: authorization ? { authorization } : {} })
   const text = async () => {
@@ -94,28 +95,33 @@ onEachService('metrics', (service) => {
   })
 })
 
-test('totals hold no runs that never were, after the database was killed', { timeout: 300_000 }, async () => {
-  let service = await startService()
-  const total = async () => {
-    const headers = { authorization: `Bearer ${service.api_key}` }
-    const samples = parseExposition(await (await fetch(addressOf(service.base_url), { headers })).text())
-    return ['runs_created_total', 'attempts_total', 'runs_ended_total{state="SUCCEEDED"}'].map(
-      (name) => samples.get(`runyard_${name}`) ?? assert.fail(name),
-    )
-  }
-  try {
-    await apiOf(service).ended(await apiOf(service).create({ prompt: shell('true') }))
-    assert.deepEqual(await total(), [1, 1, 1])
-    await service.kill('SIGKILL')
-    service = await startService({ data_dir: service.data_dir })
-    // What they begin with again is 0, as after any restart that readers of totals know.
-    assert.deepEqual(await total(), [0, 0, 0])
-    await apiOf(service).create({ prompt: 'x', config: { worker_host: NOBODY } })
-    await until('a run to be counted', async () => (await total())[0] === 1, 30)
-  } finally {
-    await service.stop()
-  }
-})
+// As after any restart, they begin with 0.
+onlyLong(
+  'totals hold no runs that never were, after the database was killed',
+  { timeout: 300_000 },
+  async () => {
+    let service = await startService()
+    const total = async () => {
+      const headers = { authorization: `Bearer ${service.api_key}` }
+      const samples = parseExposition(await (await fetch(addressOf(service.base_url), { headers })).text())
+      return ['runs_created_total', 'attempts_total', 'runs_ended_total{state="SUCCEEDED"}'].map(
+        (name) => samples.get(`runyard_${name}`) ?? assert.fail(name),
+      )
+    }
+    try {
+      await apiOf(service).ended(await apiOf(service).create({ prompt: shell('true') }))
+      assert.deepEqual(await total(), [1, 1, 1])
+      await service.kill('SIGKILL')
+      service = await startService({ data_dir: service.data_dir })
+      // What they begin with again is 0, as after any restart that readers of totals know.
+      assert.deepEqual(await total(), [0, 0, 0])
+      await apiOf(service).create({ prompt: 'x', config: { worker_host: NOBODY } })
+      await until('a run to be counted', async () => (await total())[0] === 1, 30)
+    } finally {
+      await service.stop()
+    }
+  },
+)
 
 describe('metrics without a database', () => {
   const token = 'a-token-of-the-operator'
@@ -139,7 +145,8 @@ describe('metrics without a database', () => {
   })
 
   const skip = findPostgres() ? false : 'PostgreSQL is not installed'
-  test('one that did not answer is up again soon after it does', { skip, timeout: 300_000 }, async () => {
+  // That a service is ready again, silent-database.test.ts shows.
+  onlyLong('one that did not answer is up again soon after it does', { skip, timeout: 300_000 }, async () => {
     const server = await startPostgres()
     const config = readConfig({
       ...{ DATABASE_URL: server.url, RUNYARD_DATA_DIR: temporaryDirectory('metrics') },

@@ -154,7 +154,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.match(output, new RegExp(`^third\n3\n${host.url}/acme/site\nfatal: `))
     })
 
-    once('are cloned where nothing else is reached at all, and by the addresses of ssh', async () => {
+    // With the network policy of the large files.
+    onlyLong('are cloned where nothing else is reached at all, and by the addresses of ssh', async () => {
       const { run, output } = await runIn(`cat file; git ls-remote ${host.url}/acme/site main | cut -f2`, {
         egress: 'none',
       })
@@ -232,6 +233,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         [{ reference_type: 'BRANCH', title: branch, url: `${host.url}/acme/site/tree/${branch}` }],
       )
       assert.equal(ofType(events, 'changes.pushed').length, 1)
+      if (!LONG) return
+      // As the third turn of the test above.
       const idle = await runIn('true', { on_success: 'pull_request' })
       assert.equal(idle.run.state, 'SUCCEEDED', idle.said)
       assert.deepEqual(ofType(idle.events, 'changes.pushed'), [])
@@ -247,6 +250,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.deepEqual([run.state, run.status_message?.error_code], ['FAILED', 'integration_not_configured'])
       assert.match(said, /^Pushing runyard\/\S+ to \S+\/acme\/site failed\.[\s\S]*rejected/)
       assert.equal(hosted('rev-parse', `runyard/${run_id}`), other)
+      if (!LONG) return
       const merged = await followUp(
         run_id,
         `git pull --quiet --rebase ${host.url}/acme/site runyard/${run_id}`,
@@ -269,6 +273,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(more.run.state, 'SUCCEEDED', more.said)
       assert.equal(hosted('ls-tree', '--name-only', branch), 'file\none\ntwo')
 
+      if (!LONG) return
       // Merged, say: nothing is pushed anew of a workspace where nothing was done.
       hosted('update-ref', '-d', `refs/heads/${branch}`)
       loseWorkspace(run_id)
@@ -277,7 +282,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(hosted('for-each-ref', `refs/heads/${branch}`), '')
     })
 
-    once('stop being published though the host says nothing, and are published later', async () => {
+    // A push in the middle is interrupted below.
+    onlyLong('stop being published though the host says nothing, and are published later', async () => {
       instead = 'silence'
       const publishing = async () => {
         const run_id = await begin('echo one > one', { on_success: 'pull_request' })
@@ -298,7 +304,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(host.pulls.at(-1)?.head, `runyard/${interrupted}`)
     })
 
-    once('are known to be pushed though no pull request could be opened', async () => {
+    // A push that is refused says it as well; openPullRequest has tests of its own.
+    onlyLong('are known to be pushed though no pull request could be opened', async () => {
       instead = { status: 403, body: { message: 'No.' } }
       const run_id = await begin('echo one > one', { on_success: 'pull_request' })
       const refused = await finish(run_id)
@@ -349,7 +356,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       },
     )
 
-    once('are pushed where a command that was killed left a lock', async () => {
+    onlyLong('are pushed where a command that was killed left a lock', async () => {
       const stale = await runIn('echo x > x; touch .git/index.lock .git/HEAD.lock', { on_success: 'branch' })
       assert.equal(stale.run.state, 'SUCCEEDED', stale.said)
       assert.equal(hosted('show', `runyard/${stale.run.run_id}:x`), 'x')
@@ -441,7 +448,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         assert.equal(hosted('show', `runyard/${run_id}:slow`), 'slow')
       })
 
-      test('are cancelled at once', async () => {
+      // As an interrupt is obeyed.
+      onlyLong('are cancelled at once', async () => {
         hold()
         const run_id = await begin('echo slow > slow', { on_success: 'pull_request' })
         await until('the push', () => existsSync(asked))
@@ -473,7 +481,10 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       'bring large files where the image has git-lfs, push new ones, and say where it has not',
       async () => {
         host.lfs?.objects.set(sha256(LARGE), LARGE)
-        for (const ref of [undefined, git(media, 'rev-parse', 'main')]) {
+        // With its own commit and push the agent does more.
+        for (const ref of LONG
+          ? [undefined, git(media, 'rev-parse', 'main')]
+          : [git(media, 'rev-parse', 'main')]) {
           const { run, events, output, said } = await runIn(
             `sha256sum large.bin; printf made > made.bin; git add made.bin
           [ -z "$MINE" ] || { git commit --quiet -m mine && git push --quiet origin "HEAD:refs/heads/$RUNYARD_BRANCH"; }`,
@@ -589,7 +600,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
 }
 
 describe('with one variable and nothing else, `dev`', () => {
-  test('clones and pushes what the token reaches', async () => {
+  // As web-page-run.test.ts has it, with the page.
+  onlyLong('clones and pushes what the token reaches', async () => {
     const root = temporaryDirectory('hosted')
     addHostedRepository(root, 'acme/site')
     const host = await serveGitHost({ root, kind: 'gitlab', token: TOKEN })

@@ -1,11 +1,12 @@
 /** Workers of a cluster killed, stopped and sent home: their runs go on elsewhere, once. */
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Cluster, startCluster, until, type WorkerRole } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
+import { onlyLong } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
 import { STALLABLE, stall } from './support/stall.ts'
@@ -23,7 +24,7 @@ import {
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 
-describe('a cluster', { skip, concurrency: 3 }, () => {
+describe('a cluster', { skip }, () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
   let cluster: Cluster
   let markers = 0
@@ -40,9 +41,23 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     await stopTestServer()
   })
 
-  /** Two workers of a pool of their own, a run held in its second step by one of them. */
-  async function holdRun(pool: string) {
-    const workers = await Promise.all([cluster.worker(pool), cluster.worker(pool)])
+  /** Those of the pool that the tests share, since to start one costs two seconds: each test finds what the one before left. */
+  let shared: WorkerRole[] = []
+  const SHARED = 'shared'
+  async function workersAlive(count: number): Promise<WorkerRole[]> {
+    shared = shared.filter(({ pid }) => isAlive(pid))
+    while (shared.length > count) await shared.pop()?.end('SIGTERM')
+    const missing = Array.from({ length: count - shared.length }, () => cluster.worker(SHARED, STALLABLE))
+    shared.push(...(await Promise.all(missing)))
+    return shared
+  }
+
+  /** Two workers, a run held in its second step by one of them. */
+  async function holdRun(pool = SHARED) {
+    const workers =
+      pool === SHARED
+        ? await workersAlive(2)
+        : await Promise.all([cluster.worker(pool), cluster.worker(pool)])
     const marker = newMarker()
     const steps = [
       'echo one >> done',
@@ -70,7 +85,7 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
   }
 
   test('takes the run of a killed worker over', async () => {
-    const { run_id, marker, holder, other } = await holdRun('killed')
+    const { run_id, marker, holder, other } = await holdRun()
     await holder.end('SIGKILL')
     await until('the sandbox to die', () => findProcesses(marker).length === 0)
     await assertTakenOver(run_id, other)
@@ -78,8 +93,9 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
   })
 
   /** A worker executes a run and is stopped, another takes the run over, the first goes on: nobody executes beside another. */
-  async function testStopped(pool: string, stop: (holder: WorkerRole) => Promise<() => void>): Promise<void> {
-    const workers = await Promise.all([cluster.worker(pool, STALLABLE), cluster.worker(pool, STALLABLE)])
+  async function testStopped(stop: (holder: WorkerRole) => Promise<() => void>): Promise<void> {
+    const workers = await workersAlive(2)
+    const pool = SHARED
     // It prints too, so that the worker has something to write when it awakes.
     const tick = 'while :; do printf . | tee -a ticks; sleep 0.1; done'
     const run_id = await cluster.api.create({
@@ -125,14 +141,16 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
   }
 
   test('freezes what a stopped worker left, takes its run over and hears nothing more of it', () =>
-    testStopped('stopped', async (holder) => {
+    testStopped(async (holder) => {
       holder.signal('SIGSTOP')
       return () => holder.signal('SIGCONT')
     }))
 
-  test('takes the run of a worker over whose event loop stands still', () => testStopped('still', stall))
+  // To the others it is as one that is stopped.
+  onlyLong('takes the run of a worker over whose event loop stands still', () => testStopped(stall))
 
-  test('lets a run go on after a short standstill', async () => {
+  // As after a pause.
+  onlyLong('lets a run go on after a short standstill', async () => {
     const pool = 'still-for-a-moment'
     const worker = await cluster.worker(pool, STALLABLE)
     const run_id = await cluster.api.create({
@@ -150,8 +168,9 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
   })
 
   test('lets a run go on after a pause that nobody took for a loss', async () => {
-    const pool = 'paused'
-    const worker = await cluster.worker(pool)
+    const pool = SHARED
+    const [worker] = await workersAlive(1)
+    assert(worker)
     /** Stops the worker until its warden has frozen the step, and lets it go on. */
     const runWithPause = async () => {
       const run_id = await cluster.api.create({
@@ -178,8 +197,8 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
   })
 
   test('is left by a worker in order: its run is handed back at a step boundary and counts no loss', async () => {
-    const pool = 'left'
-    const workers = await Promise.all([cluster.worker(pool), cluster.worker(pool)])
+    const pool = SHARED
+    const workers = await workersAlive(2)
     const marker = newMarker()
     const steps = [`echo one; until [ -e go ]; do sleep 0.1; done # ${marker}`, 'echo two']
     const run_id = await cluster.api.create({
@@ -205,29 +224,33 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     assert.equal(await lostAttempts(run_id), 0)
   })
 
-  test('is left by a worker whose run takes longer than the grace: cut off, handed back, no loss', async () => {
-    const pool = 'grace'
-    const env = { RUNYARD_GRACE_SECONDS: '1' }
-    const workers = await Promise.all([cluster.worker(pool, env), cluster.worker(pool, env)])
-    const marker = newMarker()
-    const run_id = await cluster.api.create({
-      prompt: shell(`if [ -e waited ]; then echo again; else touch waited; sleep ${marker}; fi`),
-      config: { worker_host: pool },
-    })
-    await until('the step', () => findProcesses(marker).length > 0)
-    const [holder_id] = workersOf(await cluster.api.events(run_id))
-    await workers.find((worker) => worker.worker_id() === holder_id)?.end('SIGTERM')
-    assert.deepEqual(findProcesses(marker), [])
-    const run = await cluster.api.ended(run_id)
-    const events = await cluster.api.events(run_id)
-    assert.deepEqual([run.state, run.attempt, printed(events)], ['SUCCEEDED', 2, 'again\n'])
-    assert.equal(ofType(events, 'attempt.lost').length, 0)
-    assertWhole(events)
-  })
+  // That stopping.test.ts shows of a service with an embedded database.
+  onlyLong(
+    'is left by a worker whose run takes longer than the grace: cut off, handed back, no loss',
+    async () => {
+      const pool = 'grace'
+      const env = { RUNYARD_GRACE_SECONDS: '1' }
+      const workers = await Promise.all([cluster.worker(pool, env), cluster.worker(pool, env)])
+      const marker = newMarker()
+      const run_id = await cluster.api.create({
+        prompt: shell(`if [ -e waited ]; then echo again; else touch waited; sleep ${marker}; fi`),
+        config: { worker_host: pool },
+      })
+      await until('the step', () => findProcesses(marker).length > 0)
+      const [holder_id] = workersOf(await cluster.api.events(run_id))
+      await workers.find((worker) => worker.worker_id() === holder_id)?.end('SIGTERM')
+      assert.deepEqual(findProcesses(marker), [])
+      const run = await cluster.api.ended(run_id)
+      const events = await cluster.api.events(run_id)
+      assert.deepEqual([run.state, run.attempt, printed(events)], ['SUCCEEDED', 2, 'again\n'])
+      assert.equal(ofType(events, 'attempt.lost').length, 0)
+      assertWhole(events)
+    },
+  )
 
   test('ends a run that takes its workers along, five in a row', async () => {
-    const pool = 'poison'
-    const worker = await cluster.worker(pool)
+    const pool = SHARED
+    await workersAlive(1)
     const marker = newMarker()
     const prompt = [shell('echo fine'), shell(`echo in; sleep ${marker}`)].join('\n')
     const run_id = await cluster.api.create({ prompt, config: { worker_host: pool } })
@@ -247,52 +270,41 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     assertWhole(events)
     assert.equal(new Set(workersOf(events)).size, 5)
     assert.equal(printed(events).match(/fine/g)?.length, 1)
-    await worker.end('SIGTERM')
   })
 
-  test('cancels a run whose worker is dead, at once and for good', async () => {
-    const pool = 'dead'
-    const worker = await cluster.worker(pool)
+  test('cancels a run whose worker is dead, at once and for good, and one that was queued again after that', async () => {
+    const pool = SHARED
+    const [worker] = await workersAlive(1)
+    assert(worker)
     const marker = newMarker()
-    const run_id = await cluster.api.create({
-      prompt: shell(`echo first; sleep ${marker}`),
-      config: { worker_host: pool },
-    })
-    await until('the step', () => findProcesses(marker).length > 0)
+    const hold = () =>
+      cluster.api.create({ prompt: shell(`echo first; sleep ${marker}`), config: { worker_host: pool } })
+    const [run_id, queued] = [await hold(), await hold()]
+    await until('both steps', () => findProcesses(marker).length >= 2)
     await worker.end('SIGKILL')
     await cluster.api.json('POST', `/agent/runs/${run_id}/cancel`)
     assert.equal((await cluster.api.get(run_id)).state, 'CANCELLED')
     // A follow-up waits until the dead worker has let go, and is then answered by another.
     await cluster.api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('echo second') })
-    await cluster.worker(pool)
+    await until(
+      'the other to be queued again',
+      async () => (await cluster.api.get(queued)).state === 'QUEUED',
+    )
+    await cluster.api.json('POST', `/agent/runs/${queued}/cancel`)
+    await workersAlive(1)
     const run = await cluster.api.ended(run_id)
     const events = await cluster.api.events(run_id)
     assert.deepEqual([run.state, run.attempt, run.execution], ['SUCCEEDED', 2, 2])
     assert.match(printed(events), /^(first\n)?second\n$/)
     assertWhole(events)
+    // It asked for work after the other was cancelled, and got it.
+    const left = await cluster.api.get(queued)
+    assert.deepEqual([left.state, left.attempt], ['CANCELLED', 1])
+    assertWhole(await cluster.api.events(queued))
   })
 
-  test('cancels a run that was queued again after a loss', async () => {
-    const pool = 'queued-again'
-    const worker = await cluster.worker(pool)
-    const marker = newMarker()
-    const run_id = await cluster.api.create({
-      prompt: shell(`sleep ${marker}`),
-      config: { worker_host: pool },
-    })
-    await until('the step', () => findProcesses(marker).length > 0)
-    await worker.end('SIGKILL')
-    await until('the run to be queued again', async () => (await cluster.api.get(run_id)).state === 'QUEUED')
-    await cluster.api.json('POST', `/agent/runs/${run_id}/cancel`)
-    await cluster.worker(pool)
-    const next = await cluster.api.create({ prompt: shell('echo next'), config: { worker_host: pool } })
-    assert.equal((await cluster.api.ended(next)).state, 'SUCCEEDED')
-    const run = await cluster.api.get(run_id)
-    assert.deepEqual([run.state, run.attempt], ['CANCELLED', 1])
-    assertWhole(await cluster.api.events(run_id))
-  })
-
-  test('is not harmed by the death of a warden', async () => {
+  // That recovery-embedded.test.ts shows.
+  onlyLong('is not harmed by the death of a warden', async () => {
     const { run_id, marker, holder, other } = await holdRun('unguarded')
     const before = holder.worker_id()
     process.kill(findWarden(holder.pid), 'SIGKILL')
@@ -311,3 +323,11 @@ describe('a cluster', { skip, concurrency: 3 }, () => {
     return found.rows[0]?.lost_attempts
   }
 })
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}

@@ -25,9 +25,16 @@ const start = async (options: Parameters<typeof startService>[0] = {}): Promise<
 }
 after(() => Promise.all([...started].map((service) => service.stop())))
 
-describe('the embedded service', { concurrency: 2 }, () => {
+describe('the embedded service', () => {
+  /** The one that went on after the kill; the tests that need no other share it. */
+  const data_dir = temporaryDirectory('data')
+  let service: TestService | undefined
+  const running = async (): Promise<TestService> => {
+    service ??= await start({ data_dir })
+    return service
+  }
+
   test('goes on with a run after kill -9, without repeating a finished step', async () => {
-    const data_dir = temporaryDirectory('data')
     const first = await start({ data_dir })
     const marker = `600${Date.now()}`
     // The second step waits the first time and passes the second.
@@ -42,8 +49,7 @@ describe('the embedded service', { concurrency: 2 }, () => {
     await first.kill('SIGKILL')
     await until('the sandbox to die', () => findProcesses(marker).length === 0)
 
-    const second = await start({ data_dir })
-    const api = apiOf(second)
+    const api = apiOf(await running())
     const run = await api.ended(run_id)
     const events = await api.events(run_id)
     assert.deepEqual([run.state, run.attempt, run.execution], ['SUCCEEDED', 2, 1])
@@ -65,48 +71,19 @@ describe('the embedded service', { concurrency: 2 }, () => {
     assert(ofType(events, 'setup').some(({ data }) => data.phase === 'restore'))
   })
 
-  test('refuses a second process on its data directory and gives it up with its life', async () => {
-    const data_dir = temporaryDirectory('data')
-    const first = await start({ data_dir })
+  // That it is given up with the life of its process, the test above shows.
+  test('refuses a second process on its data directory', async () => {
+    const first = await running()
     const second = spawnRunyard(['dev', '--port', '0', '--data-dir', data_dir, '--sandbox', 'bubblewrap'])
     const code = await new Promise((resolve) => second.once('exit', resolve))
     assert.notEqual(code, 0)
     assert.match(second.log(), /Another runyard process uses the data directory/)
     const run_id = await apiOf(first).create({ prompt: shell('echo unharmed') })
     assert.equal((await apiOf(first).ended(run_id)).state, 'SUCCEEDED')
-
-    await first.kill('SIGKILL')
-    const third = await start({ data_dir })
-    assert.equal((await apiOf(third).get(run_id)).state, 'SUCCEEDED')
   })
 
-  const unnamed = process.getuid?.() === 0 ? false : 'only root can rename a machine'
-  const undocked = whyNoDocker()
-  for (const sandbox of ['bubblewrap', ...(LONG ? ['host', 'docker'] : [])])
-    test(`finds its workspaces in ${sandbox} though the machine is called something else`, {
-      skip: unnamed || (sandbox === 'docker' && undocked),
-    }, async (context) => {
-      const options = {
-        data_dir: temporaryDirectory('data'),
-        sandbox,
-        ...(sandbox === 'docker' ? { env: { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } } : {}),
-      }
-      const first = await start(options)
-      const run_id = await apiOf(first).create({ prompt: shell('echo kept > file') })
-      if (sandbox === 'docker') context.after(() => removeSandbox(run_id))
-      await apiOf(first).ended(run_id)
-      await first.stop()
-
-      const rename = 'hostname renamed-by-a-test && exec "$0" "$@"'
-      const second = await start({ ...options, prefix: ['unshare', '--uts', 'sh', '-c', rename] })
-      const api = apiOf(second)
-      await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('cat file') })
-      await api.ended(run_id)
-      assert.equal(printed(await api.events(run_id)), 'kept\n')
-    })
-
   test('takes its runs back when the warden dies, and works on with a new one', async () => {
-    const service = await start()
+    const service = await running()
     const api = apiOf(service)
     const marker = `601${Date.now()}`
     const run_id = await api.create({
@@ -127,8 +104,7 @@ describe('the embedded service', { concurrency: 2 }, () => {
   })
 
   test('cancels a run in the middle of its setup', async () => {
-    const service = await start()
-    const api = apiOf(service)
+    const api = apiOf(await running())
     const marker = `602${Date.now()}`
     const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
       name: randomUUID(),
@@ -153,4 +129,30 @@ describe('the embedded service', { concurrency: 2 }, () => {
     await api.json('POST', `/agent/runs/${run_id}/cancel`)
     assert.equal((await api.ended(run_id)).state, 'CANCELLED')
   })
+
+  const unnamed = process.getuid?.() === 0 ? false : 'only root can rename a machine'
+  const undocked = whyNoDocker()
+  for (const sandbox of ['bubblewrap', ...(LONG ? ['host', 'docker'] : [])])
+    test(`finds its workspaces in ${sandbox} though the machine is called something else`, {
+      skip: unnamed || (sandbox === 'docker' && undocked),
+    }, async (context) => {
+      // In bubblewrap the last test on what they share.
+      const options = {
+        data_dir: sandbox === 'bubblewrap' ? data_dir : temporaryDirectory('data'),
+        sandbox,
+        ...(sandbox === 'docker' ? { env: { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } } : {}),
+      }
+      const first = sandbox === 'bubblewrap' ? await running() : await start(options)
+      const run_id = await apiOf(first).create({ prompt: shell('echo kept > file') })
+      if (sandbox === 'docker') context.after(() => removeSandbox(run_id))
+      await apiOf(first).ended(run_id)
+      await first.stop()
+
+      const rename = 'hostname renamed-by-a-test && exec "$0" "$@"'
+      const second = await start({ ...options, prefix: ['unshare', '--uts', 'sh', '-c', rename] })
+      const api = apiOf(second)
+      await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('cat file') })
+      await api.ended(run_id)
+      assert.equal(printed(await api.events(run_id)), 'kept\n')
+    })
 })

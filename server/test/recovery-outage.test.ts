@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Cluster, startCluster, until } from './support/cluster.ts'
 import { startCuttingProxy } from './support/cutting-proxy.ts'
-import { LONG } from './support/once.ts'
+import { LONG, onlyLong } from './support/once.ts'
 import { findPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
 import { assertWhole, inWorkspace, ofType, printed } from './support/traces.ts'
@@ -76,7 +76,8 @@ describe('an outage of the database', { skip }, () => {
     await worker.end('SIGTERM')
   })
 
-  test('a log is complete though connections are torn while it is written', async () => {
+  // Its commits are cut in the test above, once each.
+  onlyLong('a log is complete though connections are torn while it is written', async () => {
     const worker = await cluster.worker('torn')
     const lines = (name: string) => `for i in $(seq 3000); do echo ${name} $i; done`
     const slow = (name: string) => `for i in $(seq 40); do echo ${name} $i; sleep 0.05; done`
@@ -110,11 +111,13 @@ describe('an outage of the database', { skip }, () => {
   for (const kind of kinds) {
     test(`the server ${kind} for a while under runs at work, waiting and ending`, async () => {
       const pool = kind.replace(' ', '-')
-      const worker = await cluster.worker(pool, { RUNYARD_SLOTS: '4' })
+      const worker = await cluster.worker(pool, { RUNYARD_SLOTS: LONG ? '4' : '2' })
       const steps = ['echo one', 'for i in 1 2 3; do echo $i; sleep 0.5; done', 'echo two']
       const prompt = steps.map(shell).join('\n')
       const run_ids = await Promise.all(
-        Array.from({ length: 12 }, () => cluster.api.create({ prompt, config: { worker_host: pool } })),
+        Array.from({ length: LONG ? 12 : 6 }, () =>
+          cluster.api.create({ prompt, config: { worker_host: pool } }),
+        ),
       )
       await until('some to have ended and some to wait', async () => {
         const runs = await Promise.all(run_ids.map((run_id) => cluster.api.get(run_id)))

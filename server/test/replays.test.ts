@@ -5,8 +5,8 @@ import { after, before, describe, test } from 'node:test'
 import { isResting } from '../src/contract/state.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { answerCalls } from './support/scripted-calls.ts'
-import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { addKeys } from './support/seed-keys.ts'
+import { apiOf, shell, startService, type TestService } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
 const SECRET = 'canary-of-a-replay-91f0'
@@ -18,18 +18,16 @@ describe('a replay', () => {
   let api: Record<'admin' | 'owner' | 'member' | 'viewer', ReturnType<typeof apiOf>>
   before(async () => {
     model = await openModelServer(answerCalls, { models: [{ id: 'scripted' }] })
-    const data_dir = temporaryDirectory('replays')
-    const role = 'member' as const
-    const keys = await seedKeys(data_dir, {
-      ...{ admin: { role: 'admin' }, viewer: { role: 'viewer' } },
-      ...{ owner: { role }, member: { role } },
-    })
     service = await startService({
-      data_dir,
       env: {
         ...{ OPENAI_API_KEY: 'a-key', OPENAI_BASE_URL: model.url },
         RUNYARD_DEFAULT_MODEL: 'openai/scripted',
       },
+    })
+    const role = 'member' as const
+    const keys = await addKeys(service, {
+      ...{ admin: { role: 'admin' }, viewer: { role: 'viewer' } },
+      ...{ owner: { role }, member: { role } },
     })
     const as = (api_key: string) => apiOf({ ...service, api_key })
     api = {

@@ -6,13 +6,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Conversation } from '../src/contract/conversation.ts'
 import type { RunEvent } from '../src/contract/event.ts'
 import type { ListRunsResponse, RunItem } from '../src/contract/run.ts'
-import { NOBODY, onEachService, SLOTS } from './support/each-service.ts'
+import { NOBODY, onEitherService, SLOTS } from './support/each-service.ts'
 import { eventOf, readMessages, readToEnd } from './support/event-stream.ts'
 import { shell } from './support/service.ts'
 
 const SSE = { accept: 'text/event-stream' }
 
-onEachService('runs', (service) => {
+onEitherService('runs', (service) => {
   const stream = (run_id: string, query = '', headers: Record<string, string> = {}) =>
     service().admin.call('GET', `/agent/runs/${run_id}/events${query}`, undefined, { ...SSE, ...headers })
 

@@ -17,6 +17,7 @@ import { type Cluster, startCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { git } from './support/git.ts'
 import { openModelServer } from './support/model-server.ts'
+import { LONG, onlyLong } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { missingS3, type S3Server, startS3 } from './support/s3-server.ts'
 import { answerCalls } from './support/scripted-calls.ts'
@@ -190,7 +191,8 @@ describe('files on S3', { skip: missing }, () => {
     assert.equal(rows.length, 2, 'Of each turn one.')
   })
 
-  test('on their way to a storage that is silent keep no agent from being stopped', async () => {
+  // An interrupt in a call; and s3-faults.long.ts has what else a store can do.
+  onlyLong('on their way to a storage that is silent keep no agent from being stopped', async () => {
     const { api } = cluster
     const pool = 'silent'
     const proxy = await startSilentProxy(s3.endpoint)
@@ -225,7 +227,8 @@ describe('files on S3', { skip: missing }, () => {
   })
 
   test('that cannot be kept end the start with one line', async () => {
-    for (const command of [['serve', '--port', '0'], ['worker']]) {
+    // Both read their settings the same way.
+    for (const command of LONG ? [['serve', '--port', '0'], ['worker']] : [['worker']]) {
       const child = spawnRunyard(command, {
         DATABASE_URL: database.url,
         RUNYARD_DATA_DIR: temporaryDirectory('refused'),

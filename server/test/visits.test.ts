@@ -7,8 +7,8 @@ import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import type { RunItem } from '../src/contract/run.ts'
 import type { ListShareLinksResponse } from '../src/contract/share-link.ts'
 import { reachKeys } from '../src/control.ts'
-import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { addKeys } from './support/seed-keys.ts'
+import { apiOf, shell, startService, type TestService } from './support/service.ts'
 
 const NOWHERE = '01980000-0000-7000-8000-000000000001'
 const PUBLIC = { session_sharing: { public_access: 'VIEWER' } }
@@ -28,15 +28,14 @@ describe('visits', () => {
   const as = (who: keyof typeof keys) => apiOf({ base_url: service.base_url, api_key: keys[who] })
 
   before(async () => {
-    const data_dir = temporaryDirectory('visits')
-    keys = await seedKeys(data_dir, {
+    service = await startService()
+    keys = await addKeys(service, {
       admin: { role: 'admin' },
       owner: { role: 'member' },
       other: { role: 'member' },
       leaver: { role: 'member' },
       viewer: { role: 'viewer' },
     })
-    service = await startService({ data_dir })
     origin = new URL(service.base_url).origin
     const owner = as('owner')
     // Personal, and of one conversation.

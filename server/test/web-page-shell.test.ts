@@ -32,10 +32,11 @@ describe('the frame of the web page', { skip }, () => {
 
   test('a service that is away is said on every page, wherever one has scrolled, until it is back', async () => {
     for (let count = 0; count < 25; count += 1)
-      await api.create({ prompt: shell(`echo ${count}`), config: RUNBOOK })
+      await api.create({ prompt: `echo ${count}`, config: { worker_host: 'nobody' } })
+    await using opened = await openPage(browser, through())
+    const { page } = opened
     for (const at of ['/', '/schedules']) {
-      await using opened = await openPage(browser, through(), { at })
-      const { page } = opened
+      if (at !== '/') await page.goto(new URL(through().base_url).origin + at)
       await page.getByRole('heading', { level: 1 }).waitFor()
       if (at === '/') await page.getByRole('list', { name: 'Runs' }).getByRole('link').nth(9).waitFor()
       await page.evaluate('scrollTo(0, document.body.scrollHeight)')
@@ -200,8 +201,9 @@ describe('the frame of the web page', { skip }, () => {
       assert.match(program.headers.get('content-type') ?? '', /^application\/problem\+json/, path)
     }
     const none = '0199a3f2-6c1e-7d52-9d1c-5b1f4f0a7e21'
+    await using opened = await openPage(browser, service)
     for (const path of ['/a/b/c', '/sessions/not-an-id', `/schedules/${none}`]) {
-      await using opened = await openPage(browser, service, { at: path })
+      await opened.page.goto(origin + path)
       await opened.page.getByRole('heading', { level: 1, name: /^There is no/ }).waitFor()
       await opened.page.getByRole('main').getByRole('link', { name: /^All / }).waitFor()
       await checkAccess(opened.page)

@@ -9,14 +9,14 @@ import type { Store } from '../src/store/db.ts'
 import { removeOldSignInLinks } from '../src/store/sign-in-links.ts'
 import { removeOldWebSessions } from '../src/store/web-sessions.ts'
 import { openApp, settingsOf } from './support/app.ts'
-import { onEachDatabase } from './support/databases.ts'
+import { onEitherDatabase } from './support/databases.ts'
 import { addRun } from './support/stored.ts'
 
 const ORIGIN = 'http://127.0.0.1'
 const PAGE = { 'x-runyard-page': '1', origin: ORIGIN }
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-onEachDatabase('the session of the page', (open) => {
+onEitherDatabase('the session of the page', (open) => {
   let store: Store
   let app: FastifyInstance
   let admin: NewKey

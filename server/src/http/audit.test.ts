@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { listAudit } from '../store/audit-log.ts'
 import type { Store } from '../store/db.ts'
 import { AuditWriter } from './audit.ts'
 
-onEachDatabase('writing the audit log', (open) => {
+onEitherDatabase('writing the audit log', (open) => {
   let store: Store
   const warnings: unknown[] = []
   const log = { warn: (...said: unknown[]) => warnings.push(said), error: () => {} }

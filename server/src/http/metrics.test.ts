@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { parseExposition } from '../../test/support/exposition.ts'
 import { Metrics } from './metrics.ts'
 
-onEachDatabase('reading the counts', (open) => {
+onEitherDatabase('reading the counts', (open) => {
   test('a fault is logged; a database that is away says so in the numbers', async () => {
     const store = await open()
     const logged: unknown[] = []

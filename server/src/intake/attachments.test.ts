@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { openS3Blobs } from '../blobs/s3.ts'
 import { createS3Client } from '../blobs/s3-client.ts'
 import type { Store } from '../store/db.ts'
@@ -16,7 +16,7 @@ const AWAY = {
   credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
 }
 
-onEachDatabase('attachments', (open) => {
+onEitherDatabase('attachments', (open) => {
   let store: Store
   before(async () => {
     store = await open()

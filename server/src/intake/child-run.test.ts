@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { temporaryDirectory } from '../../test/support/service.ts'
 import { holdRun } from '../../test/support/stored.ts'
 import { openDiskBlobs } from '../blobs/disk.ts'
@@ -16,7 +16,7 @@ import { countBelow } from '../store/quotas.ts'
 import { readRuns } from '../store/runs.ts'
 import { createChild, MAX_CHILDREN, MAX_TREE } from './child-run.ts'
 
-onEachDatabase('child runs', (open) => {
+onEitherDatabase('child runs', (open) => {
   let db: Db
   let create: (
     lease: Awaited<ReturnType<typeof holdRun>>,

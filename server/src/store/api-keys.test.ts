@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import {
   addKey,
   createPrincipalWithKey,
@@ -19,7 +19,7 @@ import { deleteIdentity, insertIdentity } from './identities.ts'
 
 const isKeyActive = async (db: Db, key_id: string): Promise<boolean> => (await readActor(db, key_id)) !== null
 
-onEachDatabase('api keys', (open) => {
+onEitherDatabase('api keys', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

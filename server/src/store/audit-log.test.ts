@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { appendAudit, listAudit, removeOldAudit } from './audit-log.ts'
 import type { Store } from './db.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 
-onEachDatabase('the audit log', (open) => {
+onEitherDatabase('the audit log', (open) => {
   let store: Store
   before(async () => {
     store = await open()

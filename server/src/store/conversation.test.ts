@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal, addRun, holdRun } from '../../test/support/stored.ts'
 import { OUTPUT_BYTES } from '../contract/conversation.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
@@ -32,7 +32,7 @@ const textOf = (events: RunEvent[], id: string): string =>
     )
     .join('')
 
-onEachDatabase('conversation', (open) => {
+onEitherDatabase('conversation', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, addRun, cancel, holdRun } from '../../test/support/stored.ts'
 import { type Counts, readCounts } from './counts.ts'
 import type { Db } from './db.ts'
@@ -10,7 +10,7 @@ import { finishRun, requeueLost } from './transitions.ts'
 import { markDelivered, markFailed, takeDeliveries } from './webhook-deliveries.ts'
 import { insertWebhook } from './webhooks.ts'
 
-onEachDatabase('counts', (open) => {
+onEitherDatabase('counts', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

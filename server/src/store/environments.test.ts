@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal, addRun } from '../../test/support/stored.ts'
 import type { ListEnvironmentsQuery } from '../contract/environment.ts'
 import { AppError } from '../contract/error.ts'
@@ -20,7 +20,7 @@ import { randomText } from './random-text.ts'
 
 const NAMES = ['beta', 'alpha', 'Alpha', 'same', 'same-', 'same -', 'Ölwechsel']
 
-onEachDatabase('environments', (open) => {
+onEitherDatabase('environments', (open) => {
   let db: Db
   let creator_id = ''
   const add = async (name: string, more: { description?: string; setup_commands?: string[] } = {}) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import {
   actorOf,
   cancel,
@@ -34,7 +34,7 @@ const textsOf = (events: RunEvent[]): string[] =>
 const idsOf = (events: RunEvent[], type: 'followup.accepted' | 'followup.delivered'): string[] =>
   events.flatMap((event) => (event.type === type ? [event.data.followup_id] : []))
 
-onEachDatabase('events', (open) => {
+onEitherDatabase('events', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

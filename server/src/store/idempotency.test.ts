@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, newRun } from '../../test/support/stored.ts'
 import { AppError } from '../contract/error.ts'
 import type { Store } from './db.ts'
@@ -20,7 +20,7 @@ const newKey = (more: Partial<IdempotencyKey> = {}): IdempotencyKey => ({
 const isCode = (code: string, status: number) => (error: unknown) =>
   error instanceof AppError && error.code === code && error.status === status
 
-onEachDatabase('idempotency', (open) => {
+onEitherDatabase('idempotency', (open) => {
   let store: Store
   before(async () => {
     store = await open()

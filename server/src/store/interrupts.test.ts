@@ -1,7 +1,7 @@
 /** An interrupt stops the turn it was aimed at: whatever comes first, second and third. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import {
   addWorker,
   cancel,
@@ -18,7 +18,7 @@ import { acknowledgeInterrupt, claimRuns, type Lease, readCommands } from './lea
 import { finishRun, requeueLost, requeueRun, startRun } from './transitions.ts'
 import { retireWorker } from './workers.ts'
 
-onEachDatabase('interrupts', (open) => {
+onEitherDatabase('interrupts', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import {
   addPrincipal,
   addRun,
@@ -45,7 +45,7 @@ const textsOf = (delivery: Delivery): unknown =>
     : delivery
 const CONFIG = { harness: 'runbook' }
 
-onEachDatabase('leases', (open) => {
+onEitherDatabase('leases', (open) => {
   let store: Store
   let db: Db
   before(async () => {

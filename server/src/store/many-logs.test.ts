@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { holdRun, readWholeLog } from '../../test/support/stored.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { Db } from './db.ts'
@@ -14,7 +14,7 @@ const output = (text: string): NewEvent => ({
 })
 const placeOf = ({ run_id, sequence }: RunEvent): string => `${run_id} ${sequence}`
 
-onEachDatabase('many logs', (open) => {
+onEitherDatabase('many logs', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

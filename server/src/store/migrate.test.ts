@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { createDatabase, openUnmigrated, stopTestServer } from '../../test/support/databases.ts'
+import { LONG, onlyLong } from '../../test/support/once.ts'
 import { findPostgres } from '../../test/support/postgres-server.ts'
 import { EnvironmentName } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
@@ -68,12 +69,13 @@ async function assertUpgrades({ db }: Store): Promise<void> {
   }
 }
 
-test('upgrades from every earlier version on PGlite', async () => {
+// From two of them the test below upgrades on PGlite, and another makes all statements on an empty one.
+onlyLong('upgrades from every earlier version on PGlite', async () => {
   const store = await openUnmigrated()
   await assertUpgrades(store).finally(() => store.close())
 })
 
-test('an upgrade gives attachments that no file system takes a name that it does', async () => {
+test('an upgrade on PGlite names attachments that no file system would, and finds earlier runs by what they produced', async () => {
   const store = await openUnmigrated()
   const { db } = store
   await migrate(db, '0006_storage')
@@ -83,22 +85,7 @@ test('an upgrade gives attachments that no file system takes a name that it does
   for (const [place, name] of names.entries())
     await sql`insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key, path)
       values (${ids[place]}, ${run_id}, ${name}, 'text/plain', 1, 'x', ${`attachments/${name}`})`.execute(db)
-  await migrate(db)
-  const { rows } = await sql<{
-    path: string
-  }>`select path from attachments order by path <> ${`attachments/${names[0]}`}`.execute(db)
-  assert.deepEqual(
-    rows.map(({ path }) => path),
-    [`attachments/${names[0]}`, `attachments/${ids[1]}`],
-  )
-  await store.close()
-})
-
-test('an upgrade finds earlier runs by what they produced, as new ones are found', async () => {
-  const store = await openUnmigrated()
-  const { db } = store
   await migrate(db, '0019_webhooks')
-  const run_id = await addOldRun(db)
   const urls = [
     'HTTPS://Git.example:443/A/pull/7/#x',
     'http://git.example:80//?a=/b/#c',
@@ -113,6 +100,13 @@ test('an upgrade finds earlier runs by what they produced, as new ones are found
   await sql`insert into pushes (artifact_uid, run_id, directory, repository, branch, commit, url)
     values (${randomUUID()}, ${run_id}, 'site', 'r', 'b', 'c', 'https://git.example/tree/b')`.execute(db)
   await migrate(db)
+  const { rows: attached } = await sql<{
+    path: string
+  }>`select path from attachments order by path <> ${`attachments/${names[0]}`}`.execute(db)
+  assert.deepEqual(
+    attached.map(({ path }) => path),
+    [`attachments/${names[0]}`, `attachments/${ids[1]}`],
+  )
   const find = (url: string) =>
     sql<{ found: boolean }>`select ${hasUrl(url)} as found from runs r where r.run_id = ${run_id}`.execute(db)
   for (const url of [...urls.slice(0, 4), 'https://git.example/tree/b'])
@@ -172,7 +166,7 @@ async function assertNamesAgree(store: Store): Promise<void> {
   )
 }
 
-test('an upgrade gives environments of one name a name each on PGlite', async () => {
+onlyLong('an upgrade gives environments of one name a name each on PGlite', async () => {
   const store = await openUnmigrated()
   await assertNamesAgree(store).finally(() => store.close())
 })
@@ -209,7 +203,7 @@ describe('migrate on PostgreSQL', { skip }, () => {
 
   test('processes that start at once migrate once', async () => {
     const database = await createDatabase()
-    const stores = Array.from({ length: 5 }, () => openPostgres({ url: database.url }))
+    const stores = Array.from({ length: LONG ? 5 : 2 }, () => openPostgres({ url: database.url }))
     const done = await Promise.all(stores.map((store) => migrate(store.db)))
     assert.equal(done.flat().length, SCHEMA_VERSION)
     for (const store of stores) {

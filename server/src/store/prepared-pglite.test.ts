@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { sql } from 'kysely'
-import { openPglite, type Store } from './db.ts'
+import { openUnmigrated } from '../../test/support/databases.ts'
+import type { Store } from './db.ts'
 
 /** More often than a statement has to come to be prepared. */
 const TIMES = 5
 
 let store: Store
 before(async () => {
-  store = await openPglite()
+  // Of the cache: to make one takes three seconds.
+  store = await openUnmigrated()
 })
 after(() => store.close())
 beforeEach(async () => {
@@ -87,7 +89,7 @@ test('what a prepared statement notifies of is heard', async () => {
 })
 
 test('what comes while the database closes is refused, and the process goes on', async () => {
-  const own = await openPglite()
+  const own = await openUnmigrated()
   const ask = (times: number, db = own.db) => sql`select ${times}::int`.execute(db)
   for (let times = 0; times < TIMES; times += 1) await ask(times)
   const closing = Promise.withResolvers<void>()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
 import { insertEnvironment } from './environments.ts'
@@ -13,7 +13,7 @@ import {
   usePreparedWorkspace,
 } from './prepared-workspaces.ts'
 
-onEachDatabase('prepared workspaces', (open) => {
+onEitherDatabase('prepared workspaces', (open) => {
   let db: Db
   let environment_id: string
   before(async () => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { holdRun, readWholeLog } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
 import { readPushes, recordPush } from './pushes.ts'
 
-onEachDatabase('pushes', (open) => {
+onEitherDatabase('pushes', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, cancel, newRun } from '../../test/support/stored.ts'
 import { AppError } from '../contract/error.ts'
 import type { Db } from './db.ts'
@@ -9,7 +9,7 @@ import { hashBody } from './idempotency.ts'
 import type { OpenRunMaxima } from './quotas.ts'
 import { insertRun } from './runs.ts'
 
-onEachDatabase('quotas', (open) => {
+onEitherDatabase('quotas', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal, addRun, holdRun } from '../../test/support/stored.ts'
 import { type ListRunsQuery, SORT_KEYS } from '../contract/run.ts'
 import type { Db } from './db.ts'
@@ -14,7 +14,7 @@ import { findRun } from './runs.ts'
 const TITLES = ['alpha', 'Alpha', 'same', 'same', 'same', 'Ölwechsel', 'zulu', '']
 const SKILLS = [null, 'a:deploy', 'a:deploy', null, 'b:test', null, null]
 
-onEachDatabase('list', (open) => {
+onEitherDatabase('list', (open) => {
   let db: Db
   let viewer = ''
   before(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal, addRun, follow } from '../../test/support/stored.ts'
 import type { GitAccess } from '../contract/secret.ts'
 import { addKey, revokeKey } from './api-keys.ts'
@@ -12,7 +12,7 @@ import { deleteSecret, putSecret, readSecrets, type SecretUse, secretKeyOf } fro
 
 const GIT: GitAccess = { host: 'git.example', repositories: ['acme/*'] }
 
-onEachDatabase('secrets', (open) => {
+onEitherDatabase('secrets', (open) => {
   let db: Db
   let owner: string
   let other: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
 import { insertEnvironment } from './environments.ts'
@@ -14,7 +14,7 @@ import {
   requestRefreshes,
 } from './skill-refreshes.ts'
 
-onEachDatabase('refreshes of skills', (open) => {
+onEitherDatabase('refreshes of skills', (open) => {
   let db: Db
   let principal_id = ''
   const pool = 'default'

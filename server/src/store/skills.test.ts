@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal } from '../../test/support/stored.ts'
 import type { EnvironmentSkills } from '../contract/skill.ts'
 import type { Db } from './db.ts'
@@ -25,7 +25,7 @@ const found = (name: string, text = 'Do it.'): EnvironmentSkills => ({
   malformed: [],
 })
 
-onEachDatabase('skills of environments', (open) => {
+onEitherDatabase('skills of environments', (open) => {
   let db: Db
   let creator_id = ''
   const add = async (name: string) => {

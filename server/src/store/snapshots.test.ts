@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { v7 as uuidv7 } from 'uuid'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal, follow, holdRun } from '../../test/support/stored.ts'
 import { readNamedBlobs } from './blob-keys.ts'
 import type { Db } from './db.ts'
@@ -20,7 +20,7 @@ import {
 } from './snapshots.ts'
 import { finishRun, startRun } from './transitions.ts'
 
-onEachDatabase('snapshots', (open) => {
+onEitherDatabase('snapshots', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { cancel, holdRun, readStored, readWholeLog } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
 import type { Lease } from './leases.ts'
@@ -11,7 +11,7 @@ import { retireWorker } from './workers.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-onEachDatabase('transitions', (open) => {
+onEitherDatabase('transitions', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal, addRun } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
 import { readUsage } from './usage.ts'
 
-onEachDatabase('usage', (open) => {
+onEitherDatabase('usage', (open) => {
   let db: Db
   let ada: string
   let bob: string

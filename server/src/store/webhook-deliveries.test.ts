@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, beforeEach, test } from 'node:test'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, addRun, cancel } from '../../test/support/stored.ts'
 import { WEBHOOK_EVENTS } from '../contract/webhook.ts'
 import type { Db } from './db.ts'
@@ -19,7 +19,7 @@ import { insertWebhook } from './webhooks.ts'
 
 const HOUR_MS = 3_600_000
 
-onEachDatabase('deliveries', (open) => {
+onEitherDatabase('deliveries', (open) => {
   let db: Db
   let principal_id: string
   before(async () => {

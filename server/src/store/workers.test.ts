@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEachDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, addWorker, holdRun, newRun } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
 import { releaseRun } from './leases.ts'
@@ -12,7 +12,7 @@ import { countWorkers, readModels, removeOldWorkers, retireWorker, updateModels 
 
 const model = (name: string) => ({ model_id: `acme/${name}`, provider: 'acme' })
 
-onEachDatabase('workers', (open) => {
+onEitherDatabase('workers', (open) => {
   let db: Db
   before(async () => {
     db = (await open()).db

@@ -7,6 +7,7 @@ import { openEmbedded as open } from '../../src/store/embedded.ts'
 import { putEmptyDatabase } from '../../src/store/empty-database.ts'
 import { forgetInstallation, foundInstallation } from '../../src/store/installation.ts'
 import { migrate, SCHEMA_HASH } from '../../src/store/migrate.ts'
+import { LONG } from './once.ts'
 import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts'
 import { CACHE_DIR, temporaryDirectory } from './service.ts'
 
@@ -95,8 +96,24 @@ export async function openUnmigrated(): Promise<Store> {
   return openPglite(directory)
 }
 
+/**
+ * Registers `body` for PostgreSQL, and with `--long` for PGlite as well, which is the same program: where statements are what
+ * is tested, and not how they get there, or what comes back. Where there is no PostgreSQL, for PGlite.
+ */
+export function onEitherDatabase(name: string, body: (open: () => Promise<Store>) => void): void {
+  if (LONG || !hasPostgres()) onPglite(name, body)
+  onPostgres(name, body)
+}
+
 /** Registers `body` once for PGlite and once for PostgreSQL, each with a migrated store of its own. */
 export function onEachDatabase(name: string, body: (open: () => Promise<Store>) => void): void {
+  onPglite(name, body)
+  onPostgres(name, body)
+}
+
+const hasPostgres = (): boolean => Boolean(findPostgres() || process.env.RUNYARD_TEST_POSTGRES)
+
+function onPglite(name: string, body: (open: () => Promise<Store>) => void): void {
   describe(`${name} on PGlite`, () => {
     const closers: Array<() => Promise<void>> = []
     body(async () => {
@@ -107,7 +124,10 @@ export function onEachDatabase(name: string, body: (open: () => Promise<Store>) 
     // After the body's own hooks, which may still need the store.
     after(() => closeAll(closers))
   })
-  const missing = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
+}
+
+function onPostgres(name: string, body: (open: () => Promise<Store>) => void): void {
+  const missing = hasPostgres() ? false : 'PostgreSQL is not installed'
   describe(`${name} on PostgreSQL`, { skip: missing }, () => {
     const closers: Array<() => Promise<void>> = []
     body(async () => {

@@ -1,9 +1,10 @@
 /** What the stand-ins for git hosts have: repositories, tokens and pull requests. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { cpSync, existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { GIT_ENV, git, makeRepository } from './git.ts'
 import { type LfsHost, pointerOf } from './lfs-host.ts'
+import { temporaryDirectory } from './service.ts'
 
 /** What a token may do. */
 export interface Grant {
@@ -152,13 +153,23 @@ export function mergeBranches(
   return commit
 }
 
+let template: string | undefined
+
+/** A copy of one that is made once a process, of fifteen processes of git. */
+function makeTemplate(): string {
+  const directory = temporaryDirectory('hosted-template')
+  const made = join(directory, 'made')
+  makeRepository(made)
+  const bare = join(directory, 'bare')
+  execFileSync('git', ['clone', '--quiet', '--bare', made, bare], { env: GIT_ENV, stdio: 'ignore' })
+  return bare
+}
+
 /** Adds a bare repository below `root` with the branches of `makeRepository`. Returns its folder. */
 export function addHostedRepository(root: string, path: string): string {
   const folder = join(root, `${path}.git`)
-  const made = `${folder}.made`
-  mkdirSync(dirname(folder), { recursive: true })
-  makeRepository(made)
-  execFileSync('git', ['clone', '--quiet', '--bare', made, folder], { env: GIT_ENV, stdio: 'ignore' })
+  template ??= makeTemplate()
+  cpSync(template, folder, { recursive: true })
   return folder
 }
 

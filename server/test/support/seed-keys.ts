@@ -3,6 +3,7 @@ import type { Role } from '../../src/contract/actor.ts'
 import { createPrincipalWithKey, revokeKey } from '../../src/store/api-keys.ts'
 import type { Db } from '../../src/store/db.ts'
 import { openEmbedded } from './databases.ts'
+import { apiOf } from './service.ts'
 
 export interface KeySpec {
   role: Role
@@ -20,6 +21,21 @@ export async function makeKeys<N extends string>(
     const { api_key, key_id } = await createPrincipalWithKey(db, { name, ...options })
     if (revoked) await revokeKey(db, key_id)
     keys[name] = api_key
+  }
+  return keys as Record<N, string>
+}
+
+/** The same of a `dev` that runs, by its admin: a second and a half cheaper than before it does. */
+export async function addKeys<N extends string>(
+  service: { base_url: string; api_key: string },
+  specs: Record<N, Pick<KeySpec, 'role'>>,
+): Promise<Record<N, string>> {
+  const keys: Partial<Record<N, string>> = {}
+  for (const [name, { role }] of Object.entries(specs) as Array<[N, KeySpec]>) {
+    const made = await apiOf(service).json<{ api_key: string }>('POST', '/api-keys', {
+      ...{ name, role, new_user: true },
+    })
+    keys[name] = made.api_key
   }
   return keys as Record<N, string>
 }

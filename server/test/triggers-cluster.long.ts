@@ -9,7 +9,7 @@ import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { SIGN } from './support/sign-hook.ts'
 
-const DELIVERIES = 12
+const DELIVERIES = 8
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 describe('triggers of two processes on PostgreSQL', { skip }, () => {

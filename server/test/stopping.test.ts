@@ -22,6 +22,9 @@ const waysToStop: Record<string, (service: TestService) => Promise<void>> = {
     signalAll(service, findTree((pid) => pid === service.pid).reverse(), 'SIGTERM'),
 }
 
+/** How it is stopped in practice. */
+const COMMON = ['Ctrl-C in its terminal', 'SIGTERM to each of its processes']
+
 async function signalAll(service: TestService, pids: number[], signal: NodeJS.Signals): Promise<void> {
   for (const pid of pids) {
     try {
@@ -41,8 +44,8 @@ let running: TestService | undefined
 after(() => running?.stop())
 
 for (const [name, stop] of Object.entries(waysToStop)) {
-  // Any signal to the service is handled alike; what reaches its sandboxes, a terminal sends to all at once.
-  const register = name === 'Ctrl-C in its terminal' ? test : onlyLong
+  // Any signal to the service is handled alike; what differs is whom it reaches beside it, and when.
+  const register = COMMON.includes(name) ? test : onlyLong
   register(
     `${name}: a command and a setup command at work are interrupted, and their runs go on`,
     async () => {

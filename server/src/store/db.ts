@@ -159,13 +159,13 @@ const UNAVAILABLE = /^(08|53|57P0[1235]|25006|25P03|28|3D000)/
 /** Errors of the database that mean "away for the moment", whatever raised them. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const { code } = error as { code?: unknown }
+  const { code, syscall } = error as { code?: unknown; syscall?: unknown }
   if (typeof code === 'string') {
     if (UNAVAILABLE.test(code)) return true
-    if (
-      ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
-    )
+    if (['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code))
       return true
+    // Of a socket in a directory; any other file that is not there is no sign of the database.
+    if (code === 'ENOENT' && syscall === 'connect') return true
   }
   return /timeout exceeded when trying to connect|connection timeout|client password must be a|Connection terminated|Cannot use a pool after|Client has encountered/.test(
     error.message,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -154,4 +155,15 @@ describe('connections to PostgreSQL', { skip, concurrency: true }, () => {
       assert.deepEqual(await inside(), [{ a: 1, b: 2, c: 3 }])
     })
   })
+})
+
+test('of what is not there only a socket means that the database is away', async () => {
+  const store = openPostgres({ url: 'postgres://user@localhost/x?host=/nowhere' })
+  const connecting = await sql`select 1`.execute(store.db).catch((error: unknown) => error)
+  await store.close()
+  const reading = await readFile('/nowhere/at-all').catch((error: unknown) => error)
+  assert.deepEqual(
+    [toAppError(connecting).code, toAppError(reading).code],
+    ['resource_unavailable', 'internal_error'],
+  )
 })

@@ -1,7 +1,7 @@
 /** The export of a local repository, cut short: by its caller, its limits or its worker's death. */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
@@ -17,7 +17,14 @@ import { findProcesses, printed } from './support/traces.ts'
 /** Enough for git to be met at work. */
 const LARGE = 24 * 1024 ** 2
 
+/** Made once: it is megabytes that git has to compress. */
+let template = ''
 function makeLargeRepository(path: string): void {
+  if (template) {
+    cpSync(template, path, { recursive: true })
+    return
+  }
+  template = path
   makeRepository(path)
   writeFileSync(join(path, 'large'), randomBytes(LARGE))
   git(path, 'add', 'large')

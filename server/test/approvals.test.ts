@@ -15,30 +15,30 @@ import { assertWhole, ofType, printed } from './support/traces.ts'
 const is_root = process.getuid?.() === 0
 const TOUCH: PermissionRule[] = [{ tool: 'bash', pattern: 'touch *', action: 'ask' }]
 
+let model: ModelServer
+let service: TestService
+let api: ReturnType<typeof apiOf>
+let env: Record<string, string>
+before(async () => {
+  model = await openModelServer(obey)
+  const mine = { command: scriptedAgent('resume'), provider: 'openai' }
+  env = {
+    RUNYARD_ACP_AGENTS: JSON.stringify({ mine }),
+    OPENAI_BASE_URL: model.url,
+    OPENAI_API_KEY: 'a-key',
+  }
+  service = await startService({ env })
+  api = apiOf(service)
+})
+after(async () => {
+  await service?.stop()
+  await model?.close()
+})
+
 for (const harness of ['oz', 'mine'])
   describe(`approvals, ${harness}`, {
     skip: harness === 'mine' && !is_root && 'only root has the gateway everywhere',
   }, () => {
-    let model: ModelServer
-    let service: TestService
-    let api: ReturnType<typeof apiOf>
-    let env: Record<string, string>
-    before(async () => {
-      model = await openModelServer(obey)
-      const mine = { command: scriptedAgent('resume'), provider: 'openai' }
-      env = {
-        RUNYARD_ACP_AGENTS: JSON.stringify({ mine }),
-        OPENAI_BASE_URL: model.url,
-        OPENAI_API_KEY: 'a-key',
-      }
-      service = await startService({ env })
-      api = apiOf(service)
-    })
-    after(async () => {
-      await service?.stop()
-      await model?.close()
-    })
-
     const begin = async (commands: string[], permissions = TOUCH, more: object = {}): Promise<string> => {
       const prompt = commands.map((command) => `$ ${command}`).join('\n')
       return api.create({ prompt, config: { harness: { type: harness }, permissions, ...more } })

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { whyNoDocker } from '../../server/test/support/machine.ts'
+import { LONG } from '../../server/test/support/once.ts'
 import { TEST_IMAGE } from '../../server/test/support/sandbox-backends.ts'
 import { BINARY, Home, printedBy } from './runyard.ts'
 
@@ -83,10 +84,10 @@ test('where nothing works it ends with 1 and says how each could', LIMIT, async 
   assert.match(of('bubblewrap')[0]?.fix ?? '', /apt-get install -y bubblewrap socat/)
   assert.equal(of('bubblewrap')[0]?.state, 'weak')
   assert.equal(of('Sandbox')[0]?.state, 'bad')
-  assert.equal(
-    (await examine(home, environment, '--sandbox', 'bubblewrap')).of('bubblewrap')[0]?.state,
-    'bad',
-  )
+  if (LONG) {
+    const wanted = await examine(home, environment, '--sandbox', 'bubblewrap')
+    assert.equal(wanted.of('bubblewrap')[0]?.state, 'bad')
+  }
   assert.deepEqual(readdirSync(home.directory), ['bin'])
 })
 
@@ -130,7 +131,7 @@ test('a user without a name is told as its number, as in a container', {
   const { directory } = makeHome()
   const id = 43_210
   chownSync(directory, id, id)
-  for (const home of [{ HOME: directory }, {}]) {
+  for (const home of LONG ? [{ HOME: directory }, {}] : [{}]) {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [BINARY, 'doctor', '--json', '--sandbox', 'docker'],
@@ -220,9 +221,16 @@ test('an engine that says nothing and a directory that is none keep it from noth
   )
   assert.match(of('bubblewrap')[0]?.says ?? '', /A trial command ran/)
   assert.match(of('Address')[0]?.says ?? '', /is free to listen on/)
-  const unreadable = await examine(home, { DOCKER_HOST: '://' }, '--sandbox', 'docker')
-  assert.deepEqual([unreadable.code, unreadable.of('Docker')[0]?.state], [1, 'bad'])
-  const with_password = await examine(home, { DOCKER_HOST: 'tcp://me:hidden-word@127.0.0.1:1' })
+  if (LONG) {
+    const unreadable = await examine(home, { DOCKER_HOST: '://' }, '--sandbox', 'docker')
+    assert.deepEqual([unreadable.code, unreadable.of('Docker')[0]?.state], [1, 'bad'])
+  }
+  const with_password = await examine(
+    home,
+    { DOCKER_HOST: 'tcp://me:hidden-word@127.0.0.1:1' },
+    '--sandbox',
+    'docker',
+  )
   assert.equal(
     with_password.of('Docker')[0]?.says,
     'No Docker engine answers at DOCKER_HOST=tcp://***@127.0.0.1:1.',

@@ -164,8 +164,10 @@ function addProgram(): string {
 test('bash completes commands, values, runs and environments, and evaluates nothing', LIMIT, async () => {
   await home.run(['env', 'create', 'tests', '--image', 'debian:13'])
   const program = addProgram()
+  const functions = join(home.directory, 'completion.bash')
+  writeFileSync(functions, (await home.run(['completion', 'bash'])).stdout)
   const complete = (...words: string[]): string[] => {
-    const script = `source <(runyard completion bash)
+    const script = `source '${functions}'
       COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
       _runyard
       printf '%s\\n' "\${COMPREPLY[@]}"`

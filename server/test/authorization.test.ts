@@ -10,6 +10,7 @@ import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import { toBase62 } from '../src/store/random-text.ts'
+import { LONG } from './support/once.ts'
 import { seedKeys } from './support/seed-keys.ts'
 import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
 
@@ -23,7 +24,8 @@ const UNKNOWN = `ry_${BODY}${toBase62(crc32(BODY), 6)}`
 
 type Api = ReturnType<typeof apiOf>
 type Who = 'admin' | 'owner' | 'stranger' | 'viewer'
-const CALLERS: readonly Who[] = ['viewer', 'stranger', 'owner', 'admin']
+/** Those first whom most is denied: what nobody has changed is there for the next one. */
+const CALLERS: readonly Who[] = ['viewer', 'stranger', 'admin', 'owner']
 
 interface Asked {
   path?: string
@@ -31,7 +33,7 @@ interface Asked {
 }
 
 interface Row {
-  /** Makes what the operation is about, anew for each caller; `owner` is a member, and what is personal is the owner's. */
+  /** Makes what the operation is about; `owner` is a member, and what is personal is the owner's. */
   ask: (made: { owner: Api; admin: Api }) => Promise<Asked> | Asked
   /** What each caller is answered. */
   viewer: number
@@ -329,9 +331,12 @@ describe('who may do what', () => {
     test(id, async () => {
       const made = { owner: as('owner'), admin: as('admin') }
       const answered: Record<string, number> = {}
+      let asked: Asked | undefined
       for (const who of CALLERS) {
-        const { path = route.path, body } = await ask(made)
+        asked ??= await ask(made)
+        const { path = route.path, body } = asked
         const answer = await as(who).call(route.method, path, body)
+        if (answer.ok && route.method !== 'GET') asked = undefined
         const text = await answer.text()
         answered[who] = answer.status
         if (answer.status === 403) assert.match(text, /"error_code":"not_authorized"/)
@@ -371,10 +376,17 @@ describe('who may do what', () => {
       403,
     ],
   ]
+  const closed = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(
+    ([, { is_public }]) => !is_public,
+  )
+  // All are behind the same door, which the first kind shows.
+  const one_a_method = closed.filter(
+    ([id, { method }], at) =>
+      id === 'streamEvents' || closed.findIndex(([, route]) => route.method === method) === at,
+  )
   for (const [index, [kind, headers, status = 401]] of BAD.entries())
     test(`nothing is answered to ${kind}`, async () => {
-      for (const [id, route] of Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>) {
-        if (route.is_public) continue
+      for (const [id, route] of index === 0 || LONG ? closed : one_a_method) {
         const path = route.path.replace(/\{\w+\}/g, NOWHERE)
         const answer = await fetch(service.base_url + path, {
           method: route.method,

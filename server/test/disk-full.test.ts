@@ -10,6 +10,7 @@ import { LOOP } from '../src/contract/harness-fields.ts'
 import { openPostgres } from '../src/store/db.ts'
 import { type Cluster, startCluster, until } from './support/cluster.ts'
 import { createDatabase, createMigrated, stopTestServer } from './support/databases.ts'
+import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { addPrincipal, addRun, addWorker, readStored } from './support/stored.ts'
@@ -204,7 +205,9 @@ describe('a worker whose disk is full', { skip: noCluster }, () => {
   })
 })
 
-describe('a PostgreSQL whose disk is full', { skip: noCluster }, () => {
+// The embedded database says the same above.
+const onPostgres: typeof describe | (() => void) = LONG ? describe : () => {}
+onPostgres('a PostgreSQL whose disk is full', { skip: noCluster }, () => {
   const small = temporaryDirectory('small-tablespace')
   let database: Awaited<ReturnType<typeof createMigrated>>
   let cluster: Cluster

@@ -10,9 +10,10 @@ import { shell } from './support/service.ts'
 import { assertWhole, ofType, printed } from './support/traces.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
-/** Enough for each moment of the 160 ms, which are tried in steps of 7. */
-const RUNS = LONG ? 100 : 25
-const AT_ONCE = 10
+/** Enough for each moment of the 160 ms, which are tried in steps of `STEP_MS`. */
+const RUNS = LONG ? 100 : 10
+const STEP_MS = LONG ? 7 : 17
+const AT_ONCE = LONG ? 10 : 5
 
 describe('follow-ups around the end of a run', { skip }, () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
@@ -52,7 +53,7 @@ describe('follow-ups around the end of a run', { skip }, () => {
         return ofType(await api.events(run_id), 'tool.result').length > steps
       })
       // Spread over what the end of a run and its release take.
-      await wait((index * 7) % 160)
+      await wait((index * STEP_MS) % 160)
       accepted.push(
         await api.json('POST', `/agent/runs/${run_id}/followups`, { message: shell(`echo ${message}`) }),
       )

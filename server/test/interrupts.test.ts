@@ -4,13 +4,13 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Cluster, startCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
-import { LONG } from './support/once.ts'
+import { LONG, onlyLong } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
 import { assertWhole, ofType, printed, workersOf } from './support/traces.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
-const RUNS = LONG ? 40 : 20
+const RUNS = LONG ? 40 : 8
 const AT_ONCE = 8
 
 describe('interrupts', { skip }, () => {
@@ -41,7 +41,7 @@ describe('interrupts', { skip }, () => {
     const steps = [...Array.from({ length: 10 }, () => 'true'), 'sleep 600']
     const run_id = await api.create({ prompt: steps.map(shell).join('\n') })
     await until('a step', async () => ofType(await api.events(run_id), 'tool.call').length > 0)
-    await wait((index * 13) % 260)
+    await wait((index * 37) % 260)
     const body = { message: shell('echo instead'), on_busy: 'interrupt' }
     const { outcome } = await api.json<{ outcome: string }>('POST', `/agent/runs/${run_id}/followups`, body)
     assert.equal(outcome, 'live_session')
@@ -58,7 +58,8 @@ describe('interrupts', { skip }, () => {
     ['is lost', 'SIGKILL'],
     ['stops', 'SIGTERM'],
   ] as const) {
-    test(`one that its worker did not hear of before it ${name} is obeyed by the next`, async () => {
+    const registered = signal === 'SIGKILL' ? test : onlyLong
+    registered(`one that its worker did not hear of before it ${name} is obeyed by the next`, async () => {
       const { api } = cluster
       const pool = `heirs-${signal.toLowerCase()}`
       const workers = [await cluster.worker(pool, { RUNYARD_GRACE_SECONDS: '0' }), await cluster.worker(pool)]

@@ -19,6 +19,7 @@ import { insertTrigger } from '../src/store/triggers.ts'
 import { insertWebhook } from '../src/store/webhooks.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
+import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { apiOf, shell, spawnRunyard, startService, temporaryDirectory } from './support/service.ts'
 import { actorOf, addPrincipal, addRun } from './support/stored.ts'
@@ -245,6 +246,8 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
       ],
     )
     for (const [index, uid] of uids.entries()) {
+      // Odd, so that both ways of sealing are among them.
+      if (!LONG && index % 15 > 0) continue
       const sealed = (await findEnvironment(db, uid))?.sealed
       assert(sealed)
       assert.deepEqual(unseal(keyring, uid, sealed), { TOKEN: `${CANARY}-${index}` })
@@ -280,5 +283,6 @@ test('the key of dev is replaced while its runs go on using what was sealed befo
   const { code, stdout, stderr } = await runyard(['secret', 'rotate-key', '--data-dir', data_dir], ROTATING)
   assert.equal(code, 0, stderr)
   assert.equal(stdout, 'Sealed again: 1 secret, 1 environment, 0 schedules, 0 triggers, 0 runs, 0 webhooks\n')
-  await runs({ RUNYARD_SECRET_KEY: NEW })
+  // That the new key alone opens all of it is shown above.
+  if (LONG) await runs({ RUNYARD_SECRET_KEY: NEW })
 })

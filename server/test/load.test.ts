@@ -7,8 +7,8 @@ import { LONG } from './support/once.ts'
 import { apiOf, shell, startService } from './support/service.ts'
 import { assertWhole, ofType, printed } from './support/traces.ts'
 
-const RUNS = LONG ? 1_000 : 60
-const CLIENTS = 20
+const RUNS = LONG ? 1_000 : 24
+const CLIENTS = 12
 
 test(`${RUNS} runs created as fast as ${CLIENTS} clients can all succeed at the first attempt`, async (t) => {
   const service = await startService()

@@ -1,23 +1,30 @@
 /** The export of a local repository, cut short: by its caller, its limits or its worker's death. */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { DEFAULT_LIMITS, type SandboxLimits } from '../src/sandbox/sandbox.ts'
 import { openLocalRepository } from '../src/worker/local-repository.ts'
 import { exportId, exportRepository } from '../src/worker/repository-export.ts'
 import { until } from './support/cluster.ts'
 import { git, makeRepository } from './support/git.ts'
 import { openBackend } from './support/sandbox-backends.ts'
-import { apiOf, startService, temporaryDirectory } from './support/service.ts'
+import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { findProcesses, printed } from './support/traces.ts'
 
 /** Enough for git to be met at work. */
 const LARGE = 24 * 1024 ** 2
 
+/** Made once: it is megabytes that git has to compress. */
+let template = ''
 function makeLargeRepository(path: string): void {
+  if (template) {
+    cpSync(template, path, { recursive: true })
+    return
+  }
+  template = path
   makeRepository(path)
   writeFileSync(join(path, 'large'), randomBytes(LARGE))
   git(path, 'add', 'large')
@@ -45,11 +52,9 @@ const bundlersIn = (data_dir: string): number[] =>
   })
 
 /** A run whose export stands still in the middle of its bundle. */
-async function startHeldExport(place: string, data_dir: string) {
-  const service = await startService({ data_dir, env: { RUNYARD_LOCAL_REPOS: place } })
-  const api = apiOf(service)
+async function startHeldExport(api: ReturnType<typeof apiOf>, data_dir: string): Promise<string> {
   const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
-    name: 'large',
+    name: randomUUID(),
     repositories: [{ local_path: 'large' }],
   })
   const run_id = await api.create({
@@ -62,37 +67,40 @@ async function startHeldExport(place: string, data_dir: string) {
     for (const pid of held) process.kill(pid, 'SIGSTOP')
     return held.length > 0
   })
-  return { service, api, run_id }
+  return run_id
 }
 
 describe('the export of a local repository', () => {
-  test('ends with its cancelled run, and leaves nothing', async () => {
-    const place = temporaryDirectory('large')
-    const data_dir = join(place, '.runyard')
+  const place = temporaryDirectory('large')
+  const data_dir = join(place, '.runyard')
+  const env = { RUNYARD_LOCAL_REPOS: place }
+  let service: TestService
+  before(async () => {
     makeLargeRepository(join(place, 'large'))
-    const { service, api, run_id } = await startHeldExport(place, data_dir)
+    service = await startService({ data_dir, env })
+  })
+  after(() => service?.stop())
+
+  test('ends with its cancelled run, and leaves nothing', async () => {
+    const api = apiOf(service)
+    const run_id = await startHeldExport(api, data_dir)
     await (await api.call('POST', `/agent/runs/${run_id}/cancel`)).body?.cancel()
     await until('git to be killed', () => bundlersIn(data_dir).length === 0)
     assert.equal((await api.ended(run_id)).state, 'CANCELLED')
     assert.deepEqual(exportsIn(data_dir), [])
-    await service.stop()
   })
 
   test('dies with its worker, and the next attempt begins anew', async () => {
-    const place = temporaryDirectory('large')
-    const data_dir = join(place, '.runyard')
-    makeLargeRepository(join(place, 'large'))
-    const { service, run_id } = await startHeldExport(place, data_dir)
+    const run_id = await startHeldExport(apiOf(service), data_dir)
     await service.kill('SIGKILL')
     await until('git to be killed', () => bundlersIn(data_dir).length === 0)
     assert.equal(exportsIn(data_dir).length > 0, true)
-    const again = await startService({ data_dir, env: { RUNYARD_LOCAL_REPOS: place } })
-    const api = apiOf({ ...again, api_key: again.api_key })
+    service = await startService({ data_dir, env })
+    const api = apiOf(service)
     const run = await api.ended(run_id)
     assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2], run.status_message?.message)
     assert.equal(printed(await api.events(run_id)), `${LARGE}\n`)
     assert.deepEqual(exportsIn(data_dir), [])
-    await again.stop()
   })
 
   describe('by itself', async () => {

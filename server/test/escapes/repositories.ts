@@ -81,8 +81,8 @@ async function requireUnseen(context: Context, ground: Ground, local_path: strin
 const lastWords = (text: string): string =>
   /"message":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1]?.slice(0, 120) ?? 'nothing was shown'
 
-/** Attacks on what git reads: each changes the attacker's own repository. */
-const READS: Array<[name: string, tries: string, spoil: (ground: Ground) => void, short?: boolean]> = [
+/** Attacks on what git reads: each changes the attacker's own repository. local-repositories.test.ts has the short ones. */
+const READS: Array<[name: string, tries: string, spoil: (ground: Ground) => void]> = [
   [
     'alternates',
     'borrows the objects of another repository (objects/info/alternates)',
@@ -90,7 +90,6 @@ const READS: Array<[name: string, tries: string, spoil: (ground: Ground) => void
       writeFileSync(join(git_dir, 'objects/info/alternates'), `${secret_repository}/.git/objects\n`)
       writeFileSync(join(git_dir, 'refs/heads/main'), `${git(secret_repository, 'rev-parse', 'HEAD')}\n`)
     },
-    true,
   ],
   [
     'objects-link',
@@ -129,7 +128,6 @@ const READS: Array<[name: string, tries: string, spoil: (ground: Ground) => void
       rmSync(git_dir, { recursive: true })
       writeFileSync(git_dir, `gitdir: ${secret_repository}/.git\n`)
     },
-    true,
   ],
   [
     'git-link',
@@ -152,19 +150,19 @@ const READS: Array<[name: string, tries: string, spoil: (ground: Ground) => void
   ],
   ...(
     [
-      ['grafts', 'info/grafts', true],
-      ['shallow', 'shallow', false],
-      ['packed-refs', 'packed-refs', false],
-      ['alternates-lines', 'objects/info/alternates', false],
-      ['head', 'HEAD', false],
-      ['ref', 'refs/heads/main', false],
-      ['config', 'config', false],
-      ['config-worktree', 'config.worktree', false],
-      ['index', 'index', false],
-      ['commondir-lines', 'commondir', false],
-      ['replace-ref', 'refs/replace/0123456789012345678901234567890123456789', false],
+      ['grafts', 'info/grafts'],
+      ['shallow', 'shallow'],
+      ['packed-refs', 'packed-refs'],
+      ['alternates-lines', 'objects/info/alternates'],
+      ['head', 'HEAD'],
+      ['ref', 'refs/heads/main'],
+      ['config', 'config'],
+      ['config-worktree', 'config.worktree'],
+      ['index', 'index'],
+      ['commondir-lines', 'commondir'],
+      ['replace-ref', 'refs/replace/0123456789012345678901234567890123456789'],
     ] as const
-  ).map(([name, path, short]): [string, string, (ground: Ground) => void, boolean] => [
+  ).map(([name, path]): [string, string, (ground: Ground) => void] => [
     `lines-${name}`,
     `has git print the lines of a file of the host: ${path} is a link to it`,
     ({ own, git_dir, secret_file }) => {
@@ -176,7 +174,6 @@ const READS: Array<[name: string, tries: string, spoil: (ground: Ground) => void
       // Without its tree the commit is corrupt, and git says all it knows.
       if (name === 'grafts') rmSync(join(git_dir, 'objects', tree.slice(0, 2), tree.slice(2)))
     },
-    short,
   ]),
   [
     'config-include',
@@ -200,7 +197,6 @@ const READS: Array<[name: string, tries: string, spoil: (ground: Ground) => void
         git(own, 'config', key, value)
       rmSync(join(git_dir, 'objects', tree.slice(0, 2), tree.slice(2)))
     },
-    true,
   ],
   [
     'commands',
@@ -241,7 +237,6 @@ const READS: Array<[name: string, tries: string, spoil: (ground: Ground) => void
         git(own, 'config', key ?? '', value ?? '')
       writeFileSync(join(own, '.gitattributes'), '* filter=x diff=x\n')
     },
-    true,
   ],
   [
     'submodule',
@@ -283,10 +278,9 @@ const SPELLINGS = (password: string): string[] => [
 
 export const REPOSITORIES: Probe[] = [
   ...READS.map(
-    ([name, tries, spoil, short]): Probe => ({
+    ([name, tries, spoil]): Probe => ({
       id: `repositories.${name}`,
       tries: `reads what it must not by a local repository that ${tries}`,
-      ...(short ? { short } : {}),
       // There the attacker could do all this without git.
       shut: 'opening the sandbox opens nothing here: the export is what is attacked',
       on: ['bubblewrap-root', 'bubblewrap-user', 'docker'],
@@ -300,7 +294,6 @@ export const REPOSITORIES: Probe[] = [
   {
     id: 'repositories.honest',
     tries: 'uses an honest repository, which must work: else nothing above shows anything',
-    short: true,
     on: ['bubblewrap-root', 'bubblewrap-user', 'docker'],
     async run(context) {
       const ground = await prepare(context)
@@ -312,7 +305,6 @@ export const REPOSITORIES: Probe[] = [
   {
     id: 'repositories.data-directory',
     tries: 'takes a repository below the data directory of the service: another member’s workspace',
-    short: true,
     on: ['bubblewrap-root', 'bubblewrap-user', 'docker'],
     async run(context) {
       const ground = await prepare(context)
@@ -350,7 +342,6 @@ export const REPOSITORIES: Probe[] = [
   {
     id: 'repositories.outside',
     tries: 'takes a repository outside of the folder that is open: by its path, .. or a link',
-    short: true,
     on: ['bubblewrap-root', 'bubblewrap-user', 'docker'],
     async run(context) {
       const ground = await prepare(context)
@@ -374,7 +365,6 @@ export const REPOSITORIES: Probe[] = [
   {
     id: 'repositories.existence',
     tries: 'learns by the refusal whether a path of the host exists',
-    short: true,
     on: ['bubblewrap-root'],
     async run(context) {
       const ground = await prepare(context)

@@ -16,6 +16,7 @@ import { readMessages } from './event-stream.ts'
 import { whyNoDocker } from './machine.ts'
 import { openMessageServer } from './message-server.ts'
 import { type ChatRequest, openModelServer, type Reply } from './model-server.ts'
+import { onlyLong } from './once.ts'
 import { openResponsesServer } from './responses-server.ts'
 import { type BackendName, TEST_IMAGE } from './sandbox-backends.ts'
 import { apiOf, spawnRunyard, startService, type TestService, temporaryDirectory } from './service.ts'
@@ -160,7 +161,10 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
 const assertEnded = (run: RunItem, state: RunItem['state']) =>
   assert.equal(run.state, state, JSON.stringify(run.status_message))
 
-/** A whole turn, one that is interrupted in mid-stream, ones that fail; with `full`, all that can happen to a turn. */
+/**
+ * A whole turn and one that fails; with `--long`, whose files try every agent, one that is interrupted in mid-stream; with `full`,
+ * all that can happen to a turn. A scripted agent shows the same in harness.test.ts and agent-providers.test.ts.
+ */
 export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false): void {
   describe(`agent ${agent.harness}, ${sandbox}`, { skip: whyNot(agent, sandbox) }, () => {
     let opened: Opened
@@ -197,26 +201,32 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       assert(opened.requests().some((request) => /PIRATE/.test(JSON.stringify(request.messages))))
       assert(!JSON.stringify(events).includes(KEY))
     })
-    test('an interrupt in the middle of what it says keeps that, and the next message is done', {
-      ...LIMIT,
-      skip: !PACED.includes(agent.provider) && 'its scripted provider has no pace',
-    }, async () => {
-      run_id = await opened.create('$ echo TALK')
-      const stream = { accept: 'text/event-stream' }
-      const shown = await opened.api.call('GET', `/agent/runs/${run_id}/events`, undefined, stream)
-      for await (const { event } of readMessages(shown)) if (event === 'message.assistant.delta') break
-      await opened.api.json('POST', `/agent/runs/${run_id}/interrupt`)
-      await opened.api.until(run_id, ({ state }) => state === 'BLOCKED', 60)
-      const words = ofType(await opened.api.events(run_id), 'message.assistant').map(({ data }) => data.text)
-      assert.match(words.join(''), /^Word after/)
-      await opened.api.json('POST', `/agent/runs/${run_id}/followups`, {
-        message: `${ONLY}\n$ echo instead`,
-      })
-      assertEnded(await opened.api.ended(run_id, 200), 'SUCCEEDED')
-      assert.match(printed(await opened.api.events(run_id)), /instead/)
-    })
+    onlyLong(
+      'an interrupt in the middle of what it says keeps that, and the next message is done',
+      {
+        ...LIMIT,
+        skip: !PACED.includes(agent.provider) && 'its scripted provider has no pace',
+      },
+      async () => {
+        run_id = await opened.create('$ echo TALK')
+        const stream = { accept: 'text/event-stream' }
+        const shown = await opened.api.call('GET', `/agent/runs/${run_id}/events`, undefined, stream)
+        for await (const { event } of readMessages(shown)) if (event === 'message.assistant.delta') break
+        await opened.api.json('POST', `/agent/runs/${run_id}/interrupt`)
+        await opened.api.until(run_id, ({ state }) => state === 'BLOCKED', 60)
+        const words = ofType(await opened.api.events(run_id), 'message.assistant').map(
+          ({ data }) => data.text,
+        )
+        assert.match(words.join(''), /^Word after/)
+        await opened.api.json('POST', `/agent/runs/${run_id}/followups`, {
+          message: `${ONLY}\n$ echo instead`,
+        })
+        assertEnded(await opened.api.ended(run_id, 200), 'SUCCEEDED')
+        assert.match(printed(await opened.api.events(run_id)), /instead/)
+      },
+    )
 
-    test('what the provider refuses ends the run, as the provider says it', LIMIT, async () => {
+    onlyLong('what the provider refuses ends the run, as the provider says it', LIMIT, async () => {
       run_id = await opened.create('$ echo PROVIDER-REFUSES')
       const run = await opened.api.ended(run_id, 200)
       assertEnded(run, 'FAILED')

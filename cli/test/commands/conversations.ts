@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Conversation, ConversationStep, RunItem } from '@runyard/client'
-import { Home, printedBy } from './runyard.ts'
+import { home } from './service.ts'
 
 const LIMIT = { timeout: 600_000 }
-const home = new Home()
 const block = (command: string): string => `\`\`\`sh\n${command}\n\`\`\``
 
 let run: RunItem
-before(async () => {
-  await printedBy(home.spawn(['dev', '--port', '0', '--json']), /\n/)
+
+test('a conversation is printed for reading, by its run or by its own id', LIMIT, async () => {
   await home.run(['run', block('echo first')])
   await home.run(['message', '@last', block('echo second; exit 3'), '--wait'])
   run = JSON.parse((await home.run(['get', '@last', '-o', 'json'])).stdout) as RunItem
-}, LIMIT)
-after(() => home.remove(), LIMIT)
-
-test('a conversation is printed for reading, by its run or by its own id', LIMIT, async () => {
   const { code, stdout } = await home.run(['conversation', '@last'])
   assert.equal(code, 0)
   assert.match(

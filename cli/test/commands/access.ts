@@ -1,16 +1,11 @@
 /** Identities, grants and the audit log on the command line. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { AgentIdentity, AuditEntry, Pool, Principal, RunItem } from '@runyard/client'
-import { type Ended, Home, printedBy } from './runyard.ts'
+import type { Ended } from '../runyard.ts'
+import { home } from './service.ts'
 
 const LIMIT = { timeout: 600_000 }
-const home = new Home()
-
-before(async () => {
-  await printedBy(home.spawn(['dev', '--port', '0', '--json']), /\n/)
-}, LIMIT)
-after(() => home.remove(), LIMIT)
 
 const run = (...args: string[]): Promise<Ended> => home.run(args)
 async function done(...args: string[]): Promise<string> {

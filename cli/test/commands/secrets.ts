@@ -2,18 +2,13 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Secret } from '@runyard/client'
-import { type Ended, Home, printedBy } from './runyard.ts'
+import { type Ended, printedBy } from '../runyard.ts'
+import { home } from './service.ts'
 
 const LIMIT = { timeout: 600_000 }
 const CANARY = 'canary-7Hq2vXw9'
-const home = new Home()
-
-before(async () => {
-  await printedBy(home.spawn(['dev', '--port', '0', '--json']), /\n/)
-}, LIMIT)
-after(() => home.remove(), LIMIT)
 
 /** Nothing that is printed ever holds the value. */
 async function run(args: string[], input?: string): Promise<Ended> {

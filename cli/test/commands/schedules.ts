@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { ScheduledAgentItem, ScheduleFiring } from '@runyard/client'
-import { Home, printedBy } from './runyard.ts'
+import { home } from './service.ts'
 
 const LIMIT = { timeout: 600_000 }
-const home = new Home()
-
-before(async () => {
-  const dev = home.spawn(['dev', '--port', '0', '--json'], { RUNYARD_MIN_SCHEDULE_SECONDS: '1' })
-  await printedBy(dev, /\n/)
-}, LIMIT)
-after(() => home.remove(), LIMIT)
 
 const schedule = (...args: string[]) => home.run(['schedule', ...args])
 const show = async (name: string): Promise<ScheduledAgentItem> =>

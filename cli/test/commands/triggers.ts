@@ -2,18 +2,12 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Trigger, TriggerDelivery } from '@runyard/client'
-import { type Ended, Home, printedBy } from './runyard.ts'
+import type { Ended } from '../runyard.ts'
+import { home } from './service.ts'
 
 const LIMIT = { timeout: 600_000 }
-const home = new Home()
-
-before(async () => {
-  const dev = home.spawn(['dev', '--port', '0', '--json'])
-  await printedBy(dev, /\n/)
-}, LIMIT)
-after(() => home.remove(), LIMIT)
 
 const trigger = (...args: string[]): Promise<Ended> => home.run(['trigger', ...args])
 async function read<T>(...args: string[]): Promise<T> {

@@ -13,6 +13,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -40,14 +41,18 @@ const PROGRAMS = [
   'server/src/schema/filter-thread.ts',
   'server/src/schema/schema-thread.ts',
 ].map((path) => join(root, path))
-/** Whoever tests an older state of the sources is done with it by then. */
-const OLD_MS = 3_600_000
+/** Whoever began to test with one is done by then. */
+const OLD_MS = 6 * 3_600_000
 
 /** The path of `runyard.js`. */
 export async function bundleCommand(): Promise<string> {
   const directory = join(KEPT, hashSources())
   const file = join(directory, 'runyard.js')
-  if (existsSync(file)) return file
+  if (existsSync(file)) {
+    const now = new Date()
+    utimesSync(directory, now, now)
+    return file
+  }
   mkdirSync(KEPT, { recursive: true })
   removeOld()
   const draft = join(KEPT, randomUUID())

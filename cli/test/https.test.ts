@@ -71,6 +71,21 @@ test('dev speaks HTTPS, and its own commands need to trust the certificate', LIM
   assert.match(run.stdout, /│ safe\n/)
 })
 
+test('doctor finds beside it that a Runyard has the address', LIMIT, async () => {
+  const environment = {
+    ...{ RUNYARD_PORT: new URL(base_url).port, RUNYARD_DATA_DIR: file('another') },
+    RUNYARD_SANDBOX: 'bubblewrap',
+  }
+  const { stdout } = await home.run(['doctor', '--json'], { environment })
+  const findings = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, string>)
+  const [found] = findings.filter(({ area }) => area === 'Address')
+  assert.equal(found?.state, 'good')
+  assert.match(found?.says ?? '', /^127\.0\.0\.1:\d+ is taken by a Runyard \d+\.\d+\.\d+ that runs\.$/)
+})
+
 test('the TypeScript library works with the certificate, and says what is wrong without', LIMIT, async () => {
   const program = `
     import { Runyard } from ${JSON.stringify(CLIENT)}

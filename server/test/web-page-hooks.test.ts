@@ -115,8 +115,9 @@ describe('the pages of hooks', { skip }, () => {
     // The secret stayed: what it signs is still taken.
     assert.equal((await runSample(sample.replaceAll('try-', 'once-more-'))).outcome, 'filtered')
     await rows.filter({ hasText: 'Filtered out' }).waitFor()
-    await page.getByRole('button', { name: 'Pause' }).click()
-    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).press('Enter')
+    // The keyboard is still there after the request.
+    await page.getByRole('button', { name: 'Resume' }).and(page.locator(':focus')).waitFor()
     assert.equal(await rows.getByRole('button', { name: 'Replay' }).count(), 0)
     await page.getByRole('link', { name: 'Triggers' }).click()
     const row = page.getByRole('list', { name: 'Triggers' }).getByRole('listitem')

@@ -9,7 +9,6 @@ import { fileURLToPath } from 'node:url'
 import { setupPython } from '../../scripts/setup-python.ts'
 import { makeCertificate } from '../../server/test/support/certificate.ts'
 import { until } from '../../server/test/support/cluster.ts'
-import { LONG } from '../../server/test/support/once.ts'
 import { Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 300_000 }
@@ -156,28 +155,24 @@ test('a pair that cannot be served is one line and exit code 2', LIMIT, async ()
     { encoding: 'utf8' },
   )
   assert.equal(locked.status, 0, locked.stderr)
-  type Case = [cert: string | null, key: string | null, says: RegExp]
-  const cases: Case[] = [
+  const cases: Array<[cert: string | null, key: string | null, says: RegExp]> = [
     ['good-cert', null, /--tls-cert and --tls-key go together/],
+    [null, 'good-key', /--tls-cert and --tls-key go together/],
     ['nowhere', 'good-key', /--tls-cert: \S+nowhere is not there\./],
+    ['good-cert', '.', /--tls-key: \S+ is a folder\./],
+    ['empty', 'good-key', /--tls-cert: \S+empty has no certificate in PEM\./],
     ['good-key', 'good-cert', /--tls-cert: \S+good-key has no certificate in PEM\./],
     ['good-cert', 'empty', /--tls-key: \S+empty has no private key in PEM\./],
     ['good-cert', 'other-key', /--tls-key: \S+other-key is not the key of the first certificate/],
     ['good-cert', 'locked-key', /--tls-key: \S+locked-key is protected by a passphrase/],
   ]
-  const alike: Case[] = [
-    [null, 'good-key', /--tls-cert and --tls-key go together/],
-    ['good-cert', '.', /--tls-key: \S+ is a folder\./],
-    ['empty', 'good-key', /--tls-cert: \S+empty has no certificate in PEM\./],
-  ]
-  for (const [cert, key, says] of LONG ? [...cases, ...alike] : cases) {
+  for (const [cert, key, says] of cases) {
     const args = [...(cert ? ['--tls-cert', cert] : []), ...(key ? ['--tls-key', key] : [])]
     const ended = await home.run(['dev', '--port', '0', '--data-dir', 'more', '--json', ...args])
     assert.deepEqual([ended.code, ended.stdout], [2, ''], ended.stderr)
     assert.match(ended.stderr, says)
     assert.match(ended.stderr, /^error: [^\n]+\n$/)
   }
-  if (!LONG) return
   const environment = {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
     RUNYARD_SECRET_KEY: 'x'.repeat(40),

@@ -46,7 +46,6 @@ test('a BLOCKED run ends the watching quietly, with its question and 5', LIMIT, 
   const rest = await home.run(['follow', run_id, '-o', 'ndjson', '--after', String(events.at(-1)?.sequence)])
   assert.deepEqual([rest.code, rest.stdout], [5, ''])
 
-  if (!LONG) return
   const answered = home.spawn(['message', run_id, block('echo again; sleep 600'), '--wait'])
   await printedBy(answered, /│ again\n/)
   await home.run(['interrupt', run_id])

@@ -11,7 +11,6 @@ import pg from 'pg'
 import { AppError } from '../src/contract/error.ts'
 import { migrateDatabase, readConfig, startServe, startWorkerRole, withKeys } from '../src/main.ts'
 import { until } from './support/cluster.ts'
-import { LONG, onlyLong } from './support/once.ts'
 import { findPostgres, freePort, type PostgresServer, startPostgres } from './support/postgres-server.ts'
 import { spawnRunyard, temporaryDirectory } from './support/service.ts'
 
@@ -277,9 +276,7 @@ describe('PostgreSQL that', { skip }, () => {
     })
   }
 
-  const COMMANDS = [['migrate'], ['worker']]
-  if (LONG) COMMANDS.push(['keys', 'list'], ['serve', '--port', '0'])
-  for (const args of COMMANDS) {
+  for (const args of [['migrate'], ['keys', 'list'], ['serve', '--port', '0'], ['worker']]) {
     test(`ends \`runyard ${args.join(' ')}\` with one line where a password is missing`, async () => {
       const env = { DATABASE_URL: at('login'), RUNYARD_DATA_DIR: temporaryDirectory('faults') }
       const child = spawnRunyard(args, env)
@@ -342,7 +339,7 @@ describe('PostgreSQL that', { skip }, () => {
 })
 
 const as_root = process.getuid?.() === 0 ? skip : 'hiding extensions needs root'
-onlyLong('PostgreSQL without pg_trgm is told from one that refuses it', { skip: as_root }, async () => {
+test('PostgreSQL without pg_trgm is told from one that refuses it', { skip: as_root }, async () => {
   const server = await startPostgres({ without_extensions: true })
   try {
     const config = readConfig({ DATABASE_URL: server.url, RUNYARD_DATA_DIR: temporaryDirectory('faults') })

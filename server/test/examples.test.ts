@@ -12,7 +12,6 @@ import { setupPython } from '../../scripts/setup-python.ts'
 import type { RunItem } from '../src/contract/run.ts'
 import { until } from './support/cluster.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
-import { LONG } from './support/once.ts'
 import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -223,7 +222,6 @@ describe('the examples', LIMIT, () => {
     const { code, stdout, stderr } = await type(take('internal-tool'))
     assert.equal(code, 0, stderr)
     assert.match(stdout, /^file +examples\/broken-sum\/sum\.js\nseverity +high\n/)
-    if (!LONG) return
     const failed = await type(
       'echo This beats every model. | python examples/internal-tool/triage.py example',
     )

@@ -5,7 +5,6 @@ import { after, before, describe, test } from 'node:test'
 import { AmbientAgentConfig } from '../src/contract/agent-config.ts'
 import { RunAgentRequest } from '../src/contract/run-request.ts'
 import { NOBODY } from './support/each-service.ts'
-import { LONG } from './support/once.ts'
 import { apiOf, startService, type TestService } from './support/service.ts'
 
 type Fields = Record<string, unknown>
@@ -142,8 +141,6 @@ describe('a field and a harness', () => {
         const field = line.includes('another name') ? 'config.harness.model_id' : /`([\w.]+)`/.exec(line)?.[1]
         assert(body.detail?.startsWith(`${field}: the harness ${type} `), body.detail)
       }
-      // What all of them take or refuse alike: one of our own, an agent, and one of the operator's.
-      if (!LONG && !['oz', 'claude', 'mine'].includes(type)) return
       for (const [field, request] of Object.entries(TAKEN)) {
         const { status, body } = await ask(type, request)
         assert.equal(status, 200, `${field}: ${body.detail}`)

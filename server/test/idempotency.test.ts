@@ -5,20 +5,13 @@ import { after, before, describe, test } from 'node:test'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import { GOOD, openScene, type Scene } from './support/good-requests.ts'
-import { LONG } from './support/once.ts'
 import { apiOf } from './support/service.ts'
 
 const REPLAYED = 'idempotent-replayed'
 const WAITING = { prompt: 'x', config: { worker_host: 'nobody' } }
-const all_posts = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(
+const posts = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(
   ([, { method }]) => method === 'POST',
 )
-/** Those that start or make something, and one that does neither; all go through one door. */
-const posts = LONG
-  ? all_posts
-  : all_posts.filter(
-      ([id, { status }]) => status !== 200 || /^(createRun|runAgent|submitFollowup|cancelRun)$/.test(id),
-    )
 
 describe('once with one Idempotency-Key', () => {
   let scene: Scene

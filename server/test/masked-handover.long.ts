@@ -4,7 +4,6 @@ import { after, before, describe, test } from 'node:test'
 import { type Cluster, startCluster, until, type WorkerRole } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
-import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
 import { assertWhole, ofType, printed, workersOf } from './support/traces.ts'
@@ -69,8 +68,7 @@ describe('a run with masked values', { skip }, () => {
     return events
   }
 
-  // A worker that stops leaves the same log.
-  for (const signal of LONG ? (['SIGKILL', 'SIGTERM'] as const) : (['SIGKILL'] as const)) {
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     test(`is not executed from its log after ${signal}: the model is asked again`, async () => {
       const events = await handOver(signal, 'oz', 'Clean up.')
       assert.equal(printed(events), 'made\nexact\n')

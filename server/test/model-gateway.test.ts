@@ -192,7 +192,6 @@ describe('models for commands', () => {
     const [state, message] = await said('bubblewrap', {})
     assert.equal(state, 'FAILED')
     assert.match(message, /lets commands call models, and this worker has none/)
-    if (!LONG) return google.close()
     const [other, reason] = await said('host', { OPENAI_BASE_URL: `${google.url}/v1` })
     assert.equal(other, 'FAILED')
     assert.match(reason, /no way to the gateway, which alone calls models for commands/)

@@ -5,7 +5,6 @@ import { openPostgres } from '../src/store/db.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
-import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { spawnRunyard, startService, temporaryDirectory } from './support/service.ts'
 
@@ -63,7 +62,7 @@ describe('the secret key', () => {
       assert.match(serve.log(), /Listening on/)
       await assertRefused(['serve', '--port', '0'], env(OTHER))
       // A key of the data directory's own is another one, too.
-      if (LONG) await assertRefused(['worker'], env({}))
+      await assertRefused(['worker'], env({}))
       serve.kill('SIGTERM')
       await new Promise((resolve) => serve.once('exit', resolve))
     })

@@ -9,7 +9,7 @@ import OzAPI from 'oz-agent-sdk'
 import type { AgentSkill } from '../src/contract/skill.ts'
 import { git, makeRepository } from './support/git.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
-import { LONG, onlyLong } from './support/once.ts'
+import { onlyLong } from './support/once.ts'
 import { apiOf, spawnRunyard, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType } from './support/traces.ts'
 
@@ -132,8 +132,6 @@ describe('skills', () => {
       assert(by_http.system.includes(`Deploy it to staging. All: staging ${by_http.mark}`), by_http.system)
       assert.match(by_http.system, /below \/workspace\/acme-site\/\.claude\/skills\/deploy: scripts\/go\.sh/)
 
-      // How it is spelt is the service's business, whoever asks.
-      if (spec === id && !LONG) continue
       const mark = randomUUID()
       const by_client = await client.runs.createAndWait({
         prompt: mark,
@@ -177,8 +175,6 @@ describe('skills', () => {
       system,
       /skill deploy[\s\S]*Deploy it to[\s\S]*skill review[\s\S]*Review with care[\s\S]*Deploy the app/,
     )
-    if (!LONG) return
-    // As of one that is given by name, in the test after the next.
     const gone = await run({
       config: { skills: ['acme/site:deploy', 'gone'], environment_id: environments.both },
     })
@@ -209,7 +205,6 @@ describe('skills', () => {
       await failed('acme/site:gone', environments.site),
       /has no skill "acme\/site:gone"\. There are acme\/site:\.agents/,
     )
-    if (!LONG) return
     assert.match(
       await failed('acme/site:odd', environments.site),
       /odd\/SKILL\.md cannot be used\. name: is "even"/,
@@ -246,7 +241,7 @@ describe('skills', () => {
     assert.equal((await load({ skill: id, file: 'scripts/go.sh' })).output, 'echo going\n'.trimEnd())
     const refused = await load({ skill: id, file: '../review/SKILL.md' })
     assert.deepEqual([refused.is_error, /has no text file/.test(refused.output)], [true, true])
-    if (LONG) assert.match((await load({ skill: 'deploy' })).output, /more than one repository/)
+    assert.match((await load({ skill: 'deploy' })).output, /more than one repository/)
   })
 
   test('a guide that is too large is left to the agent to read', async () => {
@@ -284,7 +279,8 @@ describe('skills', () => {
   })
 
   test('are listed, with those that are malformed where they are asked for', async () => {
-    // The tests above have run in each of their environments.
+    for (const environment_id of [environments.site, environments.both])
+      await run({ skill: 'acme/site:deploy', config: { environment_id } })
     const listed = async (query = '') =>
       (await api.json<{ agents: AgentSkill[] }>('GET', `/agent${query}`)).agents
     const all = await listed()
@@ -350,14 +346,12 @@ describe('skills', () => {
     writeFileSync(join(directory, '.claude/skills/second/SKILL.md'), skill('second', 'The second one.'))
     commit('acme/fresh')
     assert.deepEqual((await listed()).names, ['first'], 'what is kept')
-    if (LONG) {
-      const env = { RUNYARD_BASE_URL: service.base_url, RUNYARD_API_KEY: service.api_key }
-      const child = spawnRunyard(['skill', 'list', '--repo', 'acme/fresh', '--refresh'], env)
-      let printed = ''
-      child.stdout?.on('data', (data) => (printed += data))
-      await new Promise((resolve) => child.once('close', resolve))
-      assert.match(printed, /\nfirst .*\nsecond /s)
-    } else assert.deepEqual((await listed('&refresh=true')).names, ['first', 'second'])
+    const env = { RUNYARD_BASE_URL: service.base_url, RUNYARD_API_KEY: service.api_key }
+    const child = spawnRunyard(['skill', 'list', '--repo', 'acme/fresh', '--refresh'], env)
+    let printed = ''
+    child.stdout?.on('data', (data) => (printed += data))
+    await new Promise((resolve) => child.once('close', resolve))
+    assert.match(printed, /\nfirst .*\nsecond /s)
     assert.deepEqual((await listed()).names, ['first', 'second'])
 
     // Several at once are all answered with what is there by then.

@@ -10,7 +10,6 @@ import { createDatabase, stopTestServer } from './support/databases.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { commentUnheard } from './support/git-hosts-comments.ts'
 import { type Answer, addHostedRepository, type GitHostRequest } from './support/hosted-repositories.ts'
-import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { temporaryDirectory } from './support/service.ts'
 import { SIGN } from './support/sign-hook.ts'
@@ -18,7 +17,7 @@ import { cancel } from './support/stored.ts'
 
 const TOKEN = 'canary-reply-token'
 const LIMIT = { timeout: 180_000 }
-const DELIVERIES = LONG ? 20 : 8
+const DELIVERIES = 20
 
 interface Reply {
   status: string
@@ -207,7 +206,6 @@ describe('answers on GitHub of two processes on PostgreSQL', { skip }, () => {
     const last = await cluster.serve()
     await until('it to be said', () => bodiesOn(3).length === 1)
     running = last
-    if (!LONG) return
 
     // And the end as well: it is written twice into one comment.
     const other = await post(last, 2)

@@ -3,7 +3,6 @@ import { after, before, describe, test } from 'node:test'
 import type { NewEvent, RunEvent } from '../../src/contract/event.ts'
 import type { Harness } from '../../src/harness/harness.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { LONG } from './once.ts'
 import { openTestSandbox } from './sandbox.ts'
 import { LeaseLost, TestTurn } from './turn.ts'
 
@@ -147,9 +146,7 @@ export function testHarness(name: string, open: () => Promise<OpenHarness>): voi
       }
       await run(first)
       const resumeEverywhere = async (log: readonly RunEvent[]) => {
-        // The runbook, which starts nothing but the commands, shows every point.
-        const step = LONG || name === 'runbook' ? 1 : 3
-        for (let length = 1; length <= log.length; length += step) {
+        for (let length = 1; length <= log.length; length += 1) {
           const turn = resume(log.slice(0, length))
           const outcome = await run(turn)
           const asked =
@@ -161,7 +158,6 @@ export function testHarness(name: string, open: () => Promise<OpenHarness>): voi
         }
       }
       await resumeEverywhere(first.log)
-      if (!LONG && name !== 'runbook') return
       const lost = first.log.findIndex((event) => event.type === 'tool.call')
       const second = resume(first.log.slice(0, lost + 1))
       await run(second)

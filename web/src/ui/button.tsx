@@ -25,7 +25,7 @@ export function Button({
     <button
       type="button"
       className={`${buttonClass(kind)} ${className}`}
-      {...(disabled ? { 'aria-disabled': true } : {})}
+      aria-disabled={disabled || undefined}
       onClick={disabled ? refuse : onClick}
       {...props}
     />

@@ -134,10 +134,13 @@ describe('slots of a Docker sandbox', { skip: undocked }, () => {
     await parent()
     await backend.freeze?.(sandbox.ref)
     const waiting = run(sandbox, 'echo thawed')
-    const aborted = await run(sandbox, 'true', { signal: AbortSignal.timeout(100) })
+    const aborted = await run(sandbox, 'touch late', { signal: AbortSignal.timeout(100) })
     assert.equal(aborted.exit.aborted, true)
     await backend.thaw?.(sandbox.ref)
     assert.equal((await waiting).stdout, 'thawed\n')
+    // Nor does it begin when its caller has been told that it did not.
+    await delay(300)
+    assert.equal((await run(sandbox, 'ls')).stdout, '')
   })
 
   test('begin what was refused while the container was frozen', async () => {

@@ -1,17 +1,25 @@
 /** No worker claims anything that its warden does not watch yet. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
+import { uptime } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { DEFAULT_LIMITS } from '../src/sandbox/sandbox.ts'
 import { type Db, openPostgres, type Store } from '../src/store/db.ts'
 import { readBeats } from '../src/store/leases.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { registerWorker } from '../src/store/workers.ts'
 import { startBeats } from '../src/worker/beat.ts'
+import { runWarden } from '../src/worker/warden.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
+import { whyNoDocker } from './support/machine.ts'
 import { findPostgres } from './support/postgres-server.ts'
+import { openBackend } from './support/sandbox-backends.ts'
 import { temporaryDirectory } from './support/service.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
@@ -72,6 +80,35 @@ describe('a warden', { skip }, () => {
       onLost: () => {},
     })
     await assert.rejects(opening, /The warden ended with 3/)
+  })
+})
+
+describe('a warden of a Docker sandbox', { skip: whyNoDocker() }, () => {
+  test('freezes one that was being started anew when it first tried to', async () => {
+    const backend = await openBackend('docker', { data_dir: '/nowhere', installation_id: randomUUID() })
+    const input = new PassThrough()
+    const warden = runWarden(backend, { input, output: new PassThrough() }, { deadline: true })
+    const tell = (line: object) => input.write(`${JSON.stringify(line)}\n`)
+    const { ref } = await backend.create({
+      ...{ run_id: randomUUID(), attempt: 1, limits: DEFAULT_LIMITS, egress: 'none', env: {} },
+    })
+    const name = execFileSync('docker', ['ps', '--filter', `name=${ref.id}`, '--format', '{{.Names}}'])
+    const docker = (...words: string[]) =>
+      execFileSync('docker', [...words, name.toString().trim()], { encoding: 'utf8' }).trim()
+    try {
+      tell({ watch: ref })
+      docker('kill')
+      // Longer than a worker may be silent.
+      await delay(5_000)
+      docker('start')
+      await until('it is frozen', () => docker('inspect', '-f', '{{.State.Paused}}') === 'true')
+      tell({ stamp: uptime() })
+      await until('it is thawed', () => docker('inspect', '-f', '{{.State.Paused}}') === 'false')
+    } finally {
+      input.end()
+      await warden
+      await backend.destroy(ref)
+    }
   })
 })
 

@@ -103,7 +103,7 @@ export class BubblewrapLauncher {
         onFree,
       })
     } catch (error) {
-      await running.kill()
+      await running.kill(true)
       throw error
     }
   }

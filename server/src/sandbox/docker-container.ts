@@ -33,6 +33,8 @@ export class DockerContainer {
   readonly #container: Docker.Container
   readonly #program: string
   readonly #onRestart: () => Promise<unknown>
+  /** What begins meanwhile waits for it. */
+  #restarting: Promise<void> = Promise.resolve()
   readonly #slots = new ExecSlots({ max_waiting: 4, refills: true }, (onFree) => this.#startSlot(onFree))
 
   constructor(container: Docker.Container, program: string, onRestart: () => Promise<unknown>) {
@@ -43,9 +45,9 @@ export class DockerContainer {
 
   exec(options: ExecOptions, env: Record<string, string>): ExecHandle {
     const { command: script, cwd: directory = '/workspace', stdin } = options
-    return superviseExec(options, () =>
+    return superviseExec(options, (given_up) =>
       this.#slots.run({ script, directory, env, once: stdin !== undefined }, () =>
-        this.#execAlone(options, env),
+        this.#execAlone(options, env, given_up),
       ),
     )
   }
@@ -70,9 +72,9 @@ export class DockerContainer {
   }
 
   /** Kills what runs as the sandbox's user, by a program that is not the image's; the container lives on. */
-  async killAll(): Promise<void> {
+  async killAll(limit_ms = KILL_LIMIT_MS): Promise<void> {
     this.#slots.discard()
-    if (!(await this.#attempt([this.#program, 'all']))) await this.#restart()
+    if (!(await this.#attempt([this.#program, 'all'], limit_ms))) await this.#restart()
   }
 
   /** Nothing is started behind the commands' backs any more. */
@@ -81,7 +83,11 @@ export class DockerContainer {
   }
 
   /** By the engine. */
-  async #execAlone(options: ExecOptions, env: Record<string, string>): Promise<RunningCommand> {
+  async #execAlone(
+    options: ExecOptions,
+    env: Record<string, string>,
+    given_up: AbortSignal,
+  ): Promise<RunningCommand> {
     const is_long = Buffer.byteLength(options.command) > MAX_ARGUMENT_BYTES
     const script = is_long ? await this.#storeScript(options.command) : options.command
     const marker = randomUUID()
@@ -89,7 +95,8 @@ export class DockerContainer {
       command: [...INIT, RUN_SCRIPT, 'sh', options.cwd ?? '/workspace'],
       env: { ...env, RUNYARD_EXEC: marker, runyard_command: script },
       stdin: options.stdin !== undefined,
-      kill: (exec) => this.#killExec(exec, marker),
+      kill: (exec, urgent) => this.#killExec(exec, marker, urgent),
+      given_up,
     })
   }
 
@@ -108,7 +115,7 @@ export class DockerContainer {
       cut: () => socket.destroy(),
       keepAwake: (awake) => keepAwake(socket, awake),
       readExit: () => readExit(exec),
-      kill: (urgent) => this.#killExec(exec, marker, urgent ? KILL_LIMIT_MS : PATIENT_KILL_LIMIT_MS),
+      kill: (urgent) => this.#killExec(exec, marker, urgent),
       isFrozen: async () => (await this.#container.inspect()).State.Paused,
       onFree,
     })
@@ -118,13 +125,15 @@ export class DockerContainer {
     command: string[]
     env: Record<string, string>
     stdin: boolean
-    kill: (exec: Docker.Exec) => Promise<void>
+    kill: (exec: Docker.Exec, urgent: boolean) => Promise<void>
+    /** None: it is to run however late. */
+    given_up?: AbortSignal
   }): Promise<RunningCommand> {
     try {
       const { exec, socket } = await this.#whenThawed(async () => {
         const exec = await this.#createExec(command)
         return { exec, socket: await connect(exec) }
-      })
+      }, command.given_up)
       const { stdout, stderr } = splitDockerStream(socket)
       const closed = Promise.allSettled([finished(stdout), finished(stderr)])
       return {
@@ -132,7 +141,7 @@ export class DockerContainer {
         stdout,
         stderr,
         ended: closed.then(() => readExit(exec)),
-        kill: () => command.kill(exec),
+        kill: (urgent) => command.kill(exec, urgent),
       }
     } catch (error) {
       throw engineFault('the Docker engine could not run the command', error)
@@ -155,21 +164,24 @@ export class DockerContainer {
   }
 
   /** A paused container refuses new commands (409); they wait, as running ones do, until it is thawed or gone. */
-  async #whenThawed<Result>(call: () => Promise<Result>): Promise<Result> {
+  async #whenThawed<Result>(call: () => Promise<Result>, given_up?: AbortSignal): Promise<Result> {
     for (;;) {
+      given_up?.throwIfAborted()
       try {
         return await call()
       } catch (error) {
+        if (statusOf(error) !== 409) throw error
+        await this.#restarting.catch(() => {})
         // It may have been thawed since: whether it runs is what tells this from one that has ended, which is a 409 as well.
-        if (statusOf(error) !== 409 || !(await this.#container.inspect()).State.Running) throw error
+        if (!(await this.#container.inspect()).State.Running) throw error
         await delay(POLL_MS)
       }
     }
   }
 
   /** A kill that fails shows in how the command ended. */
-  async #killExec(exec: Docker.Exec, marker: string, limit_ms = KILL_LIMIT_MS): Promise<void> {
-    await this.#killTree(exec, marker, limit_ms).catch(() => {})
+  async #killExec(exec: Docker.Exec, marker: string, urgent: boolean): Promise<void> {
+    await this.#killTree(exec, marker, urgent ? KILL_LIMIT_MS : PATIENT_KILL_LIMIT_MS).catch(() => {})
   }
 
   /**
@@ -180,7 +192,7 @@ export class DockerContainer {
     const tree = await this.#treeOf(exec)
     if (!(await this.#attempt(['/bin/sh', '-c', KILL_EXEC_SCRIPT, 'sh', marker], limit_ms)))
       return this.#restart()
-    if (!tree || !(await this.#vanish(tree))) await this.killAll()
+    if (!tree || !(await this.#vanish(tree))) await this.killAll(limit_ms)
   }
 
   /** The command's processes, by their numbers on the engine's host; `null` when they cannot be told. */
@@ -218,7 +230,7 @@ export class DockerContainer {
   }
 
   /** Whether a killer ran to its end. At the process limit there may be no room even for it. */
-  async #attempt(words: string[], timeout_ms = KILL_LIMIT_MS): Promise<boolean> {
+  async #attempt(words: string[], timeout_ms: number): Promise<boolean> {
     try {
       const handle = superviseExec({ command: '', timeout_ms }, () =>
         this.#start({ command: words, env: {}, stdin: false, kill: async () => {} }),
@@ -239,6 +251,11 @@ export class DockerContainer {
     )
     if (!state?.Running || state.Paused) return
     this.#slots.discard()
+    this.#restarting = this.#startAnew()
+    await this.#restarting
+  }
+
+  async #startAnew(): Promise<void> {
     await ignoreStatus([404, 409], this.#container.kill())
     await ignoreStatus([304, 404, 409], this.#container.start())
     await this.#onRestart()

@@ -17,17 +17,18 @@ export interface RunningCommand {
   stderr: Readable
   /** Resolves when the command itself has ended; rejects only with `SandboxFault`. */
   ended: Promise<{ code: number | null; signal: string | null }>
-  /** Kills the whole process tree. Idempotent; never throws. */
-  kill(): Promise<void>
+  /** Kills the whole process tree. `urgent`: somebody waits for its end. Idempotent; never throws. */
+  kill(urgent: boolean): Promise<void>
 }
 
 /**
  * Turns a command being started into the `ExecHandle` callers see: caps and streams its output, feeds its input and
- * ends it at the timeout, the abort or the call of `kill`, whichever comes first.
+ * ends it at the timeout, the abort or the call of `kill`, whichever comes first. `start` is told when it took so long that
+ * the caller was given an answer before: what has not begun by then is not to begin.
  */
 export function superviseExec(
   options: ExecOptions,
-  start: () => RunningCommand | Promise<RunningCommand>,
+  start: (given_up: AbortSignal) => Promise<RunningCommand>,
 ): ExecHandle {
   const output = new ExecOutput(options.max_output_bytes ?? DEFAULT_MAX_OUTPUT_BYTES)
   const stop = Promise.withResolvers<StopReason>()
@@ -41,12 +42,14 @@ export function superviseExec(
   const run = async (): Promise<ExecExit> => {
     try {
       if (options.signal?.aborted) return stopped('aborted', output)
-      const starting = (async () => start())().catch((error: unknown) => {
+      const given_up = new AbortController()
+      const starting = start(given_up.signal).catch((error: unknown) => {
         throw toFault(error)
       })
       const early = await Promise.race([starting.then(() => null), stop.promise])
-      // What hangs while it starts, as in a frozen sandbox, must not hold its caller: it is killed once it has started.
+      // What hangs while it starts, as in a frozen sandbox, must not hold its caller: it is killed if it starts all the same.
       if (early && !(await settles(starting, CLOSE_LIMIT_MS))) {
+        given_up.abort()
         starting.then(abandon, () => {})
         return stopped(early, output)
       }
@@ -63,7 +66,7 @@ export function superviseExec(
         const ended = await command.ended
         return { ...ended, timed_out: false, aborted: false, truncated_bytes: output.truncated_bytes }
       }
-      await command.kill()
+      await command.kill(true)
       await settles(over, CLOSE_LIMIT_MS)
       command.stdout.destroy()
       command.stderr.destroy()
@@ -153,7 +156,7 @@ function stopped(reason: StopReason, output: ExecOutput): ExecExit {
 
 async function abandon(command: RunningCommand): Promise<void> {
   command.ended.catch(() => {})
-  await command.kill()
+  await command.kill(false)
   command.stdout.destroy()
   command.stderr.destroy()
 }

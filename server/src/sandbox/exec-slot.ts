@@ -95,7 +95,7 @@ export class ExecSlot {
       stderr: turn.stderr,
       ended: turn.ended.promise.then((code) => (code === null ? this.#parts.readExit() : exitOfShell(code))),
       // Of a command that is over, the slot may have another one by now.
-      kill: async () => (turn.over ? undefined : this.#kill(true)),
+      kill: async (urgent) => (turn.over ? undefined : this.#kill(urgent)),
     }
   }
 

@@ -37,7 +37,7 @@ export class ExecSlots {
     return this.#whileBusy(async (untilThen) => {
       const running = (await this.#begin(command)) ?? (await otherwise())
       untilThen(running.ended)
-      return { ...running, kill: () => this.#whileBusy(running.kill) }
+      return { ...running, kill: (urgent) => this.#whileBusy(() => running.kill(urgent)) }
     })
   }
 

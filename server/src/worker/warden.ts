@@ -31,21 +31,34 @@ export async function runWarden(
   let stamped = uptime()
   let frozen = false
   let acting: Promise<unknown> = Promise.resolve()
+  let orders = 0
+  /** Failures since it last thawed them: what is tried four times a second is not said as often. */
+  const said = new Set<string>()
+  const report = (error: unknown): void => {
+    const text = `warden: ${error}`
+    if (!said.has(text)) console.error(text)
+    said.add(text)
+  }
   /** One after the other: a freeze must not overtake the thaw or the kill that was ordered after it. */
   const all = (refs: Iterable<SandboxRef>, work: (ref: SandboxRef) => Promise<void>): Promise<unknown> => {
     const chosen = [...refs]
-    acting = acting.then(() =>
-      Promise.all(chosen.map((ref) => work(ref).catch((error) => console.error(`warden: ${error}`)))),
-    )
+    orders += 1
+    acting = acting
+      .then(() => Promise.all(chosen.map((ref) => work(ref).catch(report))))
+      .then(() => {
+        orders -= 1
+      })
     return acting
   }
   const freeze = async (ref: SandboxRef) => (backend.freeze ? backend.freeze(ref) : backend.kill(ref))
   const thaw = async (ref: SandboxRef) => backend.thaw?.(ref)
   const look = (): void => {
     const late = uptime() - stamped > DEADLINE_SECONDS
-    if (late === frozen) return
+    if (late !== frozen) all(watched.values(), late ? freeze : thaw)
+    // Again and again: one that was being restarted could not be frozen.
+    else if (late && orders === 0) all(watched.values(), freeze)
+    if (!late) said.clear()
     frozen = late
-    all(watched.values(), late ? freeze : thaw)
   }
   output.write('ready\n')
   const timer = options.deadline ? setInterval(look, LOOK_MS) : undefined

@@ -329,7 +329,7 @@ export interface paths {
         put?: never;
         /**
          * Answer a call that waits for approval
-         * @description The run goes on: the call is carried out, or the agent is told that it was denied, and why. `status_message.approval` of a BLOCKED run says what waits.
+         * @description The run goes on: the call is carried out, or the agent is told that it was denied, and why. `status_message.approval` of a BLOCKED run says what waits, and so does `approval.requested` in the log. An answer that comes before the agent has stopped waits for that, up to 10 s.
          */
         post: operations["answerApproval"];
         delete?: never;

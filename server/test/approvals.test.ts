@@ -88,6 +88,21 @@ for (const harness of ['oz', 'mine'])
       assert.equal(said?.data.author.length !== 0, true)
     })
 
+    test('answered as soon as the log asks, the answer waits for the end of the turn', async () => {
+      for (let index = 0; index < 3; index++) {
+        const run_id = await begin(['touch one', 'ls'])
+        let asked: RunEvent | undefined
+        while (!asked) [asked] = ofType(await api.events(run_id), 'approval.requested')
+        await answer(run_id, asked.data as PendingApproval, { decision: 'allow_once' })
+        assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')
+        const events = await api.events(run_id)
+        assert.match(printed(events), /^one$/m)
+        const [answered] = ofType(events, 'approval.answered')
+        const stopped = events.find(({ type, data }) => type === 'run.state' && data.state === 'BLOCKED')
+        assert((stopped?.sequence ?? 0) < (answered?.sequence ?? 0))
+      }
+    })
+
     test('allowed for the whole run, the same rule asks no more', async () => {
       const run_id = await begin(['touch one', 'touch two', 'ls'])
       const { approval, attempt } = await waiting(run_id)

@@ -134,7 +134,7 @@ export const ROUTES = {
     path: '/agent/runs/{run_id}/approvals/{approval_id}',
     summary: 'Answer a call that waits for approval',
     description:
-      'The run goes on: the call is carried out, or the agent is told that it was denied, and why. `status_message.approval` of a BLOCKED run says what waits.',
+      'The run goes on: the call is carried out, or the agent is told that it was denied, and why. `status_message.approval` of a BLOCKED run says what waits, and so does `approval.requested` in the log. An answer that comes before the agent has stopped waits for that, up to 10 s.',
     tag: 'Runs',
     params: RunParams.extend({ approval_id: z.string().max(64) }),
     body: AnswerApprovalRequest,

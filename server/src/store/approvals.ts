@@ -2,11 +2,12 @@ import { sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import type { ApprovalDecision } from '../contract/approval.ts'
 import { AppError } from '../contract/error.ts'
-import { isResting, type RunState } from '../contract/state.ts'
+import { isResting, type RunState, UNFINISHED_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { requireGrantsFor } from './grants.ts'
 import { orphaned } from './principals.ts'
 import { visibleTo } from './runs.ts'
+import { among } from './sql-fragments.ts'
 import { reopenRun } from './transitions.ts'
 
 export interface ApprovalAnswer {
@@ -30,11 +31,36 @@ interface WaitingRun {
   author: string
   waiting: string | null
   was_asked: boolean
+  is_asking: boolean
+}
+
+/**
+ * Whether the log has the question by now, and the turn that ends with it has not ended yet; told from `r`. Nothing answers it
+ * before.
+ */
+const isAsking = (approval_id: string) => sql<boolean>`(r.state in (${among(UNFINISHED_STATES)}) and exists (
+  select from events e where e.run_id = r.run_id and e.type = 'approval.requested' and e.data ->> 'approval_id' = ${approval_id}
+    and not exists (select from events l where l.run_id = e.run_id and l.sequence > e.sequence
+      and (l.type in ('approval.requested', 'approval.answered', 'message.user')
+        or l.type = 'run.state' and l.data ->> 'state' = 'BLOCKED'))))`
+
+/** Whether an answer to this approval comes a moment too early. */
+export async function isStillAsking(
+  db: Db,
+  run_id: string,
+  approval_id: string,
+  actor: Actor,
+): Promise<boolean> {
+  const asked = await sql<{ is_asking: boolean }>`
+    select ${isAsking(approval_id)} as is_asking from runs r where r.run_id = ${run_id} and ${visibleTo(actor)}`.execute(
+    db,
+  )
+  return asked.rows[0]?.is_asking ?? false
 }
 
 /**
  * Logs the answer and queues the run again, in the caller's transaction, under the run's row lock. `claimable_in`: the pool to
- * be woken after the commit. Throws `resource_not_found`, and `conflict` where nothing waits for this answer any more.
+ * be woken after the commit. Throws `resource_not_found`, and `conflict` where nothing waits for this answer any more, or not yet.
  */
 export async function answerApproval(
   trx: Db,
@@ -44,7 +70,8 @@ export async function answerApproval(
     select r.run_id, r.state, r.worker_id, r.pool, r.environment_id, r.scope, r.principal_id, e.disabled as orphaned, p.display_name as author,
       r.status_message -> 'approval' ->> 'approval_id' as waiting,
       exists (select from events e where e.run_id = r.run_id and e.type = 'approval.requested'
-        and e.data ->> 'approval_id' = ${approval_id}) as was_asked
+        and e.data ->> 'approval_id' = ${approval_id}) as was_asked,
+      ${isAsking(approval_id)} as is_asking
     from runs r join principals e on e.principal_id = r.principal_id
       join principals p on p.principal_id = ${author.principal_id}
     where r.run_id = ${run_id} and ${visibleTo(author)} for update of r`.execute(trx)
@@ -55,6 +82,10 @@ export async function answerApproval(
   await requireGrantsFor(trx, author, run)
   if (!run.was_asked)
     throw new AppError('resource_not_found', 'approval_id: the run asked for no such approval.')
+  if (run.is_asking)
+    throw new AppError('conflict', 'The agent still stops to ask this. Try again in a moment.', {
+      retryable: true,
+    })
   if (!isResting(run.state) || run.waiting !== approval_id)
     throw new AppError('conflict', 'Nothing waits for this approval any more.', { retryable: false })
   const logged = await sql<{ sequence: number }>`

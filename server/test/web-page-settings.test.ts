@@ -90,7 +90,7 @@ describe('the pages of settings', { skip }, () => {
   test('a key is made, shown once, and revoked', async () => {
     await using opened = await openPage(browser, service, { at: '/keys' })
     const { page, complaints } = opened
-    await page.getByLabel('What it is for').fill('CI')
+    await page.getByLabel('What it is for').fill('Build server')
     await page.getByLabel('It may').selectOption('viewer')
     await page.getByRole('button', { name: 'Make a key' }).click()
     const shown = page.getByRole('status').locator('pre')
@@ -101,7 +101,7 @@ describe('the pages of settings', { skip }, () => {
     assert.equal((await asKey.call('POST', '/agent/runs', { prompt: 'x' })).status, 403)
     await checkAccess(page)
     await page.reload()
-    const row = page.getByRole('listitem').filter({ hasText: 'CI' })
+    const row = page.getByRole('listitem').filter({ hasText: 'Build server' })
     await row.waitFor()
     assert.equal(await page.getByText(key).count(), 0)
     await row.getByRole('button', { name: 'Revoke' }).click()

@@ -105,7 +105,10 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
   const refusals = new RateLimiterMemory({ points: NOTED_REFUSALS, duration: 60 })
   // Who asks for one link again and again has it.
   const issued = new RateLimiterMemory({ points: 1, duration: 60 })
-  app.addHook('onResponse', async (request, reply) => {
+  const noted = new WeakSet<FastifyRequest>()
+  const note = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (noted.has(request)) return
+    noted.add(request)
     const { url = '' } = request.routeOptions
     // Fastify answers HEAD as GET, with the same links.
     const method = request.method === 'HEAD' ? 'GET' : request.method
@@ -131,6 +134,12 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
         : {}),
       detail: detailOf(request, kind),
     })
+  }
+  app.addHook('onResponse', note)
+  // Where the caller has hung up, an answer never ends; what was done was done.
+  app.addHook('onSend', async (request, reply) => {
+    if (reply.raw.closed) await note(request, reply)
+    else reply.raw.once('close', () => void note(request, reply))
   })
   app.addHook('onClose', () => audit.close())
 }

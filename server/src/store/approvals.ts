@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import type { ApprovalDecision } from '../contract/approval.ts'
 import { AppError } from '../contract/error.ts'
-import { isResting, type RunState, UNFINISHED_STATES } from '../contract/state.ts'
+import { isResting, type RunState, WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { requireGrantsFor } from './grants.ts'
 import { orphaned } from './principals.ts'
@@ -34,33 +34,27 @@ interface WaitingRun {
   is_asking: boolean
 }
 
-/**
- * Whether the log has the question by now, and the turn that ends with it has not ended yet; told from `r`. Nothing answers it
- * before.
- */
-const isAsking = (approval_id: string) => sql<boolean>`(r.state in (${among(UNFINISHED_STATES)}) and exists (
-  select from events e where e.run_id = r.run_id and e.type = 'approval.requested' and e.data ->> 'approval_id' = ${approval_id}
-    and not exists (select from events l where l.run_id = e.run_id and l.sequence > e.sequence
-      and (l.type in ('approval.requested', 'approval.answered', 'message.user')
-        or l.type = 'run.state' and l.data ->> 'state' = 'BLOCKED'))))`
+/** How the answer is refused that comes a moment too early: it may be given again. */
+export class StillAsking extends AppError {
+  constructor() {
+    super('conflict', 'The agent still stops to ask this. Try again in a moment.', { retryable: true })
+  }
+}
 
-/** Whether an answer to this approval comes a moment too early. */
-export async function isStillAsking(
-  db: Db,
-  run_id: string,
-  approval_id: string,
-  actor: Actor,
-): Promise<boolean> {
-  const asked = await sql<{ is_asking: boolean }>`
-    select ${isAsking(approval_id)} as is_asking from runs r where r.run_id = ${run_id} and ${visibleTo(actor)}`.execute(
-    db,
-  )
-  return asked.rows[0]?.is_asking ?? false
+/** Nothing asks any more behind one of these: what was asked was put, taken back, or its worker was lost. */
+const OVER = sql`(l.type in ('approval.requested', 'approval.answered', 'message.user', 'attempt.lost') or l.type = 'run.state')`
+
+/** Whether a worker has it. */
+export async function isAtWork(db: Db, run_id: string): Promise<boolean> {
+  const found = await sql`
+    select from runs where run_id = ${run_id} and state in (${among(WORKING_STATES)})`.execute(db)
+  return found.rows.length > 0
 }
 
 /**
  * Logs the answer and queues the run again, in the caller's transaction, under the run's row lock. `claimable_in`: the pool to
- * be woken after the commit. Throws `resource_not_found`, and `conflict` where nothing waits for this answer any more, or not yet.
+ * be woken after the commit. Throws `resource_not_found`, and `conflict` where nothing waits for this answer any more; while the
+ * turn ends that asks for it, `StillAsking`.
  */
 export async function answerApproval(
   trx: Db,
@@ -69,11 +63,13 @@ export async function answerApproval(
   const locked = await sql<WaitingRun>`
     select r.run_id, r.state, r.worker_id, r.pool, r.environment_id, r.scope, r.principal_id, e.disabled as orphaned, p.display_name as author,
       r.status_message -> 'approval' ->> 'approval_id' as waiting,
-      exists (select from events e where e.run_id = r.run_id and e.type = 'approval.requested'
-        and e.data ->> 'approval_id' = ${approval_id}) as was_asked,
-      ${isAsking(approval_id)} as is_asking
+      q.sequence is not null as was_asked,
+      r.state in (${among(WORKING_STATES)}) and not exists (select from events l
+        where l.run_id = r.run_id and l.sequence > q.sequence and ${OVER}) as is_asking
     from runs r join principals e on e.principal_id = r.principal_id
       join principals p on p.principal_id = ${author.principal_id}
+      cross join lateral (select max(a.sequence) as sequence from events a where a.run_id = r.run_id
+        and a.type = 'approval.requested' and a.data ->> 'approval_id' = ${approval_id}) q
     where r.run_id = ${run_id} and ${visibleTo(author)} for update of r`.execute(trx)
   const run = locked.rows[0]
   if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
@@ -82,10 +78,7 @@ export async function answerApproval(
   await requireGrantsFor(trx, author, run)
   if (!run.was_asked)
     throw new AppError('resource_not_found', 'approval_id: the run asked for no such approval.')
-  if (run.is_asking)
-    throw new AppError('conflict', 'The agent still stops to ask this. Try again in a moment.', {
-      retryable: true,
-    })
+  if (run.is_asking) throw new StillAsking()
   if (!isResting(run.state) || run.waiting !== approval_id)
     throw new AppError('conflict', 'Nothing waits for this approval any more.', { retryable: false })
   const logged = await sql<{ sequence: number }>`

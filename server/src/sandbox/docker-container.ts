@@ -89,7 +89,7 @@ export class DockerContainer {
     given_up: AbortSignal,
   ): Promise<RunningCommand> {
     const is_long = Buffer.byteLength(options.command) > MAX_ARGUMENT_BYTES
-    const script = is_long ? await this.#storeScript(options.command) : options.command
+    const script = is_long ? await this.#storeScript(options.command, given_up) : options.command
     const marker = randomUUID()
     return this.#start({
       command: [...INIT, RUN_SCRIPT, 'sh', options.cwd ?? '/workspace'],
@@ -163,15 +163,20 @@ export class DockerContainer {
     })
   }
 
-  /** A paused container refuses new commands (409); they wait, as running ones do, until it is thawed or gone. */
+  /**
+   * A paused container refuses new commands (409); they wait, as running ones do, until it is thawed or gone. What one that is
+   * being started anew says does not count.
+   */
   async #whenThawed<Result>(call: () => Promise<Result>, given_up?: AbortSignal): Promise<Result> {
     for (;;) {
+      const restarting = this.#restarting
+      await restarting.catch(() => {})
       given_up?.throwIfAborted()
       try {
         return await call()
       } catch (error) {
+        if (this.#restarting !== restarting) continue
         if (statusOf(error) !== 409) throw error
-        await this.#restarting.catch(() => {})
         // It may have been thawed since: whether it runs is what tells this from one that has ended, which is a 409 as well.
         if (!(await this.#container.inspect()).State.Running) throw error
         await delay(POLL_MS)
@@ -261,9 +266,10 @@ export class DockerContainer {
     await this.#onRestart()
   }
 
-  async #storeScript(script: string): Promise<string> {
+  async #storeScript(script: string, given_up: AbortSignal): Promise<string> {
     const path = `/tmp/.runyard-${randomUUID()}`
-    const handle = this.exec({ command: `cat > ${path}`, cwd: '/', stdin: `rm -f ${path}; ${script}\n` }, {})
+    const stdin = `rm -f ${path}; ${script}\n`
+    const handle = this.exec({ command: `cat > ${path}`, cwd: '/', stdin, signal: given_up }, {})
     const { exit } = await collectExec(handle)
     if (exit.code !== 0) throw new SandboxFault('the command is too long to be stored')
     return `. ${path}`

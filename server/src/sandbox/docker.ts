@@ -251,7 +251,17 @@ class DockerBackend implements SandboxBackend {
   }
 
   async freeze(ref: SandboxRef): Promise<void> {
-    await ignoreStatus([404, 409], this.#docker.getContainer(containerName(ref)).pause())
+    const container = this.#docker.getContainer(containerName(ref))
+    try {
+      await container.pause()
+    } catch (error) {
+      const state = await container.inspect().then(
+        ({ State }) => State,
+        () => null,
+      )
+      // Gone, or frozen already: nothing of it runs. One that has stopped may be being started anew.
+      if (state && !state.Paused) throw engineFault('the Docker engine could not freeze the container', error)
+    }
   }
 
   async thaw(ref: SandboxRef): Promise<void> {

@@ -24,7 +24,7 @@ export interface RunningCommand {
 /**
  * Turns a command being started into the `ExecHandle` callers see: caps and streams its output, feeds its input and
  * ends it at the timeout, the abort or the call of `kill`, whichever comes first. `start` is told when it took so long that
- * the caller was given an answer before: what has not begun by then is not to begin.
+ * the caller was given an answer before: what has not been handed to the sandbox by then is not to be.
  */
 export function superviseExec(
   options: ExecOptions,

@@ -31,33 +31,40 @@ export async function runWarden(
   let stamped = uptime()
   let frozen = false
   let acting: Promise<unknown> = Promise.resolve()
-  let orders = 0
-  /** Failures since it last thawed them: what is tried four times a second is not said as often. */
-  const said = new Set<string>()
-  const report = (error: unknown): void => {
-    const text = `warden: ${error}`
-    if (!said.has(text)) console.error(text)
-    said.add(text)
-  }
+  /** By key: what could not be frozen, such as one that was being started anew. It is tried again, and said once. */
+  const unfrozen = new Set<string>()
+  let retrying = false
   /** One after the other: a freeze must not overtake the thaw or the kill that was ordered after it. */
   const all = (refs: Iterable<SandboxRef>, work: (ref: SandboxRef) => Promise<void>): Promise<unknown> => {
     const chosen = [...refs]
-    orders += 1
-    acting = acting
-      .then(() => Promise.all(chosen.map((ref) => work(ref).catch(report))))
-      .then(() => {
-        orders -= 1
-      })
+    acting = acting.then(() =>
+      Promise.all(chosen.map((ref) => work(ref).catch((error) => console.error(`warden: ${error}`)))),
+    )
     return acting
   }
-  const freeze = async (ref: SandboxRef) => (backend.freeze ? backend.freeze(ref) : backend.kill(ref))
+  const freeze = async (ref: SandboxRef): Promise<void> => {
+    const key = keyOf(ref)
+    try {
+      await (backend.freeze ? backend.freeze(ref) : backend.kill(ref))
+      unfrozen.delete(key)
+    } catch (error) {
+      if (!unfrozen.has(key)) console.error(`warden: ${error}`)
+      unfrozen.add(key)
+    }
+  }
   const thaw = async (ref: SandboxRef) => backend.thaw?.(ref)
+  const retry = async (): Promise<void> => {
+    const left = [...watched.values()].filter((ref) => unfrozen.has(keyOf(ref)))
+    if (left.length === 0 || retrying) return
+    retrying = true
+    await all(left, freeze)
+    retrying = false
+  }
   const look = (): void => {
     const late = uptime() - stamped > DEADLINE_SECONDS
     if (late !== frozen) all(watched.values(), late ? freeze : thaw)
-    // Again and again: one that was being restarted could not be frozen.
-    else if (late && orders === 0) all(watched.values(), freeze)
-    if (!late) said.clear()
+    else if (late) void retry()
+    if (!late) unfrozen.clear()
     frozen = late
   }
   output.write('ready\n')

@@ -201,19 +201,25 @@ class Life implements WorkerHandle {
   #countEnd(): void {
     this.#claims.nudge()
     this.#ended_since_reap += 1
+    this.#reapMany()
+  }
+
+  /** Many short runs leave more idle sandboxes between two looks than may be kept. */
+  #reapMany(): void {
     const { max_idle, slots } = this.#context.settings
-    // Many short runs leave more idle sandboxes between two looks than may be kept.
     if (this.#ended_since_reap > Math.max(max_idle, slots)) this.#reap()
   }
 
   #reap(openFormer: WorkerContext['openFormerBackends'] = async () => []): void {
-    this.#ended_since_reap = 0
     if (this.#reaping) return
+    this.#ended_since_reap = 0
     this.#reaping = true
     const reap = async () => reapSandboxes(this.#context, await openFormer())
     this.#inBackground(() =>
       reap().finally(() => {
         this.#reaping = false
+        // Those that ended meanwhile.
+        this.#reapMany()
       }),
     )
   }

@@ -99,7 +99,7 @@ for (const harness of ['oz', 'mine'])
         assert.match(printed(events), /^one$/m)
         const [answered] = ofType(events, 'approval.answered')
         const stopped = events.find(({ type, data }) => type === 'run.state' && data.state === 'BLOCKED')
-        assert((stopped?.sequence ?? 0) < (answered?.sequence ?? 0))
+        assert(stopped && answered && stopped.sequence < answered.sequence)
       }
     })
 

@@ -60,7 +60,7 @@ onEitherDatabase('early answers to approvals', (open) => {
   }
   const answer = (
     { held, approval_id }: Asking,
-    { key = admin.api_key, signal = new AbortController().signal } = {},
+    { key = admin.api_key, signal = AbortSignal.timeout(60_000) } = {},
   ) =>
     fetch(`${base}/api/v1/agent/runs/${held.run_id}/approvals/${approval_id}`, {
       method: 'POST',

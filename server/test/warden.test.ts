@@ -1,4 +1,4 @@
-/** No worker claims anything that its warden does not watch yet. */
+/** No worker claims anything that its warden does not watch yet, and nothing runs on that it has to freeze. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'

@@ -164,8 +164,8 @@ export class DockerContainer {
   }
 
   /**
-   * A paused container refuses new commands (409); they wait, as running ones do, until it is thawed or gone. What one that is
-   * being started anew says does not count.
+   * A paused container refuses new commands (409); they wait, as running ones do, until it is thawed or gone. How the engine
+   * refuses one while the container is started anew does not count; without an answer the command may have begun.
    */
   async #whenThawed<Result>(call: () => Promise<Result>, given_up?: AbortSignal): Promise<Result> {
     for (;;) {
@@ -175,7 +175,7 @@ export class DockerContainer {
       try {
         return await call()
       } catch (error) {
-        if (this.#restarting !== restarting) continue
+        if (statusOf(error) !== 0 && this.#restarting !== restarting) continue
         if (statusOf(error) !== 409) throw error
         // It may have been thawed since: whether it runs is what tells this from one that has ended, which is a 409 as well.
         if (!(await this.#container.inspect()).State.Running) throw error

@@ -255,12 +255,13 @@ class DockerBackend implements SandboxBackend {
     try {
       await container.pause()
     } catch (error) {
-      const state = await container.inspect().then(
-        ({ State }) => State,
-        () => null,
-      )
       // Gone, or frozen already: nothing of it runs. One that has stopped may be being started anew.
-      if (state && !state.Paused) throw engineFault('the Docker engine could not freeze the container', error)
+      if (statusOf(error) === 404) return
+      const is_frozen = await container.inspect().then(
+        ({ State }) => State.Paused,
+        () => false,
+      )
+      if (!is_frozen) throw engineFault('the Docker engine could not freeze the container', error)
     }
   }
 

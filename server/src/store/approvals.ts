@@ -42,7 +42,7 @@ export class StillAsking extends AppError {
 }
 
 /** Nothing asks any more behind one of these: what was asked was put, taken back, or its worker was lost. */
-const OVER = sql`(l.type in ('approval.requested', 'approval.answered', 'message.user', 'attempt.lost') or l.type = 'run.state')`
+const OVER = sql`l.type in ('approval.requested', 'approval.answered', 'message.user', 'attempt.lost', 'run.state')`
 
 /** Whether a worker has it. */
 export async function isAtWork(db: Db, run_id: string): Promise<boolean> {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { SandboxRecords } from './sandbox-records.ts'
 
-const root = await mkdtemp(join(tmpdir(), 'runyard-records-'))
+const root = mkdtempSync(join(tmpdir(), 'runyard-records-'))
 after(() => rm(root, { recursive: true }))
 
 async function open(name: string): Promise<SandboxRecords<{ taken: number }>> {

@@ -4,6 +4,7 @@
  *
  * --all          also files that passed and depend on nothing that has changed since; CI always does
  * --busy         keeps every core busy meanwhile, since no test may depend on a quiet machine
+ * --names FILE   writes the names of all tests that ran, a line each, to compare with those of another checkout
  * --long         adds the soaks, and repeats on every sandbox what is the same code on all
  * --shard 1/3    the first third of the work, for three machines
  * --times        prints the 20 files that cost most; --keep-times writes all to test/times.json
@@ -35,6 +36,7 @@ const { values: options, positionals: wanted } = parseArgs({
     all: { type: 'boolean', default: Boolean(process.env.CI) },
     busy: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
+    names: { type: 'string' },
     shard: { type: 'string', default: '1/1' },
     times: { type: 'boolean', default: false },
     'keep-times': { type: 'boolean', default: false },
@@ -86,6 +88,7 @@ const show = (of_a_file: readonly object[]) => {
 /** Mostly waits for its turns and timers, so it begins first and runs beside the others. */
 const pytest = pytest_paths.length > 0 ? runPytest(pytest_paths) : null
 const failed: FileResult[] = []
+const names: string[] = []
 await runUnits(units, availableParallelism(), runAndCount)
 await pytest
 await runFailedAgain()
@@ -98,15 +101,16 @@ process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
 
 async function runAndCount(unit: Unit): Promise<void> {
   for (const result of await runUnit(unit, { long: options.long, show })) {
-    counts.passed += result.passed
-    counts.skipped += result.skipped
+    counts.passed += result.passed.length
+    counts.skipped += result.skipped.length
     counts.failed += result.failed.length
     const { file } = result
+    for (const test of [result.passed, result.skipped, result.failed].flat()) names.push(`${file} › ${test}`)
     if (result.failed.length > 0) {
       failed.push(result)
       if (files.includes(file)) results.noteFailed(file, hashes?.(file) ?? '', result.failed)
-    } else if (hashes && result.skipped === 0)
-      results.notePassed(file, { hash: hashes(file), passed: result.passed })
+    } else if (hashes && result.skipped.length === 0)
+      results.notePassed(file, { hash: hashes(file), passed: result.passed.length })
   }
 }
 
@@ -116,7 +120,7 @@ async function runFailedAgain(): Promise<void> {
     const unit = { files: [file], is_shared: false, cpu_ms: 0, wall_ms: 0 }
     const [again] = await runUnit(unit, { long: options.long, show: () => {} })
     if (again?.failed.length === 0 && hashes)
-      results.notePassed(file, { hash: hashes(file), passed: again.passed })
+      results.notePassed(file, { hash: hashes(file), passed: again.passed.length })
   }
 }
 
@@ -133,6 +137,7 @@ function report(): void {
   const measured = readMeasured(log)
   writeCosts(measured, { keep: options['keep-times'], files })
   results.save()
+  if (options.names) writeFileSync(options.names, `${names.sort().join('\n')}\n`)
   const lines: string[] = []
   if (options.times) lines.push(describeCosts(measured, 20))
   const flaky = results.listFlaky()

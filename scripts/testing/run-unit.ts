@@ -4,11 +4,11 @@ import type { TestEvent } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import type { Unit } from './plan.ts'
 
+/** Tests by name, from the outermost suite on: `suite › test`. */
 export interface FileResult {
   file: string
-  passed: number
-  skipped: number
-  /** The names of the tests that failed, from the outermost suite on. */
+  passed: string[]
+  skipped: string[]
   failed: string[]
 }
 
@@ -64,10 +64,10 @@ class UnitResults {
     const result = this.#resultOf((this.#unit.is_shared ? this.#path : this.#unit.files)[0] ?? LANE)
     if (event.type === 'test:fail') {
       // A suite that failed because a test in it did is not a failure of its own.
-      if (!isSubtestFailure(event.data.details.error)) result.failed.push(this.#names().join(' › '))
+      if (!isSubtestFailure(event.data.details.error)) result.failed.push(this.#name())
     } else if (event.data.details.type !== 'suite') {
       const is_skipped = event.data.skip !== undefined || event.data.todo !== undefined
-      result[is_skipped ? 'skipped' : 'passed'] += 1
+      result[is_skipped ? 'skipped' : 'passed'].push(this.#name())
     }
   }
 
@@ -78,13 +78,13 @@ class UnitResults {
   }
 
   /** A file whose loading failed has no test to name. */
-  #names(): string[] {
+  #name(): string {
     const names = this.#unit.is_shared ? this.#path.slice(1) : this.#path
-    return names.length > 0 ? names : ['not loaded']
+    return names.join(' › ') || 'not loaded'
   }
 
   #resultOf(file: string): FileResult {
-    const result = this.#results.get(file) ?? { file, passed: 0, skipped: 0, failed: [] }
+    const result = this.#results.get(file) ?? { file, passed: [], skipped: [], failed: [] }
     this.#results.set(file, result)
     return result
   }

@@ -122,8 +122,9 @@ export async function startService(options: StartOptions = {}): Promise<TestServ
   return { base_url, api_key, data_dir, pid, log: child.log, kill, stop: () => kill('SIGTERM'), exited }
 }
 
-/** Plain HTTP with the service's key; `call` throws nothing on error statuses. */
-export function apiOf(service: { base_url: string; api_key: string }) {
+/** Plain HTTP with the service's key; `call` throws nothing on error statuses. `fetch`: default the global one. */
+export function apiOf(service: { base_url: string; api_key: string; fetch?: typeof fetch }) {
+  const { fetch = globalThis.fetch } = service
   const call = (
     method: string,
     path: string,

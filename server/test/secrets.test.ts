@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GitAccess, ListSecretsResponse, Secret } from '../src/contract/secret.ts'
-import { onFace } from './support/each-service.ts'
+import { onFace } from './support/face.ts'
 
 const CANARY = 'canary-7Hq2vXw9'
 const GIT: GitAccess = { host: 'git.example' }

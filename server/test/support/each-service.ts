@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { migrateDatabase, readConfig, startServe, startWorkerRole } from '../../src/main.ts'
 import { openPostgres } from '../../src/store/db.ts'
-import { openFace } from './app.ts'
 import { createMigrated, stopTestServer } from './databases.ts'
 import { LONG } from './once.ts'
 import { findPostgres } from './postgres-server.ts'
@@ -16,8 +15,6 @@ export const SLOTS = 3
 
 export interface JourneyService {
   base_url: string
-  /** For its addresses. */
-  fetch: typeof fetch
   /** Of a principal of its own each. */
   admin: ReturnType<typeof apiOf>
   other: ReturnType<typeof apiOf>
@@ -61,23 +58,7 @@ export function onEitherService(name: string, body: Journeys): void {
   registerOn('PostgreSQL', name, body)
 }
 
-/**
- * By the HTTP face alone, without a worker or a port: for what it decides by itself, which most of an API is. With `--long` on
- * `dev` as well.
- */
-export function onFace(name: string, body: Journeys): void {
-  if (LONG) registerOn('dev', name, body)
-  registerOn('the HTTP face', name, body)
-}
-
-type Kind = 'dev' | 'PostgreSQL' | 'the HTTP face'
-const STARTS: Record<Kind, () => Promise<JourneyService>> = {
-  dev: startDev,
-  PostgreSQL: startOnPostgres,
-  'the HTTP face': startFace,
-}
-
-function registerOn(kind: Kind, name: string, body: Journeys): void {
+function registerOn(kind: 'dev' | 'PostgreSQL', name: string, body: Journeys): void {
   const missing =
     kind === 'dev' || findPostgres() || process.env.RUNYARD_TEST_POSTGRES
       ? false
@@ -85,7 +66,7 @@ function registerOn(kind: Kind, name: string, body: Journeys): void {
   describe(`${name}, ${kind}`, { skip: missing }, () => {
     let service: JourneyService | undefined
     before(async () => {
-      service = await STARTS[kind]()
+      service = await (kind === 'dev' ? startDev() : startOnPostgres())
     })
     after(() => service?.stop())
     body(() => {
@@ -99,7 +80,7 @@ async function startDev(): Promise<JourneyService> {
   const data_dir = temporaryDirectory('journeys')
   const keys = await seedKeys(data_dir, PEOPLE)
   const service = await startService({ data_dir, env: SETTINGS })
-  return toJourneyService(service, keys, async () => {
+  return toJourneyService(service.base_url, keys, async () => {
     await service.stop()
     assert.doesNotMatch(service.log(), /unhandled|uncaught|"level":[56]0|MaxListeners/i)
   })
@@ -122,7 +103,7 @@ async function startOnPostgres(): Promise<JourneyService> {
   await store.close()
   const api = await startServe({ config })
   const worker = await startWorkerRole({ config })
-  return toJourneyService(api, keys, async () => {
+  return toJourneyService(api.base_url, keys, async () => {
     await worker.stop()
     await api.stop()
     await database.drop()
@@ -130,21 +111,11 @@ async function startOnPostgres(): Promise<JourneyService> {
   })
 }
 
-async function startFace(): Promise<JourneyService> {
-  const { RUNYARD_MIN_SCHEDULE_SECONDS } = SETTINGS
-  const face = await openFace({ RUNYARD_MIN_SCHEDULE_SECONDS })
-  const keys = await makeKeys(face.store.db, PEOPLE)
-  return toJourneyService(face, keys, async () => {
-    await face.stop()
-    await stopTestServer()
-  })
-}
-
 function toJourneyService(
-  { base_url, fetch = globalThis.fetch }: { base_url: string; fetch?: typeof globalThis.fetch },
+  base_url: string,
   keys: Record<Person, string>,
   stop: () => Promise<void>,
 ): JourneyService {
-  const as = (person: Person) => apiOf({ base_url, fetch, api_key: keys[person] })
-  return { base_url, fetch, keys, admin: as('admin'), other: as('other'), viewer: as('viewer'), stop }
+  const as = (person: Person) => apiOf({ base_url, api_key: keys[person] })
+  return { base_url, keys, admin: as('admin'), other: as('other'), viewer: as('viewer'), stop }
 }

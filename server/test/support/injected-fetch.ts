@@ -2,38 +2,39 @@ import assert from 'node:assert/strict'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 
 /**
- * `fetch` for addresses of an app in this process, which need not listen. An event stream needs a connection: the app listens
- * from the first one on. Follows no redirect.
+ * `fetch` for addresses of an app in this process, which need not listen. An event stream needs a connection: for that `listen`
+ * is called. Follows no redirect, and sends text alone.
  */
-export function injectedFetch(app: FastifyInstance, origin: string): typeof fetch {
-  let listening: Promise<string> | undefined
-  return async (input, init) => {
-    const request = new Request(input, init)
-    const { origin: asked, pathname, search } = new URL(request.url)
+export function injectedFetch(
+  app: FastifyInstance,
+  origin: string,
+  listen: () => Promise<string>,
+): typeof fetch {
+  return async (input, init = {}) => {
+    assert(!(input instanceof Request))
+    const { origin: asked, host, pathname, search } = new URL(input)
     assert.equal(asked, origin, 'Another service is asked.')
-    if (isStream(request, pathname)) {
-      listening ??= app.listen({ host: '127.0.0.1', port: 0 })
-      return fetch((await listening) + pathname + search, init)
+    const { method = 'GET', body, redirect } = init
+    const headers = Object.fromEntries(new Headers(init.headers))
+    if (method === 'GET' && (headers.accept === 'text/event-stream' || pathname.endsWith('/events/stream'))) {
+      return fetch((await listen()) + pathname + search, init)
     }
+    assert(body === undefined || typeof body === 'string')
+    const type = body === undefined ? {} : { 'content-type': 'text/plain;charset=UTF-8' }
     const answer = await app.inject({
-      method: request.method as NonNullable<InjectOptions['method']>,
+      method: method as NonNullable<InjectOptions['method']>,
       url: pathname + search,
-      headers: { accept: '*/*', host: new URL(origin).host, ...Object.fromEntries(request.headers) },
-      ...(request.body ? { payload: Buffer.from(await request.arrayBuffer()) } : {}),
+      headers: { accept: '*/*', host, ...type, ...headers },
+      ...(body === undefined ? {} : { payload: body }),
     })
-    const { statusCode: status } = answer
-    assert(
-      init?.redirect === 'manual' || status < 300 || status === 304 || status >= 400,
-      `${request.url} leads elsewhere.`,
-    )
-    const headers = new Headers()
+    const { statusCode: status, rawPayload } = answer
+    assert(redirect === 'manual' || !answer.headers.location, `${input} leads elsewhere.`)
+    const answered = new Headers()
     for (const [name, values] of Object.entries(answer.headers))
-      for (const value of [values ?? []].flat()) headers.append(name, String(value))
-    const has_body = status !== 204 && status !== 304
-    return new Response(has_body ? answer.rawPayload : null, { status, headers })
+      for (const value of [values ?? []].flat()) answered.append(name, String(value))
+    return new Response(NO_BODY.has(status) ? null : rawPayload, { status, headers: answered })
   }
 }
 
-const isStream = ({ method, headers }: Request, pathname: string): boolean =>
-  method === 'GET' &&
-  (headers.get('accept')?.includes('text/event-stream') || pathname.endsWith('/events/stream'))
+/** A `Response` takes none for these. */
+const NO_BODY: ReadonlySet<number> = new Set([204, 304])

@@ -35,6 +35,8 @@ export interface ListenOptions {
   /** The worker of this process, when it has one. */
   backend?: SandboxBackend
   tls?: ServedTls
+  /** How often streams ask whether their keys are still good; default: every 30 s. */
+  key_check_ms?: number
   /** Takes the log of requests; default: standard error. */
   log_stream?: LogStream
 }
@@ -69,6 +71,7 @@ export function buildFace(options: ListenOptions): Face {
     trust_proxy: config.trust_proxy,
     version: config.version,
     log_level: config.log_level ?? 'warn',
+    ...(options.key_check_ms === undefined ? {} : { key_check_ms: options.key_check_ms }),
     ...(options.log_stream ? { log_stream: options.log_stream } : {}),
     default_pool: config.pool,
     harnesses: listHarnesses(config),

@@ -8,6 +8,9 @@ import type { Store } from '../../src/store/db.ts'
 import { Watch } from '../../src/store/watch.ts'
 import { temporaryDirectory } from './service.ts'
 
+/** Nobody waits half a minute for a stream that has lost its key. */
+const KEY_CHECK_MS = 500
+
 /** What links are made of. No port: nobody listens there. */
 export const ORIGIN = 'http://127.0.0.1'
 
@@ -30,6 +33,7 @@ export function openApp(
     ...{ config, store, watch, log: pino({ level: 'silent' }) },
     blobs: openDiskBlobs(join(config.data_dir, 'blobs')),
     blobs_state: async () => ({ kind: 'disk', reachable: true }),
+    key_check_ms: KEY_CHECK_MS,
     request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
   })
   return app

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { after, before } from 'node:test'
 import type { FastifyInstance } from 'fastify'
+import type { Blobs } from '../../src/blobs/blobs.ts'
 import { openDiskBlobs } from '../../src/blobs/disk.ts'
 import type { Store } from '../../src/store/db.ts'
 import { Watch } from '../../src/store/watch.ts'
@@ -15,6 +16,8 @@ import { RowWorker } from './stored-runs.ts'
 export interface Face {
   store: Store
   watch: Watch
+  /** The files of runs. */
+  blobs: Blobs
   app: FastifyInstance
   /** What links are made of. */
   origin: string
@@ -62,8 +65,8 @@ export async function openFace(store: Store, env: Settings = {}): Promise<Face> 
   const keys = await makeKeys(store.db, PEOPLE)
   const blobs = openDiskBlobs(join(data_dir, 'blobs'))
   return {
-    ...{ store, watch, app, origin, base_url, listen, fetch, keys, as },
-    worker: await RowWorker.open({ store, watch, blobs }),
+    ...{ store, watch, blobs, app, origin, base_url, listen, fetch, keys, as },
+    worker: new RowWorker({ store, watch, blobs }),
     ...{ admin: as(keys.admin), other: as(keys.other), viewer: as(keys.viewer) },
     async stop() {
       await app.close()

@@ -10,7 +10,6 @@ import { appendEvents } from '../../src/store/events.ts'
 import { claimRuns, type Lease, releaseRun } from '../../src/store/leases.ts'
 import { type Ending, finishRun, startRun } from '../../src/store/transitions.ts'
 import type { Watch } from '../../src/store/watch.ts'
-import type { WorkerRegistration } from '../../src/store/workers.ts'
 import { readContentType } from '../../src/worker/content-type.ts'
 import { putArtifact } from '../../src/worker/put-artifact.ts'
 import { addWorker } from './stored.ts'
@@ -21,27 +20,30 @@ interface Rooms {
   blobs: Blobs
 }
 
-/** A worker that is a row: it claims nothing by itself. */
+/** A worker that is a row: it claims nothing by itself, and is there from its first run on. Default: of a pool of its own. */
 export class RowWorker {
-  readonly worker_id: string
+  readonly worker_id = randomUUID()
   readonly pool: string
   readonly #rooms: Rooms
+  readonly #slots: number
+  #registered: Promise<unknown> | undefined
   #batch = 0
 
-  private constructor(rooms: Rooms, worker_id: string, pool: string) {
+  constructor(rooms: Rooms, { pool = randomUUID() as string, slots = 8 } = {}) {
     this.#rooms = rooms
-    this.worker_id = worker_id
     this.pool = pool
+    this.#slots = slots
   }
 
-  /** Default: of a pool of its own. */
-  static async open(rooms: Rooms, more: Partial<WorkerRegistration> = {}): Promise<RowWorker> {
-    const { worker_id, pool } = await addWorker(rooms.store.db, { pool: randomUUID(), ...more })
-    return new RowWorker(rooms, worker_id, pool)
+  async register(): Promise<void> {
+    const { worker_id, pool } = this
+    this.#registered ??= addWorker(this.#rooms.store.db, { worker_id, pool, slots: this.#slots })
+    await this.#registered
   }
 
   /** Claims the run, which waits in the worker's pool. */
   async take(run_id: string): Promise<Lease> {
+    await this.register()
     const [lease, ...more] = await claimRuns(this.#rooms.store.db, this, 1)
     assert.deepEqual([lease?.run_id, more], [run_id, []], 'Another run waits before it.')
     assert(lease)

@@ -208,8 +208,16 @@ export async function startDevProcess(options: ProcessOptions = {}): Promise<Dev
   return { base_url, api_key, data_dir, pid, log: child.log, kill, stop: () => kill('SIGTERM'), exited }
 }
 
+export interface Callable extends Partial<RunSource> {
+  base_url: string
+  api_key: string
+  /** Default: the global one. */
+  fetch?: typeof globalThis.fetch
+}
+
 /** Plain HTTP with the service's key; `call` throws nothing on error statuses. */
-export function apiOf(service: { base_url: string; api_key: string } & Partial<RunSource>) {
+export function apiOf(service: Callable) {
+  const { fetch = globalThis.fetch } = service
   const call = (
     method: string,
     path: string,

@@ -15,7 +15,7 @@ const ASK = ['--permission', 'allow:bash:touch free*', '--permission', 'ask:bash
 before(async () => {
   model = await openModelServer(obey)
   const environment = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' }
-  const dev = home.spawn(['dev', '--port', '0', '--json'], environment)
+  const dev = home.spawn(['dev', '--port', '0', '--json'], { environment })
   await printedBy(dev, /\n/)
 }, LIMIT)
 after(async () => {

@@ -217,9 +217,9 @@ test('apply refuses where tracked files are changed, unless --allow-dirty', LIMI
   assert.ok(undo, stderr)
   const patch = place('undo.patch')
   checkout.sh(`cat > '${patch}' < /dev/null`)
-  const printed = home.spawn((undo[1] ?? '').split(' '))
+  const printed = home.start((undo[1] ?? '').split(' '))
   const chunks: Buffer[] = []
-  printed.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  printed.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   await printed.ended
   writeFileSync(patch, Buffer.concat(chunks))
   checkout.git(...(undo[2] ?? '').split(' '), patch)
@@ -370,7 +370,7 @@ test('a run that changed nothing, one that works, and an earlier turn', LIMIT, a
     /^Nothing was kept up to turn 1\.\n$/,
   )
 
-  const working = home.spawn(['run', block('echo begun; sleep 60')])
+  const working = home.start(['run', block('echo begun; sleep 60')])
   const [, id = ''] = /Run ([0-9a-f-]{36})/.exec(await printedBy(working, /│ begun\n/)) ?? []
   assert.match((await home.run(['diff', id])).stderr, /^Nothing is kept yet: the run is INPROGRESS/)
   await home.run(['cancel', id])

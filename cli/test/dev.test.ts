@@ -20,7 +20,7 @@ interface Ready {
 const other = new Home()
 const user_file = join(other.directory, '.config/runyard/client.json')
 const start = (...args: string[]): Child => other.spawn(['dev', '--port', '0', ...args])
-const keys = (...args: string[]) => other.run(['keys', ...args, '--data-dir', 'data', '--json'])
+const keys = (...args: string[]) => other.runProcess(['keys', ...args, '--data-dir', 'data', '--json'])
 const create = ['create', '--name', 'ci', '--role', 'viewer']
 const call = (method: string, path: string, { base_url, api_key }: Ready, body?: object): Promise<Response> =>
   fetch(base_url + path, {
@@ -76,12 +76,12 @@ test('one line of JSON, a private file, and one per data directory', LIMIT, asyn
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /no run with this id/)
 
-  const second = await other.run(['dev', '--port', '0', '--data-dir', 'data', '--json'])
+  const second = await other.runProcess(['dev', '--port', '0', '--data-dir', 'data', '--json'])
   assert.equal(second.code, 1)
   assert.equal(second.stdout, '')
   assert.match(second.stderr, /error: Another runyard process uses the data directory .*--data-dir/)
   const { port } = new URL(ready.base_url)
-  const taken = await other.run(['dev', '--port', port, '--data-dir', 'more', '--json'])
+  const taken = await other.runProcess(['dev', '--port', port, '--data-dir', 'more', '--json'])
   assert.equal(taken.code, 1)
   assert.match(taken.stderr, new RegExp(`error: Port ${port} is taken`))
 })
@@ -101,7 +101,7 @@ test('keys are managed beside the running service', LIMIT, async () => {
   ) as NewKey
   assert.deepEqual([rotated.principal_id, more.principal_id], [beside.principal_id, beside.principal_id])
   assert.equal((await other.run(['list'], as_viewer)).code, 0)
-  const table = (await other.run(['keys', 'list', '--data-dir', 'data'])).stdout
+  const table = (await other.runProcess(['keys', 'list', '--data-dir', 'data'])).stdout
   assert.match(
     table,
     new RegExp(`ci +viewer +${beside.principal_id} .*(just now|\\d+s ago) +active until 20`),
@@ -172,7 +172,7 @@ test('a key that cannot be stored ends dev', LIMIT, async () => {
   const file = join(other.directory, 'data', 'client.json')
   rmSync(file)
   mkdirSync(join(file, 'inside'), { recursive: true })
-  const { code, stderr } = await other.run(['dev', '--port', '0', '--data-dir', 'data'])
+  const { code, stderr } = await other.runProcess(['dev', '--port', '0', '--data-dir', 'data'])
   assert.equal(code, 1)
   assert.match(stderr, /client\.json/)
 })
@@ -183,8 +183,7 @@ test(
   async () => {
     writeFileSync(join(other.directory, 'file'), '')
     const dev = other.spawn(['dev', '--port', '0'], {
-      HOME: join(other.directory, 'file'),
-      XDG_CONFIG_HOME: '',
+      environment: { HOME: join(other.directory, 'file'), XDG_CONFIG_HOME: '' },
     })
     const banner = await printedBy(dev, /Models/)
     assert.match(banner, /file\/\.config\/runyard\/client\.json cannot be written/)

@@ -30,7 +30,7 @@ const makeHome = (): Home => {
 after(() => Promise.all(homes.map((home) => home.remove())), LIMIT)
 
 async function examine(home: Home, environment: NodeJS.ProcessEnv, ...args: string[]) {
-  const { code, stdout, stderr } = await home.run(['doctor', '--json', ...args], {
+  const { code, stdout, stderr } = await home.runProcess(['doctor', '--json', ...args], {
     environment: { RUNYARD_PORT: '0', ...environment },
   })
   assert.equal(stderr, '')
@@ -64,7 +64,7 @@ test('on a fresh machine it names what is there, and makes nothing', LIMIT, asyn
 
 test('as text it puts each fix below what it fixes, and fits the terminal', LIMIT, async () => {
   const home = makeHome()
-  const { stdout } = await home.run(['doctor'], { environment: { ...NO_DOCKER, RUNYARD_PORT: '0' } })
+  const { stdout } = await home.runProcess(['doctor'], { environment: { ...NO_DOCKER, RUNYARD_PORT: '0' } })
   assert.match(stdout, /\n {2}weak {2}No Docker engine answers.*\n {2}fix: {2}Start the engine/)
   assert.match(stdout, /\nRunyard works here; \d+ things? could be better\.\n$/)
   const shown = (await home.spawnOnTerminal(['doctor']).ended).stdout
@@ -171,7 +171,7 @@ test('it asks each model provider and says why one does not answer', LIMIT, asyn
 
 test('a dev that runs is seen, and what a killed trial left is removed', LIMIT, async () => {
   const home = makeHome()
-  const dev = home.spawn(['dev', '--port', '0', '--json', '--sandbox', 'host'], NO_DOCKER)
+  const dev = home.spawn(['dev', '--port', '0', '--json', '--sandbox', 'host'], { environment: NO_DOCKER })
   await printedBy(dev, /\n/)
   const left = join(home.directory, '.runyard', 'doctor-left')
   mkdirSync(join(left, 'sandboxes'), { recursive: true })

@@ -55,7 +55,7 @@ test('keys of a server elsewhere are made, listed, rotated and revoked', LIMIT, 
   assert.equal(await reads(more), false)
 
   // The same as the machine itself says of them.
-  const here = await server.run(['keys', 'list', '--json'])
+  const here = await server.runProcess(['keys', 'list', '--json'])
   const lines = here.stdout.trim().split('\n')
   const timeless = (key: object) => ({ ...key, last_used_at: null })
   assert.deepEqual(
@@ -90,12 +90,12 @@ test('what is named first says where the keys are', LIMIT, async () => {
     [2, 'error: Give --data-dir, or where a server is, not both.'],
   )
   // The data directory of this place is one that `dev` may be stopped on.
-  const own = await server.run(['keys', 'list', '--json'], { environment: {} })
+  const own = await server.runProcess(['keys', 'list', '--json'], { environment: {} })
   assert.equal(own.stdout.split('\n').length, listed.stdout.split('\n').length)
   // Below it, where there is none, the connection is found as by every other command.
   const below = join(server.directory, 'below')
   mkdirSync(below)
-  const found = await server.run(['keys', 'list', '--json'], { directory: below })
+  const found = await server.runProcess(['keys', 'list', '--json'], { directory: below })
   assert.equal(found.stdout.split('\n').length, listed.stdout.split('\n').length)
   assert.ok(!existsSync(join(below, '.runyard')))
 })

@@ -97,7 +97,7 @@ test('wait ends as run does, for the first of several that did not succeed', LIM
   assert.deepEqual([one.code, one.stderr], [0, ''])
   assert.match(one.stdout, new RegExp(`^${first}  SUCCEEDED  \`\`\`sh\n$|^${first}  SUCCEEDED  .*\n$`))
   const slow = await startRun('echo started', 'sleep 600')
-  const waiting = home.spawn(['wait', first, slow, second])
+  const waiting = home.start(['wait', first, slow, second])
   // The ended ones are printed while the other is at work.
   await printedBy(waiting, new RegExp(`${second}  FAILED  .*exit code 3`))
   await home.run(['cancel', slow])
@@ -141,7 +141,8 @@ test('logs print all of a log and wait for nothing', LIMIT, async () => {
   assert.deepEqual(whole, { run_id: first, events })
   const rest = (await home.run(['logs', first, '-o', 'ndjson', '--after', '2'])).stdout
   assert.equal(rest, `${lines.slice(2).join('\n')}\n`)
-  const at_work = await startRun('echo started', 'sleep 600')
+  const watching = home.start(['run', block('echo started', 'sleep 600')])
+  const [, at_work = ''] = /^Run (\S+)/.exec(await printedBy(watching, /│ started\n/)) ?? []
   assert.equal((await home.run(['logs', at_work])).code, 0)
   // Nothing happens there: a terminal is left with whole lines.
   const shown = await home.spawnOnTerminal(['logs', at_work]).ended
@@ -149,6 +150,7 @@ test('logs print all of a log and wait for nothing', LIMIT, async () => {
   assert.match(shown.stdout, /│ started[^\n]*\r\n$/)
   assert(!shown.stdout.includes('\u001b[2K'))
   await home.run(['cancel', at_work])
+  await watching.ended
   // A failed run was logged as well as any other.
   assert.equal((await home.run(['logs', second])).code, 0)
 })

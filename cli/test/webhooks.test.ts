@@ -15,7 +15,9 @@ before(async () => {
   receiver = await openWebhookReceiver((_, response) => {
     response.writeHead(is_broken ? 500 : 204).end()
   })
-  const dev = home.spawn(['dev', '--port', '0', '--json'], { RUNYARD_PRIVATE_HOSTS: receiver.host })
+  const dev = home.spawn(['dev', '--port', '0', '--json'], {
+    environment: { RUNYARD_PRIVATE_HOSTS: receiver.host },
+  })
   await printedBy(dev, /\n/)
 }, LIMIT)
 after(async () => {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
+import { currentProcess } from '../current-process.ts'
 import { EXIT } from '../failure.ts'
 import { openOutput } from '../output.ts'
 import { loadService } from '../role.ts'
@@ -50,7 +51,7 @@ export function addDoctorCommand(program: Command): void {
         if (finding.fix) write(dim('fix:'), finding.fix)
       }
       if (!json) output.line(`\n${summarize(counts)}`)
-      if (counts.bad > 0) process.exitCode = EXIT.failed
+      if (counts.bad > 0) currentProcess().exitCode = EXIT.failed
     })
 }
 

@@ -1,7 +1,7 @@
-import { resolve } from 'node:path'
 import type { GitAccess, RegistryAccess, Secret, SecretParams } from '@runyard/client'
 import type { Command } from 'commander'
 import type { Resealed } from '../../../server/src/main.ts'
+import { resolvePath } from '../current-process.ts'
 import { CommandFailure, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { repeated } from '../option-values.ts'
@@ -144,7 +144,7 @@ export function addSecretCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ dataDir, json }: RotateOptions) => {
       const { rotateSecretKey } = await loadService()
-      const resealed = await rotateSecretKey(dataDir === undefined ? {} : { data_dir: resolve(dataDir) })
+      const resealed = await rotateSecretKey(dataDir === undefined ? {} : { data_dir: resolvePath(dataDir) })
       const output = openOutput({ format: json ? 'ndjson' : 'text' })
       if (json) output.json(resealed)
       else output.line(describe(resealed))

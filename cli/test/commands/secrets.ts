@@ -126,7 +126,7 @@ test('wrong use ends with 2, a refused value with 1', LIMIT, async () => {
 })
 
 test('the key of a running dev is not replaced beside it', LIMIT, async () => {
-  const { code, stderr } = await run(['secret', 'rotate-key'])
+  const { code, stderr } = await home.runProcess(['secret', 'rotate-key'])
   assert.equal(code, 1)
   assert.match(stderr, /Another runyard process uses the data directory/)
 })

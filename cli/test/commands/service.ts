@@ -7,7 +7,9 @@ const LIMIT = { timeout: 600_000 }
 export const home = new Home()
 
 before(async () => {
-  const dev = home.spawn(['dev', '--port', '0', '--json'], { RUNYARD_MIN_SCHEDULE_SECONDS: '1' })
+  const dev = home.spawn(['dev', '--port', '0', '--json'], {
+    environment: { RUNYARD_MIN_SCHEDULE_SECONDS: '1' },
+  })
   await printedBy(dev, /\n/)
 }, LIMIT)
 after(() => home.remove(), LIMIT)

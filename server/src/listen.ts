@@ -8,7 +8,7 @@ import { AppError } from './contract/error.ts'
 import { readSecretKey } from './data-dir.ts'
 import { kindOf } from './gateway/git-host.ts'
 import { createApp } from './http/app.ts'
-import type { HttpSettings, Readiness } from './http/context.ts'
+import type { HttpSettings, LogStream, Readiness } from './http/context.ts'
 import type { RequestMaxima } from './http/request-limits.ts'
 import { listHarnesses } from './installed-harnesses.ts'
 import { createPulls } from './pulls.ts'
@@ -35,6 +35,8 @@ export interface ListenOptions {
   /** The worker of this process, when it has one. */
   backend?: SandboxBackend
   tls?: ServedTls
+  /** Takes the log of requests; default: standard error. */
+  log_stream?: LogStream
 }
 
 /** Builds the HTTP face and listens; the address links are made of is known only then. */
@@ -60,6 +62,7 @@ export async function listen(
     trust_proxy: config.trust_proxy,
     version: config.version,
     log_level: config.log_level ?? 'warn',
+    ...(options.log_stream ? { log_stream: options.log_stream } : {}),
     default_pool: config.pool,
     harnesses: listHarnesses(config),
     whyNeverSent: judgeReceiver(config),

@@ -9,6 +9,7 @@ import type { Keys } from './control.ts'
 import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import { type Diagnosis, diagnose } from './doctor.ts'
+import type { LogStream } from './http/context.ts'
 import { signInUrl } from './http/routes/sign-in-links.ts'
 import { agentsFolder, type InstallableAgent, installAgent, listInstalled } from './installed-agents.ts'
 import { keyOfDev, keysOf, linkOfDev, offerKeys, useKeys } from './keys.ts'
@@ -54,6 +55,16 @@ export interface RoleOptions {
   signal?: AbortSignal
   /** Hears what a worker waits for before it can start. */
   onWait?: (missing: string) => void
+  /** Takes the log's lines; default: standard error. */
+  log?: LogStream
+}
+
+/** Only for processes that are not the command: tests have a server's database, and read its tables. */
+export interface DevOptions extends RoleOptions {
+  /** The key of the last start. */
+  known_key?: string
+  /** Opens another database than the embedded one in the data directory. The service migrates and closes it. */
+  openStore?: () => Promise<Store>
 }
 
 export interface DevService {
@@ -70,6 +81,8 @@ export interface DevService {
   has_models: boolean
   /** What runs may name now; `null` when it cannot be told. */
   listModels(): Promise<ListModelsResponse | null>
+  /** Calls back whenever the run may have changed. Returns how to stop. */
+  onRun(run_id: string, listener: () => void): () => void
   database: string
   /** Runs get their grace, then everything is closed. */
   stop(): Promise<void>
@@ -81,7 +94,8 @@ type Closer = () => Promise<void> | void
 function configure(options: RoleOptions): Config {
   // Before anything is written: nothing the service makes is for other users of the machine.
   process.umask(0o077)
-  dropEmptyVariables()
+  // The settings are the process's own, and so are the libraries'.
+  if (!options.config) dropEmptyVariables()
   const given = options.config ?? readConfig()
   const config = {
     ...given,
@@ -106,16 +120,19 @@ function dropEmptyVariables(): void {
 }
 
 /** Logs are JSON lines on standard error: standard output belongs to the command. */
-const openLog = (config: Config, role: string): Logger =>
-  pino({ level: config.log_level ?? 'info', base: { role } }, pino.destination({ dest: 2, sync: true }))
+const openLog = (config: Config, role: string, stream?: LogStream): Logger =>
+  pino(
+    { level: config.log_level ?? 'info', base: { role } },
+    stream ?? pino.destination({ dest: 2, sync: true }),
+  )
 
 /**
  * Everything in one process on the embedded database: API, page, worker. One a data directory. `api_key` is the one of
  * the last start where `known_key` still is good, else a new admin key of the same principal.
  */
-export async function startDev(options: RoleOptions & { known_key?: string } = {}): Promise<DevService> {
+export async function startDev(options: DevOptions = {}): Promise<DevService> {
   const config = configure(options)
-  const log = openLog({ ...config, log_level: config.log_level ?? 'warn' }, 'dev')
+  const log = openLog({ ...config, log_level: config.log_level ?? 'warn' }, 'dev', options.log)
   // Before anything is opened: what is wrong with the files is said at once.
   const tls = options.tls && openTls(options.tls, log)
   const lock = lockDataDir(config.data_dir)
@@ -123,7 +140,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
   const stop = closeAll(closers)
   try {
     const { blobs, unlimited, state } = await openBlobs(config)
-    const store = await openDataDir(config)
+    const store = await (options.openStore?.() ?? openDataDir(config))
     closers.unshift(() => store.close())
     await migrate(store.db)
     await settleSecret(store.db, fingerprintsOf(config))
@@ -160,6 +177,7 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
       backend: worker.backend,
       ...(tls ? { tls } : {}),
+      ...(options.log ? { log_stream: options.log } : {}),
     })
     closers.unshift(() => app.close(), startGitHubReplies(config, { store, log, public_url }))
     const { api_key, key_id } = await keyOfDev(store.db, options.known_key)
@@ -171,13 +189,14 @@ export async function startDev(options: RoleOptions & { known_key?: string } = {
       sandbox: worker.backend.name,
       sandbox_description: worker.backend.description,
       has_models: worker.has_models,
-      database: 'pglite',
+      database: store.kind,
       // Not over the network: this process need not trust its own certificate.
       listModels: async () => {
         const url = '/api/v1/agent/models'
         const answer = await app.inject({ url, headers: { authorization: `Bearer ${api_key}` } })
         return answer.statusCode === 200 ? answer.json<ListModelsResponse>() : null
       },
+      onRun: (run_id, listener) => watch.onRun(run_id, listener),
       stop: () => {
         worker.drain()
         return stop()
@@ -197,7 +216,7 @@ export async function startServe(
   options: RoleOptions = {},
 ): Promise<{ base_url: string; missing: string | null; stop(): Promise<void> }> {
   const config = configure(options)
-  const log = openLog(config, 'serve')
+  const log = openLog(config, 'serve', options.log)
   const tls = options.tls && openTls(options.tls, log)
   const store = openPostgres({ url: requireDatabase(config, 'serve'), application_name: 'runyard-serve' })
   const watch = new Watch(store)
@@ -229,6 +248,7 @@ export async function startServe(
       log,
       request_maxima: { requests_per_minute: 600, creates_per_minute: 60 },
       ...(tls ? { tls } : {}),
+      ...(options.log ? { log_stream: options.log } : {}),
     })
     closers.unshift(() => app.close(), inTime(startGitHubReplies(config, { store, log, public_url })))
     return { base_url: `${public_url()}/api/v1`, missing: reason === null ? null : detail, stop }
@@ -243,7 +263,7 @@ export async function startWorkerRole(
   options: RoleOptions = {},
 ): Promise<{ pool: string; sandbox: string; sandbox_description: string; stop(): Promise<void> }> {
   const config = configure(options)
-  const log = openLog(config, 'worker')
+  const log = openLog(config, 'worker', options.log)
   const store = openPostgres({ url: requireDatabase(config, 'worker'), application_name: 'runyard-worker' })
   const watch = new Watch(store)
   const closers: Closer[] = [() => watch.close(), () => store.close()].map(inTime)

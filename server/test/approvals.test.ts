@@ -9,14 +9,14 @@ import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { obey } from './support/obedient-model.ts'
 import { onlyLong } from './support/once.ts'
 import { scriptedAgent } from './support/scripted-agent.ts'
-import { apiOf, shell, startService, type TestService } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess } from './support/service.ts'
 import { assertWhole, ofType, printed } from './support/traces.ts'
 
 const is_root = process.getuid?.() === 0
 const TOUCH: PermissionRule[] = [{ tool: 'bash', pattern: 'touch *', action: 'ask' }]
 
 let model: ModelServer
-let service: TestService
+let service: DevProcess
 let api: ReturnType<typeof apiOf>
 let env: Record<string, string>
 before(async () => {
@@ -27,7 +27,7 @@ before(async () => {
     OPENAI_BASE_URL: model.url,
     OPENAI_API_KEY: 'a-key',
   }
-  service = await startService({ env })
+  service = await startDevProcess({ env })
   api = apiOf(service)
 })
 after(async () => {
@@ -175,7 +175,7 @@ for (const harness of ['oz', 'mine'])
         const { approval, attempt } = await waiting(run_id)
         const killAndStart = async () => {
           await service.kill('SIGKILL')
-          service = await startService({ env, data_dir: service.data_dir })
+          service = await startDevProcess({ env, data_dir: service.data_dir })
           api = apiOf(service)
         }
         await killAndStart()

@@ -12,7 +12,7 @@ import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import { toBase62 } from '../src/store/random-text.ts'
 import { LONG } from './support/once.ts'
 import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, startDevProcess, temporaryDirectory } from './support/service.ts'
 
 /** A pool that nobody serves: its runs stay QUEUED. */
 const IDLE = { config: { worker_host: 'nobody' } }
@@ -294,7 +294,7 @@ const ROWS: Record<OperationId, Row> = {
 }
 
 describe('who may do what', () => {
-  let service: TestService
+  let service: DevProcess
   let keys: Record<Who | 'revoked' | 'expired' | 'leaver', string>
   /** What the page sends with each request. */
   let page: Record<string, string>
@@ -310,7 +310,7 @@ describe('who may do what', () => {
       expired: { role: 'admin', expires_at: new Date(Date.now() - 1) },
       leaver: { role: 'admin' },
     })
-    service = await startService({ data_dir, env: { RUNYARD_TRUST_PROXY: '1' } })
+    service = await startDevProcess({ data_dir, env: { RUNYARD_TRUST_PROXY: '1' } })
     const origin = new URL(service.base_url).origin
     page = { 'x-runyard-page': '1', origin }
     for (const who of ['admin', 'leaver'] as const) {

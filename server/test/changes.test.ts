@@ -12,7 +12,7 @@ import { git } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
 import { LONG, onceAmong, onlyLong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
 const undocked = whyNoDocker()
@@ -74,11 +74,11 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
       },
     }
-    let service: TestService
+    let service: DevProcess
     let api: ReturnType<typeof apiOf>
     let base_commit: string
     const start = async () => {
-      service = await startService(options)
+      service = await startDevProcess(options)
       api = apiOf(service)
     }
     before(async () => {

@@ -14,7 +14,7 @@ import {
 } from '../src/sandbox/control-group.ts'
 import { DEFAULT_LIMITS, type SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { until } from './support/cluster.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { findProcesses, findWarden, printed } from './support/traces.ts'
 
 const parent = findControlGroupParent()
@@ -72,10 +72,10 @@ describe('control groups', { skip: parent ? false : 'this machine has none to wr
 
   test('do not outlive their worker and its warden, both killed', { timeout: 600_000 }, async () => {
     const data_dir = temporaryDirectory('data')
-    const started = new Set<TestService>()
+    const started = new Set<DevProcess>()
     after(() => Promise.all([...started].map((service) => service.stop())))
     const start = async () => {
-      const service = await startService({ data_dir })
+      const service = await startDevProcess({ data_dir })
       started.add(service)
       return service
     }

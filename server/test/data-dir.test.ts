@@ -19,7 +19,7 @@ import { migrate } from '../src/store/migrate.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { LONG, onlyLong } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
-import { apiOf, shell, spawnRunyard, startService, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, spawnRunyard, startDevProcess, temporaryDirectory } from './support/service.ts'
 
 const is_root = process.getuid?.() === 0
 const needs_root = is_root ? false : 'only root can be two users'
@@ -72,7 +72,7 @@ describe('the data directory', () => {
       chmodSync(join(data_dir, name), 0o666)
     }
     for (const path of [data_dir, join(data_dir, 'db')]) chmodSync(path, 0o755)
-    const service = await startService({ data_dir })
+    const service = await startDevProcess({ data_dir })
     try {
       const api = apiOf(service)
       const run = await api.ended(await api.create({ prompt: shell('umask; echo made > artifacts/made') }))

@@ -12,7 +12,7 @@ import { type Cluster, startCluster, until } from './support/cluster.ts'
 import { createDatabase, createMigrated, stopTestServer } from './support/databases.ts'
 import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { addPrincipal, addRun, addWorker, readStored } from './support/stored.ts'
 import { assertWhole, ofType, printed, workersOf } from './support/traces.ts'
 import { openTestWorker } from './support/worker.ts'
@@ -24,10 +24,10 @@ const mountSmall = (directory: string): boolean =>
 const skip = mountSmall(data_dir) ? false : 'no file system can be mounted here'
 
 describe('a disk that fills', { skip }, () => {
-  let service: TestService
+  let service: DevProcess
   let api: ReturnType<typeof apiOf>
   before(async () => {
-    service = await startService({ data_dir })
+    service = await startDevProcess({ data_dir })
     api = apiOf(service)
   })
   after(async () => {

@@ -13,7 +13,7 @@ import { whyNoDocker } from './support/machine.ts'
 import { LONG, onceAmong } from './support/once.ts'
 import { type PackageRegistry, servePackages } from './support/package-registry.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { findProcesses, ofType, printed } from './support/traces.ts'
 
 const undocked = whyNoDocker()
@@ -35,7 +35,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
   describe(`allowed hosts, ${sandbox}`, { skip }, () => {
     let registry: PackageRegistry
     let repositories: { url: string; close(): void }
-    let service: TestService
+    let service: DevProcess
     let api: ReturnType<typeof apiOf>
     const runs: string[] = []
 
@@ -44,7 +44,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       makeRepository(join(root, 'project'))
       registry = await servePackages()
       repositories = await serveRepositories(root)
-      service = await startService({
+      service = await startDevProcess({
         sandbox,
         env: {
           RUNYARD_PRIVATE_HOSTS: `${registry.host},${new URL(repositories.url).host}`,
@@ -231,8 +231,8 @@ describe('the operator', () => {
   test('says how much network an environment may ask for, and leaves nothing of it behind', async () => {
     const registry = await servePackages()
     const start = (egress: string) =>
-      startService({ env: { RUNYARD_EGRESS: egress, RUNYARD_PRIVATE_HOSTS: registry.host } })
-    const runWith = async (service: TestService, config: object) => {
+      startDevProcess({ env: { RUNYARD_EGRESS: egress, RUNYARD_PRIVATE_HOSTS: registry.host } })
+    const runWith = async (service: DevProcess, config: object) => {
       const api = apiOf(service)
       const environment = { name: randomUUID(), allowed_hosts: [registry.host], ...config }
       const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)

@@ -5,7 +5,7 @@ import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import { exchange, formatRequest } from './support/raw-http.ts'
 import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 
 const NOWHERE = '01980000-0000-7000-8000-00000000000'
 const KEY = `${NOWHERE}4`
@@ -161,7 +161,7 @@ const ASKED: Asked[] = [
 ]
 
 describe('a personal run of somebody else', () => {
-  let service: TestService
+  let service: DevProcess
   const hidden: Record<string, string> = {}
   let keys: Record<'owner' | 'member' | 'viewer' | 'admin', string>
 
@@ -173,7 +173,7 @@ describe('a personal run of somebody else', () => {
       viewer: { role: 'viewer' },
       admin: { role: 'admin' },
     })
-    service = await startService({ data_dir })
+    service = await startDevProcess({ data_dir })
     const owner = apiOf({ ...service, api_key: keys.owner })
     const run = await owner.ended(await owner.create({ prompt: shell('echo x > artifacts/x'), team: false }))
     hidden.run = run.run_id

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { type ChatRequest, type ModelServer, openModelServer } from './support/model-server.ts'
 import { answerCalls } from './support/scripted-calls.ts'
 import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
 const LOOK = shell('cat /workspace/log ~/mine; ls')
@@ -14,7 +14,7 @@ const RUNBOOK = { config: { harness: { type: 'runbook' } } }
 describe('a fork', () => {
   const asked: ChatRequest[] = []
   let model: ModelServer
-  let service: TestService
+  let service: DevProcess
   let api: ReturnType<typeof apiOf>
   let member: ReturnType<typeof apiOf>
   before(async () => {
@@ -25,7 +25,7 @@ describe('a fork', () => {
     model = await openModelServer(answer, { models: [{ id: 'scripted' }] })
     const data_dir = temporaryDirectory('forks')
     const keys = await seedKeys(data_dir, { owner: { role: 'member' }, member: { role: 'member' } })
-    service = await startService({
+    service = await startDevProcess({
       data_dir,
       env: {
         ...{ OPENAI_API_KEY: 'a-key', OPENAI_BASE_URL: model.url, RUNYARD_SNAPSHOT_TURNS: '2' },

@@ -11,7 +11,7 @@ import { HOSTILE_REQUESTS } from './support/hostile-requests.ts'
 import { createComponentCheck } from './support/openapi.ts'
 import { exchange, formatRequest, type RawAnswer } from './support/raw-http.ts'
 import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 
 const NOWHERE = '01900000-0000-7000-8000-000000000000'
 /** Signs that something of the inside got out: a stack, SQL, a file of this machine. */
@@ -21,7 +21,7 @@ const INSIDE =
 const check = createComponentCheck()
 
 describe('hostile requests', () => {
-  let service: TestService
+  let service: DevProcess
   let run_id = ''
   let viewer = ''
   let words: Record<string, string> = {}
@@ -33,7 +33,7 @@ describe('hostile requests', () => {
       revoked: { role: 'admin', revoked: true },
       expired: { role: 'admin', expires_at: new Date(Date.now() - 1000) },
     })
-    service = await startService({ data_dir })
+    service = await startDevProcess({ data_dir })
     const { api_key } = service
     const typo = api_key.slice(0, -1) + (api_key.endsWith('a') ? 'b' : 'a')
     viewer = keys.viewer

@@ -21,7 +21,7 @@ import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
-import { apiOf, shell, spawnRunyard, startService, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, spawnRunyard, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { actorOf, addPrincipal, addRun } from './support/stored.ts'
 import { printed } from './support/traces.ts'
 
@@ -262,7 +262,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
 
 test('the key of dev is replaced while its runs go on using what was sealed before', async () => {
   const data_dir = temporaryDirectory('rotation')
-  const first = await startService({ data_dir, env: { RUNYARD_SECRET_KEY: OLD } })
+  const first = await startDevProcess({ data_dir, env: { RUNYARD_SECRET_KEY: OLD } })
   const { uid } = await apiOf(first).json<{ uid: string }>('POST', '/agent/environments', {
     name: 'before',
     variables: { WORD: 'short' },
@@ -271,7 +271,7 @@ test('the key of dev is replaced while its runs go on using what was sealed befo
   await first.stop()
 
   const runs = async (env: Record<string, string>) => {
-    const service = await startService({ data_dir, env })
+    const service = await startDevProcess({ data_dir, env })
     const api = apiOf(service)
     const run_id = await api.create({ prompt: shell('echo $WORD'), config: { environment_id: uid } })
     assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')

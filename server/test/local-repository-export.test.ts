@@ -11,7 +11,7 @@ import { exportId, exportRepository } from '../src/worker/repository-export.ts'
 import { until } from './support/cluster.ts'
 import { git, makeRepository } from './support/git.ts'
 import { openBackend } from './support/sandbox-backends.ts'
-import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { findProcesses, printed } from './support/traces.ts'
 
 /** Enough for git to be met at work. */
@@ -74,10 +74,10 @@ describe('the export of a local repository', () => {
   const place = temporaryDirectory('large')
   const data_dir = join(place, '.runyard')
   const env = { RUNYARD_LOCAL_REPOS: place }
-  let service: TestService
+  let service: DevProcess
   before(async () => {
     makeLargeRepository(join(place, 'large'))
-    service = await startService({ data_dir, env })
+    service = await startDevProcess({ data_dir, env })
   })
   after(() => service?.stop())
 
@@ -95,7 +95,7 @@ describe('the export of a local repository', () => {
     await service.kill('SIGKILL')
     await until('git to be killed', () => bundlersIn(data_dir).length === 0)
     assert.equal(exportsIn(data_dir).length > 0, true)
-    service = await startService({ data_dir, env })
+    service = await startDevProcess({ data_dir, env })
     const api = apiOf(service)
     const run = await api.ended(run_id)
     assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2], run.status_message?.message)

@@ -6,19 +6,19 @@ import { isResting } from '../src/contract/state.ts'
 import { findChromium, openBrowser } from './support/browser.ts'
 import { until } from './support/cluster.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
-import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { isSummary, printing, SUMMARY, strict, textOf, WINDOW } from './support/strict-model.ts'
 import { ofType } from './support/traces.ts'
 import { openPage } from './support/web-page.ts'
 
 describe('a long conversation', () => {
   let model: ModelServer
-  let service: TestService
+  let service: DevProcess
   let api: ReturnType<typeof apiOf>
   let script = strict(printing(0, 0))
   const data_dir = temporaryDirectory('data')
   const start = async () => {
-    service = await startService({
+    service = await startDevProcess({
       data_dir,
       env: {
         OPENAI_BASE_URL: model.url,

@@ -7,7 +7,7 @@ import { NOBODY, onEitherService } from './support/each-service.ts'
 import { parseExposition } from './support/exposition.ts'
 import { onlyLong } from './support/once.ts'
 import { findPostgres, startPostgres } from './support/postgres-server.ts'
-import { apiOf, shell, startService, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 
 const addressOf = (base_url: string): URL => new URL('/metrics', base_url)
 
@@ -100,7 +100,7 @@ onlyLong(
   'totals hold no runs that never were, after the database was killed',
   { timeout: 300_000 },
   async () => {
-    let service = await startService()
+    let service = await startDevProcess()
     const total = async () => {
       const headers = { authorization: `Bearer ${service.api_key}` }
       const samples = parseExposition(await (await fetch(addressOf(service.base_url), { headers })).text())
@@ -112,7 +112,7 @@ onlyLong(
       await apiOf(service).ended(await apiOf(service).create({ prompt: shell('true') }))
       assert.deepEqual(await total(), [1, 1, 1])
       await service.kill('SIGKILL')
-      service = await startService({ data_dir: service.data_dir })
+      service = await startDevProcess({ data_dir: service.data_dir })
       // What they begin with again is 0, as after any restart that readers of totals know.
       assert.deepEqual(await total(), [0, 0, 0])
       await apiOf(service).create({ prompt: 'x', config: { worker_host: NOBODY } })

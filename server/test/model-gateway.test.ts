@@ -178,7 +178,7 @@ ${command}`),
 describe('models for commands', () => {
   test('a worker without any says so, and so does one without a way to the gateway', async () => {
     const google = await openProviderServer((_asked, response) => response.end(JSON.stringify(GOOGLE_ANSWER)))
-    const said = async (sandbox: string, env: Record<string, string>) => {
+    const said = async (sandbox: 'bubblewrap' | 'host', env: Record<string, string>) => {
       const service = await startService({ sandbox, env })
       const api = apiOf(service)
       const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {

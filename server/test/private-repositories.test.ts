@@ -19,10 +19,10 @@ import { LONG, onceAmong, onlyLong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import {
   apiOf,
-  type StartOptions,
+  type DevProcess,
+  type ProcessOptions,
   shell,
-  startService,
-  type TestService,
+  startDevProcess,
   temporaryDirectory,
 } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
@@ -63,8 +63,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     // Sandboxes of bubblewrap have the host's programs.
     const has_lfs = sandbox === 'bubblewrap' && spawnSync('git-lfs', ['version']).status === 0
     let host: GitHost
-    let options: StartOptions
-    let service: TestService
+    let options: ProcessOptions
+    let service: DevProcess
     let api: ReturnType<typeof apiOf>
     const runs: string[] = []
     /** Of the host's API. */
@@ -94,7 +94,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
           ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
         },
       }
-      service = await startService(options)
+      service = await startDevProcess(options)
       api = apiOf(service)
       const put = (name: string, value: string, more: object = {}) =>
         api.json('PUT', `/agent/secrets/${name}`, { value, git: { host: host.host, ...more } })
@@ -467,7 +467,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         await until('the push', () => existsSync(asked))
         await service.kill('SIGKILL')
         release()
-        service = await startService({ ...options, data_dir: service.data_dir })
+        service = await startDevProcess({ ...options, data_dir: service.data_dir })
         api = apiOf(service)
         const { run, events, said } = await finish(run_id)
         assert.equal(run.state, 'SUCCEEDED', said)
@@ -605,7 +605,7 @@ describe('with one variable and nothing else, `dev`', () => {
     const root = temporaryDirectory('hosted')
     addHostedRepository(root, 'acme/site')
     const host = await serveGitHost({ root, kind: 'gitlab', token: TOKEN })
-    const service = await startService({
+    const service = await startDevProcess({
       env: {
         NODE_EXTRA_CA_CERTS: host.ca_file,
         RUNYARD_PRIVATE_HOSTS: host.host,

@@ -13,10 +13,10 @@ import { LONG, onlyLong } from './support/once.ts'
 import { addKeys } from './support/seed-keys.ts'
 import {
   apiOf,
+  type DevProcess,
   shell,
   spawnRunyard,
-  startService,
-  type TestService,
+  startDevProcess,
   temporaryDirectory,
 } from './support/service.ts'
 
@@ -29,7 +29,7 @@ type Api = ReturnType<typeof apiOf>
 const root = { github: temporaryDirectory('hosted'), gitlab: temporaryDirectory('hosted') }
 const hosts: Partial<Record<Kind, GitHost>> = {}
 let interfere: ((request: GitHostRequest) => Answer | Error | undefined) | undefined
-let service: TestService
+let service: DevProcess
 let api: Api
 let viewer: Api
 let member: Api
@@ -47,7 +47,7 @@ before(async () => {
   const served = KINDS.flatMap((kind) => hosts[kind] ?? [])
   const ca_file = join(data_dir, 'hosts.pem')
   writeFileSync(ca_file, served.map((host) => readFileSync(host.ca_file, 'utf8')).join('\n'))
-  service = await startService({
+  service = await startDevProcess({
     data_dir,
     env: {
       NODE_EXTRA_CA_CERTS: ca_file,

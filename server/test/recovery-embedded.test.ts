@@ -9,17 +9,17 @@ import { LONG } from './support/once.ts'
 import { TEST_IMAGE } from './support/sandbox-backends.ts'
 import {
   apiOf,
+  type DevProcess,
   shell,
   spawnRunyard,
-  startService,
-  type TestService,
+  startDevProcess,
   temporaryDirectory,
 } from './support/service.ts'
 import { assertWhole, findProcesses, findWarden, ofType, printed, workersOf } from './support/traces.ts'
 
-const started = new Set<TestService>()
-const start = async (options: Parameters<typeof startService>[0] = {}): Promise<TestService> => {
-  const service = await startService(options)
+const started = new Set<DevProcess>()
+const start = async (options: Parameters<typeof startDevProcess>[0] = {}): Promise<DevProcess> => {
+  const service = await startDevProcess(options)
   started.add(service)
   return service
 }
@@ -28,8 +28,8 @@ after(() => Promise.all([...started].map((service) => service.stop())))
 describe('the embedded service', () => {
   /** The one that went on after the kill; the tests that need no other share it. */
   const data_dir = temporaryDirectory('data')
-  let service: TestService | undefined
-  const running = async (): Promise<TestService> => {
+  let service: DevProcess | undefined
+  const running = async (): Promise<DevProcess> => {
     service ??= await start({ data_dir })
     return service
   }
@@ -132,7 +132,7 @@ describe('the embedded service', () => {
 
   const unnamed = process.getuid?.() === 0 ? false : 'only root can rename a machine'
   const undocked = whyNoDocker()
-  for (const sandbox of ['bubblewrap', ...(LONG ? ['host', 'docker'] : [])])
+  for (const sandbox of ['bubblewrap', ...(LONG ? (['host', 'docker'] as const) : [])] as const)
     test(`finds its workspaces in ${sandbox} though the machine is called something else`, {
       skip: unnamed || (sandbox === 'docker' && undocked),
     }, async (context) => {

@@ -6,7 +6,7 @@ import { migrate } from '../src/store/migrate.ts'
 import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
-import { spawnRunyard, startService, temporaryDirectory } from './support/service.ts'
+import { spawnRunyard, startDevProcess, temporaryDirectory } from './support/service.ts'
 
 const ONE = { RUNYARD_SECRET_KEY: 'one'.repeat(16) }
 const OTHER = { RUNYARD_SECRET_KEY: 'other'.repeat(16) }
@@ -30,7 +30,7 @@ async function assertRefused(args: readonly string[], env: Record<string, string
 describe('the secret key', () => {
   test('of dev stays the same from start to start', async () => {
     const data_dir = temporaryDirectory('key')
-    await (await startService({ data_dir, env: ONE })).stop()
+    await (await startDevProcess({ data_dir, env: ONE })).stop()
     await assertRefused(['dev', '--port', '0', '--data-dir', data_dir], OTHER)
   })
 

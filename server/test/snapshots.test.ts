@@ -15,7 +15,7 @@ import { git } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
 import { LONG, onceAmong, onlyLong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { assertWhole, findProcesses, ofType, printed } from './support/traces.ts'
 
 const undocked = whyNoDocker()
@@ -49,10 +49,10 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     const place = temporaryDirectory('repositories')
     const data_dir = temporaryDirectory('data')
     const runs: string[] = []
-    let service: TestService
+    let service: DevProcess
     let api: ReturnType<typeof apiOf>
     const start = async (env: Record<string, string> = {}) => {
-      service = await startService({
+      service = await startDevProcess({
         ...{ sandbox, data_dir },
         env: {
           RUNYARD_LOCAL_REPOS: place,

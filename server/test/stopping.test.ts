@@ -5,10 +5,10 @@ import { after, test } from 'node:test'
 import { findTree } from '../src/sandbox/process-tree.ts'
 import { until } from './support/cluster.ts'
 import { onlyLong } from './support/once.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { assertWhole, findProcesses, inWorkspace, printed } from './support/traces.ts'
 
-const waysToStop: Record<string, (service: TestService) => Promise<void>> = {
+const waysToStop: Record<string, (service: DevProcess) => Promise<void>> = {
   'Ctrl-C in its terminal': (service) => signalAll(service, [-service.pid], 'SIGINT'),
   'SIGTERM to its process group': (service) => signalAll(service, [-service.pid], 'SIGTERM'),
   // As systemd does by default; the service first.
@@ -25,7 +25,7 @@ const waysToStop: Record<string, (service: TestService) => Promise<void>> = {
 /** How it is stopped in practice. */
 const COMMON = ['Ctrl-C in its terminal', 'SIGTERM to each of its processes']
 
-async function signalAll(service: TestService, pids: number[], signal: NodeJS.Signals): Promise<void> {
+async function signalAll(service: DevProcess, pids: number[], signal: NodeJS.Signals): Promise<void> {
   for (const pid of pids) {
     try {
       process.kill(pid, signal)
@@ -39,8 +39,8 @@ async function signalAll(service: TestService, pids: number[], signal: NodeJS.Si
 /** One after the other on one data directory: each start finds what the stop before has left. */
 const data_dir = temporaryDirectory('data')
 const start = (grace_seconds = '1') =>
-  startService({ data_dir, group: true, env: { RUNYARD_GRACE_SECONDS: grace_seconds } })
-let running: TestService | undefined
+  startDevProcess({ data_dir, group: true, env: { RUNYARD_GRACE_SECONDS: grace_seconds } })
+let running: DevProcess | undefined
 after(() => running?.stop())
 
 for (const [name, stop] of Object.entries(waysToStop)) {

@@ -10,7 +10,7 @@ import { startCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { addKeys, type KeySpec } from './support/seed-keys.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 import {
   openWebhookReceiver,
   type ReceivedWebhook,
@@ -39,7 +39,7 @@ const deliveriesOf = async (api: Api, { webhook_id }: Pick<Webhook, 'webhook_id'
 describe('webhooks', () => {
   const data_dir = temporaryDirectory('webhooks')
   let keys: Record<keyof typeof KEYS, string> | undefined
-  let service: TestService
+  let service: DevProcess
   let receiver: WebhookReceiver
   let owner: Api
   let other: Api
@@ -50,7 +50,7 @@ describe('webhooks', () => {
     await start()
   })
   const start = async () => {
-    service = await startService({ data_dir, env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
+    service = await startDevProcess({ data_dir, env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
     keys ??= await addKeys(service, KEYS)
     const { base_url } = service
     const as = (api_key: string) => apiOf({ base_url, api_key })

@@ -63,7 +63,7 @@ export function createApp(context: HttpContext): FastifyInstance {
     logger: {
       level: settings.log_level,
       redact: ['req.headers.authorization', 'req.headers.cookie'],
-      stream: process.stderr,
+      stream: settings.log_stream ?? process.stderr,
     },
     logController: new LogController({ disableRequestLogging: true }),
     // One: what stands before the last address in X-Forwarded-For is the caller's own word, and most proxies keep it.

@@ -35,6 +35,11 @@ export interface PullRequests {
   merge(run: RunRow, actor: Actor, wish: MergePullRequestRequest): Promise<PullRequestItem>
 }
 
+/** Takes lines of JSON. */
+export interface LogStream {
+  write(line: string): void
+}
+
 export interface HttpSettings {
   /** What links are made of: no trailing slash. Read at each use: in `dev` the port is known only when listening. */
   readonly public_url: string
@@ -49,6 +54,8 @@ export interface HttpSettings {
   trust_proxy: boolean
   version: string
   log_level: string
+  /** Default: standard error. */
+  log_stream?: LogStream
   /** Default pool of runs whose config names none. */
   default_pool: string
   /** What runs may name as their harness. */

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BackendName, TEST_IMAGE } from '../support/sandbox-backends.ts'
 import { seedKeys } from '../support/seed-keys.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from '../support/service.ts'
+import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from '../support/service.ts'
 import { readProcess, treeOf } from './processes.ts'
 
 type Api = ReturnType<typeof apiOf>
@@ -62,8 +62,8 @@ export async function startAttackedService(
   })
   if (open) keys.attacker = keys.viewer = keys.owner
   const secrets = [`sk-${randomUUID()}`, `secret-key-${randomUUID()}`] as const
-  const start = (): Promise<TestService> =>
-    startService({
+  const start = (): Promise<DevProcess> =>
+    startDevProcess({
       data_dir,
       sandbox: backend,
       env: {

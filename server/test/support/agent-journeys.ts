@@ -19,7 +19,7 @@ import { type ChatRequest, openModelServer, type Reply } from './model-server.ts
 import { onlyLong } from './once.ts'
 import { openResponsesServer } from './responses-server.ts'
 import { type BackendName, TEST_IMAGE } from './sandbox-backends.ts'
-import { apiOf, spawnRunyard, startService, type TestService, temporaryDirectory } from './service.ts'
+import { apiOf, type DevProcess, spawnRunyard, startDevProcess, temporaryDirectory } from './service.ts'
 import { findProcesses, ofType, printed, processesOf } from './traces.ts'
 
 export const TOOLS = fileURLToPath(new URL('../../../test/long-tools', import.meta.url))
@@ -71,7 +71,7 @@ function whyNot({ program, by_command }: TestedAgent, sandbox: BackendName): str
 const PACED: ReadonlyArray<TestedAgent['provider']> = ['openai', 'anthropic']
 
 interface Opened {
-  service: TestService
+  service: DevProcess
   api: ReturnType<typeof apiOf>
   requests: () => ChatRequest[]
   restart(): Promise<void>
@@ -117,7 +117,7 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
   const data_dir = temporaryDirectory('data')
   if (by_command) await install(harness, data_dir)
   const start = () =>
-    startService({
+    startDevProcess({
       sandbox,
       data_dir,
       env: {

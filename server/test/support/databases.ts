@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe } from 'node:test'
 import pg from 'pg'
@@ -7,26 +8,44 @@ import { openEmbedded as open } from '../../src/store/embedded.ts'
 import { putEmptyDatabase } from '../../src/store/empty-database.ts'
 import { forgetInstallation, foundInstallation } from '../../src/store/installation.ts'
 import { migrate, SCHEMA_HASH } from '../../src/store/migrate.ts'
+import { removeAtExit, temporaryDirectory } from './leftovers.ts'
 import { LONG } from './once.ts'
 import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts'
-import { CACHE_DIR, temporaryDirectory } from './service.ts'
+import { CACHE_DIR } from './shared-cache.ts'
 
 let server: Promise<PostgresServer> | undefined
+let pool: pg.Pool | undefined
+let template: Promise<string> | undefined
+/** Databases that are in use. */
+const used = new Set<string>()
 
-/** The test run's server (`RUNYARD_TEST_POSTGRES`), else one of this file's own, stopped at its end. */
+export interface TestDatabase {
+  url: string
+  /** Ends its sessions and has it removed, which nobody waits for. */
+  drop(): Promise<void>
+}
+
+/** The test run's server (`RUNYARD_TEST_POSTGRES`), else one of this process, stopped at its end at the latest. */
 async function serverUrl(): Promise<string> {
   if (process.env.RUNYARD_TEST_POSTGRES) return process.env.RUNYARD_TEST_POSTGRES
-  server ??= startPostgres()
+  server ??= startPostgres().then((started) => {
+    removeAtExit(() => started.kill())
+    return started
+  })
   return (await server).url
 }
 
-async function asAdmin<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: await serverUrl() })
-  await client.connect()
-  return work(client).finally(() => client.end())
+async function admins(): Promise<pg.Pool> {
+  const connectionString = await serverUrl()
+  if (!pool) {
+    pool = new pg.Pool({ connectionString, max: 2, allowExitOnIdle: true })
+    pool.on('error', () => {})
+    removeLeftDatabases(pool).catch(() => {})
+  }
+  return pool
 }
 
-const admin = (statement: string) => asAdmin((client) => client.query(statement))
+const admin = async (statement: string) => (await admins()).query(statement)
 
 async function urlOf(name: string): Promise<string> {
   const url = new URL(await serverUrl())
@@ -34,37 +53,78 @@ async function urlOf(name: string): Promise<string> {
   return url.href
 }
 
-/** A database of its own, empty; `drop` ends its connections. */
-export async function createDatabase(
-  template = 'template1',
-): Promise<{ url: string; drop(): Promise<void> }> {
-  const name = `test_${randomUUID().replaceAll('-', '')}`
-  await admin(`create database ${name} template ${template}`)
+/** Says whose it is, so that others can remove it when that process has gone. */
+const newName = (): string => `test_${process.pid}_${randomUUID().replaceAll('-', '')}`
+
+/** Processes may end before all that they dropped is removed, and each database takes 10 MB of memory. */
+async function removeLeftDatabases(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ datname: string }>('select datname from pg_database')
+  for (const { datname } of rows) {
+    const pid = /^test_(\d+)_/.exec(datname)?.[1]
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) await dropDatabase(datname)
+  }
+}
+
+const dropDatabase = (name: string) => admin(`drop database if exists ${name} with (force)`)
+
+/** A database of its own, empty. */
+export async function createDatabase(source = 'template1'): Promise<TestDatabase> {
+  const name = newName()
+  // A third of the processor's time that it takes to write each page to the log.
+  await admin(`create database ${name} template ${source} strategy file_copy`)
+  used.add(name)
   return {
     url: await urlOf(name),
-    drop: async () => {
-      await admin(`drop database ${name} with (force)`)
+    async drop() {
+      used.delete(name)
+      dropDatabase(name).catch(() => {})
     },
   }
 }
 
 /** A database of its own with every migration: a copy, which takes a fifth of the time that they do. */
-export async function createMigrated(): ReturnType<typeof createDatabase> {
-  const database = await createDatabase(await migratedTemplate())
+export async function createMigrated(): Promise<TestDatabase> {
+  const database = await createCopy()
   await withStore(database.url, ({ db }) => foundInstallation(db))
   return database
 }
 
+/** The same, and not an installation yet. */
+async function createCopy(): Promise<TestDatabase> {
+  template ??= migratedTemplate()
+  return createDatabase(await template)
+}
+
+/** A database that services can be started on, one after the other. */
+export interface ServiceStore {
+  open(): Promise<Store>
+  drop(): Promise<void>
+}
+
+/** A new one. `directory`: of the embedded database, where PostgreSQL is not installed. */
+export async function createStore(directory: string): Promise<ServiceStore> {
+  if (!hasPostgres()) return { open: () => openEmbedded(directory), drop: async () => {} }
+  const { url, drop } = await createCopy()
+  return {
+    async open() {
+      const store = openPostgres({ url, max: 5 })
+      await foundInstallation(store.db)
+      return store
+    },
+    drop,
+  }
+}
+
 /** Made once a server, by whichever process is the first to need it. */
-const migratedTemplate = (): Promise<string> =>
-  asAdmin(async (client) => {
-    const name = `migrated_${SCHEMA_HASH}`
-    // Held until this connection ends.
+async function migratedTemplate(): Promise<string> {
+  const name = `migrated_${SCHEMA_HASH}`
+  const client = await (await admins()).connect()
+  try {
     await client.query('select pg_advisory_lock(1)')
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
     if (rowCount) return name
     // Under its name it is whole.
-    const draft = `draft_${randomUUID().replaceAll('-', '')}`
+    const draft = newName()
     await client.query(`create database ${draft}`)
     await withStore(await urlOf(draft), async ({ db }) => {
       await migrate(db)
@@ -72,7 +132,11 @@ const migratedTemplate = (): Promise<string> =>
     })
     await client.query(`alter database ${draft} rename to ${name}`)
     return name
-  })
+  } finally {
+    await client.query('select pg_advisory_unlock(1)')
+    client.release()
+  }
+}
 
 async function withStore(url: string, work: (store: Store) => Promise<void>): Promise<void> {
   const store = openPostgres({ url, max: 1 })
@@ -141,8 +205,7 @@ function onPostgres(name: string, body: (open: () => Promise<Store>) => void): v
     })
     after(async () => {
       await closeAll(closers)
-      await (await server)?.stop()
-      server = undefined
+      await stopTestServer()
     })
   })
 }
@@ -151,8 +214,12 @@ async function closeAll(closers: Array<() => Promise<void>>): Promise<void> {
   for (const close of closers.reverse()) await close()
 }
 
-/** Stops the server this file started, where it did not use `onEachDatabase`. */
+/** Stops the server of this process, if it has one and no test uses it. At the end of the process it would be, too. */
 export async function stopTestServer(): Promise<void> {
-  await (await server)?.stop()
-  server = undefined
+  const started = await server
+  if (!started || used.size > 0) return
+  const ended = pool
+  server = pool = template = undefined
+  await ended?.end()
+  await started.stop()
 }

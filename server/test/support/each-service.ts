@@ -6,7 +6,7 @@ import { createMigrated, stopTestServer } from './databases.ts'
 import { LONG } from './once.ts'
 import { findPostgres } from './postgres-server.ts'
 import { type KeySpec, makeKeys, seedKeys } from './seed-keys.ts'
-import { apiOf, startService, temporaryDirectory } from './service.ts'
+import { apiOf, startDevProcess, temporaryDirectory } from './service.ts'
 
 /** A pool that nobody serves: its runs stay QUEUED. */
 export const NOBODY = 'nobody'
@@ -79,7 +79,7 @@ function registerOn(kind: 'dev' | 'PostgreSQL', name: string, body: Journeys): v
 async function startDev(): Promise<JourneyService> {
   const data_dir = temporaryDirectory('journeys')
   const keys = await seedKeys(data_dir, PEOPLE)
-  const service = await startService({ data_dir, env: SETTINGS })
+  const service = await startDevProcess({ data_dir, env: SETTINGS })
   return toJourneyService(service.base_url, keys, async () => {
     await service.stop()
     assert.doesNotMatch(service.log(), /unhandled|uncaught|"level":[56]0|MaxListeners/i)

@@ -31,6 +31,8 @@ export interface PostgresServer {
   crash(): Promise<void>
   revive(): Promise<void>
   stop(): Promise<void>
+  /** The same at once, for when this process ends. */
+  kill(): void
 }
 
 /** The newest installed server's binaries; `null` when this machine has none. */
@@ -70,9 +72,13 @@ export async function startPostgres(options: { without_extensions?: boolean } = 
     },
   )
   const port = await freePort()
-  // Durability is not what the tests of the service are about; kills of the server itself stay safe for the file system.
+  // Durability is not what the tests of the service are about. A killed server still finds what it wrote: the machine goes on.
   const settings = [
     'fsync=off',
+    'synchronous_commit=off',
+    'full_page_writes=off',
+    'autovacuum=off',
+    'jit=off',
     'max_connections=200',
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${directory}`,
@@ -99,9 +105,12 @@ export async function startPostgres(options: { without_extensions?: boolean } = 
     }
     const { pid } = server
     if (pid === undefined) throw new Error('PostgreSQL has no pid.')
+    // Else it would keep a process that has nothing else to do.
+    server.unref()
     return {
       pid,
       async end(signal: NodeJS.Signals) {
+        server.ref()
         server.kill(signal)
         await ended
       },
@@ -135,6 +144,11 @@ export async function startPostgres(options: { without_extensions?: boolean } = 
       // Fast shutdown: open connections are closed.
       await server.end('SIGINT')
       rmSync(directory, { recursive: true, force: true })
+    },
+    kill() {
+      signalAll([server.pid], 'SIGQUIT')
+      // Its processes may still write while they end.
+      rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
     },
   }
 }

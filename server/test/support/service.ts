@@ -1,19 +1,40 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chownSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chownSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { RunEvent } from '../../src/contract/event.ts'
 import type { RunItem } from '../../src/contract/run.ts'
+import { type DevService, readConfig, startDev } from '../../src/main.ts'
+import type { Store } from '../../src/store/db.ts'
+import { createStore, type ServiceStore } from './databases.ts'
+import { trustCertificates } from './extra-certificates.ts'
+import { removeAtExit, temporaryDirectory } from './leftovers.ts'
+import type { BackendName } from './sandbox-backends.ts'
+import { SHARED_CACHE } from './shared-cache.ts'
+
+export { temporaryDirectory } from './leftovers.ts'
+export { CACHE_DIR, SHARED_CACHE } from './shared-cache.ts'
 
 /** The command: `npm test` bundles it (scripts/bundle-command.ts), else the sources as they are. */
 export const BINARY =
   process.env.RUNYARD_TEST_COMMAND ?? fileURLToPath(new URL('../../../cli/bin/runyard.js', import.meta.url))
 
 export interface TestService {
+  base_url: string
+  api_key: string
+  data_dir: string
+  /** Its database. Closed with the service. */
+  store: Store
+  onRun: DevService['onRun']
+  /** What it logged so far. */
+  log(): string
+  stop(): Promise<void>
+}
+
+export interface DevProcess {
   base_url: string
   api_key: string
   data_dir: string
@@ -25,38 +46,31 @@ export interface TestService {
   exited: Promise<void>
 }
 
-export interface StartOptions {
+export interface ServiceOptions {
+  /** Default: one of its own. A service that was started on it before goes on with its database and its key. */
   data_dir?: string
+  /** The settings, beside those of every test. */
   env?: Record<string, string>
-  sandbox?: string
+  /** Default: bubblewrap. */
+  sandbox?: BackendName
+  /** Default: any that is free. */
+  port?: number
+}
+
+export interface ProcessOptions extends ServiceOptions {
   /** The leader of a process group of its own, as the foreground job of a terminal is. */
   group?: boolean
   /** Runs as this user; only root can. */
   uid?: number
-  /** Default: any that is free. */
-  port?: number
   /** Words before the command, such as `unshare --uts …`. */
   prefix?: readonly string[]
 }
 
-const leftovers: Array<() => void> = []
-process.once('exit', () => {
-  // Processes were started after the directories they use.
-  for (const remove of leftovers.reverse()) remove()
-})
+/** What no setting of a service within a process can give to those that it starts, or to libraries. */
+const READ_BY_OTHERS = /^(PATH|HOME|TMPDIR|NODE_.*|DOCKER_.*|SSL_.*|PG[A-Z]+|.*_PROXY)$/i
 
-/** A cache for each home would compile the service and make an empty database once for each process. */
-export const SHARED_CACHE = {
-  XDG_CACHE_HOME: fileURLToPath(new URL('../../../node_modules/.cache', import.meta.url)),
-}
-export const CACHE_DIR = join(SHARED_CACHE.XDG_CACHE_HOME, 'runyard')
-
-/** A directory that is removed when the process ends. */
-export function temporaryDirectory(name: string): string {
-  const directory = mkdtempSync(join(tmpdir(), `runyard-${name}-`))
-  leftovers.push(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
-}
+/** Each would cost a container more. */
+const NO_WARM_SANDBOXES = { RUNYARD_WARM_SANDBOXES: '0' }
 
 /** A process of the command line, its environment bare but for PATH, HOME and `env`. */
 export function spawnRunyard(
@@ -77,8 +91,7 @@ export function spawnRunyard(
       PATH: process.env.PATH ?? '',
       HOME: home,
       ...SHARED_CACHE,
-      // Each would cost a container more.
-      RUNYARD_WARM_SANDBOXES: '0',
+      ...NO_WARM_SANDBOXES,
       ...(process.env.DOCKER_HOST ? { DOCKER_HOST: process.env.DOCKER_HOST } : {}),
       ...env,
     },
@@ -87,12 +100,74 @@ export function spawnRunyard(
   child.stderr.on('data', (chunk) => {
     log += chunk
   })
-  leftovers.push(() => child.kill('SIGKILL'))
+  removeAtExit(() => child.kill('SIGKILL'))
   return Object.assign(child, { log: () => log })
 }
 
+/** By data directory: the database of its services, and the key of the last one. */
+const former = new Map<string, { database: ServiceStore; api_key?: string }>()
+/** What the mask of new files was before the first service that is running now. */
+let mask = 0
+let running = 0
+
+/**
+ * What `runyard dev` is, in this process: API, page, worker, schedules and webhooks, on a free port and a data directory of its
+ * own. Its database is PostgreSQL, or the embedded one where that is not installed. Its settings are `env` alone.
+ */
+export async function startService(options: ServiceOptions = {}): Promise<TestService> {
+  const { port = 0, sandbox = 'bubblewrap', data_dir = temporaryDirectory('data') } = options
+  const { NODE_EXTRA_CA_CERTS: certificates, ...env } = options.env ?? {}
+  for (const name of Object.keys(env))
+    assert(!READ_BY_OTHERS.test(name), `${name} is read by programs and libraries: use startDevProcess.`)
+  const { database, api_key: known_key } = former.get(data_dir) ?? {
+    database: await createStore(join(data_dir, 'db')),
+  }
+  let log = ''
+  let store: Store | undefined
+  const leave = enter(certificates)
+  try {
+    const dev = await startDev({
+      config: readConfig({ ...SHARED_CACHE, ...NO_WARM_SANDBOXES, ...env }),
+      ...{ port, sandbox, data_dir },
+      ...(known_key === undefined ? {} : { known_key }),
+      log: {
+        write(line) {
+          log += line
+        },
+      },
+      openStore: async () => (store = await database.open()),
+    })
+    const { base_url, api_key, onRun } = dev
+    assert(store)
+    former.set(data_dir, { database, api_key })
+    let stopped: Promise<void> | undefined
+    const stop = async (): Promise<void> => {
+      await dev.stop().finally(leave)
+      if (options.data_dir !== undefined) return
+      former.delete(data_dir)
+      await database.drop()
+    }
+    return { base_url, api_key, data_dir, store, onRun, log: () => log, stop: () => (stopped ??= stop()) }
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+/** What a service changes of the process it is in. Returns how to put it back. */
+function enter(certificates: string | undefined): () => void {
+  // The service's files are for this user alone, and so are those that tests make meanwhile.
+  const before = process.umask(0o077)
+  if (running++ === 0) mask = before
+  const distrust = certificates === undefined ? () => {} : trustCertificates(certificates)
+  return () => {
+    distrust()
+    if (--running === 0) process.umask(mask)
+  }
+}
+
 /** `runyard dev` as a process of its own, ready to serve, on a free port and a data directory of its own. */
-export async function startService(options: StartOptions = {}): Promise<TestService> {
+export async function startDevProcess(options: ProcessOptions = {}): Promise<DevProcess> {
   const data_dir = options.data_dir ?? temporaryDirectory('data')
   const args = [
     'dev',
@@ -122,8 +197,35 @@ export async function startService(options: StartOptions = {}): Promise<TestServ
   return { base_url, api_key, data_dir, pid, log: child.log, kill, stop: () => kill('SIGTERM'), exited }
 }
 
+/** Where a service says that a run changed nothing is asked before that, or before this has passed. */
+const UNHEARD_MS = 500
+/** Runs change many times in a moment. */
+const MOMENT_MS = 40
+
+interface Changes {
+  /** Resolves when the run may have changed since the last time, or when it is time to look. */
+  next(waited_ms: number): Promise<void>
+  close(): void
+}
+
+function watchRun(run_id: string, onRun: TestService['onRun'] | undefined): Changes {
+  // Whoever asks all the time takes the processor from what is waited for: an answer costs as much as 20 ms of a short run.
+  if (!onRun) return { next: (waited) => wait(Math.min(Math.max(waited / 4, 80), 300)), close() {} }
+  let changed = Promise.withResolvers<void>()
+  const close = onRun(run_id, () => changed.resolve())
+  return {
+    async next() {
+      const late = setTimeout(() => changed.resolve(), UNHEARD_MS)
+      await Promise.all([changed.promise, wait(MOMENT_MS)])
+      clearTimeout(late)
+      changed = Promise.withResolvers()
+    },
+    close,
+  }
+}
+
 /** Plain HTTP with the service's key; `call` throws nothing on error statuses. */
-export function apiOf(service: { base_url: string; api_key: string }) {
+export function apiOf(service: { base_url: string; api_key: string; onRun?: TestService['onRun'] }) {
   const call = (
     method: string,
     path: string,
@@ -149,13 +251,17 @@ export function apiOf(service: { base_url: string; api_key: string }) {
   const get = (run_id: string) => json<RunItem>('GET', `/agent/runs/${run_id}`)
   const until = async (run_id: string, done: (run: RunItem) => boolean, seconds = 150): Promise<RunItem> => {
     const began = Date.now()
-    for (;;) {
-      const run = await get(run_id)
-      if (done(run)) return run
-      const waited = Date.now() - began
-      if (waited > seconds * 1000) throw new Error(`Waited in vain; the run is ${run.state}.`)
-      // Whoever asks all the time takes the processor from what is waited for: an answer costs as much as 20 ms of a short run.
-      await wait(Math.min(Math.max(waited / 4, 80), 300))
+    const changes = watchRun(run_id, service.onRun)
+    try {
+      for (;;) {
+        const run = await get(run_id)
+        if (done(run)) return run
+        const waited = Date.now() - began
+        if (waited > seconds * 1000) throw new Error(`Waited in vain; the run is ${run.state}.`)
+        await changes.next(waited)
+      }
+    } finally {
+      changes.close()
     }
   }
   return {

@@ -1,8 +1,17 @@
-import { type CommandProcess, currentProcess } from './current-process.ts'
+import { type CommandProcess, currentProcess, resolvePath } from './current-process.ts'
 import { EXIT } from './failure.ts'
 
 /** Loaded by the commands that need it: the service is large, and client commands should start at once. */
 export const loadService = () => import('../../server/src/main.ts')
+
+/** Where the service finds its settings: in the environment and the folder of the command, but for what `--data-dir` says. */
+export function settingsOf({ dataDir }: { dataDir?: string | undefined } = {}) {
+  const own = currentProcess()
+  return {
+    ...{ env: own.env, directory: own.cwd() },
+    ...(dataDir === undefined ? {} : { data_dir: resolvePath(dataDir) }),
+  }
+}
 
 /**
  * Runs a role until SIGINT, SIGTERM or SIGHUP (the terminal was closed), then stops it and ends the process. A second SIGINT

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
 import type { RunDiff, RunItem } from '@runyard/client'
 import { LONG } from '../../server/test/support/once.ts'
 import { Repository } from './repository.ts'
@@ -68,8 +69,7 @@ async function runOn(repositories: string[], script: string): Promise<RunItem> {
 }
 
 before(async () => {
-  const dev = home.spawn(['dev', '--port', '0', '--json'])
-  await printedBy(dev, /\n/)
+  await home.serve({ env: { RUNYARD_LOCAL_REPOS: home.directory } })
   app = Repository.create(place('app'), FIRST)
   run_id = (await runOn(['app'], CHANGE)).run_id
   const right = cloneApp()
@@ -85,7 +85,7 @@ test('the patch in a pipe is exact: git makes the same tree of it', LIMIT, async
   assert.deepEqual([diff.turn, diff.files_changed, diff.notes], [1, 15, []])
   const checkout = cloneApp()
   const runyard = [process.execPath, BINARY]
-  execFileSync('sh', ['-c', '"$@" | git apply --index', 'sh', ...runyard, 'diff', run_id], {
+  await promisify(execFile)('sh', ['-c', '"$@" | git apply --index', 'sh', ...runyard, 'diff', run_id], {
     cwd: checkout.directory,
     env: { PATH: process.env.PATH, HOME: home.directory },
   })
@@ -96,7 +96,7 @@ test('the patch in a pipe is exact: git makes the same tree of it', LIMIT, async
 const CONTROL = /[␛\u0000-\u0008\u000b-\u001f]/
 /** What reaches a terminal, with its escape characters to be seen. */
 const onTerminal = async (...args: string[]): Promise<string> =>
-  (await home.spawnOnTerminal(args).ended).stdout.replaceAll('\u001b', '␛').replaceAll('\r\n', '\n')
+  (await home.runOnTerminal(args)).stdout.replaceAll('\u001b', '␛')
 
 test('the patch on a terminal is coloured, and what is in it is not acted on', LIMIT, async () => {
   const shown = await onTerminal('diff', run_id)

@@ -168,7 +168,7 @@ test('a pair that cannot be served is one line and exit code 2', LIMIT, async ()
   ]
   for (const [cert, key, says] of cases) {
     const args = [...(cert ? ['--tls-cert', cert] : []), ...(key ? ['--tls-key', key] : [])]
-    const ended = await home.runProcess(['dev', '--port', '0', '--data-dir', 'more', '--json', ...args])
+    const ended = await home.run(['dev', '--port', '0', '--data-dir', 'more', '--json', ...args])
     assert.deepEqual([ended.code, ended.stdout], [2, ''], ended.stderr)
     assert.match(ended.stderr, says)
     assert.match(ended.stderr, /^error: [^\n]+\n$/)
@@ -177,7 +177,7 @@ test('a pair that cannot be served is one line and exit code 2', LIMIT, async ()
     DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
     RUNYARD_SECRET_KEY: 'x'.repeat(40),
   }
-  const serve = await home.runProcess(
+  const serve = await home.run(
     ['serve', '--port', '0', '--tls-cert', 'good-cert', '--tls-key', 'other-key'],
     { environment },
   )

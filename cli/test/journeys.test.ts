@@ -10,7 +10,6 @@ import { type Ended, Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
 const home = new Home()
-let dev: ReturnType<Home['spawn']>
 
 const block = (...commands: string[]): string => `\`\`\`sh\n${commands.join('\n')}\n\`\`\``
 const lastRun = async (): Promise<RunItem> => {
@@ -18,10 +17,7 @@ const lastRun = async (): Promise<RunItem> => {
   return JSON.parse(stdout) as RunItem
 }
 
-before(async () => {
-  dev = home.spawn(['dev', '--port', '0', '--json'])
-  await printedBy(dev, /\n/)
-}, LIMIT)
+before(() => home.serve(), LIMIT)
 after(() => home.remove(), LIMIT)
 
 test('run shows the run and ends with 0', LIMIT, async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { Home, printedBy } from './runyard.ts'
+import { Home } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
 const server = new Home()
@@ -11,8 +11,9 @@ const away = new Home()
 let connection = { base_url: '', api_key: '' }
 
 before(async () => {
-  const dev = server.spawn(['dev', '--port', '0', '--json'])
-  connection = JSON.parse(await printedBy(dev, /\n/)) as typeof connection
+  connection = await server.serve({ data_dir: join(server.directory, '.runyard') })
+  // Where `dev` has its database.
+  mkdirSync(join(server.directory, '.runyard', 'db'), { recursive: true })
 }, LIMIT)
 after(async () => {
   await away.remove()
@@ -55,7 +56,7 @@ test('keys of a server elsewhere are made, listed, rotated and revoked', LIMIT, 
   assert.equal(await reads(more), false)
 
   // The same as the machine itself says of them.
-  const here = await server.runProcess(['keys', 'list', '--json'])
+  const here = await server.run(['keys', 'list', '--json'])
   const lines = here.stdout.trim().split('\n')
   const timeless = (key: object) => ({ ...key, last_used_at: null })
   assert.deepEqual(
@@ -90,12 +91,12 @@ test('what is named first says where the keys are', LIMIT, async () => {
     [2, 'error: Give --data-dir, or where a server is, not both.'],
   )
   // The data directory of this place is one that `dev` may be stopped on.
-  const own = await server.runProcess(['keys', 'list', '--json'], { environment: {} })
+  const own = await server.run(['keys', 'list', '--json'], { environment: {} })
   assert.equal(own.stdout.split('\n').length, listed.stdout.split('\n').length)
   // Below it, where there is none, the connection is found as by every other command.
   const below = join(server.directory, 'below')
   mkdirSync(below)
-  const found = await server.runProcess(['keys', 'list', '--json'], { directory: below })
+  const found = await server.run(['keys', 'list', '--json'], { directory: below })
   assert.equal(found.stdout.split('\n').length, listed.stdout.split('\n').length)
   assert.ok(!existsSync(join(below, '.runyard')))
 })

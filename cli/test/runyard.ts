@@ -1,11 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { type EventEmitter, once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { BINARY, SHARED_CACHE } from '../../server/test/support/service.ts'
+import {
+  BINARY,
+  type ServiceOptions,
+  SHARED_CACHE,
+  startService,
+  type TestService,
+} from '../../server/test/support/service.ts'
 import { InnerProcess } from './inner-process.ts'
 
 export { BINARY }
@@ -30,6 +36,18 @@ export class Home {
   readonly directory = mkdtempSync(join(tmpdir(), 'runyard-cli-'))
   readonly #children = new Set<ChildProcess>()
   readonly #commands = new Set<InnerProcess>()
+  #service: TestService | undefined
+
+  /** Starts a service in the test's own process, where commands in this home find it. */
+  async serve(options?: ServiceOptions): Promise<TestService> {
+    const service = await startService(options)
+    this.#service = service
+    const { base_url, api_key } = service
+    const place = join(this.directory, '.runyard')
+    mkdirSync(place, { recursive: true })
+    writeFileSync(join(place, 'client.json'), JSON.stringify({ base_url, api_key }), { mode: 0o600 })
+    return service
+  }
 
   /** Runs a command in the test's own process, to its end. */
   run(args: readonly string[], { input = '', ...options }: RunOptions = {}): Promise<Ended> {
@@ -116,6 +134,7 @@ export class Home {
       return once(child, 'close')
     })
     await Promise.all(left)
+    await this.#service?.stop()
     rmSync(this.directory, { recursive: true, force: true })
   }
 }

@@ -3,10 +3,10 @@ import { basename, relative } from 'node:path'
 import { VERSION } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { forgetConnection, readStoredKey, type Saved, saveConnection } from '../connection.ts'
-import { currentProcess, resolvePath } from '../current-process.ts'
+import { currentProcess } from '../current-process.ts'
 import { port } from '../option-values.ts'
 import { type Output, openOutput } from '../output.ts'
-import { loadService, runRole } from '../role.ts'
+import { loadService, runRole, settingsOf } from '../role.ts'
 import { TLS_CERT, TLS_KEY, tlsOf } from '../tls-options.ts'
 import { hang } from '../wrap.ts'
 
@@ -46,15 +46,17 @@ export function addDevCommand(program: Command): void {
     .option('--json', 'print one line of JSON when ready, and nothing else on standard output')
     .action(async (options: DevOptions) => {
       const tls = tlsOf(options)
-      const { env: environment } = currentProcess()
       const { startDev, readConfig, isServed } = await loadService()
-      const data_dir = options.dataDir === undefined ? readConfig().data_dir : resolvePath(options.dataDir)
+      const settings = settingsOf(options)
+      const { env: environment } = settings
+      const { data_dir = readConfig(environment, settings.directory).data_dir } = settings
       const known_key = readStoredKey(data_dir)
       const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
       if (!options.json) output.note('Starting. The first start takes a few seconds.')
       await runRole(
         async () => {
           const service = await startDev({
+            ...settings,
             data_dir,
             ...(options.port === undefined ? {} : { port: options.port }),
             ...(options.host === undefined ? {} : { host: options.host }),

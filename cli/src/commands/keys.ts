@@ -9,7 +9,7 @@ import { oneLine } from '../one-line.ts'
 import { timeSpan } from '../option-values.ts'
 import { openOutput } from '../output.ts'
 import { remoteKeys } from '../remote-keys.ts'
-import { loadService } from '../role.ts'
+import { loadService, settingsOf } from '../role.ts'
 import { openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
@@ -132,8 +132,7 @@ function stateOf({ revoked_at, expires_at, grace_until }: KeyListing, now = Date
 async function withKeys<T>(options: KeyOptions, use: (keys: Keys) => Promise<T>): Promise<T> {
   if (isRemote(options)) return use(remoteKeys(openSession({ ...options, output: 'text' }).client))
   const { withKeys: useAtDatabase } = await loadService()
-  const { dataDir } = options
-  return useAtDatabase(dataDir === undefined ? {} : { data_dir: resolvePath(dataDir) }, use)
+  return useAtDatabase(settingsOf(options), use)
 }
 
 function isRemote({ dataDir, baseUrl, apiKey }: KeyOptions): boolean {

@@ -95,8 +95,8 @@ test('the patch in a pipe is exact: git makes the same tree of it', LIMIT, async
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
 const CONTROL = /[␛\u0000-\u0008\u000b-\u001f]/
 /** What reaches a terminal, with its escape characters to be seen. */
-const onTerminal = async (...args: string[]): Promise<string> =>
-  (await home.runOnTerminal(args)).stdout.replaceAll('\u001b', '␛')
+const seen = (shown: string): string => shown.replaceAll('\u001b', '␛').replaceAll('\r\n', '\n')
+const onTerminal = async (...args: string[]): Promise<string> => seen((await home.runOnTerminal(args)).stdout)
 
 test('the patch on a terminal is coloured, and what is in it is not acted on', LIMIT, async () => {
   const shown = await onTerminal('diff', run_id)
@@ -120,7 +120,7 @@ test('--stat has a line for each file that fits the terminal, and one for all', 
   assert.match(stdout, /^ deep\/er\/fresh\.txt \(new\) +\| +1 \+$/m)
   assert.match(stdout, /^ new line\.txt +\| +1 \+$/m)
   assert.match(stdout, /\n 15 files changed, 11 insertions\(\+\), 4 deletions\(-\)\n$/)
-  const shown = await onTerminal('diff', run_id, '--stat')
+  const shown = seen((await home.spawnOnTerminal(['diff', run_id, '--stat']).ended).stdout)
   assert.match(shown, /2 ␛\[32m\+␛\[39m␛\[31m-␛\[39m\n/)
   const plain = shown.replace(/␛\[(32|31|39)m/g, '')
   assert.match(plain, /^ name\.txt \(new\) +\| +1 \+$/m)

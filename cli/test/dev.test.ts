@@ -20,7 +20,7 @@ interface Ready {
 const other = new Home()
 const user_file = join(other.directory, '.config/runyard/client.json')
 const start = (...args: string[]): Child => other.spawn(['dev', '--port', '0', ...args])
-const keys = (...args: string[]) => other.runProcess(['keys', ...args, '--data-dir', 'data', '--json'])
+const keys = (...args: string[]) => other.run(['keys', ...args, '--data-dir', 'data', '--json'])
 const create = ['create', '--name', 'ci', '--role', 'viewer']
 const call = (method: string, path: string, { base_url, api_key }: Ready, body?: object): Promise<Response> =>
   fetch(base_url + path, {
@@ -101,7 +101,7 @@ test('keys are managed beside the running service', LIMIT, async () => {
   ) as NewKey
   assert.deepEqual([rotated.principal_id, more.principal_id], [beside.principal_id, beside.principal_id])
   assert.equal((await other.run(['list'], as_viewer)).code, 0)
-  const table = (await other.runProcess(['keys', 'list', '--data-dir', 'data'])).stdout
+  const table = (await other.run(['keys', 'list', '--data-dir', 'data'])).stdout
   assert.match(
     table,
     new RegExp(`ci +viewer +${beside.principal_id} .*(just now|\\d+s ago) +active until 20`),
@@ -133,7 +133,8 @@ test("another dev leaves the first one's connection alone, and both end cleanly"
 
 test('keys are managed at the database without a service', LIMIT, async () => {
   // One after the other when they come at once.
-  const offline = await Promise.all([keys(...create), keys(...create)])
+  const apart = () => other.runProcess(['keys', ...create, '--data-dir', 'data', '--json'])
+  const offline = await Promise.all([apart(), apart()])
   for (const { stdout, stderr } of offline) assert.match(stdout, /"ry_[A-Za-z0-9]{46}"/, stderr)
   const offline_rotated = await keys('rotate', rotated.key_id)
   assert.equal(JSON.parse(offline_rotated.stdout).principal_id, rotated.principal_id)

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { LONG } from '../server/test/support/once.ts'
@@ -15,6 +15,8 @@ import { Terminal } from './terminal.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const ADDRESS = 'https://github.com/runyard/runyard'
+/** By `scripts/keep-pack.ts`. */
+const PACKS = 'node_modules/.cache/runyard-packs'
 const LIMIT = { timeout: 580_000 }
 /** What leads programs of this machine to their registries. */
 const NETWORK = /^(pip_|npm_config_registry$|https?_proxy$|no_proxy$|ssl_cert_|node_extra_ca_certs$)/i
@@ -41,8 +43,8 @@ function newcomer(home: string): NodeJS.ProcessEnv {
 }
 
 /**
- * What this checkout has installed and built, so that `npm install` finds it there: fetching it is half of what all of the README
- * costs. Links, but for what is written in place.
+ * What this checkout has installed and built, so that `npm install` and `npm run pack` find it there: fetching and building it is
+ * more than half of what all of the README costs. Links, but for what is written in place.
  */
 function lendPackages(clone: string): void {
   const folders = globSync('{.,*}/node_modules', { cwd: root })
@@ -51,6 +53,10 @@ function lendPackages(clone: string): void {
     rmSync(join(clone, 'node_modules', name), { recursive: true, force: true })
   for (const name of ['node_modules/.package-lock.json', 'web/dist'])
     cpSync(join(root, name), join(clone, name), { recursive: true })
+  // Other tests install the same packs: whoever is first builds them, here or there.
+  mkdirSync(join(root, PACKS), { recursive: true })
+  mkdirSync(join(clone, dirname(PACKS)))
+  symlinkSync(join(root, PACKS), join(clone, PACKS))
 }
 
 suite('the README', LIMIT, () => {

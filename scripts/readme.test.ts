@@ -9,8 +9,9 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { temporaryDirectory } from '../server/test/support/leftovers.ts'
 import { LONG } from '../server/test/support/once.ts'
-import { temporaryDirectory } from '../server/test/support/service.ts'
+import { CACHE_DIR } from '../server/test/support/shared-cache.ts'
 import { Terminal } from './terminal.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -37,6 +38,9 @@ function newcomer(home: string): NodeJS.ProcessEnv {
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: `url.${root}.insteadOf`,
     GIT_CONFIG_VALUE_0: ADDRESS,
+    // What they would do besides: look for vulnerabilities, and compile what runs once.
+    npm_config_audit: 'false',
+    PIP_NO_COMPILE: '1',
     // Docker would download an image of its own first.
     RUNYARD_SANDBOX: 'bubblewrap',
   }
@@ -57,6 +61,14 @@ function lendPackages(clone: string): void {
   mkdirSync(join(root, PACKS), { recursive: true })
   mkdirSync(join(clone, dirname(PACKS)))
   symlinkSync(join(root, PACKS), join(clone, PACKS))
+}
+
+/** The empty embedded database that other tests have made. How it is made where there is none, its own test shows. */
+function lendDatabase(home: string): void {
+  const folder = join(home, '.cache/runyard')
+  mkdirSync(folder, { recursive: true })
+  for (const database of globSync('database-[0-9]*', { cwd: CACHE_DIR }))
+    cpSync(join(CACHE_DIR, database), join(folder, database), { recursive: true })
 }
 
 suite('the README', LIMIT, () => {
@@ -93,7 +105,10 @@ suite('the README', LIMIT, () => {
     if (changes) t.diagnostic(`The clone is of the last commit, without these changes:\n${changes}`)
     const [clone = '', install = ''] = next('first terminal').split(/^(?=npm install$)/m)
     await first.run(clone)
-    if (!LONG) lendPackages(join(directory, 'runyard'))
+    if (!LONG) {
+      lendPackages(join(directory, 'runyard'))
+      lendDatabase(home)
+    }
     const printed = await first.run(install)
     assert.match(printed, /failed before and pass now\.\n/)
     assert.match(printed, /✓ Done in /)

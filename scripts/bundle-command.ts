@@ -1,32 +1,20 @@
 /**
  * The command and the service in a few files, for `npm test`: its hundreds of processes would each find and load some 1,500 modules, a
  * third of the CPU of a start. So are the service's own programs and threads; whatever else the sources name relative to themselves
- * stays where it is. Kept in `node_modules/.cache` under a hash of what it is made of.
+ * stays where it is.
  */
-import { createHash, randomUUID } from 'node:crypto'
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { globSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'rolldown'
+import { hashFiles, keepBuild } from './keep-build.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const KEPT = join(root, 'node_modules/.cache/runyard-bundles')
 const SOURCES = [
   '{server,client,cli}/{src,bin}/**/*.{ts,js}',
   '{server,client,cli}/package.json',
   'package-lock.json',
-  'scripts/bundle-command.ts',
+  'scripts/{bundle-command,keep-build}.ts',
 ]
 /** What finds its own files by its place, or is seldom loaded. */
 const EXTERNAL = /^(@electric-sql\/pglite|pino|dockerode)(\/|$)/
@@ -41,57 +29,27 @@ const PROGRAMS = [
   'server/src/schema/filter-thread.ts',
   'server/src/schema/schema-thread.ts',
 ].map((path) => join(root, path))
-/** Whoever began to test with one is done by then. */
-const OLD_MS = 6 * 3_600_000
 
 /** The path of `runyard.js`. */
 export async function bundleCommand(): Promise<string> {
-  const directory = join(KEPT, hashSources())
-  const file = join(directory, 'runyard.js')
-  if (existsSync(file)) {
-    const now = new Date()
-    utimesSync(directory, now, now)
-    return file
-  }
-  mkdirSync(KEPT, { recursive: true })
-  removeOld()
-  const draft = join(KEPT, randomUUID())
-  await build({
-    cwd: root,
-    input: {
-      runyard: 'cli/bin/runyard.js',
-      ...Object.fromEntries(PROGRAMS.map((path) => [nameOf(path), path])),
-    },
-    platform: 'node',
-    external: EXTERNAL,
-    plugins: [keepPlaces(directory)],
-    output: { dir: draft, entryFileNames: '[name].js', keepNames: true },
-    logLevel: 'silent',
+  const sources = globSync(SOURCES, { cwd: root }).filter((file) => !file.includes('.test.'))
+  const directory = await keepBuild('runyard-bundles', hashFiles(sources), async (draft, directory) => {
+    await build({
+      cwd: root,
+      input: {
+        runyard: 'cli/bin/runyard.js',
+        ...Object.fromEntries(PROGRAMS.map((path) => [nameOf(path), path])),
+      },
+      platform: 'node',
+      external: EXTERNAL,
+      plugins: [keepPlaces(directory)],
+      output: { dir: draft, entryFileNames: '[name].js', keepNames: true },
+      logLevel: 'silent',
+    })
+    // Else each process parses every file twice to find out.
+    writeFileSync(join(draft, 'package.json'), '{ "type": "module" }')
   })
-  // Else each process parses every file twice to find out.
-  writeFileSync(join(draft, 'package.json'), '{ "type": "module" }')
-  try {
-    renameSync(draft, directory)
-  } catch {
-    // Another one was faster.
-    rmSync(draft, { recursive: true })
-  }
-  return file
-}
-
-function hashSources(): string {
-  const hash = createHash('sha256')
-  for (const file of globSync(SOURCES, { cwd: root }).sort())
-    if (!file.includes('.test.')) hash.update(`${file}\0`).update(readFileSync(join(root, file)))
-  return hash.digest('hex').slice(0, 16)
-}
-
-function removeOld(): void {
-  for (const name of readdirSync(KEPT)) {
-    const found = statSync(join(KEPT, name), { throwIfNoEntry: false })
-    if (found && Date.now() - found.mtimeMs > OLD_MS)
-      rmSync(join(KEPT, name), { recursive: true, force: true })
-  }
+  return join(directory, 'runyard.js')
 }
 
 const nameOf = (path: string): string => basename(path, '.ts')

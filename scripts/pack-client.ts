@@ -17,7 +17,8 @@ interface Manifest {
 }
 
 /** The path of the archive. */
-export const packClient = (destination: string): Promise<string> => packArchive(destination, stagePackage)
+export const packClient = (destination: string): Promise<string> =>
+  packArchive('client', destination, stagePackage)
 
 async function stagePackage(stage: string): Promise<void> {
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(publishedManifest(), null, 2)}\n`)

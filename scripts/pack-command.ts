@@ -21,7 +21,8 @@ interface Manifest {
 }
 
 /** The path of the archive. */
-export const packCommand = (destination: string): Promise<string> => packArchive(destination, stagePackage)
+export const packCommand = (destination: string): Promise<string> =>
+  packArchive('command', destination, stagePackage)
 
 async function stagePackage(stage: string): Promise<void> {
   const files = new Set(['README.md', 'LICENSE', 'CHANGELOG.md'])

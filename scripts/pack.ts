@@ -10,6 +10,6 @@ const print = (file: string): void => console.log(relative(process.cwd(), file))
 
 print(await packCommand(dist))
 print(await packClient(dist))
-const python = packPython(dist)
+const python = await packPython(dist)
 if ('wheel' in python) print(python.wheel)
 else console.error(`Left out the Python package: ${python.missing}`)

@@ -4,17 +4,20 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { temporaryDirectory } from '../server/test/support/leftovers.ts'
 import { LONG } from '../server/test/support/once.ts'
-import { temporaryDirectory } from '../server/test/support/service.ts'
+import { CACHE_DIR } from '../server/test/support/shared-cache.ts'
 import { Terminal } from './terminal.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const ADDRESS = 'https://github.com/runyard/runyard'
+/** By `scripts/keep-pack.ts`. */
+const PACKS = 'node_modules/.cache/runyard-packs'
 const LIMIT = { timeout: 580_000 }
 /** What leads programs of this machine to their registries. */
 const NETWORK = /^(pip_|npm_config_registry$|https?_proxy$|no_proxy$|ssl_cert_|node_extra_ca_certs$)/i
@@ -35,14 +38,17 @@ function newcomer(home: string): NodeJS.ProcessEnv {
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: `url.${root}.insteadOf`,
     GIT_CONFIG_VALUE_0: ADDRESS,
+    // What they would do besides: look for vulnerabilities, and compile what runs once.
+    npm_config_audit: 'false',
+    PIP_NO_COMPILE: '1',
     // Docker would download an image of its own first.
     RUNYARD_SANDBOX: 'bubblewrap',
   }
 }
 
 /**
- * What this checkout has installed and built, so that `npm install` finds it there: fetching it is half of what all of the README
- * costs. Links, but for what is written in place.
+ * What this checkout has installed and built, so that `npm install` and `npm run pack` find it there: fetching and building it is
+ * more than half of what all of the README costs. Links, but for what is written in place.
  */
 function lendPackages(clone: string): void {
   const folders = globSync('{.,*}/node_modules', { cwd: root })
@@ -51,6 +57,18 @@ function lendPackages(clone: string): void {
     rmSync(join(clone, 'node_modules', name), { recursive: true, force: true })
   for (const name of ['node_modules/.package-lock.json', 'web/dist'])
     cpSync(join(root, name), join(clone, name), { recursive: true })
+  // Other tests install the same packs: whoever is first builds them, here or there.
+  mkdirSync(join(root, PACKS), { recursive: true })
+  mkdirSync(join(clone, dirname(PACKS)))
+  symlinkSync(join(root, PACKS), join(clone, PACKS))
+}
+
+/** The empty embedded database that other tests have made. How it is made where there is none, its own test shows. */
+function lendDatabase(home: string): void {
+  const folder = join(home, '.cache/runyard')
+  mkdirSync(folder, { recursive: true })
+  for (const database of globSync('database-[0-9]*', { cwd: CACHE_DIR }))
+    cpSync(join(CACHE_DIR, database), join(folder, database), { recursive: true })
 }
 
 suite('the README', LIMIT, () => {
@@ -87,7 +105,10 @@ suite('the README', LIMIT, () => {
     if (changes) t.diagnostic(`The clone is of the last commit, without these changes:\n${changes}`)
     const [clone = '', install = ''] = next('first terminal').split(/^(?=npm install$)/m)
     await first.run(clone)
-    if (!LONG) lendPackages(join(directory, 'runyard'))
+    if (!LONG) {
+      lendPackages(join(directory, 'runyard'))
+      lendDatabase(home)
+    }
     const printed = await first.run(install)
     assert.match(printed, /failed before and pass now\.\n/)
     assert.match(printed, /✓ Done in /)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import http.client
 import json
 import os
 import time
@@ -17,7 +18,6 @@ from datetime import datetime
 from typing import Any
 
 import anyio
-import httpx
 from pydantic import BaseModel
 
 import runyard
@@ -27,25 +27,38 @@ Json = dict[str, Any]
 
 LONG = "RUNYARD_TEST_LONG" in os.environ
 
-# Making a client reads certificates: one for all scripts.
-HTTP = httpx.Client(trust_env=False)
-
 
 class Answer(BaseModel):
     answer: int
+
+
+def ask(server: str, path: str, body: Json | None = None) -> Any:
+    """What the fault server answers to the tests themselves, several times for each case.
+
+    By the standard library: httpx takes longer for it than the client under test takes for the case.
+    """
+    connection = http.client.HTTPConnection(server.removeprefix("http://"))
+    try:
+        if body is None:
+            connection.request("GET", path)
+        else:
+            connection.request("POST", path, json.dumps(body))
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
 
 
 class Script:
     """Answers that the fault server gives in turn, and what it was asked."""
 
     def __init__(self, server: str, answers: list[Json]) -> None:
-        made = HTTP.post(f"{server}/scripts", json={"answers": answers}).json()
-        self._requests = f"{server}/scripts/{made['id']}"
+        made = ask(server, "/scripts", {"answers": answers})
+        self._server, self._path = server, f"/scripts/{made['id']}"
         self.url: str = made["url"]
         self.lengths: list[int] = made["lengths"]
 
     def requests(self) -> list[Json]:
-        found: list[Json] = HTTP.get(self._requests).json()["requests"]
+        found: list[Json] = ask(self._server, self._path)["requests"]
         return found
 
     def until(self, is_there: Callable[[list[Json]], bool], within: float) -> list[Json]:
@@ -58,7 +71,7 @@ class Script:
 
 
 def load_table(server: str) -> list[Json]:
-    table: list[Json] = httpx.get(f"{server}/cases", trust_env=False).json()
+    table: list[Json] = ask(server, "/cases")
     return table
 
 

@@ -28,24 +28,25 @@ def fault_server() -> Iterator[str]:
         process.wait(timeout=10)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def service() -> Iterator[dict[str, str]]:
-    """The environment that leads to a whole service of our own."""
-    program = [str(NODE), str(ROOT / "cli" / "bin" / "runyard.js")]
-    bare = {key: os.environ[key] for key in ("PATH", "HOME", "DOCKER_HOST") if key in os.environ}
+    """The environment that leads to a whole service of our own, one for all tests."""
+    # `npm test` bundles the command and has its compiled code, else it is the sources.
+    program = os.environ.get("RUNYARD_TEST_COMMAND", str(ROOT / "cli" / "bin" / "runyard.js"))
+    kept = ("PATH", "HOME", "DOCKER_HOST", "NODE_COMPILE_CACHE")
+    environment = {key: os.environ[key] for key in kept if key in os.environ}
+    environment["XDG_CACHE_HOME"] = str(ROOT / "node_modules" / ".cache")
     with tempfile.TemporaryDirectory() as data:
-        command = [*program, "dev", "--json", "--port", "0", "--data-dir", data]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=bare) as process:
+        command = [str(NODE), program, "dev", "--json", "--port", "0", "--data-dir", data]
+        with subprocess.Popen(
+            [*command, "--sandbox", "bubblewrap"], stdout=subprocess.PIPE, text=True, env=environment
+        ) as process:
             try:
                 assert process.stdout is not None
                 ready = process.stdout.readline()
                 assert ready, "runyard dev did not start; see above"
                 started = json.loads(ready)
-                yield {
-                    **bare,
-                    "RUNYARD_BASE_URL": started["base_url"],
-                    "RUNYARD_API_KEY": started["api_key"],
-                }
+                yield {"RUNYARD_BASE_URL": started["base_url"], "RUNYARD_API_KEY": started["api_key"]}
             finally:
                 process.terminate()
 

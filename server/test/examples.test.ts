@@ -12,7 +12,14 @@ import { setupPython } from '../../scripts/setup-python.ts'
 import type { RunItem } from '../src/contract/run.ts'
 import { until } from './support/cluster.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
-import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
+import {
+  apiOf,
+  BINARY,
+  SHARED_CACHE,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from './support/service.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const MODELS = ['gpt-5', 'gpt-5-mini', 'gpt-5-nano']
@@ -52,6 +59,7 @@ async function freePort(): Promise<number> {
 describe('the examples', LIMIT, () => {
   /** A checkout with the examples alone. */
   const directory = temporaryDirectory('examples')
+  const bin = temporaryDirectory('bin')
   const python = setupPython()
   const ports: Record<string, number> = {}
   const programs = new Set<ChildProcess>()
@@ -90,6 +98,12 @@ describe('the examples', LIMIT, () => {
       },
     })
     api = apiOf(service)
+    // As `runyard dev` does.
+    const { base_url, api_key } = service
+    writeFileSync(join(directory, '.runyard/client.json'), JSON.stringify({ base_url, api_key }))
+    // What `npx` itself does takes longer than the command, and the README's test shows it.
+    const npx = `#!/bin/sh\n[ "$1" = runyard ] && shift && exec '${process.execPath}' '${BINARY}' "$@"\n`
+    writeFileSync(join(bin, 'npx'), npx, { mode: 0o755 })
     const { code, stdout, stderr } = await type(take('setup').replace(/$/, ' -o json'))
     assert.equal(code, 0, stderr)
     environment = (JSON.parse(stdout) as { uid: string }).uid
@@ -109,14 +123,16 @@ describe('the examples', LIMIT, () => {
 
   /** What a person types into the second terminal, in a shell and a process group of its own. */
   function start(command: string, port = '') {
-    const bin = 'missing' in python ? [] : [dirname(python.python)]
+    const folders = 'missing' in python ? [bin] : [bin, dirname(python.python)]
     const child = spawn('bash', ['-c', command], {
       cwd: directory,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        PATH: [...bin, process.env.PATH].join(':'),
+        PATH: [...folders, process.env.PATH].join(':'),
         HOME: directory,
+        ...SHARED_CACHE,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         RUNYARD_BASE_URL: service.base_url,
         RUNYARD_API_KEY: service.api_key,
         ...(port ? { PORT: String(ports[port]) } : {}),

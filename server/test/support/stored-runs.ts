@@ -14,6 +14,9 @@ import { readContentType } from '../../src/worker/content-type.ts'
 import { putArtifact } from '../../src/worker/put-artifact.ts'
 import { addWorker } from './stored.ts'
 
+/** Characters. */
+const PIECE = 64_000
+
 interface Rooms {
   store: Store
   watch: Watch
@@ -64,6 +67,24 @@ export class RowWorker {
     this.#batch += 1
     assert.notEqual(await appendEvents(this.#rooms.store.db, lease, this.#batch, events), 'lost')
     this.#rooms.watch.touchRun(lease.run_id)
+  }
+
+  /** A command that printed this, in pieces as they come from a pipe, and ended well. */
+  async print(lease: Lease, command: string, text: string): Promise<void> {
+    const tool_call_id = randomUUID()
+    const pieces = Array.from({ length: Math.ceil(text.length / PIECE) }, (_, at) =>
+      text.slice(at * PIECE, (at + 1) * PIECE),
+    )
+    await this.append(lease, [
+      { type: 'tool.call', data: { tool_call_id, name: 'bash', input: { command } } },
+      ...pieces.map(
+        (piece): NewEvent => ({
+          type: 'tool.output',
+          data: { tool_call_id, stream: 'stdout', text: piece },
+        }),
+      ),
+      { type: 'tool.result', data: { tool_call_id, is_error: false, exit_code: 0 } },
+    ])
   }
 
   /** Keeps a file as an artifact. */

@@ -75,11 +75,8 @@ export async function openTab(): Promise<Tab> {
 async function launch(): Promise<Chromium> {
   const executablePath = findChromium()
   if (!executablePath) throw new Error('There is no Chromium on this machine.')
-  let child: ChildProcess | undefined
-  const onChild = (message: unknown) => {
-    const started = (message as { process: ChildProcess }).process
-    if (started.spawnfile === executablePath) child = started
-  }
+  const children: ChildProcess[] = []
+  const onChild = (message: unknown) => void children.push((message as { process: ChildProcess }).process)
   subscribe('child_process', onChild)
   try {
     const browser = await chromium.launch({
@@ -91,10 +88,13 @@ async function launch(): Promise<Chromium> {
       running = undefined
       parked.length = 0
     })
+    // What a child runs is known only after it was announced.
+    const child = children.find(({ spawnfile }) => spawnfile === executablePath)
+    if (!child) throw new Error('The process of Chromium is not known.')
+    const handles = [child, ...child.stdio] as Array<{ ref?(): void; unref?(): void } | null | undefined>
     return {
       browser,
       hold(is_held) {
-        const handles = [child, ...(child?.stdio ?? [])] as Array<{ ref?(): void; unref?(): void } | null>
         for (const handle of handles) {
           if (is_held) handle?.ref?.()
           else handle?.unref?.()

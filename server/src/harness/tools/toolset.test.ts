@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { openTestSandbox } from '../../../test/support/sandbox.ts'
 import { TestTurn } from '../../../test/support/turn.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { BackgroundCommands } from '../background-commands.ts'
 import { keepOutput } from '../keep-output.ts'
 import { TOOLS } from './toolset.ts'
 
-const sandbox = await openTestSandbox()
+let sandbox: Sandbox
+let turn: TestTurn
+before(async () => {
+  sandbox = await openTestSandbox()
+  turn = new TestTurn({ sandbox })
+})
 after(() => sandbox.destroy())
-const turn = new TestTurn({ sandbox })
 const background = new BackgroundCommands()
 after(() => background.close())
 

@@ -1,13 +1,17 @@
-import { after, describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import * as library from '../src/index.ts'
-import { loadTable, runCase, selectCases } from './behaviour.ts'
-import { startFaultServer } from './fault-process.ts'
+import { type Case, runCase, type Setup, selectCases } from './behaviour.ts'
+import { readTable } from './behaviour-table.ts'
+import { type FaultProcess, startFaultServer } from './fault-process.ts'
 
-const server = await startFaultServer()
+let server: FaultProcess
+before(async () => {
+  server = await startFaultServer()
+})
 after(() => server.stop())
-const { url } = server
-const setup = { library, table: await loadTable(url), url, runtime: 'node', long: true } as const
+const table = readTable() as unknown[] as Case[]
+const setup: Omit<Setup, 'url'> = { library, table, runtime: 'node', long: true }
 
 describe('behaviour that takes a minute', { concurrency: 8 }, () => {
-  for (const one of selectCases(setup)) test(one.name, () => runCase(setup, one))
+  for (const one of selectCases(setup)) test(one.name, () => runCase({ ...setup, url: server.url }, one))
 })

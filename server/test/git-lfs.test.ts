@@ -40,6 +40,7 @@ describe('large files by the git gateway', { skip: missing }, () => {
   let way: Egress
   let bridge: Server
   let base: string
+  const certificates = process.env.NODE_EXTRA_CA_CERTS
 
   before(async () => {
     for (const name of ['site', 'tool', 'other']) {
@@ -83,6 +84,8 @@ describe('large files by the git gateway', { skip: missing }, () => {
     bridge?.close()
     host?.close()
     await gateway?.close()
+    if (certificates === undefined) delete process.env.NODE_EXTRA_CA_CERTS
+    else process.env.NODE_EXTRA_CA_CERTS = certificates
   })
   beforeEach(() => {
     lfs.objects.clear()

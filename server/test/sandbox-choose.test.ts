@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { bubblewrapSetup, chooseBackend } from '../src/sandbox/choose.ts'
 
-const data_dir = await mkdtemp(join(tmpdir(), 'runyard-choose-'))
-after(() => rm(data_dir, { recursive: true }))
+const data_dir = mkdtempSync(join(tmpdir(), 'runyard-choose-'))
 const options = { data_dir, installation_id: 'choose', logger: { info: () => {} } }
 
-// No engine listens there, whatever this machine has otherwise.
-process.env.DOCKER_HOST = `unix://${data_dir}/no-docker.sock`
+const docker_host = process.env.DOCKER_HOST
+before(() => {
+  // No engine listens there, whatever this machine has otherwise.
+  process.env.DOCKER_HOST = `unix://${data_dir}/no-docker.sock`
+})
+after(() => {
+  if (docker_host === undefined) delete process.env.DOCKER_HOST
+  else process.env.DOCKER_HOST = docker_host
+  rmSync(data_dir, { recursive: true })
+})
 
 test('without a Docker engine it takes bubblewrap and says why', async () => {
   const { backend, reason } = await chooseBackend(options)
@@ -29,8 +36,8 @@ test('what was requested is taken or refused, never replaced', async () => {
 
 test('with neither it names both reasons and the line to install one', async () => {
   const old = join(data_dir, 'bwrap')
-  await writeFile(old, '#!/bin/sh\necho bubblewrap 0.4.0\n')
-  await chmod(old, 0o755)
+  writeFileSync(old, '#!/bin/sh\necho bubblewrap 0.4.0\n')
+  chmodSync(old, 0o755)
   const path = process.env.PATH
   process.env.PATH = `${data_dir}:${path}`
   try {
@@ -46,8 +53,8 @@ test('with neither it names both reasons and the line to install one', async () 
   }
 })
 
-test('where the kernel keeps ordinary users from namespaces, the line changes that, too', async () => {
-  await writeFile(join(data_dir, 'apparmor_restrict_unprivileged_userns'), '1\n')
+test('where the kernel keeps ordinary users from namespaces, the line changes that, too', () => {
+  writeFileSync(join(data_dir, 'apparmor_restrict_unprivileged_userns'), '1\n')
   assert.equal(
     bubblewrapSetup(false, data_dir),
     'On Debian and Ubuntu, as root: apt-get install -y bubblewrap socat && sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',

@@ -1,3 +1,3 @@
 import { testSandboxBackend } from './support/sandbox-conformance.ts'
 
-await testSandboxBackend('host')
+testSandboxBackend('host')

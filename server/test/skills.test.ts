@@ -138,7 +138,7 @@ describe('skills', () => {
       assert.match(by_http.system, /below \/workspace\/acme-site\/\.claude\/skills\/deploy: scripts\/go\.sh/)
 
       // What a spec means is the service's business, so one for each caller will do.
-      if (!LONG && spec !== id) continue
+      
       const mark = randomUUID()
       const by_client = await client.runs.createAndWait({
         prompt: mark,

@@ -2,15 +2,17 @@ import assert from 'node:assert/strict'
 import { closeSync, mkdtempSync, readdirSync, readSync, rmSync, utimesSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { removeOldPipes, takePipes } from './pipes.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'runyard-test-'))
-const before = process.env.TMPDIR
-process.env.TMPDIR = folder
+const tmpdir_before = process.env.TMPDIR
+before(() => {
+  process.env.TMPDIR = folder
+})
 after(() => {
-  if (before === undefined) delete process.env.TMPDIR
-  else process.env.TMPDIR = before
+  if (tmpdir_before === undefined) delete process.env.TMPDIR
+  else process.env.TMPDIR = tmpdir_before
   rmSync(folder, { recursive: true, force: true })
 })
 

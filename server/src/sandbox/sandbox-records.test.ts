@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { SandboxRecords } from './sandbox-records.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'runyard-records-'))
-after(() => rm(root, { recursive: true }))
+after(() => rmSync(root, { recursive: true }))
 
 async function open(name: string): Promise<SandboxRecords<{ taken: number }>> {
   const records = new SandboxRecords<{ taken: number }>(join(root, name))
@@ -89,11 +88,11 @@ test('what killed processes left without a record is removed, once it is old', a
 })
 
 test('what fills the disk can be removed', async (context) => {
-  const root = await mkdtemp(join(tmpdir(), 'runyard-full-'))
+  const root = mkdtempSync(join(tmpdir(), 'runyard-full-'))
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'runyard-test', root]).status === 0
   context.after(() => {
     if (mounted) spawnSync('umount', ['--lazy', root])
-    return rm(root, { recursive: true })
+    rmSync(root, { recursive: true })
   })
   if (!mounted) return context.skip('no file system can be mounted here')
   const records = new SandboxRecords<{ note: string }>(root)

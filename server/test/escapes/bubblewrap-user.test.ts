@@ -21,5 +21,5 @@ if (process.getuid?.() === 0) {
   process.exitCode = status ?? 1
 } else {
   const { testEscapes } = await import('./escapes.ts')
-  await testEscapes('bubblewrap-user')
+  testEscapes('bubblewrap-user')
 }

@@ -1,3 +1,3 @@
 import { testEscapes } from './escapes.ts'
 
-await testEscapes('docker')
+testEscapes('docker')

@@ -48,7 +48,7 @@ const PROBE_MS = 180_000
 const NEEDS_SERVICE = /^(repositories|service|local-user|terminal)\./
 
 /** Registers the probes that apply to the subject. A probe that breaks what `docs/security.md` covers fails. */
-export async function testEscapes(subject: SubjectName): Promise<void> {
+export function testEscapes(subject: SubjectName): void {
   const uncovered = readUncovered()
   describe(`escapes from ${subject}`, { skip: missing(subject) }, () => {
     let context: Context

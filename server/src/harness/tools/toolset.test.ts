@@ -8,12 +8,12 @@ import { keepOutput } from '../keep-output.ts'
 import { TOOLS } from './toolset.ts'
 
 let sandbox: Sandbox
+let turn: TestTurn
 before(async () => {
   sandbox = await openTestSandbox()
   turn = new TestTurn({ sandbox })
 })
 after(() => sandbox.destroy())
-let turn: TestTurn
 const background = new BackgroundCommands()
 after(() => background.close())
 

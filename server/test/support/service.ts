@@ -166,7 +166,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
 }
 
 /** What a service changes of the process it is in. Returns how to put it back. */
-function enter(certificates: string | undefined): () => void {
+export function enter(certificates: string | undefined): () => void {
   // The service's files are for this user alone, and so are those that tests make meanwhile.
   const before = process.umask(0o077)
   if (running++ === 0) mask = before

@@ -9,7 +9,7 @@ import OzAPI from 'oz-agent-sdk'
 import type { AgentSkill } from '../src/contract/skill.ts'
 import { git, makeRepository } from './support/git.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
-import { LONG, onlyLong } from './support/once.ts'
+import { onlyLong } from './support/once.ts'
 import { apiOf, spawnRunyard, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType } from './support/traces.ts'
 
@@ -137,8 +137,6 @@ describe('skills', () => {
       assert(by_http.system.includes(`Deploy it to staging. All: staging ${by_http.mark}`), by_http.system)
       assert.match(by_http.system, /below \/workspace\/acme-site\/\.claude\/skills\/deploy: scripts\/go\.sh/)
 
-      // What a spec means is the service's business, so one for each caller will do.
-      
       const mark = randomUUID()
       const by_client = await client.runs.createAndWait({
         prompt: mark,

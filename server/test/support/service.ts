@@ -215,6 +215,8 @@ export interface Callable extends Partial<RunSource> {
   fetch?: typeof globalThis.fetch
 }
 
+type Seen<T> = Exclude<T, null | undefined | false | '' | 0>
+
 /** Plain HTTP with the service's key; `call` throws nothing on error statuses. */
 export function apiOf(service: Callable) {
   const { fetch = globalThis.fetch } = service
@@ -241,17 +243,14 @@ export function apiOf(service: Callable) {
     return JSON.parse(text) as T
   }
   const get = (run_id: string) => json<RunItem>('GET', `/agent/runs/${run_id}`)
-  const wait = async (
-    run_id: string,
-    look: () => Promise<RunItem | null>,
-    seconds = 150,
-  ): Promise<RunItem> => {
+  /** Looks each time that the run may have changed, until it sees something. */
+  const see = async <T>(run_id: string, look: () => Promise<T>, seconds = 150): Promise<Seen<T>> => {
     const began = Date.now()
     const changes = watchRun(run_id, service.onRun)
     try {
       for (;;) {
-        const run = await look()
-        if (run) return run
+        const seen = await look()
+        if (seen) return seen as Seen<T>
         const waited = Date.now() - began
         if (waited > seconds * 1000)
           throw new Error(`Waited in vain; the run is ${(await get(run_id)).state}.`)
@@ -262,14 +261,19 @@ export function apiOf(service: Callable) {
     }
   }
   const until = (run_id: string, done: (run: RunItem) => boolean, seconds?: number): Promise<RunItem> =>
-    wait(
-      run_id,
-      async () => {
-        const run = await get(run_id)
-        return done(run) ? run : null
-      },
-      seconds,
-    )
+    see(run_id, () => get(run_id).then((run) => done(run) && run), seconds)
+  /** Adds what the run's log has beyond these. */
+  const addEvents = async (run_id: string, events: RunEvent[]): Promise<RunEvent[]> => {
+    for (;;) {
+      const after = events.at(-1)?.sequence ?? 0
+      const page = await json<{ events: RunEvent[]; has_more: boolean }>(
+        'GET',
+        `/agent/runs/${run_id}/events?limit=1000&after=${after}`,
+      )
+      events.push(...page.events)
+      if (!page.has_more) return events
+    }
+  }
   const { store } = service
   return {
     call,
@@ -280,19 +284,13 @@ export function apiOf(service: Callable) {
     /** The run once it is ended and its worker has let go. */
     ended: (run_id: string, seconds?: number) =>
       store
-        ? wait(run_id, async () => ((await hasEnded(store, run_id)) ? get(run_id) : null), seconds)
+        ? see(run_id, async () => (await hasEnded(store, run_id)) && get(run_id), seconds)
         : until(run_id, (run) => ENDED.includes(run.state) && !run.is_sandbox_running, seconds),
-    events: async (run_id: string): Promise<RunEvent[]> => {
+    events: (run_id: string): Promise<RunEvent[]> => addEvents(run_id, []),
+    /** What `find` finds in the run's log, as soon as it is there. */
+    found: <T>(run_id: string, find: (events: RunEvent[]) => T, seconds?: number): Promise<Seen<T>> => {
       const events: RunEvent[] = []
-      for (;;) {
-        const after = events.at(-1)?.sequence ?? 0
-        const page = await json<{ events: RunEvent[]; has_more: boolean }>(
-          'GET',
-          `/agent/runs/${run_id}/events?limit=1000&after=${after}`,
-        )
-        events.push(...page.events)
-        if (!page.has_more) return events
-      }
+      return see(run_id, async () => find(await addEvents(run_id, events)), seconds)
     },
   }
 }

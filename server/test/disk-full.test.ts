@@ -1,8 +1,17 @@
 /** A disk that really fills: the data directory on a small file system of its own. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { chownSync, copyFileSync, existsSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
@@ -21,6 +30,10 @@ const MiB = 1024 ** 2
 const data_dir = temporaryDirectory('small-disk')
 const mountSmall = (directory: string): boolean =>
   spawnSync('mount', ['-t', 'tmpfs', '-o', 'mode=700,size=600m', 'runyard-test', directory]).status === 0
+/** Takes space without writing, which would cost as much as all else here. */
+const takeSpace = (file: string, bytes: number): void => {
+  execFileSync('fallocate', ['--length', String(bytes), file])
+}
 const skip = mountSmall(data_dir) ? false : 'no file system can be mounted here'
 
 describe('a disk that fills', { skip }, () => {
@@ -38,7 +51,7 @@ describe('a disk that fills', { skip }, () => {
 
   test('keeps runs waiting until there is room again', async () => {
     const ballast = join(data_dir, 'ballast')
-    writeFileSync(ballast, Buffer.alloc(free() - 45 * MiB))
+    takeSpace(ballast, free() - 45 * MiB)
     const run_id = await api.create({ prompt: shell('echo went') })
     await until('the refusal to claim', () => /no run is claimed/.test(service.log()))
     assert.equal((await api.get(run_id)).state, 'QUEUED')
@@ -51,7 +64,7 @@ describe('a disk that fills', { skip }, () => {
     const run_id = await api.create({ prompt: shell('until [ -e go ]; do sleep 0.2; done; echo went') })
     await api.until(run_id, ({ state }) => state === 'INPROGRESS')
     const ballast = join(data_dir, 'ballast')
-    writeFileSync(ballast, Buffer.alloc(free() - 25 * MiB))
+    takeSpace(ballast, free() - 25 * MiB)
     await until('the guard to have decided', async () => {
       const decided = /not by what the runs of this worker hold/.test(service.log())
       return decided || (await api.get(run_id)).state !== 'INPROGRESS'
@@ -66,8 +79,9 @@ describe('a disk that fills', { skip }, () => {
 
   test('is what a create is refused with, not a database that is away', async () => {
     const ballast = join(data_dir, 'ballast')
+    takeSpace(ballast, free() - 2 * MiB)
     // Whatever else is written meanwhile, it is full then.
-    assert.throws(() => writeFileSync(ballast, Buffer.alloc(free() + MiB)), { code: 'ENOSPC' })
+    assert.throws(() => appendFileSync(ballast, Buffer.alloc(4 * MiB)), { code: 'ENOSPC' })
     const refused = await createLarge(api)
     rmSync(ballast)
     assert.deepEqual(refused, FULL)
@@ -155,7 +169,7 @@ describe('a worker whose disk is full', { skip: noCluster }, () => {
 
   test('claims nothing, and says so', async () => {
     await until('room', () => free() > 300 * MiB)
-    writeFileSync(join(small, 'ballast'), Buffer.alloc(free() - 20 * MiB))
+    takeSpace(join(small, 'ballast'), free() - 20 * MiB)
     await until('readiness to say so', async () => (await withoutDisk()) === 1)
     rmSync(join(small, 'ballast'))
     await until('readiness to say that it is over', async () => (await withoutDisk()) === 0)
@@ -177,7 +191,7 @@ describe('a worker whose disk is full', { skip: noCluster }, () => {
           open: async ({ sandbox }) => ({
             async turn() {
               const { bavail, bsize } = statfsSync(data_dir)
-              writeFileSync(join(data_dir, 'ballast'), Buffer.alloc(bavail * bsize))
+              takeSpace(join(data_dir, 'ballast'), bavail * bsize)
               // Input that is known beforehand is a file, for which there is no room.
               const { exit } = sandbox.exec({ command: 'cat', stdin: Buffer.alloc(MiB) })
               return exit.then(() => ({ state: 'SUCCEEDED' }))

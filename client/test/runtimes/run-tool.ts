@@ -15,7 +15,8 @@ export async function runTool(
   options: { cwd?: string; env?: NodeJS.ProcessEnv; timeout?: number } = {},
 ): Promise<Ended> {
   const child = spawn(command, args, {
-    timeout: 120_000,
+    // On a busy machine a compiler takes minutes.
+    timeout: 540_000,
     killSignal: 'SIGKILL',
     ...options,
     stdio: ['ignore', 'pipe', 'pipe'],

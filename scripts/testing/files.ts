@@ -17,15 +17,14 @@ export function findTestFiles(wanted: readonly string[], options: { long: boolea
 }
 
 /**
- * A file that awaits at its top level cannot be loaded inside a suite, and one that changes the process (environment, directory)
- * would change it for the files after it. Both run alone, and so does a file that says `runs alone` in its first comment.
+ * A file that awaits at its top level cannot be loaded inside a suite. One that changes the process (environment, directory) would
+ * change it for the files after it, and one that reads the process's arguments wants to be started by its own name.
  */
 export const mayShareProcess = (file: string): boolean => {
   const source = readFileSync(file, 'utf8')
-  const head = source.slice(0, source.indexOf('import '))
-  return !(AWAITS.test(source) || CHANGES_PROCESS.test(source) || /runs alone/i.test(head))
+  return !AWAITS.test(source) && !NEEDS_PROCESS.test(source)
 }
 
 const AWAITS = /^(?:await\b|for await\b|(?:export )?(?:const|let) [^\n]*= await\b)/m
-const CHANGES_PROCESS =
-  /process\.(?:chdir|umask)\(|(?:delete |^ *)process\.env\.\w+(?: *(?:=|\|\|=|\?\?=) |\n)/m
+const NEEDS_PROCESS =
+  /process\.(?:chdir\(|umask\(|argv\b|execArgv\b)|(?:delete |^ *)process\.env\.\w+(?: *(?:=|\|\|=|\?\?=) |\n)/m

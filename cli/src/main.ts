@@ -1,36 +1,6 @@
 import { VERSION } from '@runyard/client'
 import { Command, CommanderError } from 'commander'
-import { addAgentCommands } from './commands/agents.ts'
-import { addArtifactCommands } from './commands/artifacts.ts'
-import { addAuditCommand } from './commands/audit.ts'
-import { addChangeCommands } from './commands/changes.ts'
-import { addCompletionCommands } from './commands/completion.ts'
-import { addConversationCommands } from './commands/conversations.ts'
-import { addDevCommand } from './commands/dev.ts'
-import { addDoctorCommand } from './commands/doctor.ts'
-import { addEnvironmentCommands } from './commands/environments.ts'
-import { addForkCommand } from './commands/fork.ts'
-import { addGrantCommands } from './commands/grants.ts'
-import { addIdentityCommands } from './commands/identities.ts'
-import { addKeyCommands } from './commands/keys.ts'
-import { addListCommand } from './commands/list.ts'
-import { addLogsCommand } from './commands/logs.ts'
-import { addModelCommands } from './commands/models.ts'
-import { addOpenCommand } from './commands/open.ts'
-import { addPoolCommands } from './commands/pools.ts'
-import { addPrincipalCommands } from './commands/principals.ts'
-import { addPullRequestCommands } from './commands/pull-requests.ts'
-import { addRunCommand } from './commands/run.ts'
-import { addRunsCommands } from './commands/runs.ts'
-import { addScheduleCommands } from './commands/schedules.ts'
-import { addSecretCommands } from './commands/secrets.ts'
-import { addServiceCommands } from './commands/service.ts'
-import { addShareCommand } from './commands/share.ts'
-import { addSkillCommands } from './commands/skills.ts'
-import { addTriggerCommands } from './commands/triggers.ts'
-import { addUsageCommand } from './commands/usage.ts'
-import { addWaitCommand } from './commands/wait.ts'
-import { addWebhookCommands } from './commands/webhooks.ts'
+import { addCommands } from './commands.ts'
 import { type CommandProcess, currentProcess, runIn } from './current-process.ts'
 import { EXIT, explain } from './failure.ts'
 import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
@@ -56,7 +26,7 @@ export const main = (argv: readonly string[], own: CommandProcess = process): Pr
   runIn(own, async () => {
     endQuietlyOnClosedPipe(own)
     try {
-      await createProgram().parseAsync(argv)
+      await (await createProgram(argv[2])).parseAsync(argv)
     } catch (error) {
       if (error instanceof CommanderError) {
         // Commander has said it already. Help that was asked for is no error.
@@ -75,7 +45,8 @@ const columnsOf = ({ isTTY, columns }: CommandProcess['stdout']): number =>
 const wrapHelp = (text: string, command: Command): string =>
   command.createHelp().boxWrap(text, command.configureOutput().getOutHelpWidth?.() || 80)
 
-export function createProgram(): Command {
+/** With the commands that this first word may be about. */
+export async function createProgram(word?: string): Promise<Command> {
   const program = new Command('runyard')
     .description('Runs coding agents, and lets you watch, steer and stop them.')
     .version(VERSION, '-V, --version')
@@ -92,41 +63,7 @@ export function createProgram(): Command {
       getOutHelpWidth: () => columnsOf(currentProcess().stdout),
       getErrHelpWidth: () => columnsOf(currentProcess().stderr),
     })
-  program.commandsGroup('Runs:')
-  addRunCommand(program)
-  addForkCommand(program)
-  addListCommand(program)
-  addRunsCommands(program)
-  addWaitCommand(program)
-  addLogsCommand(program)
-  addConversationCommands(program)
-  addChangeCommands(program)
-  addPullRequestCommands(program)
-  addOpenCommand(program)
-  addShareCommand(program)
-  addUsageCommand(program)
-  addScheduleCommands(program)
-  addTriggerCommands(program)
-  program.commandsGroup('What runs use and make:')
-  addEnvironmentCommands(program)
-  addSecretCommands(program)
-  addWebhookCommands(program)
-  addSkillCommands(program)
-  addModelCommands(program)
-  addArtifactCommands(program)
-  program.commandsGroup('Who may do what:')
-  addIdentityCommands(program)
-  addPrincipalCommands(program)
-  addPoolCommands(program)
-  addGrantCommands(program)
-  addAuditCommand(program)
-  program.commandsGroup('Server:')
-  addDevCommand(program)
-  addServiceCommands(program)
-  addDoctorCommand(program)
-  addAgentCommands(program)
-  addKeyCommands(program)
-  addCompletionCommands(program)
+  await addCommands(program, word)
   resolveRunIds(program)
   return program
 }

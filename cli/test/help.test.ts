@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from 'commander'
+import { WORDS } from '../src/commands.ts'
 import { createProgram } from '../src/main.ts'
 
 const WIDTH = 60
@@ -10,7 +11,7 @@ function* allCommands(command: Command): Generator<Command> {
   for (const each of command.commands) yield* allCommands(each)
 }
 
-test('the help of every command is as wide as the terminal', () => {
+test('the help of every command is as wide as the terminal', async () => {
   let printed = ''
   const output = {
     getOutHelpWidth: () => WIDTH,
@@ -18,7 +19,7 @@ test('the help of every command is as wide as the terminal', () => {
       printed += text
     },
   }
-  for (const command of allCommands(createProgram())) {
+  for (const command of allCommands(await createProgram())) {
     printed = ''
     command.configureOutput(output).outputHelp()
     assert.match(printed, /^Usage: /)
@@ -28,5 +29,19 @@ test('the help of every command is as wide as the terminal', () => {
       (line) => !/^Usage: |^ {2}runyard|^In /.test(line) && /\S\s+\S/.test(line.trim()),
     )
     assert.deepEqual(breakable, [], command.name())
+  }
+})
+
+test('each word loads the module that has its command', async () => {
+  const { commands } = await createProgram()
+  const wordsOf = (each: Command): string[] => [each.name(), ...each.aliases()]
+  assert.deepEqual(new Set(WORDS), new Set(commands.flatMap(wordsOf).filter((word) => word !== 'complete')))
+  for (const word of WORDS) {
+    const loaded = (await createProgram(word)).commands
+    assert.ok(
+      loaded.some((each) => wordsOf(each).includes(word)),
+      word,
+    )
+    assert.ok(loaded.length < commands.length, word)
   }
 })

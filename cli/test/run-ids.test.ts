@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { RunEvent, RunItem } from '@runyard/client'
+import type { Command } from 'commander'
 import { apiOf, type TestService } from '../../server/test/support/service.ts'
 import { createProgram } from '../src/main.ts'
 import { RUN_ID } from '../src/run-id.ts'
@@ -76,13 +77,13 @@ test('one that is not there, that is several, or that is no id, is one line', LI
   )
 })
 
-test('every command says which of its arguments is a run', () => {
-  const names = (command: ReturnType<typeof createProgram>): string[] => [
+test('every command says which of its arguments is a run', async () => {
+  const names = (command: Command): string[] => [
     ...command.registeredArguments.map((argument) => argument.name()),
     ...command.options.flatMap(({ flags }) => /<([^>]+)>/.exec(flags)?.[1] ?? []),
     ...command.commands.flatMap(names),
   ]
-  const runs = names(createProgram()).filter((name) => /\brun\b/.test(name))
+  const runs = names(await createProgram()).filter((name) => /\brun\b/.test(name))
   assert.ok(runs.length > 12)
   assert.deepEqual(new Set(runs), new Set([RUN_ID]))
 })

@@ -28,7 +28,7 @@ import { Watch } from './store/watch.ts'
 import { loseAllWorkers } from './store/workers.ts'
 import { openTls, type TlsFiles } from './tls-files.ts'
 import { startGitHubReplies, startWebhooks } from './webhooks.ts'
-import { work } from './work.ts'
+import { type Companions, work } from './work.ts'
 import { startCleanUp } from './worker/clean-up.ts'
 import { isBelow } from './worker/local-repository.ts'
 import { recoverRuns, startSweep } from './worker/sweep.ts'
@@ -65,6 +65,7 @@ export interface DevOptions extends RoleOptions {
   known_key?: string
   /** Opens another database than the embedded one in the data directory. The service migrates and closes it. */
   openStore?: () => Promise<Store>
+  companions?: Companions
 }
 
 export interface DevService {
@@ -168,6 +169,7 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
       embedded: true,
       // The database is in this process.
       persist: (step) => step(),
+      ...(options.companions ? { companions: options.companions } : {}),
     })
     closers.unshift(() => worker.stop())
     closers.unshift(startSchedules({ config, store, blobs, watch, log }))

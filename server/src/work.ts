@@ -8,7 +8,7 @@ import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { LOOP, RUNBOOK } from './contract/harness-fields.ts'
 import type { Persist } from './database-wait.ts'
-import type { GitCredential, ModelUsage } from './gateway/gateway.ts'
+import type { Gateway, GitCredential, ModelUsage } from './gateway/gateway.ts'
 import { openGateway } from './gateway/open-gateway.ts'
 import { gitTokenOf } from './git-token.ts'
 import { listAgents, traitsOf } from './harness/acp-agents.ts'
@@ -68,6 +68,13 @@ async function requireTools(directory: string | undefined): Promise<void> {
     throw new AppError('invalid_request', `RUNYARD_TOOLS_DIR: there is no folder ${directory}.`)
 }
 
+/** What stands beside a worker, and is otherwise a process of its own each: tests have them in theirs. */
+export interface Companions {
+  /** The caller closes it. */
+  gateway?: Gateway
+  startWarden?: (backend: SandboxBackend) => Awaited<ReturnType<WorkerOptions['openWarden']>>
+}
+
 export interface WorkOptions {
   config: Config
   store: Store
@@ -77,10 +84,20 @@ export interface WorkOptions {
   embedded: boolean
   /** How a step of the start is taken that needs the database. */
   persist: Persist
+  companions?: Companions
 }
 
 /** Works, one life after the other, until stopped: a worker that was declared lost comes back under a new id. */
-export async function work({ config, store, blobs, watch, log, embedded, persist }: WorkOptions) {
+export async function work({
+  config,
+  store,
+  blobs,
+  watch,
+  log,
+  embedded,
+  persist,
+  companions = {},
+}: WorkOptions) {
   const installation_id = await persist(() => readInstallation(store.quick))
   const { data_dir } = config
   await requireTools(config.tools_dir)
@@ -125,6 +142,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
   }
   const warden_argv = [WARDEN, JSON.stringify(wardenArguments)]
   const openWarden: WorkerOptions['openWarden'] = async (worker_id, onLost) => {
+    if (companions.startWarden) return companions.startWarden(backend)
     if (config.database_url && !embedded) {
       return startBeats({ database_url: config.database_url, worker_id, warden_argv, onLost })
     }
@@ -142,7 +160,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
     min_free_percent: config.min_free_percent,
     log,
   })
-  const gateway = openGateway(GATEWAY, log)
+  const gateway = companions.gateway ?? openGateway(GATEWAY, log)
   const spawnRun: SpawnRun = async (lease, request, key) => {
     const services = {
       ...{ db: store.db, blobs, max_run_files_bytes: config.max_run_files_bytes },
@@ -250,7 +268,7 @@ export async function work({ config, store, blobs, watch, log, embedded, persist
       const starting = wait(START_MS, null, { ref: false })
       const worker = await Promise.race([life.catch(() => null), starting])
       await worker?.stop()
-      await gateway.close()
+      if (!companions.gateway) await gateway.close()
     },
   }
 }

@@ -12,7 +12,7 @@ import { git } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
 import { LONG, onceAmong, onlyLong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
 const undocked = whyNoDocker()
@@ -74,11 +74,11 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
       },
     }
-    let service: DevProcess
+    let service: TestService
     let api: ReturnType<typeof apiOf>
     let base_commit: string
     const start = async () => {
-      service = await startDevProcess(options)
+      service = await startService(options)
       api = apiOf(service)
     }
     before(async () => {
@@ -402,26 +402,6 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         'rm -rf .git; git init --quiet .; git add .; git commit --quiet --message new',
       )
       assert.match((await diffOf(anew)).notes[0] ?? '', /it does not hold the commit any more/)
-    })
-
-    once('survive the service: the base is what was cloned first', async () => {
-      const run_id = await begin('echo 4 >> edited.txt; echo ready; until [ -e ../go ]; do sleep 0.1; done')
-      await api.until(run_id, ({ state }) => state === 'INPROGRESS')
-      await until('the edit', async () => printed(await api.events(run_id)).includes('ready'))
-      await service.kill('SIGKILL')
-      // What is cloned from now on is another one.
-      writeFileSync(join(place, 'repo/later'), '')
-      git(join(place, 'repo'), 'add', 'later')
-      git(join(place, 'repo'), 'commit', '--quiet', '-m', 'later')
-      await start()
-      await api.until(run_id, ({ state, attempt }) => state === 'INPROGRESS' && attempt > 1, 60)
-      await api.json('POST', `/agent/runs/${run_id}/interrupt`)
-      await api.until(run_id, ({ state }) => state === 'BLOCKED', 60)
-      const diff = await diffOf(run_id)
-      assert.deepEqual(
-        [diff.repositories[0]?.base_commit, ...namesOf(diff)],
-        [base_commit, 'modified edited.txt'],
-      )
     })
   })
 }

@@ -13,7 +13,15 @@ import { whyNoDocker } from './support/machine.ts'
 import { LONG, onceAmong } from './support/once.ts'
 import { type PackageRegistry, servePackages } from './support/package-registry.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
+import {
+  apiOf,
+  type DevProcess,
+  shell,
+  startDevProcess,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from './support/service.ts'
 import { findProcesses, ofType, printed } from './support/traces.ts'
 
 const undocked = whyNoDocker()
@@ -35,7 +43,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
   describe(`allowed hosts, ${sandbox}`, { skip }, () => {
     let registry: PackageRegistry
     let repositories: { url: string; close(): void }
-    let service: DevProcess
+    let service: TestService
     let api: ReturnType<typeof apiOf>
     const runs: string[] = []
 
@@ -44,7 +52,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       makeRepository(join(root, 'project'))
       registry = await servePackages()
       repositories = await serveRepositories(root)
-      service = await startDevProcess({
+      service = await startService({
         sandbox,
         env: {
           RUNYARD_PRIVATE_HOSTS: `${registry.host},${new URL(repositories.url).host}`,
@@ -184,7 +192,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       const run_id = await begin(get(`${registry.url}/runyard-sample`))
       assert.match((await finish(run_id)).output, /latest/)
       const pids = findProcesses('gateway-process.').filter((pid) =>
-        readFileSync(`/proc/${pid}/stat`, 'utf8').includes(` ${service.pid} `),
+        readFileSync(`/proc/${pid}/stat`, 'utf8').includes(` ${process.pid} `),
       )
       assert.equal(pids.length, 1)
       for (const pid of pids) process.kill(pid, 'SIGKILL')

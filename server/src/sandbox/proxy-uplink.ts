@@ -94,8 +94,7 @@ export async function connectProxy(
   else closed.addEventListener('abort', close)
   const since = performance.now()
   for (;;) {
-    const listeners = await readFile(`/proc/${pid}/net/tcp`, 'latin1').catch(() => '')
-    if (LISTENING.test(listeners) && !ended) {
+    if ((await isListening(pid)) && !ended) {
       letGo(child)
       return {
         close,
@@ -110,4 +109,11 @@ export async function connectProxy(
     }
     await wait(LOOK_MS)
   }
+}
+
+/** The kernel looks through the whole machine's sockets for the list of them, which takes milliseconds; it has their number at hand. */
+async function isListening(pid: number): Promise<boolean> {
+  const read = (name: string) => readFile(`/proc/${pid}/net/${name}`, 'latin1').catch(() => '')
+  if (/^TCP: inuse 0 /m.test(await read('sockstat'))) return false
+  return LISTENING.test(await read('tcp'))
 }

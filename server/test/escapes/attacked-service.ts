@@ -91,6 +91,7 @@ export async function startAttackedService(
       until: (...args) => api().until(...args),
       ended: (run_id, seconds = 60) => api().ended(run_id, seconds),
       events: (...args) => api().events(...args),
+      found: (...args) => api().found(...args),
       // With a provider's key the service would ask a model.
       create: ({ config, ...body }: { config?: object }) =>
         api().create({ ...body, config: { harness: { type: 'runbook' }, ...config } }),

@@ -19,7 +19,15 @@ import { type ChatRequest, openModelServer, type Reply } from './model-server.ts
 import { onlyLong } from './once.ts'
 import { openResponsesServer } from './responses-server.ts'
 import { type BackendName, TEST_IMAGE } from './sandbox-backends.ts'
-import { apiOf, type DevProcess, spawnRunyard, startDevProcess, temporaryDirectory } from './service.ts'
+import {
+  apiOf,
+  type DevProcess,
+  spawnRunyard,
+  startDevProcess,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from './service.ts'
 import { findProcesses, ofType, printed, processesOf } from './traces.ts'
 
 export const TOOLS = fileURLToPath(new URL('../../../test/long-tools', import.meta.url))
@@ -71,7 +79,7 @@ function whyNot({ program, by_command }: TestedAgent, sandbox: BackendName): str
 const PACED: ReadonlyArray<TestedAgent['provider']> = ['openai', 'anthropic']
 
 interface Opened {
-  service: DevProcess
+  service: TestService | DevProcess
   api: ReturnType<typeof apiOf>
   requests: () => ChatRequest[]
   restart(): Promise<void>
@@ -100,7 +108,12 @@ async function install(harness: string, data_dir: string): Promise<void> {
   assert.equal(code, 0, said)
 }
 
-async function open({ harness, provider, by_command }: TestedAgent, sandbox: BackendName): Promise<Opened> {
+/** `killed`: the service is a process, which `restart` kills. */
+async function open(
+  { harness, provider, by_command }: TestedAgent,
+  sandbox: BackendName,
+  killed: boolean,
+): Promise<Opened> {
   const refuse = (status: number, type: string, message: string): Reply => ({
     error: { status, body: { type: 'error', error: { type, message } } },
   })
@@ -116,8 +129,8 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
   const google = provider === 'google' ? await openContentServer(script, KEY) : null
   const data_dir = temporaryDirectory('data')
   if (by_command) await install(harness, data_dir)
-  const start = () =>
-    startDevProcess({
+  const start = (): Promise<TestService | DevProcess> =>
+    (killed ? startDevProcess : startService)({
       sandbox,
       data_dir,
       env: {
@@ -137,6 +150,7 @@ async function open({ harness, provider, by_command }: TestedAgent, sandbox: Bac
     requests: () =>
       openai?.requests.map(({ body }) => body) ?? (anthropic ?? responses ?? google)?.requests ?? [],
     async restart() {
+      assert('kill' in opened.service)
       await opened.service.kill('SIGKILL')
       opened.service = await start()
       opened.api = apiOf(opened.service)
@@ -162,7 +176,7 @@ const assertEnded = (run: RunItem, state: RunItem['state']) =>
   assert.equal(run.state, state, JSON.stringify(run.status_message))
 
 /**
- * A whole turn and one that fails; with `--long`, whose files try every agent, one that is interrupted in mid-stream; with `full`,
+ * A whole turn; with `--long`, whose files try every agent, those that fail and one that is interrupted in mid-stream; with `full`,
  * all that can happen to a turn. A scripted agent shows the same in harness.test.ts and agent-providers.test.ts.
  */
 export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false): void {
@@ -171,7 +185,7 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
     let run_id = ''
     let first_id = ''
     before(async () => {
-      opened = await open(agent, sandbox)
+      opened = await open(agent, sandbox, full)
     }, LIMIT)
     after(() => opened?.close())
 
@@ -234,7 +248,7 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       assert.deepEqual(run.status_message, { message, error_code: 'invalid_request', retryable: false })
     })
 
-    test('a key that the provider refuses is named as the cause, and never quoted', LIMIT, async () => {
+    onlyLong('a key that the provider refuses is named as the cause, and never quoted', LIMIT, async () => {
       run_id = await opened.create('$ echo KEY-REFUSED')
       const run = await opened.api.ended(run_id, 200)
       assertEnded(run, 'ERROR')

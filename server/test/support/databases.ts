@@ -101,13 +101,19 @@ export interface ServiceStore {
   drop(): Promise<void>
 }
 
+/** The embedded one. */
+export const storeIn = (directory: string): ServiceStore => ({
+  open: () => openEmbedded(directory),
+  drop: async () => {},
+})
+
 /** A new one. `directory`: of the embedded database, where PostgreSQL is not installed. */
 export async function createStore(directory: string): Promise<ServiceStore> {
-  if (!hasPostgres()) return { open: () => openEmbedded(directory), drop: async () => {} }
+  if (!hasPostgres()) return storeIn(directory)
   const { url, drop } = await createCopy()
   return {
     async open() {
-      const store = openPostgres({ url, max: 5 })
+      const store = openPostgres({ url, max: 4 })
       await foundInstallation(store.db)
       return store
     },

@@ -5,8 +5,8 @@ import { openPostgres } from '../../src/store/db.ts'
 import { createMigrated, stopTestServer } from './databases.ts'
 import { LONG } from './once.ts'
 import { findPostgres } from './postgres-server.ts'
-import { type KeySpec, makeKeys, seedKeys } from './seed-keys.ts'
-import { apiOf, startDevProcess, temporaryDirectory } from './service.ts'
+import { type KeySpec, makeKeys } from './seed-keys.ts'
+import { apiOf, startService, temporaryDirectory } from './service.ts'
 
 /** A pool that nobody serves: its runs stay QUEUED. */
 export const NOBODY = 'nobody'
@@ -41,17 +41,9 @@ const SETTINGS = {
 }
 
 /**
- * Registers the journeys twice: against `runyard dev`, a process on its embedded database, and against an API and a worker
- * in this process on PostgreSQL.
- */
-export function onEachService(name: string, body: Journeys): void {
-  registerOn('dev', name, body)
-  registerOn('PostgreSQL', name, body)
-}
-
-/**
- * On PostgreSQL, and with `--long` on `dev` as well: where tests of the store show on both databases what differs between them,
- * or those of the command line and the page ask the same of `dev`.
+ * Registers the journeys against an API and a worker on PostgreSQL, in this process, and with `--long` against what `dev` is on its
+ * embedded database as well: tests of the store show on both databases what differs between them, or those of the command line
+ * and the page ask the same of `dev`.
  */
 export function onEitherService(name: string, body: Journeys): void {
   if (LONG) registerOn('dev', name, body)
@@ -77,9 +69,8 @@ function registerOn(kind: 'dev' | 'PostgreSQL', name: string, body: Journeys): v
 }
 
 async function startDev(): Promise<JourneyService> {
-  const data_dir = temporaryDirectory('journeys')
-  const keys = await seedKeys(data_dir, PEOPLE)
-  const service = await startDevProcess({ data_dir, env: SETTINGS })
+  const service = await startService({ embedded: true, env: SETTINGS })
+  const keys = await makeKeys(service.store.db, PEOPLE)
   return toJourneyService(service.base_url, keys, async () => {
     await service.stop()
     assert.doesNotMatch(service.log(), /unhandled|uncaught|"level":[56]0|MaxListeners/i)

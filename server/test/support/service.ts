@@ -3,15 +3,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { RunEvent } from '../../src/contract/event.ts'
 import type { RunItem } from '../../src/contract/run.ts'
-import { type DevService, readConfig, startDev } from '../../src/main.ts'
+import { readConfig, startDev } from '../../src/main.ts'
 import type { Store } from '../../src/store/db.ts'
-import { createStore, type ServiceStore } from './databases.ts'
+import { shareGateway, startWarden } from './companions.ts'
+import { createStore, type ServiceStore, storeIn } from './databases.ts'
 import { trustCertificates } from './extra-certificates.ts'
 import { removeAtExit, temporaryDirectory } from './leftovers.ts'
+import { ENDED, hasEnded, type RunSource, watchRun } from './run-changes.ts'
 import type { BackendName } from './sandbox-backends.ts'
 import { SHARED_CACHE } from './shared-cache.ts'
 
@@ -22,13 +23,11 @@ export { CACHE_DIR, SHARED_CACHE } from './shared-cache.ts'
 export const BINARY =
   process.env.RUNYARD_TEST_COMMAND ?? fileURLToPath(new URL('../../../cli/bin/runyard.js', import.meta.url))
 
-export interface TestService {
+/** `store` is closed with the service. */
+export interface TestService extends RunSource {
   base_url: string
   api_key: string
   data_dir: string
-  /** Its database. Closed with the service. */
-  store: Store
-  onRun: DevService['onRun']
   /** What it logged so far. */
   log(): string
   stop(): Promise<void>
@@ -46,7 +45,7 @@ export interface DevProcess {
   exited: Promise<void>
 }
 
-export interface ServiceOptions {
+interface StartOptions {
   /** Default: one of its own. A service that was started on it before goes on with its database and its key. */
   data_dir?: string
   /** The settings, beside those of every test. */
@@ -57,7 +56,12 @@ export interface ServiceOptions {
   port?: number
 }
 
-export interface ProcessOptions extends ServiceOptions {
+export interface ServiceOptions extends StartOptions {
+  /** On the embedded database, as `dev` is. */
+  embedded?: boolean
+}
+
+export interface ProcessOptions extends StartOptions {
   /** The leader of a process group of its own, as the foreground job of a terminal is. */
   group?: boolean
   /** Runs as this user; only root can. */
@@ -120,22 +124,27 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   for (const name of Object.keys(env))
     assert(!READ_BY_OTHERS.test(name), `${name} is read by programs and libraries: use startDevProcess.`)
   const { database, api_key: known_key } = former.get(data_dir) ?? {
-    database: await createStore(join(data_dir, 'db')),
+    database: options.embedded ? storeIn(join(data_dir, 'db')) : await createStore(join(data_dir, 'db')),
   }
   let log = ''
   let store: Store | undefined
+  const write = (line: string): void => {
+    log += line
+  }
   const leave = enter(certificates)
+  // A gateway trusts what it was started with.
+  const shared =
+    certificates === undefined
+      ? shareGateway((fields, message) => write(`${JSON.stringify({ ...fields, msg: message })}\n`))
+      : null
   try {
     const dev = await startDev({
       config: readConfig({ ...SHARED_CACHE, ...NO_WARM_SANDBOXES, ...env }),
       ...{ port, sandbox, data_dir },
       ...(known_key === undefined ? {} : { known_key }),
-      log: {
-        write(line) {
-          log += line
-        },
-      },
+      log: { write },
       openStore: async () => (store = await database.open()),
+      companions: { startWarden, ...(shared ? { gateway: shared.gateway } : {}) },
     })
     const { base_url, api_key, onRun } = dev
     assert(store)
@@ -143,6 +152,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     let stopped: Promise<void> | undefined
     const stop = async (): Promise<void> => {
       await dev.stop().finally(leave)
+      shared?.leave()
       if (options.data_dir !== undefined) return
       former.delete(data_dir)
       await database.drop()
@@ -150,6 +160,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     return { base_url, api_key, data_dir, store, onRun, log: () => log, stop: () => (stopped ??= stop()) }
   } catch (error) {
     leave()
+    shared?.leave()
     throw error
   }
 }
@@ -197,35 +208,10 @@ export async function startDevProcess(options: ProcessOptions = {}): Promise<Dev
   return { base_url, api_key, data_dir, pid, log: child.log, kill, stop: () => kill('SIGTERM'), exited }
 }
 
-/** Where a service says that a run changed nothing is asked before that, or before this has passed. */
-const UNHEARD_MS = 500
-/** Runs change many times in a moment. */
-const MOMENT_MS = 40
-
-interface Changes {
-  /** Resolves when the run may have changed since the last time, or when it is time to look. */
-  next(waited_ms: number): Promise<void>
-  close(): void
-}
-
-function watchRun(run_id: string, onRun: TestService['onRun'] | undefined): Changes {
-  // Whoever asks all the time takes the processor from what is waited for: an answer costs as much as 20 ms of a short run.
-  if (!onRun) return { next: (waited) => wait(Math.min(Math.max(waited / 4, 80), 300)), close() {} }
-  let changed = Promise.withResolvers<void>()
-  const close = onRun(run_id, () => changed.resolve())
-  return {
-    async next() {
-      const late = setTimeout(() => changed.resolve(), UNHEARD_MS)
-      await Promise.all([changed.promise, wait(MOMENT_MS)])
-      clearTimeout(late)
-      changed = Promise.withResolvers()
-    },
-    close,
-  }
-}
+type Seen<T> = Exclude<T, null | undefined | false | '' | 0>
 
 /** Plain HTTP with the service's key; `call` throws nothing on error statuses. */
-export function apiOf(service: { base_url: string; api_key: string; onRun?: TestService['onRun'] }) {
+export function apiOf(service: { base_url: string; api_key: string } & Partial<RunSource>) {
   const call = (
     method: string,
     path: string,
@@ -249,21 +235,38 @@ export function apiOf(service: { base_url: string; api_key: string; onRun?: Test
     return JSON.parse(text) as T
   }
   const get = (run_id: string) => json<RunItem>('GET', `/agent/runs/${run_id}`)
-  const until = async (run_id: string, done: (run: RunItem) => boolean, seconds = 150): Promise<RunItem> => {
+  /** Looks each time that the run may have changed, until it sees something. */
+  const see = async <T>(run_id: string, look: () => Promise<T>, seconds = 150): Promise<Seen<T>> => {
     const began = Date.now()
     const changes = watchRun(run_id, service.onRun)
     try {
       for (;;) {
-        const run = await get(run_id)
-        if (done(run)) return run
+        const seen = await look()
+        if (seen) return seen as Seen<T>
         const waited = Date.now() - began
-        if (waited > seconds * 1000) throw new Error(`Waited in vain; the run is ${run.state}.`)
+        if (waited > seconds * 1000)
+          throw new Error(`Waited in vain; the run is ${(await get(run_id)).state}.`)
         await changes.next(waited)
       }
     } finally {
       changes.close()
     }
   }
+  const until = (run_id: string, done: (run: RunItem) => boolean, seconds?: number): Promise<RunItem> =>
+    see(run_id, () => get(run_id).then((run) => done(run) && run), seconds)
+  /** Adds what the run's log has beyond these. */
+  const addEvents = async (run_id: string, events: RunEvent[]): Promise<RunEvent[]> => {
+    for (;;) {
+      const after = events.at(-1)?.sequence ?? 0
+      const page = await json<{ events: RunEvent[]; has_more: boolean }>(
+        'GET',
+        `/agent/runs/${run_id}/events?limit=1000&after=${after}`,
+      )
+      events.push(...page.events)
+      if (!page.has_more) return events
+    }
+  }
+  const { store } = service
   return {
     call,
     json,
@@ -272,22 +275,14 @@ export function apiOf(service: { base_url: string; api_key: string; onRun?: Test
     create: async (body: object) => (await json<{ run_id: string }>('POST', '/agent/runs', body)).run_id,
     /** The run once it is ended and its worker has let go. */
     ended: (run_id: string, seconds?: number) =>
-      until(
-        run_id,
-        (run) => ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED'].includes(run.state) && !run.is_sandbox_running,
-        seconds,
-      ),
-    events: async (run_id: string): Promise<RunEvent[]> => {
+      store
+        ? see(run_id, async () => (await hasEnded(store, run_id)) && get(run_id), seconds)
+        : until(run_id, (run) => ENDED.includes(run.state) && !run.is_sandbox_running, seconds),
+    events: (run_id: string): Promise<RunEvent[]> => addEvents(run_id, []),
+    /** What `find` finds in the run's log, as soon as it is there. */
+    found: <T>(run_id: string, find: (events: RunEvent[]) => T, seconds?: number): Promise<Seen<T>> => {
       const events: RunEvent[] = []
-      for (;;) {
-        const after = events.at(-1)?.sequence ?? 0
-        const page = await json<{ events: RunEvent[]; has_more: boolean }>(
-          'GET',
-          `/agent/runs/${run_id}/events?limit=1000&after=${after}`,
-        )
-        events.push(...page.events)
-        if (!page.has_more) return events
-      }
+      return see(run_id, async () => find(await addEvents(run_id, events)), seconds)
     },
   }
 }

@@ -4,7 +4,6 @@
  */
 import { availableParallelism, loadavg } from 'node:os'
 import type { Page } from 'playwright-core'
-import { openBrowser } from '../server/test/support/browser.ts'
 import { apiOf, shell, startService } from '../server/test/support/service.ts'
 import { openPage } from '../server/test/support/web-page.ts'
 import { writeFigures } from './figures.ts'
@@ -67,7 +66,6 @@ const scroll = (page: Page): Promise<number[]> =>
   })()`)
 
 const service = await startService()
-const browser = await openBrowser()
 try {
   const api = apiOf(service)
   const succeed = async (id: string) => {
@@ -86,7 +84,7 @@ try {
   })
   const log = await transcript.text()
   const count = log.trimEnd().split('\n').length
-  await using opened = await openPage(browser, service)
+  await using opened = await openPage(service)
   const { page } = opened
   const times: Record<keyof typeof ids, Opened[]> = { large: [], small: [] }
   let frames: number[] = []
@@ -115,6 +113,5 @@ try {
   console.log(table)
   if (process.argv.includes('--write')) writeFigures('page', table)
 } finally {
-  await browser.close()
   await service.stop()
 }

@@ -1,140 +1,172 @@
 /**
- * `npm test [FOLDER|FILE …]`: installs what is missing on Debian, starts one PostgreSQL for all, runs every test and ends
- * with `N passed, N failed, N skipped`. What this machine cannot run is printed, never silent. `--long` adds the soaks
- * and repeats on every sandbox what is the same code on all; `--busy` keeps every core busy meanwhile, since no test may
- * depend on a quiet machine.
+ * `npm test [-- FOLDER|FILE … OPTIONS]`: installs what is missing on Debian, starts one PostgreSQL for all, runs every test and
+ * ends with `N passed, N failed, N skipped`. What this machine cannot run is printed, never silent.
+ *
+ * --all          also files that passed and depend on nothing that has changed since; CI always does
+ * --busy         keeps every core busy meanwhile, since no test may depend on a quiet machine
+ * --names FILE   writes the names of all tests that ran, a line each, to compare with those of another checkout
+ * --long         adds the soaks, and repeats on every sandbox what is the same code on all
+ * --shard 1/3    the first third of the work, for three machines
+ * --times        prints the 20 files that cost most; --keep-times writes all to test/times.json
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from 'node:test'
+import { PassThrough } from 'node:stream'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
-import { findPostgres, type PostgresServer, startPostgres } from '../server/test/support/postgres-server.ts'
-import { buildWeb } from './build-web.ts'
-import { bundleCommand } from './bundle-command.ts'
-import { installLitellm } from './install-litellm.ts'
-import { installTestTools } from './install-test-tools.ts'
+import { parseArgs } from 'node:util'
 import { runPytest } from './run-pytest.ts'
+import { openHashes } from './testing/closure.ts'
+import { describeCosts, readCosts, readMeasured, writeCosts } from './testing/costs.ts'
+import { findTestFiles } from './testing/files.ts'
+import { chooseShard, planUnits, runUnits, type Unit } from './testing/plan.ts'
+import { prepareTests } from './testing/prepare.ts'
+import { TestResults } from './testing/results.ts'
+import { type FileResult, runUnit } from './testing/run-unit.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 process.chdir(root)
 process.env.PATH = `${root}node_modules/.bin:${process.env.PATH}`
-const args = process.argv.slice(2)
-const long = args.includes('--long')
-if (long) process.env.RUNYARD_TEST_LONG = '1'
-// Hundreds of processes load the same files.
-process.env.NODE_COMPILE_CACHE ||= join(tmpdir(), 'runyard-test-compiled')
-// What the service serves, where sources changed since `npm install`.
-await buildWeb()
-// The sources as they are: with `--long`, and of other scripts.
-if (!long) process.env.RUNYARD_TEST_COMMAND = await bundleCommand()
-const wanted = args.filter((arg) => !arg.startsWith('--'))
 
-const setup = spawnSync(
-  'scripts/setup-debian.sh',
-  ['sandbox', 'postgres', 'docker', 'browser', 'python', 'lfs'],
-  {
-    stdio: 'inherit',
+const { values: options, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: {
+    all: { type: 'boolean', default: Boolean(process.env.CI) },
+    busy: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
+    names: { type: 'string' },
+    shard: { type: 'string', default: '1/1' },
+    times: { type: 'boolean', default: false },
+    'keep-times': { type: 'boolean', default: false },
   },
-)
-if (setup.status !== 0)
-  console.log('Some system packages are missing; the tests that need them are skipped and named below.')
-
-const suffix = long ? '{test,long}' : 'test'
-const files = globSync(`{server,client,cli,scripts,bench,web}/**/*.${suffix}.ts`, {
-  exclude: ['**/node_modules/**'],
 })
-  .filter(
-    (file) => wanted.length === 0 || wanted.some((prefix) => file.startsWith(prefix.replace(/\/$/, ''))),
-  )
-  .sort()
-  // At the end only short ones, so that no lane is left with a long one.
-  .sort((a, b) => Number(!isJourney(a)) - Number(!isJourney(b)))
+const [, index = 0, count = 0] = (/^(\d+)\/(\d+)$/.exec(options.shard) ?? []).map(Number)
+if (index < 1 || index > count)
+  fail(`--shard is "${options.shard}"; it is to be like 1/3: which of how many.`)
 
-const needsTools = (file: string) =>
-  /^client\/test\/|^cli\/test\/package\.|^server\/(test|src\/harness)\/.*(mcp|tool-servers)/.test(file)
-const needsLongTools = (file: string) =>
-  /^client\/test\/runtimes\.|^server\/test\/(agents\.long|cancel\.long|fix-a-test\.)/.test(file)
-const tools = [
-  ['tools', files.some(needsTools)],
-  ['long-tools', long && files.some(needsLongTools)],
-] as const
-for (const [name, is_needed] of tools) {
-  if (is_needed && !installTestTools(name))
-    console.log(`test/${name} is not installed; the tests that need it are skipped and named below.`)
-}
+const in_python = wanted
+  .filter((path) => /^python(\/|$)/.test(path))
+  .map((path) => path.replace(/^python\/?$/, 'python/tests'))
+const in_node = wanted.filter((path) => !/^python(\/|$)/.test(path))
+const files = wanted.length > 0 && in_node.length === 0 ? [] : findTestFiles(in_node, options)
+const pytest_paths = wanted.length === 0 && index === 1 ? ['python/tests'] : in_python
+if (files.length === 0 && pytest_paths.length === 0) fail(`No test file lies in ${wanted.join(' ')}.`)
 
-if (files.includes('server/test/litellm.long.ts') && !installLitellm())
-  console.log('LiteLLM is missing; the tests that need it are skipped and named below.')
+const results = new TestResults()
+const hashes = openHashes({ long: String(options.long) })
+const counts = { passed: 0, failed: 0, skipped: 0 }
+const left_out =
+  options.all || !hashes ? [] : files.filter((file) => results.passedBefore(file, hashes(file)) !== null)
+const units = chooseShard(
+  planUnits(
+    files.filter((file) => !left_out.includes(file)),
+    readCosts(),
+  ),
+  { index, count },
+)
+const log = join(mkdtempSync(join(tmpdir(), 'runyard-tests-')), 'costs')
+writeFileSync(log, '')
+process.env.RUNYARD_TEST_COSTS = log
 
-const pythonTests =
-  wanted.length === 0
-    ? ['python/tests']
-    : wanted
-        .filter((path) => /^python(\/|$)/.test(path))
-        .map((path) => path.replace(/^python\/?$/, 'python/tests'))
-
-/** Until its parent has gone, however that ended. */
-const SPIN = `for (const { ppid } = process; process.ppid === ppid; );`
-const busy = args.includes('--busy')
-  ? Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ['-e', SPIN]))
-  : []
+const busy = options.busy ? keepBusy() : []
 process.once('exit', () => {
   for (const child of busy) child.kill('SIGKILL')
+  rmSync(join(log, '..'), { recursive: true, force: true })
 })
+const postgres = await prepareTests(
+  units.flatMap((unit) => unit.files),
+  options,
+)
+const events = new PassThrough({ objectMode: true })
+const printed = events.compose(spec)
+printed.pipe(process.stdout)
+const show = (of_a_file: readonly object[]) => {
+  for (const event of of_a_file) events.write(event)
+}
+/** Mostly waits for its turns and timers, so it begins first and runs beside the others. */
+const pytest = pytest_paths.length > 0 ? runPytest(pytest_paths) : null
+const failed: FileResult[] = []
+const names: string[] = []
+await runUnits(units, availableParallelism(), runAndCount)
+await pytest
+await runFailedAgain()
+await postgres?.stop()
+events.end()
+await new Promise((resolve) => printed.once('end', resolve))
+await reportPytest()
+report()
+process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
 
-let postgres: PostgresServer | null = null
-if (files.length > 0 && findPostgres()) {
-  postgres = await startPostgres()
-  process.env.RUNYARD_TEST_POSTGRES = postgres.url
+async function runAndCount(unit: Unit): Promise<void> {
+  for (const result of await runUnit(unit, { long: options.long, show })) {
+    counts.passed += result.passed.length
+    counts.skipped += result.skipped.length
+    counts.failed += result.failed.length
+    const { file } = result
+    for (const test of [result.passed, result.skipped, result.failed].flat()) names.push(`${file} › ${test}`)
+    if (result.failed.length > 0) {
+      failed.push(result)
+      if (files.includes(file)) results.noteFailed(file, hashes?.(file) ?? '', result.failed)
+    } else if (hashes && result.skipped.length === 0)
+      results.notePassed(file, { hash: hashes(file), passed: result.passed.length })
+  }
 }
 
-const counts = { passed: 0, failed: 0, skipped: 0 }
-// Mostly waits for its turns and timers, so it runs beside the others.
-const pytest = pythonTests.length > 0 ? runPytest(pythonTests) : null
-if (files.length > 0) await runNodeTests()
-await postgres?.stop()
-// Reporters write late; the count is the last line.
-await new Promise((resolve) => setImmediate(resolve))
-const python = await pytest
-if (python) {
+/** A test that passes now was not stopped by its sources. It counts as failed all the same. */
+async function runFailedAgain(): Promise<void> {
+  for (const { file } of failed.filter((result) => files.includes(result.file)).slice(0, 10)) {
+    const unit = { files: [file], is_shared: false, cpu_ms: 0, wall_ms: 0 }
+    const [again] = await runUnit(unit, { long: options.long, show: () => {} })
+    if (again?.failed.length === 0 && hashes)
+      results.notePassed(file, { hash: hashes(file), passed: again.passed.length })
+  }
+}
+
+async function reportPytest(): Promise<void> {
+  const python = await pytest
+  if (!python) return
   process.stdout.write(python.printed)
   counts.passed += python.passed
   counts.failed += python.failed
   counts.skipped += python.skipped
 }
-process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`)
-process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
 
-async function runNodeTests(): Promise<void> {
-  const stream = run({
-    files,
-    // More than there are cores: much of it waits for processes, databases, browsers and timers.
-    concurrency: availableParallelism() + 2,
-    timeout: long ? 3_600_000 : 600_000,
-    // A connection that the Docker engine leaves open after the last test must not keep a file from ending.
-    execArgv: ['--test-force-exit'],
-  })
-  stream.on('test:pass', (event) => {
-    if (event.details.type === 'suite') return
-    if (event.skip !== undefined || event.todo !== undefined) counts.skipped += 1
-    else counts.passed += 1
-  })
-  stream.on('test:fail', (event) => {
-    // A suite that failed because a test in it did is not a failure of its own.
-    if (isSubtestFailure(event.details.error)) return
-    counts.failed += 1
-  })
-  stream.compose(spec).pipe(process.stdout)
-  await new Promise((resolve) => stream.once('end', resolve))
+function report(): void {
+  const measured = readMeasured(log)
+  writeCosts(measured, { keep: options['keep-times'], files })
+  results.save()
+  if (options.names) writeFileSync(options.names, `${names.sort().join('\n')}\n`)
+  const lines: string[] = []
+  if (options.times) lines.push(describeCosts(measured, 20))
+  const flaky = results.listFlaky()
+  if (flaky.length > 0)
+    lines.push(
+      'Failed once and passed later with the same sources. Each is a fault to be found:',
+      ...flaky.map(({ test, times, last }) => `  ${times} ×, last ${last}: ${test}`),
+    )
+  if (left_out.length > 0) {
+    const before = left_out.reduce(
+      (sum, file) => sum + (results.passedBefore(file, hashes?.(file) ?? '') ?? 0),
+      0,
+    )
+    counts.passed += before
+    lines.push(
+      `${left_out.length} files (${before} tests) are unchanged since they passed. All again: npm test -- --all`,
+    )
+  }
+  lines.push(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)
+  process.stdout.write(`\n${lines.join('\n')}\n`)
 }
 
-function isJourney(file: string): boolean {
-  return /^(server|cli|scripts)\/(test\/)?[^/]+$/.test(file)
+function keepBusy() {
+  /** Until its parent has gone, however that ended. */
+  const spin = 'for (const { ppid } = process; process.ppid === ppid; );'
+  return Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ['-e', spin]))
 }
 
-function isSubtestFailure(error: object): boolean {
-  return 'failureType' in error && error.failureType === 'subtestsFailed'
+function fail(message: string): never {
+  console.error(message)
+  process.exit(2)
 }

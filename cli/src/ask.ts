@@ -1,4 +1,5 @@
 import { cleanText } from './clean-text.ts'
+import { currentProcess } from './current-process.ts'
 
 /** Loaded when a person is asked: most commands ask nobody. */
 const loadPrompts = () => import('@clack/prompts')
@@ -6,7 +7,8 @@ const loadPrompts = () => import('@clack/prompts')
 /** The person's answer, of several lines maybe; null when there is none, or Ctrl-C. */
 export async function askText(question: string, placeholder: string): Promise<string | null> {
   const { isCancel, multiline } = await loadPrompts()
-  const answer = await multiline({ message: cleanText(question), placeholder })
+  const { stdin: input, stdout: output } = currentProcess()
+  const answer = await multiline({ message: cleanText(question), placeholder, input, output })
   return isCancel(answer) || !answer?.trim() ? null : answer
 }
 
@@ -23,13 +25,15 @@ export async function askChoice<T extends string>(
 ): Promise<T | null> {
   const { isCancel, select } = await loadPrompts()
   const options: Array<Choice<string>> = [...choices]
-  const chosen = await select({ message: cleanText(question), options })
+  const { stdin: input, stdout: output } = currentProcess()
+  const chosen = await select({ message: cleanText(question), options, input, output })
   return isCancel(chosen) ? null : (choices.find(({ value }) => value === chosen)?.value ?? null)
 }
 
 /** What the person typed, unseen; null for Ctrl-C. Asked on standard error, which need not be a result. */
 export async function askHidden(question: string): Promise<string | null> {
   const { isCancel, password } = await loadPrompts()
-  const answer = await password({ message: cleanText(question), output: process.stderr })
+  const { stdin: input, stderr: output } = currentProcess()
+  const answer = await password({ message: cleanText(question), input, output })
   return isCancel(answer) ? null : (answer ?? '')
 }

@@ -2,6 +2,7 @@ import { copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import type { ChangedFile } from '@runyard/client'
+import { currentProcess } from './current-process.ts'
 import { CommandFailure, usageFailure } from './failure.ts'
 import { type GitResult, joinReasons, readNames, reasonOf, runGit } from './git.ts'
 
@@ -167,7 +168,7 @@ export class Checkout {
       return resolve(this.top, path.toString().replace(/\n$/, ''))
     }
     const [index, objects] = await Promise.all([pathOf('index'), pathOf('objects')])
-    const { GIT_ALTERNATE_OBJECT_DIRECTORIES: alternates } = process.env
+    const { GIT_ALTERNATE_OBJECT_DIRECTORIES: alternates } = currentProcess().env
     const environment = {
       GIT_INDEX_FILE: join(scratch, 'index'),
       GIT_OBJECT_DIRECTORY: join(scratch, 'objects'),

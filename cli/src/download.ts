@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { ArtifactResponse } from '@runyard/client'
 import { cleanText, TextCleaner } from './clean-text.ts'
+import { currentProcess, resolvePath } from './current-process.ts'
 import { CommandFailure, EXIT, usageFailure } from './failure.ts'
 import type { Output } from './output.ts'
 
@@ -54,12 +55,13 @@ export async function saveBytes(
     await print(await open(), options.output)
     return
   }
+  const place = resolvePath(file)
   // Beside its place, so that it gets there in one step.
-  const target = options.force ? join(dirname(file), `.${randomUUID()}.part`) : file
-  const handle = await openNew(target)
+  const target = options.force ? join(dirname(place), `.${randomUUID()}.part`) : place
+  const handle = await openNew(target, file)
   try {
     await pipeline(await open(), handle.createWriteStream())
-    if (target !== file) await rename(target, file)
+    if (target !== place) await rename(target, place)
   } catch (error) {
     // Nobody else's: it was made just now.
     await rm(target, { force: true })
@@ -69,13 +71,14 @@ export async function saveBytes(
   }
 }
 
-async function openNew(file: string): Promise<FileHandle> {
+/** `given`: as the person named it. */
+async function openNew(path: string, given: string): Promise<FileHandle> {
   try {
-    return await openFile(file, 'wx')
+    return await openFile(path, 'wx')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code !== 'EEXIST') throw error
-    throw usageFailure(`${file} exists already.`, '--force replaces it, --file names another')
+    throw usageFailure(`${given} exists already.`, '--force replaces it, --file names another')
   }
 }
 
@@ -124,7 +127,7 @@ async function openDownload(url: string): Promise<ReadableStream<Uint8Array>> {
 /** A terminal would act on what is in the file. */
 async function print(chunks: AsyncIterable<Uint8Array>, output: Output): Promise<void> {
   if (!output.terminal || output.raw) {
-    await pipeline(chunks, process.stdout, { end: false })
+    await pipeline(chunks, currentProcess().stdout, { end: false })
     return
   }
   const decoder = new TextDecoder()

@@ -1,4 +1,5 @@
 import { APIConnectionError, APIError, AuthenticationError, RunyardError } from '@runyard/client'
+import { currentProcess } from './current-process.ts'
 import { oneLine } from './one-line.ts'
 
 /** What a command's exit code says; `runyard --help` lists them. */
@@ -96,7 +97,7 @@ export function explain(error: unknown): Explanation {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const hint =
     SYSTEM_HINTS[code] ?? 'this should not happen: please report it with what RUNYARD_LOG=debug adds'
-  const stack = process.env.RUNYARD_LOG === 'debug' && error.stack
+  const stack = currentProcess().env.RUNYARD_LOG === 'debug' && error.stack
   return { message: error.message, hint: stack || hint, exit_code: EXIT.failed }
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { buffer } from 'node:stream/consumers'
 import { cleanText } from './clean-text.ts'
+import { currentProcess } from './current-process.ts'
 import { CommandFailure } from './failure.ts'
 import { oneLine } from './one-line.ts'
 
@@ -25,7 +26,7 @@ export async function runGit(args: readonly string[], options: GitOptions): Prom
   const child = spawn('git', [...SETTINGS.flatMap((setting) => ['-c', setting]), ...args], {
     cwd: options.directory,
     env: {
-      ...process.env,
+      ...currentProcess().env,
       GIT_TERMINAL_PROMPT: '0',
       GIT_OPTIONAL_LOCKS: '0',
       LC_ALL: 'C',

@@ -1,14 +1,17 @@
+import { currentProcess } from './current-process.ts'
+
 /** Ctrl-C as something to wait for, instead of the end of the process. */
 export class Interrupts {
   #pending = 0
   #resolve: (() => void) | null = null
+  readonly #process = currentProcess()
   readonly #onSignal = () => {
     this.#pending += 1
     this.#resolve?.()
   }
 
   constructor() {
-    process.on('SIGINT', this.#onSignal)
+    this.#process.on('SIGINT', this.#onSignal)
   }
 
   async next(): Promise<'interrupted'> {
@@ -18,6 +21,6 @@ export class Interrupts {
   }
 
   close(): void {
-    process.off('SIGINT', this.#onSignal)
+    this.#process.off('SIGINT', this.#onSignal)
   }
 }

@@ -31,6 +31,7 @@ import { addTriggerCommands } from './commands/triggers.ts'
 import { addUsageCommand } from './commands/usage.ts'
 import { addWaitCommand } from './commands/wait.ts'
 import { addWebhookCommands } from './commands/webhooks.ts'
+import { type CommandProcess, currentProcess, runIn } from './current-process.ts'
 import { EXIT, explain } from './failure.ts'
 import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
 import { resolveRunIds } from './run-id.ts'
@@ -50,22 +51,26 @@ A run is named by its id, by the beginning of it that no other run has, or by @l
 
 Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest .runyard/client.json from here upwards, then ~/.config/runyard/client.json. \`runyard dev\` writes both files.`
 
-/** Runs one command; sets `process.exitCode`. */
-export async function main(argv: readonly string[]): Promise<void> {
-  endQuietlyOnClosedPipe()
-  try {
-    await createProgram().parseAsync(argv)
-  } catch (error) {
-    if (error instanceof CommanderError) {
-      // Commander has said it already. Help that was asked for is no error.
-      process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
-      return
+/** Runs one command; sets the `exitCode` of its process. */
+export const main = (argv: readonly string[], own: CommandProcess = process): Promise<void> =>
+  runIn(own, async () => {
+    endQuietlyOnClosedPipe(own)
+    try {
+      await createProgram().parseAsync(argv)
+    } catch (error) {
+      if (error instanceof CommanderError) {
+        // Commander has said it already. Help that was asked for is no error.
+        own.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
+        return
+      }
+      const explanation = explain(error)
+      reportFailure(explanation)
+      own.exitCode = explanation.exit_code
     }
-    const explanation = explain(error)
-    reportFailure(explanation)
-    process.exitCode = explanation.exit_code
-  }
-}
+  })
+
+const columnsOf = ({ isTTY, columns }: CommandProcess['stdout']): number =>
+  (isTTY ? columns : undefined) ?? 80
 
 const wrapHelp = (text: string, command: Command): string =>
   command.createHelp().boxWrap(text, command.configureOutput().getOutHelpWidth?.() || 80)
@@ -81,6 +86,12 @@ export function createProgram(): Command {
     .showHelpAfterError('hint: --help after a command shows how it is used')
     .addHelpText('after', ({ command }) => wrapHelp(EPILOGUE, command))
     .exitOverride()
+    .configureOutput({
+      writeOut: (text) => currentProcess().stdout.write(text),
+      writeErr: (text) => currentProcess().stderr.write(text),
+      getOutHelpWidth: () => columnsOf(currentProcess().stdout),
+      getErrHelpWidth: () => columnsOf(currentProcess().stderr),
+    })
   program.commandsGroup('Runs:')
   addRunCommand(program)
   addForkCommand(program)

@@ -1,12 +1,13 @@
 import { cleanText } from './clean-text.ts'
 import { type Colors, createColors, toPrintable, toRaw } from './colors.ts'
+import { type CommandProcess, currentProcess } from './current-process.ts'
 import { EXIT, type Explanation } from './failure.ts'
 import { oneLine } from './one-line.ts'
 
 export const FORMATS = ['text', 'json', 'ndjson'] as const
 export type Format = (typeof FORMATS)[number]
 
-/** What an output writes to; `process` is one. */
+/** What an output writes to. */
 export interface Streams {
   stdin: { isTTY?: boolean | undefined }
   stdout: Sink & { columns?: number | undefined }
@@ -49,9 +50,9 @@ const UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u20
 
 export function openOutput(
   options: { format: Format; raw?: boolean | undefined },
-  { stdin, stdout, stderr }: Streams = process,
+  { stdin, stdout, stderr }: Streams = currentProcess(),
 ): Output {
-  const terminal = stdout.isTTY === true && process.env.TERM !== 'dumb'
+  const terminal = stdout.isTTY === true && currentProcess().env.TERM !== 'dumb'
   const raw = options.raw ?? false
   const show = raw ? toRaw : toPrintable
   const write = (text: string): void => void stdout.write(show(text))
@@ -79,19 +80,20 @@ const toJson = (value: unknown, indent: number | undefined): string =>
   )
 
 /** See no-color.org; picocolors itself would also colour pipes in CI. */
-const wantsColors = (terminal: boolean): boolean => terminal && !process.env.NO_COLOR
+const wantsColors = (terminal: boolean): boolean => terminal && !currentProcess().env.NO_COLOR
 
 /** Says what went wrong: one line, and a hint below it. */
 export function reportFailure({ message, hint }: Explanation): void {
-  const { red, dim } = createColors(wantsColors(process.stderr.isTTY === true))
-  process.stderr.write(toPrintable(`${red('error:')} ${oneLine(cleanText(message))}\n`))
-  if (hint) process.stderr.write(toPrintable(`${dim('hint:')} ${hint}\n`))
+  const { stderr } = currentProcess()
+  const { red, dim } = createColors(wantsColors(stderr.isTTY === true))
+  stderr.write(toPrintable(`${red('error:')} ${oneLine(cleanText(message))}\n`))
+  if (hint) stderr.write(toPrintable(`${dim('hint:')} ${hint}\n`))
 }
 
 /** A reader that has seen enough (`| head`) ends the command quietly. */
-export function endQuietlyOnClosedPipe(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+export function endQuietlyOnClosedPipe(own: CommandProcess): void {
+  own.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
-    process.exit(EXIT.ok)
+    own.exit(EXIT.ok)
   })
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
+import { currentProcess, resolvePath } from './current-process.ts'
 import { usageFailure } from './failure.ts'
 
 const UNREADABLE: Partial<Record<string, string>> = {
@@ -11,7 +12,7 @@ const UNREADABLE: Partial<Record<string, string>> = {
 /** The bytes of a file named on the command line. */
 export function readNamedFile(file: string): Buffer {
   try {
-    return readFileSync(file)
+    return readFileSync(resolvePath(file))
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     throw usageFailure(
@@ -22,7 +23,7 @@ export function readNamedFile(file: string): Buffer {
 
 /** Text from a file, or from standard input for `-`. */
 export const readText = async (file: string): Promise<string> =>
-  file === '-' ? text(process.stdin) : readNamedFile(file).toString('utf8')
+  file === '-' ? text(currentProcess().stdin) : readNamedFile(file).toString('utf8')
 
 /** A message given as words, as `-` for standard input, or as a file; undefined when it is given as none of them. */
 export async function readMessage(

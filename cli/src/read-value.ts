@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import { askHidden } from './ask.ts'
+import { currentProcess } from './current-process.ts'
 import { CommandFailure, EXIT, usageFailure } from './failure.ts'
 import { readNamedFile } from './read-input.ts'
 
@@ -8,7 +9,7 @@ import { readNamedFile } from './read-input.ts'
  * Without the line end that editors and `echo` put at the end.
  */
 export async function readValue(question: string, file: string | undefined): Promise<string> {
-  const asks = file === undefined && process.stdin.isTTY === true
+  const asks = file === undefined && currentProcess().stdin.isTTY === true
   const value = asks ? await askHidden(question) : toText(await readBytes(file ?? '-')).replace(/\r?\n$/, '')
   if (value === null) throw new CommandFailure('Nothing was set.', { exit_code: EXIT.interrupted })
   if (value === '')
@@ -17,7 +18,7 @@ export async function readValue(question: string, file: string | undefined): Pro
 }
 
 const readBytes = async (file: string): Promise<Buffer> =>
-  file === '-' ? buffer(process.stdin) : readNamedFile(file)
+  file === '-' ? buffer(currentProcess().stdin) : readNamedFile(file)
 
 /** What is no text would be another value without a word about it. */
 function toText(bytes: Buffer): string {

@@ -1,7 +1,17 @@
+import { type CommandProcess, currentProcess, resolvePath } from './current-process.ts'
 import { EXIT } from './failure.ts'
 
 /** Loaded by the commands that need it: the service is large, and client commands should start at once. */
 export const loadService = () => import('../../server/src/main.ts')
+
+/** Where the service finds its settings: in the environment and the folder of the command, but for what `--data-dir` says. */
+export function settingsOf({ dataDir }: { dataDir?: string | undefined } = {}) {
+  const own = currentProcess()
+  return {
+    ...{ env: own.env, directory: own.cwd() },
+    ...(dataDir === undefined ? {} : { data_dir: resolvePath(dataDir) }),
+  }
+}
 
 /**
  * Runs a role until SIGINT, SIGTERM or SIGHUP (the terminal was closed), then stops it and ends the process. A second SIGINT
@@ -11,15 +21,16 @@ export async function runRole<T extends { stop(): Promise<void> }>(
   start: (signal: AbortSignal) => Promise<T>,
   announce: (role: T) => void | Promise<void>,
 ): Promise<never> {
+  const own: CommandProcess = currentProcess()
   const stop = new AbortController()
   const stopping = new Promise<void>((resolve) => {
     let interrupts = 0
     stop.signal.addEventListener('abort', () => resolve())
-    for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
-    process.on('SIGINT', () => {
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) own.on(signal, () => stop.abort())
+    own.on('SIGINT', () => {
       interrupts += 1
-      if (interrupts > 1) process.exit(EXIT.interrupted)
-      process.stderr.write(
+      if (interrupts > 1) own.exit(EXIT.interrupted)
+      own.stderr.write(
         '\nStopping. Runs that are at work go on after the next start. Press Ctrl-C again to stop at once.\n',
       )
       stop.abort()
@@ -27,7 +38,7 @@ export async function runRole<T extends { stop(): Promise<void> }>(
   })
   const role = await start(stop.signal).catch((error: unknown) => {
     // It was waiting, and nothing was begun.
-    if (error instanceof Error && error.name === 'AbortError') process.exit(EXIT.ok)
+    if (error instanceof Error && error.name === 'AbortError') own.exit(EXIT.ok)
     throw error
   })
   try {
@@ -38,5 +49,5 @@ export async function runRole<T extends { stop(): Promise<void> }>(
   }
   await stopping
   await role.stop()
-  process.exit(EXIT.ok)
+  own.exit(EXIT.ok)
 }

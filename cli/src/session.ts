@@ -2,6 +2,7 @@ import { Runyard } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { fetchClean } from './clean-answer.ts'
 import { findConnection } from './connection.ts'
+import { currentProcess } from './current-process.ts'
 import { FORMATS, type Format, type Output, openOutput } from './output.ts'
 
 /** What a client command works with. */
@@ -27,13 +28,14 @@ export function addClientOptions(command: Command): Command {
 }
 
 export function openSession(options: ClientOptions): Session {
+  const own = currentProcess()
   const connection = findConnection({
     flags: {
       ...(options.baseUrl ? { base_url: options.baseUrl } : {}),
       ...(options.apiKey ? { api_key: options.apiKey } : {}),
     },
-    environment: process.env,
-    directory: process.cwd(),
+    environment: own.env,
+    directory: own.cwd(),
   })
   // JSON says what the server said; it is made harmless when it is written.
   const is_shown = options.output === 'text' && !options.raw

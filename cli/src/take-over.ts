@@ -1,6 +1,7 @@
 import type { RunDiff } from '@runyard/client'
 import { formatStat } from './change-stat.ts'
 import { type AppliedPatch, Checkout, type Plan } from './checkout.ts'
+import { currentProcess } from './current-process.ts'
 import { readArtifact } from './download.ts'
 import { CommandFailure, usageFailure } from './failure.ts'
 import { oneLine } from './one-line.ts'
@@ -38,7 +39,7 @@ type Changing = Extract<Plan, { files: unknown }>
 
 /** Takes the changes of a run over into the git checkout of this directory. What cannot be done throws. */
 export async function takeOver(session: Session, run_id: string, options: TakeOverOptions): Promise<void> {
-  const checkout = await Checkout.find(process.cwd())
+  const checkout = await Checkout.find(currentProcess().cwd())
   const diff = await fetchDiff(session.client, run_id, options, session.output)
   const repository = diff.patch ? chooseRepository(diff, checkout, options.repository) : null
   await new TakeOver(session.output, checkout, diff, repository).run(options)

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { resolvePath } from './current-process.ts'
 import { usageFailure } from './failure.ts'
 
 export const TLS_CERT = [
@@ -17,5 +17,5 @@ export function tlsOf({
 }): { cert_file: string; key_file: string } | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined
   if (!tlsCert || !tlsKey) throw usageFailure('--tls-cert and --tls-key go together.')
-  return { cert_file: resolve(tlsCert), key_file: resolve(tlsKey) }
+  return { cert_file: resolvePath(tlsCert), key_file: resolvePath(tlsKey) }
 }

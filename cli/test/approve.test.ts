@@ -14,9 +14,7 @@ const ASK = ['--permission', 'allow:bash:touch free*', '--permission', 'ask:bash
 
 before(async () => {
   model = await openModelServer(obey)
-  const environment = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' }
-  const dev = home.spawn(['dev', '--port', '0', '--json'], environment)
-  await printedBy(dev, /\n/)
+  await home.serve({ env: { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' } })
 }, LIMIT)
 after(async () => {
   await home.remove()

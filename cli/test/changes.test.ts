@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
 import type { RunDiff, RunItem } from '@runyard/client'
 import { LONG } from '../../server/test/support/once.ts'
 import { Repository } from './repository.ts'
@@ -68,8 +69,7 @@ async function runOn(repositories: string[], script: string): Promise<RunItem> {
 }
 
 before(async () => {
-  const dev = home.spawn(['dev', '--port', '0', '--json'])
-  await printedBy(dev, /\n/)
+  await home.serve({ env: { RUNYARD_LOCAL_REPOS: home.directory } })
   app = Repository.create(place('app'), FIRST)
   run_id = (await runOn(['app'], CHANGE)).run_id
   const right = cloneApp()
@@ -85,7 +85,7 @@ test('the patch in a pipe is exact: git makes the same tree of it', LIMIT, async
   assert.deepEqual([diff.turn, diff.files_changed, diff.notes], [1, 15, []])
   const checkout = cloneApp()
   const runyard = [process.execPath, BINARY]
-  execFileSync('sh', ['-c', '"$@" | git apply --index', 'sh', ...runyard, 'diff', run_id], {
+  await promisify(execFile)('sh', ['-c', '"$@" | git apply --index', 'sh', ...runyard, 'diff', run_id], {
     cwd: checkout.directory,
     env: { PATH: process.env.PATH, HOME: home.directory },
   })
@@ -95,8 +95,8 @@ test('the patch in a pipe is exact: git makes the same tree of it', LIMIT, async
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
 const CONTROL = /[␛\u0000-\u0008\u000b-\u001f]/
 /** What reaches a terminal, with its escape characters to be seen. */
-const onTerminal = async (...args: string[]): Promise<string> =>
-  (await home.spawnOnTerminal(args).ended).stdout.replaceAll('\u001b', '␛').replaceAll('\r\n', '\n')
+const seen = (shown: string): string => shown.replaceAll('\u001b', '␛').replaceAll('\r\n', '\n')
+const onTerminal = async (...args: string[]): Promise<string> => seen((await home.runOnTerminal(args)).stdout)
 
 test('the patch on a terminal is coloured, and what is in it is not acted on', LIMIT, async () => {
   const shown = await onTerminal('diff', run_id)
@@ -120,7 +120,7 @@ test('--stat has a line for each file that fits the terminal, and one for all', 
   assert.match(stdout, /^ deep\/er\/fresh\.txt \(new\) +\| +1 \+$/m)
   assert.match(stdout, /^ new line\.txt +\| +1 \+$/m)
   assert.match(stdout, /\n 15 files changed, 11 insertions\(\+\), 4 deletions\(-\)\n$/)
-  const shown = await onTerminal('diff', run_id, '--stat')
+  const shown = seen((await home.spawnOnTerminal(['diff', run_id, '--stat']).ended).stdout)
   assert.match(shown, /2 ␛\[32m\+␛\[39m␛\[31m-␛\[39m\n/)
   const plain = shown.replace(/␛\[(32|31|39)m/g, '')
   assert.match(plain, /^ name\.txt \(new\) +\| +1 \+$/m)
@@ -217,9 +217,9 @@ test('apply refuses where tracked files are changed, unless --allow-dirty', LIMI
   assert.ok(undo, stderr)
   const patch = place('undo.patch')
   checkout.sh(`cat > '${patch}' < /dev/null`)
-  const printed = home.spawn((undo[1] ?? '').split(' '))
+  const printed = home.start((undo[1] ?? '').split(' '))
   const chunks: Buffer[] = []
-  printed.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  printed.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   await printed.ended
   writeFileSync(patch, Buffer.concat(chunks))
   checkout.git(...(undo[2] ?? '').split(' '), patch)
@@ -370,7 +370,7 @@ test('a run that changed nothing, one that works, and an earlier turn', LIMIT, a
     /^Nothing was kept up to turn 1\.\n$/,
   )
 
-  const working = home.spawn(['run', block('echo begun; sleep 60')])
+  const working = home.start(['run', block('echo begun; sleep 60')])
   const [, id = ''] = /Run ([0-9a-f-]{36})/.exec(await printedBy(working, /│ begun\n/)) ?? []
   assert.match((await home.run(['diff', id])).stderr, /^Nothing is kept yet: the run is INPROGRESS/)
   await home.run(['cancel', id])

@@ -76,12 +76,12 @@ test('one line of JSON, a private file, and one per data directory', LIMIT, asyn
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /no run with this id/)
 
-  const second = await other.run(['dev', '--port', '0', '--data-dir', 'data', '--json'])
+  const second = await other.runProcess(['dev', '--port', '0', '--data-dir', 'data', '--json'])
   assert.equal(second.code, 1)
   assert.equal(second.stdout, '')
   assert.match(second.stderr, /error: Another runyard process uses the data directory .*--data-dir/)
   const { port } = new URL(ready.base_url)
-  const taken = await other.run(['dev', '--port', port, '--data-dir', 'more', '--json'])
+  const taken = await other.runProcess(['dev', '--port', port, '--data-dir', 'more', '--json'])
   assert.equal(taken.code, 1)
   assert.match(taken.stderr, new RegExp(`error: Port ${port} is taken`))
 })
@@ -133,7 +133,8 @@ test("another dev leaves the first one's connection alone, and both end cleanly"
 
 test('keys are managed at the database without a service', LIMIT, async () => {
   // One after the other when they come at once.
-  const offline = await Promise.all([keys(...create), keys(...create)])
+  const apart = () => other.runProcess(['keys', ...create, '--data-dir', 'data', '--json'])
+  const offline = await Promise.all([apart(), apart()])
   for (const { stdout, stderr } of offline) assert.match(stdout, /"ry_[A-Za-z0-9]{46}"/, stderr)
   const offline_rotated = await keys('rotate', rotated.key_id)
   assert.equal(JSON.parse(offline_rotated.stdout).principal_id, rotated.principal_id)
@@ -172,7 +173,7 @@ test('a key that cannot be stored ends dev', LIMIT, async () => {
   const file = join(other.directory, 'data', 'client.json')
   rmSync(file)
   mkdirSync(join(file, 'inside'), { recursive: true })
-  const { code, stderr } = await other.run(['dev', '--port', '0', '--data-dir', 'data'])
+  const { code, stderr } = await other.runProcess(['dev', '--port', '0', '--data-dir', 'data'])
   assert.equal(code, 1)
   assert.match(stderr, /client\.json/)
 })
@@ -183,8 +184,7 @@ test(
   async () => {
     writeFileSync(join(other.directory, 'file'), '')
     const dev = other.spawn(['dev', '--port', '0'], {
-      HOME: join(other.directory, 'file'),
-      XDG_CONFIG_HOME: '',
+      environment: { HOME: join(other.directory, 'file'), XDG_CONFIG_HOME: '' },
     })
     const banner = await printedBy(dev, /Models/)
     assert.match(banner, /file\/\.config\/runyard\/client\.json cannot be written/)

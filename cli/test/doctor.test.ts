@@ -10,7 +10,7 @@ import { after, test } from 'node:test'
 import { whyNoDocker } from '../../server/test/support/machine.ts'
 import { LONG } from '../../server/test/support/once.ts'
 import { TEST_IMAGE } from '../../server/test/support/sandbox-backends.ts'
-import { BINARY, Home, printedBy } from './runyard.ts'
+import { BINARY, Home } from './runyard.ts'
 
 interface Finding {
   area: string
@@ -29,10 +29,30 @@ const makeHome = (): Home => {
 }
 after(() => Promise.all(homes.map((home) => home.remove())), LIMIT)
 
-async function examine(home: Home, environment: NodeJS.ProcessEnv, ...args: string[]) {
-  const { code, stdout, stderr } = await home.run(['doctor', '--json', ...args], {
-    environment: { RUNYARD_PORT: '0', ...environment },
-  })
+/** What programs and libraries look at by themselves; every other variable is a command's own. */
+const LOOKED_AT = ['DOCKER_HOST', 'PATH']
+
+async function withVariables<T>(variables: NodeJS.ProcessEnv, work: () => Promise<T>): Promise<T> {
+  const put = (values: NodeJS.ProcessEnv): void => {
+    for (const name of LOOKED_AT) {
+      if (values[name] === undefined) delete process.env[name]
+      else process.env[name] = values[name]
+    }
+  }
+  const before = { ...process.env }
+  put({ PATH: before.PATH, ...variables })
+  try {
+    return await work()
+  } finally {
+    put(before)
+  }
+}
+
+async function examine(home: Home, variables: NodeJS.ProcessEnv, ...args: string[]) {
+  const environment = { RUNYARD_PORT: '0', ...variables }
+  const { code, stdout, stderr } = await withVariables(variables, () =>
+    home.run(['doctor', '--json', ...args], { environment }),
+  )
   assert.equal(stderr, '')
   const findings = stdout
     .trim()
@@ -64,12 +84,13 @@ test('on a fresh machine it names what is there, and makes nothing', LIMIT, asyn
 
 test('as text it puts each fix below what it fixes, and fits the terminal', LIMIT, async () => {
   const home = makeHome()
-  const { stdout } = await home.run(['doctor'], { environment: { ...NO_DOCKER, RUNYARD_PORT: '0' } })
+  const environment = { ...NO_DOCKER, RUNYARD_PORT: '0' }
+  const { stdout } = await withVariables(NO_DOCKER, () => home.run(['doctor'], { environment }))
   assert.match(stdout, /\n {2}weak {2}No Docker engine answers.*\n {2}fix: {2}Start the engine/)
   assert.match(stdout, /\nRunyard works here; \d+ things? could be better\.\n$/)
-  const shown = (await home.spawnOnTerminal(['doctor']).ended).stdout
+  const shown = (await withVariables(NO_DOCKER, () => home.runOnTerminal(['doctor'], environment))).stdout
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours.
-  for (const line of shown.replace(/\u001b\[\d+m/g, '').split('\r\n')) assert(line.length <= 60, line)
+  for (const line of shown.replace(/\u001b\[\d+m/g, '').split('\n')) assert(line.length <= 60, line)
 })
 
 test('where nothing works it ends with 1 and says how each could', LIMIT, async () => {
@@ -171,8 +192,7 @@ test('it asks each model provider and says why one does not answer', LIMIT, asyn
 
 test('a dev that runs is seen, and what a killed trial left is removed', LIMIT, async () => {
   const home = makeHome()
-  const dev = home.spawn(['dev', '--port', '0', '--json', '--sandbox', 'host'], NO_DOCKER)
-  await printedBy(dev, /\n/)
+  await home.serve({ sandbox: 'host', data_dir: join(home.directory, '.runyard') })
   const left = join(home.directory, '.runyard', 'doctor-left')
   mkdirSync(join(left, 'sandboxes'), { recursive: true })
   utimesSync(left, 0, 0)

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { LONG, onlyLong } from '../../server/test/support/once.ts'
 import { safeFileName } from '../src/download.ts'
 import { FORGED, OPERATIONS } from './hostile-answers.ts'
 import { serveHostile } from './hostile-server.ts'
-import { printedBy } from './runyard.ts'
+import { Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
-const RUNNER = fileURLToPath(new URL('./run-commands.ts', import.meta.url))
 const FORMATS = ['text', 'json', 'ndjson']
 const RUN = '01980000-0000-7000-8000-000000000009'
 const SCHEDULE = '01980000-0000-7000-8000-000000000001'
@@ -125,13 +121,13 @@ const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202
 const OWN = /\u001b\[(?:0|1|2|3|22|23|31|32|33|36|39)m|\r\u001b\[2K/g
 
 let server: Awaited<ReturnType<typeof serveHostile>>
-const home = mkdtempSync(join(tmpdir(), 'runyard-hostile-'))
+const home = new Home()
 before(async () => {
   server = await serveHostile()
 }, LIMIT)
-after(() => {
+after(async () => {
   server.close()
-  rmSync(home, { recursive: true })
+  await home.remove()
 })
 
 interface Printed {
@@ -139,31 +135,23 @@ interface Printed {
   stderr: string
 }
 
-/** In a pipe, or on a terminal of 60 columns, where both outputs are one. */
+/** Where commands find the server in one of its modes. */
+const environmentOf = (mode: string): NodeJS.ProcessEnv => ({
+  RUNYARD_BASE_URL: `${server.origin}/${mode}`,
+  RUNYARD_API_KEY: 'ry_x',
+})
+
+/** What commands print one after the other, in a pipe or on a terminal of 60 columns, where both outputs are one. */
 async function print(commands: string[][], mode: string, terminal = false): Promise<Printed> {
-  const { PATH, NODE_COMPILE_CACHE } = process.env
-  const env = {
-    PATH,
-    // The commands are sources here, and each process would strip their types again.
-    ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}),
-    HOME: home,
-    TERM: 'xterm',
-    RUNYARD_BASE_URL: `${server.origin}/${mode}`,
-    RUNYARD_API_KEY: 'ry_x',
-    COMMANDS: JSON.stringify(commands),
+  const environment = environmentOf(mode)
+  const printed = { stdout: '', stderr: '' }
+  for (const args of commands) {
+    const title = `\n=== ${args.join(' ')}\n`
+    const ended = await (terminal ? home.runOnTerminal(args, environment) : home.run(args, { environment }))
+    printed.stdout += `${title}${ended.stdout}\n=== ended with ${ended.code}\n`
+    printed.stderr += title + ended.stderr
   }
-  const inner = `stty cols 60 2>/dev/null; exec "${process.execPath}" "${RUNNER}" "$COMMANDS"`
-  const argv = terminal ? ['script', '-qefc', inner, '/dev/null'] : ['sh', '-c', inner]
-  const child = spawn(argv[0] ?? '', argv.slice(1), { cwd: home, env, stdio: ['pipe', 'pipe', 'pipe'] })
-  const exited = new Promise((resolve) => child.once('close', resolve))
-  // A person who is asked presses Ctrl-C.
-  if (terminal)
-    printedBy(child, /Your answer/).then(
-      () => child.stdin.write('\u0003'),
-      () => {},
-    )
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), exited])
-  return { stdout: stdout.replaceAll('\r\n', '\n'), stderr }
+  return printed
 }
 
 function assertPlain(printed: string, what: string): void {
@@ -231,12 +219,17 @@ test('a question of a hostile run is text, too', LIMIT, async () => {
   )
   assertPlain(stdout + stderr, 'pipe')
   assert.equal(stdout.split('=== ended with 5').length - 1, 2)
-  const asked = await print([['follow', RUN]], 'blocked', true)
+  const asking = home.spawnOnTerminal(['follow', RUN], environmentOf('blocked'))
+  await printedBy(asking, /Your answer/)
+  // A person who is asked presses Ctrl-C.
+  asking.stdin?.write('\u0003')
+  const asked = await asking.ended
   assert.match(asked.stdout, /RunStatusMessage|status_message/)
-  assert.match(asked.stdout, /=== ended with 5/)
+  assert.equal(asked.code, 5)
+  const shown = asked.stdout.replaceAll('\r\n', '\n')
   // The library for prompts moves the cursor and paints in its own colours, none of which the attack has.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is taken out.
-  assertPlain(asked.stdout.replace(/\u001b\[(\?25[hl]|999D|\d+[AB]|J|7m|27m|9[0-7]m)/g, ''), 'terminal')
+  assertPlain(shown.replace(/\u001b\[(\?25[hl]|999D|\d+[AB]|J|7m|27m|9[0-7]m)/g, ''), 'terminal')
 })
 
 test('the name of a download stays in its directory and shows as what it is', () => {
@@ -261,14 +254,14 @@ test('the name of a download stays in its directory and shows as what it is', ()
 })
 
 test('a download that is not what it should be leaves nothing, and what it would replace as it was', async () => {
-  const file = join(home, 'kept')
+  const file = join(home.directory, 'kept')
   writeFileSync(file, 'mine')
   const get = ['artifacts', 'get', 'u1', '--file', file]
   const { stdout, stderr } = await print([get, [...get, '--force'], [...get.slice(0, 4), 'new']], 'tame')
   assert.deepEqual(stdout.match(/ended with \d/g), ['ended with 2', 'ended with 1', 'ended with 1'], stderr)
   assert.equal(readFileSync(file, 'utf8'), 'mine')
   assert.deepEqual(
-    readdirSync(home).filter((name) => name.includes('part') || name === 'new'),
+    readdirSync(home.directory).filter((name) => name.includes('part') || name === 'new'),
     [],
   )
 })
@@ -280,7 +273,7 @@ test('an artifact printed on a terminal is text', LIMIT, async () => {
 })
 
 test('a hostile patch is text on a terminal, and git’s words about it are', LIMIT, async () => {
-  execFileSync('git', ['init', '--quiet', home])
+  execFileSync('git', ['init', '--quiet', home.directory])
   const commands = [
     ['diff', RUN],
     ['diff', RUN, '--stat'],
@@ -303,7 +296,7 @@ test('a hostile patch is text on a terminal, and git’s words about it are', LI
 })
 
 test('every operation has a command', LIMIT, async () => {
-  writeFileSync(join(home, 'value'), 'a value')
+  writeFileSync(join(home.directory, 'value'), 'a value')
   const { stdout, stderr } = await print([...COMMANDS, ...OTHERS], 'tame')
   assertPlain(stdout, 'stdout')
   assertPlain(stderr, 'stderr')

@@ -26,7 +26,7 @@ before(async () => {
   writeFileSync(file('key'), first.key)
   copyFileSync(first.cert_file, file('ca'))
   dev = home.spawn(['dev', '--port', '0', '--tls-cert', 'cert', '--tls-key', 'key'], {
-    RUNYARD_LOG_LEVEL: 'info',
+    environment: { RUNYARD_LOG_LEVEL: 'info' },
   })
   banner = await printedBy(dev, /curl [\s\S]*-d /)
   const stored = JSON.parse(readFileSync(file('.runyard/client.json'), 'utf8')) as Record<string, string>
@@ -57,15 +57,15 @@ const trusting = { environment: { NODE_EXTRA_CA_CERTS: file('ca') } }
 test('dev speaks HTTPS, and its own commands need to trust the certificate', LIMIT, async () => {
   assert.match(base_url, /^https:\/\/127\.0\.0\.1:\d+\/api\/v1$/)
   assert.match(banner, /curl --cacert cert https:/)
-  const listed = await home.run(['list'], trusting)
+  const listed = await home.runProcess(['list'], trusting)
   assert.equal(listed.code, 0, listed.stderr)
-  const refused = await home.run(['list'])
+  const refused = await home.runProcess(['list'])
   assert.equal(refused.code, 4)
   assert.match(
     refused.stderr,
     /error: Cannot reach https:.*self-signed certificate[\s\S]*NODE_EXTRA_CA_CERTS/,
   )
-  const run = await home.run(['run', '```sh\necho safe\n```'], trusting)
+  const run = await home.runProcess(['run', '```sh\necho safe\n```'], trusting)
   assert.equal(run.code, 0, run.stderr)
   assert.match(run.stdout, /│ safe\n/)
 })
@@ -75,7 +75,7 @@ test('doctor finds beside it that a Runyard has the address', LIMIT, async () =>
     ...{ RUNYARD_PORT: new URL(base_url).port, RUNYARD_DATA_DIR: file('another') },
     RUNYARD_SANDBOX: 'bubblewrap',
   }
-  const { stdout } = await home.run(['doctor', '--json'], { environment })
+  const { stdout } = await home.runProcess(['doctor', '--json'], { environment })
   const findings = stdout
     .trim()
     .split('\n')
@@ -133,10 +133,10 @@ test('renewed files are taken up, and half of a pair or rubbish is not', LIMIT, 
   renameSync(file('key.new'), file('key'))
   await renewed
   await until('the new certificate', async () => (await shownNow()) === fingerprintOf(second))
-  const old = await home.run(['list'], trusting)
+  const old = await home.runProcess(['list'], trusting)
   assert.equal(old.code, 4, 'the client of the old certificate refuses the new one')
   writeFileSync(file('ca'), second.cert)
-  assert.equal((await home.run(['list'], trusting)).code, 0)
+  assert.equal((await home.runProcess(['list'], trusting)).code, 0)
   const rubbish = printedBy(dev, /has no certificate in PEM.*from before is still used/, 'stderr')
   writeFileSync(file('cert'), 'rubbish')
   await rubbish

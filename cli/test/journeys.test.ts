@@ -6,11 +6,10 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Environment, RunEvent, RunItem } from '@runyard/client'
 import { LONG } from '../../server/test/support/once.ts'
-import { Home, printedBy } from './runyard.ts'
+import { type Ended, Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
 const home = new Home()
-let dev: ReturnType<Home['spawn']>
 
 const block = (...commands: string[]): string => `\`\`\`sh\n${commands.join('\n')}\n\`\`\``
 const lastRun = async (): Promise<RunItem> => {
@@ -18,10 +17,7 @@ const lastRun = async (): Promise<RunItem> => {
   return JSON.parse(stdout) as RunItem
 }
 
-before(async () => {
-  dev = home.spawn(['dev', '--port', '0', '--json'])
-  await printedBy(dev, /\n/)
-}, LIMIT)
+before(() => home.serve(), LIMIT)
 after(() => home.remove(), LIMIT)
 
 test('run shows the run and ends with 0', LIMIT, async () => {
@@ -159,7 +155,7 @@ test(
   'a working run refuses with --reject, is interrupted, answered, and cancelled with 3',
   LIMIT,
   async () => {
-    const watching = home.spawn(['run', block('echo started; sleep 60')])
+    const watching = home.start(['run', block('echo started; sleep 60')])
     await printedBy(watching, /│ started\n/)
     const { run_id } = await lastRun()
     const refused = await home.run(['message', run_id, 'hello', '--reject'])
@@ -172,7 +168,7 @@ test(
     assert.match(stopped.stdout, /\? Waiting for your answer/)
     assert.match(stopped.stderr, new RegExp(`runyard message ${run_id}`))
 
-    const again = home.spawn(['message', run_id, block('echo again; sleep 60'), '--wait'])
+    const again = home.start(['message', run_id, block('echo again; sleep 60'), '--wait'])
     await printedBy(again, /│ again\n/)
     assert.equal((await home.run(['cancel', run_id])).stdout, `Cancelled ${run_id}\n`)
     const cancelled = await again.ended
@@ -353,7 +349,6 @@ test('wrong use ends with 2', LIMIT, async () => {
     ['run', 'x', '--metadata', 'novalue'],
     ['list', '--limit', 'many'],
     ['apply', 'x'],
-    ['serve'],
   ]
   // What is said in the same way.
   const others = [
@@ -367,12 +362,14 @@ test('wrong use ends with 2', LIMIT, async () => {
     ['dev', '--port', '99999'],
     ['serve', '--tls-cert', 'only.pem'],
   ]
-  for (const args of LONG ? [...commands, ...others] : commands) {
-    const { code, stdout, stderr } = await home.run(args)
+  const assertRefused = async (args: string[], ended: Promise<Ended>): Promise<void> => {
+    const { code, stdout, stderr } = await ended
     assert.equal(code, 2, `${args.join(' ')}: ${stderr}`)
     assert.equal(stdout, '')
     assert.match(stderr, /^error: /)
   }
+  for (const args of LONG ? [...commands, ...others] : commands) await assertRefused(args, home.run(args))
+  for (const args of [['nonsense'], ['serve']]) await assertRefused(args, home.runProcess(args))
   for (const args of LONG
     ? [['--help'], ['--version'], ['run', '--help'], ['help', 'list']]
     : [['--version']]) {

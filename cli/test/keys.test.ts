@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { Home, printedBy } from './runyard.ts'
+import { Home } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
 const server = new Home()
@@ -11,8 +11,9 @@ const away = new Home()
 let connection = { base_url: '', api_key: '' }
 
 before(async () => {
-  const dev = server.spawn(['dev', '--port', '0', '--json'])
-  connection = JSON.parse(await printedBy(dev, /\n/)) as typeof connection
+  connection = await server.serve({ data_dir: join(server.directory, '.runyard') })
+  // Where `dev` has its database.
+  mkdirSync(join(server.directory, '.runyard', 'db'), { recursive: true })
 }, LIMIT)
 after(async () => {
   await away.remove()

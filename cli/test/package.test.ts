@@ -10,8 +10,10 @@ import { type Ended, runTool } from '../../client/test/runtimes/run-tool.ts'
 import { missing, toolPath } from '../../client/test/runtimes/tools.ts'
 import { packCommand } from '../../scripts/pack-command.ts'
 import { createDatabase, stopTestServer } from '../../server/test/support/databases.ts'
-import { onlyLong } from '../../server/test/support/once.ts'
+import { LONG, onlyLong } from '../../server/test/support/once.ts'
 import { findPostgres } from '../../server/test/support/postgres-server.ts'
+import { SHARED_CACHE } from '../../server/test/support/shared-cache.ts'
+import { copyDependencies, type Manifest } from './copy-dependencies.ts'
 import { printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
@@ -22,6 +24,10 @@ const environment = {
   PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
   HOME: process.env.HOME,
   XDG_CONFIG_HOME: directory,
+  // There is an empty database in it.
+  ...SHARED_CACHE,
+  // Compiled files of this place are of use to nobody else.
+  NODE_DISABLE_COMPILE_CACHE: '1',
   RUNYARD_ALLOW_WEAK_LIMITS: '1',
   RUNYARD_SANDBOX: 'bubblewrap',
 }
@@ -41,10 +47,17 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode === null) await once(child, 'exit')
 }
 
+async function readManifest(archive: string): Promise<Manifest> {
+  const { stdout } = await runTool('tar', ['-xzOf', archive, 'package/package.json'])
+  return JSON.parse(stdout) as Manifest
+}
+
 before(async () => {
   mkdirSync(project)
   writeFileSync(join(project, 'package.json'), '{}')
   const archive = await packCommand(directory)
+  // With --long npm fetches them, as for everybody.
+  if (!LONG) copyDependencies(await readManifest(archive), project)
   const installed = await runTool('npm', ['install', '--prefer-offline', archive], {
     cwd: project,
     // npm may need more to reach its registry: a proxy, an authority of certificates.

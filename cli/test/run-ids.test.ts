@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
 import type { RunEvent, RunItem } from '@runyard/client'
+import { apiOf, type TestService } from '../../server/test/support/service.ts'
 import { createProgram } from '../src/main.ts'
 import { RUN_ID } from '../src/run-id.ts'
 import { BINARY, Home, printedBy } from './runyard.ts'
@@ -18,10 +20,11 @@ async function startRun(...commands: string[]): Promise<string> {
 const json = async <T>(...args: string[]): Promise<T> =>
   JSON.parse((await home.run([...args, '-o', 'json'])).stdout) as T
 
+let service: TestService
 let first = ''
 let second = ''
 before(async () => {
-  await printedBy(home.spawn(['dev', '--port', '0', '--json']), /\n/)
+  service = await home.serve()
   const nothing = await home.run(['get', '@last'])
   assert.deepEqual([nothing.code, nothing.stderr.split('\n')[0]], [1, 'error: You have no runs yet.'])
   first = await startRun('echo first')
@@ -45,15 +48,7 @@ test('a run is named by the beginning of its id, or as the last one', LIMIT, asy
 
 test('a run that an agent started is not the last one', LIMIT, async () => {
   const asked = await startRun('echo asked')
-  const { base_url, api_key } = JSON.parse(
-    readFileSync(join(home.directory, '.runyard', 'client.json'), 'utf8'),
-  ) as { base_url: string; api_key: string }
-  const created = await fetch(`${base_url}/agent/runs`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ prompt: block('echo below'), parent_run_id: asked }),
-  })
-  assert.equal(created.status, 200)
+  await apiOf(service).create({ prompt: block('echo below'), parent_run_id: asked })
   assert.equal((await json<RunItem>('get', '@last')).run_id, asked)
 })
 
@@ -97,7 +92,7 @@ test('wait ends as run does, for the first of several that did not succeed', LIM
   assert.deepEqual([one.code, one.stderr], [0, ''])
   assert.match(one.stdout, new RegExp(`^${first}  SUCCEEDED  \`\`\`sh\n$|^${first}  SUCCEEDED  .*\n$`))
   const slow = await startRun('echo started', 'sleep 600')
-  const waiting = home.spawn(['wait', first, slow, second])
+  const waiting = home.start(['wait', first, slow, second])
   // The ended ones are printed while the other is at work.
   await printedBy(waiting, new RegExp(`${second}  FAILED  .*exit code 3`))
   await home.run(['cancel', slow])
@@ -141,7 +136,8 @@ test('logs print all of a log and wait for nothing', LIMIT, async () => {
   assert.deepEqual(whole, { run_id: first, events })
   const rest = (await home.run(['logs', first, '-o', 'ndjson', '--after', '2'])).stdout
   assert.equal(rest, `${lines.slice(2).join('\n')}\n`)
-  const at_work = await startRun('echo started', 'sleep 600')
+  const watching = home.start(['run', block('echo started', 'sleep 600')])
+  const [, at_work = ''] = /^Run (\S+)/.exec(await printedBy(watching, /│ started\n/)) ?? []
   assert.equal((await home.run(['logs', at_work])).code, 0)
   // Nothing happens there: a terminal is left with whole lines.
   const shown = await home.spawnOnTerminal(['logs', at_work]).ended
@@ -149,9 +145,12 @@ test('logs print all of a log and wait for nothing', LIMIT, async () => {
   assert.match(shown.stdout, /│ started[^\n]*\r\n$/)
   assert(!shown.stdout.includes('\u001b[2K'))
   await home.run(['cancel', at_work])
+  await watching.ended
   // A failed run was logged as well as any other.
   assert.equal((await home.run(['logs', second])).code, 0)
 })
+
+const run = promisify(execFile)
 
 /** What shells call. */
 function addProgram(): string {
@@ -166,43 +165,51 @@ test('bash completes commands, values, runs and environments, and evaluates noth
   const program = addProgram()
   const functions = join(home.directory, 'completion.bash')
   writeFileSync(functions, (await home.run(['completion', 'bash'])).stdout)
-  const complete = (...words: string[]): string[] => {
+  /** The same without a shell. */
+  const list = async (...words: string[]): Promise<string[]> => {
+    const { stdout } = await home.run(['complete', '--', ...words])
+    return stdout
+      .split('\n')
+      .flatMap((line) => line.split('\t', 1))
+      .filter(Boolean)
+  }
+  const complete = async (...words: string[]): Promise<string[]> => {
     const script = `source '${functions}'
       COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
       _runyard
       printf '%s\\n' "\${COMPREPLY[@]}"`
     const env = { HOME: home.directory, PATH: `${dirname(program)}:${process.env.PATH}` }
-    const printed = execFileSync('bash', ['-c', script, 'bash', 'runyard', ...words], {
+    const { stdout } = await run('bash', ['-c', script, 'bash', 'runyard', ...words], {
       env,
       cwd: home.directory,
     })
-    return printed.toString().split('\n').filter(Boolean)
+    return stdout.split('\n').filter(Boolean)
   }
-  assert.deepEqual(complete('mess'), ['message'])
-  assert.deepEqual(complete('schedule', 'pa'), ['pause'])
-  assert.deepEqual(complete('list', '--created-a'), ['--created-after'])
-  assert.deepEqual(complete('list', '-o', ''), ['text', 'json', 'ndjson'])
-  assert.deepEqual(complete('list', '--order', '=', 'd'), ['desc'])
-  assert.deepEqual(complete('follow', second), [second])
-  assert.deepEqual(complete('wait', first, '@'), ['@last'])
-  assert.deepEqual(complete('run', '--env', 'te'), ['tests'])
-  assert.deepEqual(complete('env', 'get', ''), ['tests'])
-  assert.deepEqual(complete('completion', ''), ['bash', 'zsh', 'fish'])
+  assert.deepEqual(await complete('mess'), ['message'])
+  assert.deepEqual(await list('schedule', 'pa'), ['pause'])
+  assert.deepEqual(await list('list', '--created-a'), ['--created-after'])
+  assert.deepEqual(await list('list', '-o', ''), ['text', 'json', 'ndjson'])
+  assert.deepEqual(await complete('list', '--order', '=', 'd'), ['desc'])
+  assert.deepEqual(await list('follow', second), [second])
+  assert.deepEqual(await list('wait', first, '@'), ['@last'])
+  assert.deepEqual(await list('run', '--env', 'te'), ['tests'])
+  assert.deepEqual(await list('env', 'get', ''), ['tests'])
+  assert.deepEqual(await list('completion', ''), ['bash', 'zsh', 'fish'])
   // Bash puts a candidate into the line as it is, and anybody of the team may name an environment.
   await home.run(['env', 'create', '$(touch evaluated)', '--image', 'debian:13'])
-  assert.deepEqual(complete('run', '--env', '$'), ['\\$\\(touch\\ evaluated\\)'])
+  assert.deepEqual(await complete('run', '--env', '$'), ['\\$\\(touch\\ evaluated\\)'])
   await home.run(['env', 'create', '--image', 'debian:13', '--', '--base-url=https://evil.example'])
-  assert.deepEqual(complete('env', 'get', ''), ['\\$\\(touch\\ evaluated\\)', 'tests'])
+  assert.deepEqual(await complete('env', 'get', ''), ['\\$\\(touch\\ evaluated\\)', 'tests'])
   // A file, which the shell knows.
-  assert.deepEqual(complete('run', '--file', ''), [])
-  assert.deepEqual(complete('run', '$(touch evaluated)'), [])
-  assert.throws(() => execFileSync('ls', [join(home.directory, 'evaluated')], { stdio: 'pipe' }))
+  assert.deepEqual(await complete('run', '--file', ''), [])
+  assert.deepEqual(await complete('run', '$(touch evaluated)'), [])
+  assert.ok(!existsSync(join(home.directory, 'evaluated')))
 })
 
 const no_zsh = spawnSync('zsh', ['--version']).error ? 'there is no zsh on this machine' : false
-test('zsh is told what each candidate is, and evaluates nothing', { ...LIMIT, skip: no_zsh }, () => {
+test('zsh is told what each candidate is, and evaluates nothing', { ...LIMIT, skip: no_zsh }, async () => {
   const program = addProgram()
-  const complete = (...words: string[]): string[] => {
+  const complete = async (...words: string[]): Promise<string[]> => {
     // In place of what compinit defines.
     const script = `compdef() { :; }
       _describe() { print -rl -- "\${(@P)3}" }
@@ -210,17 +217,17 @@ test('zsh is told what each candidate is, and evaluates nothing', { ...LIMIT, sk
       source <(runyard completion zsh)
       words=("$@") CURRENT=$#
       _runyard`
-    const printed = execFileSync('zsh', ['-f', '-c', script, 'zsh', 'runyard', ...words], {
+    const { stdout } = await run('zsh', ['-f', '-c', script, 'zsh', 'runyard', ...words], {
       env: { HOME: home.directory, PATH: `${dirname(program)}:${process.env.PATH}` },
       cwd: home.directory,
     })
-    return printed.toString().split('\n').filter(Boolean)
+    return stdout.split('\n').filter(Boolean)
   }
-  assert.deepEqual(complete('mess'), ['message:send a message to a run'])
+  assert.deepEqual(await complete('mess'), ['message:send a message to a run'])
   // One without a description has none, not an empty one, which zsh shows as a line of its own.
-  assert.deepEqual(complete('list', '-o', ''), ['text', 'json', 'ndjson'])
-  assert.match(complete('follow', second).join(), new RegExp(`^${second}:[A-Z]+ `))
-  assert.deepEqual(complete('run', '--file', ''), ['files'])
-  assert.deepEqual(complete('run', '$(touch evaluated)'), ['files'])
-  assert.throws(() => execFileSync('ls', [join(home.directory, 'evaluated')], { stdio: 'pipe' }))
+  assert.deepEqual(await complete('list', '-o', ''), ['text', 'json', 'ndjson'])
+  assert.match((await complete('follow', second)).join(), new RegExp(`^${second}:[A-Z]+ `))
+  assert.deepEqual(await complete('run', '--file', ''), ['files'])
+  assert.deepEqual(await complete('run', '$(touch evaluated)'), ['files'])
+  assert.ok(!existsSync(join(home.directory, 'evaluated')))
 })

@@ -1,10 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { type EventEmitter, once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { BINARY, SHARED_CACHE } from '../../server/test/support/service.ts'
+import {
+  BINARY,
+  type ServiceOptions,
+  SHARED_CACHE,
+  startService,
+  type TestService,
+} from '../../server/test/support/service.ts'
+import { InnerProcess } from './inner-process.ts'
 
 export { BINARY }
 
@@ -16,32 +24,95 @@ export interface Ended {
 
 export type Child = ChildProcess & { ended: Promise<Ended> }
 
-/** A home of its own for the real command, so that nothing of the machine's is read or written. */
+interface RunOptions {
+  input?: string | Uint8Array
+  environment?: NodeJS.ProcessEnv
+  /** Default: the home. */
+  directory?: string
+}
+
+/** A home of its own for commands, so that nothing of the machine's is read or written. */
 export class Home {
   readonly directory = mkdtempSync(join(tmpdir(), 'runyard-cli-'))
   readonly #children = new Set<ChildProcess>()
+  readonly #commands = new Set<InnerProcess>()
+  #service: TestService | undefined
 
-  /** Starts `runyard` in this directory; in a pipe, not on a terminal. */
-  spawn(args: string[], environment: NodeJS.ProcessEnv = {}, directory?: string): Child {
-    return this.#start([process.execPath, BINARY, ...args], environment, directory)
+  /** Starts a service in the test's own process, where commands in this home find it. */
+  async serve(options?: ServiceOptions): Promise<TestService> {
+    const service = await startService(options)
+    this.#service = service
+    const { base_url, api_key } = service
+    const place = join(this.directory, '.runyard')
+    mkdirSync(place, { recursive: true })
+    writeFileSync(join(place, 'client.json'), JSON.stringify({ base_url, api_key }), { mode: 0o600 })
+    return service
   }
 
-  /** The same on a terminal of 60 columns, whose both outputs are the standard output here. */
-  spawnOnTerminal(args: string[]): Child {
+  /** Runs a command in the test's own process, to its end. */
+  run(args: readonly string[], { input = '', ...options }: RunOptions = {}): Promise<Ended> {
+    const command = this.start(args, options)
+    command.stdin.end(input)
+    return command.ended
+  }
+
+  /** Runs a command in the test's own process; in a pipe, not on a terminal. */
+  start(args: readonly string[], { environment, directory }: Omit<RunOptions, 'input'> = {}): InnerProcess {
+    return this.#start(args, { env: this.#environmentWith(environment), directory })
+  }
+
+  /** Runs a command in the test's own process as on a terminal of 60 columns, whose both outputs are the standard output. */
+  runOnTerminal(args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<Ended> {
+    const env = this.#environmentWith({ TERM: 'xterm', ...environment })
+    return this.#start(args, { env, terminal: true }).ended
+  }
+
+  /** Starts a process: for what differs there, such as signals, terminals and what the service does. */
+  spawn(args: readonly string[], { environment, directory }: Omit<RunOptions, 'input'> = {}): Child {
+    return this.#spawn([process.execPath, BINARY, ...args], environment, directory)
+  }
+
+  /** The same, to its end. */
+  runProcess(args: readonly string[], { input = '', ...options }: RunOptions = {}): Promise<Ended> {
+    const child = this.spawn(args, options)
+    child.stdin?.end(input)
+    return child.ended
+  }
+
+  /** Starts a process on a terminal of 60 columns, whose both outputs are the standard output here. */
+  spawnOnTerminal(args: readonly string[], environment?: NodeJS.ProcessEnv): Child {
     const inner = 'stty cols 60; exec "$NODE" "$BINARY" $ARGUMENTS'
-    return this.#start(['script', '-qefc', inner, '/dev/null'], {
+    return this.#spawn(['script', '-qefc', inner, '/dev/null'], {
       TERM: 'xterm',
       NODE: process.execPath,
       BINARY,
       ARGUMENTS: args.join(' '),
+      ...environment,
     })
   }
 
-  #start([command = '', ...args]: string[], environment: NodeJS.ProcessEnv, directory?: string): Child {
+  #start(
+    args: readonly string[],
+    {
+      directory = this.directory,
+      ...options
+    }: { env: NodeJS.ProcessEnv; directory?: string | undefined; terminal?: boolean },
+  ): InnerProcess {
+    const command = new InnerProcess(args, { ...options, directory })
+    this.#commands.add(command)
+    command.once('close', () => this.#commands.delete(command))
+    return command
+  }
+
+  #environmentWith(environment: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
     const { PATH, TMPDIR } = process.env
+    return { PATH, ...(TMPDIR ? { TMPDIR } : {}), HOME: this.directory, ...SHARED_CACHE, ...environment }
+  }
+
+  #spawn([command = '', ...args]: string[], environment?: NodeJS.ProcessEnv, directory?: string): Child {
     const child = spawn(command, args, {
       cwd: directory ?? this.directory,
-      env: { PATH, ...(TMPDIR ? { TMPDIR } : {}), HOME: this.directory, ...SHARED_CACHE, ...environment },
+      env: this.#environmentWith(environment),
       stdio: 'pipe',
     })
     this.#children.add(child)
@@ -50,47 +121,38 @@ export class Home {
       return code as number | null
     })
     const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(
-      ([code, stdout, stderr]) => ({
-        code,
-        stdout,
-        stderr,
-      }),
+      ([code, stdout, stderr]) => ({ code, stdout, stderr }),
     )
     return Object.assign(child, { ended })
   }
 
-  /** Runs `runyard` to its end, in another directory maybe. */
-  run(
-    args: string[],
-    options: { input?: string; environment?: NodeJS.ProcessEnv; directory?: string } = {},
-  ): Promise<Ended> {
-    const child = this.spawn(args, options.environment, options.directory)
-    child.stdin?.end(options.input ?? '')
-    return child.ended
-  }
-
   async remove(): Promise<void> {
+    // Of a test that failed: nobody waits for them.
+    for (const command of this.#commands) command.emit('SIGINT')
     const left = [...this.#children].map((child) => {
       child.kill('SIGKILL')
       return once(child, 'close')
     })
     await Promise.all(left)
+    await this.#service?.stop()
     rmSync(this.directory, { recursive: true, force: true })
   }
 }
 
-/** Resolves with what the child has printed from now on once it matches; rejects when the child ends before. */
+/** Resolves with what the command has printed from now on once it matches; rejects when it ends before. */
 export function printedBy(
-  child: ChildProcess,
+  command: EventEmitter & { stdout: Readable | null; stderr: Readable | null },
   pattern: RegExp,
   output: 'stdout' | 'stderr' = 'stdout',
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     let printed = ''
-    child[output]?.on('data', (chunk: Buffer) => {
+    command[output]?.on('data', (chunk: Buffer) => {
       printed += chunk
       if (pattern.test(printed)) resolve(printed)
     })
-    child.once('close', () => reject(new Error(`The command ended before it printed ${pattern}: ${printed}`)))
+    command.once('close', () =>
+      reject(new Error(`The command ended before it printed ${pattern}: ${printed}`)),
+    )
   })
 }

@@ -34,7 +34,7 @@ test('a proxy that accepts and goes silent is noticed, and the follow goes on', 
   const { port } = proxy.address() as AddressInfo
   const environment = { RUNYARD_BASE_URL: `http://127.0.0.1:${port}`, RUNYARD_API_KEY: api_key }
   const prompt = '```sh\necho one; sleep 100; echo two\n```'
-  const watching = home.spawn(['run', prompt, '-o', 'ndjson'], environment)
+  const watching = home.spawn(['run', prompt, '-o', 'ndjson'], { environment })
   const [line = ''] = (await printedBy(watching, /one\\n/)).split('\n')
   is_silent = true
   await printedBy(watching, /Reconnecting: /, 'stderr')

@@ -26,7 +26,7 @@ after(() => home.remove(), LIMIT)
 
 test('a BLOCKED run ends the watching quietly, with its question and 5', LIMIT, async () => {
   const run_id = await startRun('echo started; sleep 600')
-  const watching = home.spawn(['follow', run_id])
+  const watching = home.start(['follow', run_id])
   await printedBy(watching, /│ started\n/)
   await home.run(['interrupt', run_id])
   const { code, stdout, stderr } = await watching.ended
@@ -46,7 +46,7 @@ test('a BLOCKED run ends the watching quietly, with its question and 5', LIMIT, 
   const rest = await home.run(['follow', run_id, '-o', 'ndjson', '--after', String(events.at(-1)?.sequence)])
   assert.deepEqual([rest.code, rest.stdout], [5, ''])
 
-  const answered = home.spawn(['message', run_id, block('echo again; sleep 600'), '--wait'])
+  const answered = home.start(['message', run_id, block('echo again; sleep 600'), '--wait'])
   await printedBy(answered, /│ again\n/)
   await home.run(['interrupt', run_id])
   const again = await answered.ended
@@ -71,7 +71,7 @@ test('on a terminal the person is asked, answers, and sees the run to its end', 
 
 test('a tree is shown in lines that say whose they are', LIMIT, async () => {
   const root = await startRun('echo root; sleep 600')
-  const watching = home.spawn(['follow', '--tree', root])
+  const watching = home.start(['follow', '--tree', root])
   await printedBy(watching, /│ root\n/)
   const created = await fetch(`${connection.base_url}/agent/runs`, {
     method: 'POST',
@@ -118,7 +118,7 @@ const SIGNALS = LONG ? (['SIGKILL', 'SIGTERM'] as const) : (['SIGKILL'] as const
 for (const signal of SIGNALS) {
   test(`a server that is gone by ${signal} and comes back costs nothing`, LIMIT, async () => {
     const run_id = await startRun('echo one; sleep 20; echo two')
-    const formats = ['text', 'ndjson'].map((format) => home.spawn(['follow', run_id, '-o', format]))
+    const formats = ['text', 'ndjson'].map((format) => home.start(['follow', run_id, '-o', format]))
     await Promise.all(formats.map((child) => printedBy(child, /one\\?n?/)))
     const reconnecting = formats.map((child) => printedBy(child, /^Reconnecting: .*\n/, 'stderr'))
     dev.kill(signal)

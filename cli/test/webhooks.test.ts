@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Runyard, type Webhook, type WebhookDelivery } from '@runyard/client'
 import { openWebhookReceiver, type WebhookReceiver } from '../../server/test/support/webhook-receiver.ts'
-import { type Ended, Home, printedBy } from './runyard.ts'
+import { type Ended, Home } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
 const home = new Home()
@@ -15,8 +15,7 @@ before(async () => {
   receiver = await openWebhookReceiver((_, response) => {
     response.writeHead(is_broken ? 500 : 204).end()
   })
-  const dev = home.spawn(['dev', '--port', '0', '--json'], { RUNYARD_PRIVATE_HOSTS: receiver.host })
-  await printedBy(dev, /\n/)
+  await home.serve({ env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
 }, LIMIT)
 after(async () => {
   await receiver?.close()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { findChromium, openBrowser } from '../../server/test/support/browser.ts'
+import { findChromium, openTab } from '../../server/test/support/browser.ts'
 import { LONG, onlyLong } from '../../server/test/support/once.ts'
 import type { Outcome } from './behaviour.ts'
 import { type FaultProcess, startFaultServer } from './fault-process.ts'
@@ -75,14 +75,9 @@ suite('the library as it is published', { skip: missing('esbuild') }, () => {
 
   // With `npm test` the web page shows it there.
   onlyLong('behaves in Chromium', { skip: findChromium() ? false : 'without Chromium' }, async () => {
-    const browser = await openBrowser()
-    try {
-      const page = await browser.newPage()
-      await page.goto(`${faults.url}/page`)
-      assertAllPassed(await page.evaluate(() => Reflect.get(globalThis, 'outcomes')))
-    } finally {
-      await browser.close()
-    }
+    await using tab = await openTab()
+    await tab.page.goto(`${faults.url}/page`)
+    assertAllPassed(await tab.page.evaluate(() => Reflect.get(globalThis, 'outcomes')))
   })
 
   for (const module of POLYFILLS) {

@@ -141,18 +141,14 @@ const Variables = z.object({
       return z.NEVER
     }),
   RUNYARD_AGENT_SILENCE_SECONDS: whole(0, 86_400).default(AGENT_SILENCE_SECONDS),
-  RUNYARD_TOOLS_DIR: z
-    .string()
-    .min(1)
-    .transform((path) => resolve(path))
-    .optional(),
+  RUNYARD_TOOLS_DIR: z.string().min(1).optional(),
 })
 
 /** The validated settings of a process, from its environment. */
 export type Config = ReturnType<typeof readConfig>
 
-/** Throws `invalid_request` naming the variable. Empty variables count as absent. */
-export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
+/** Paths are relative to `directory`. Throws `invalid_request` naming the variable. Empty variables count as absent. */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env, directory: string = process.cwd()) {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()))
   const parsed = Variables.safeParse(given)
   if (!parsed.success) {
@@ -161,14 +157,16 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   }
   const env = parsed.data
   requireOwnOrigin(env)
+  const resolvePath = (path: string | undefined) =>
+    path === undefined ? undefined : resolve(directory, path)
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string
   }
   return {
     version,
     database_url: env.DATABASE_URL,
-    data_dir: resolve(env.RUNYARD_DATA_DIR ?? '.runyard'),
-    cache_dir: resolve(env.XDG_CACHE_HOME, 'runyard'),
+    data_dir: resolve(directory, env.RUNYARD_DATA_DIR ?? '.runyard'),
+    cache_dir: resolve(directory, env.XDG_CACHE_HOME, 'runyard'),
     s3: readS3(env),
     secret_key: env.RUNYARD_SECRET_KEY,
     old_secret_keys: env.RUNYARD_OLD_SECRET_KEYS ?? [],
@@ -189,8 +187,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     git_token: env.RUNYARD_GIT_TOKEN,
     acp_agents: env.RUNYARD_ACP_AGENTS,
     agent_silence_ms: env.RUNYARD_AGENT_SILENCE_SECONDS * 1_000,
-    tools_dir: env.RUNYARD_TOOLS_DIR,
-    local_repos: env.RUNYARD_LOCAL_REPOS && resolve(env.RUNYARD_LOCAL_REPOS),
+    tools_dir: resolvePath(env.RUNYARD_TOOLS_DIR),
+    local_repos: resolvePath(env.RUNYARD_LOCAL_REPOS),
     pool: env.RUNYARD_POOL ?? 'default',
     slots: env.RUNYARD_SLOTS ?? 8,
     grace_ms: (env.RUNYARD_GRACE_SECONDS ?? 10) * 1_000,

@@ -35,20 +35,29 @@ export interface ListenOptions {
   /** The worker of this process, when it has one. */
   backend?: SandboxBackend
   tls?: ServedTls
+  /** How often streams ask whether their keys are still good; default: every 30 s. */
+  key_check_ms?: number
   /** Takes the log of requests; default: standard error. */
   log_stream?: LogStream
 }
 
-/** Builds the HTTP face and listens; the address links are made of is known only then. */
-export async function listen(
-  options: ListenOptions,
-): Promise<{ app: FastifyInstance; public_url: () => string }> {
+export interface Face {
+  app: FastifyInstance
+  /** What links are made of. Where the port is any that is free, it is known only when listening. */
+  public_url: () => string
+}
+
+/** The HTTP face with its settings. Not listening yet: `inject` asks it. */
+export function buildFace(options: ListenOptions): Face {
   const { config, store, blobs, watch, backend, tls } = options
   const scheme = tls ? 'https' : 'http'
-  let port = config.port
+  const port = () => {
+    const address = app.server.address()
+    return typeof address === 'object' && address ? address.port : config.port
+  }
   const public_url = () =>
     config.public_url ??
-    `${scheme}://${/^(0\.0\.0\.0|::)$/.test(config.host) ? 'localhost' : config.host}:${port}`
+    `${scheme}://${/^(0\.0\.0\.0|::)$/.test(config.host) ? 'localhost' : config.host}:${port()}`
   const settings: HttpSettings = {
     get public_url() {
       return public_url()
@@ -62,6 +71,7 @@ export async function listen(
     trust_proxy: config.trust_proxy,
     version: config.version,
     log_level: config.log_level ?? 'warn',
+    ...(options.key_check_ms === undefined ? {} : { key_check_ms: options.key_check_ms }),
     ...(options.log_stream ? { log_stream: options.log_stream } : {}),
     default_pool: config.pool,
     harnesses: listHarnesses(config),
@@ -81,12 +91,6 @@ export async function listen(
     },
     ...(tls ? { tls: tls.options } : {}),
   }
-  if (!isLoopback(config.host) && !tls && !config.trust_proxy) {
-    options.log.warn(
-      { host: config.host },
-      'Listening beyond this machine without TLS: keys travel in the clear.',
-    )
-  }
   const fingerprints = fingerprintsOf(config)
   const app = createApp({
     store,
@@ -96,6 +100,20 @@ export async function listen(
     settings,
     readiness: () => readiness(store, backend, config, fingerprints, options.blobs_state),
   })
+  return { app, public_url }
+}
+
+/** Builds the HTTP face and listens. */
+export async function listen(options: ListenOptions): Promise<Face> {
+  const { config, tls } = options
+  if (!isLoopback(config.host) && !tls && !config.trust_proxy) {
+    options.log.warn(
+      { host: config.host },
+      'Listening beyond this machine without TLS: keys travel in the clear.',
+    )
+  }
+  const face = buildFace(options)
+  const { app } = face
   try {
     await app.listen({ host: config.host, port: config.port })
   } catch (error) {
@@ -107,9 +125,7 @@ export async function listen(
   // Without a certificate it is a server of plain HTTP.
   const { server } = app
   if (tls && server instanceof HttpsServer) server.once('close', tls.follow(server))
-  const address = server.address()
-  if (typeof address === 'object' && address) port = address.port
-  return { app, public_url }
+  return face
 }
 
 /** Why the address cannot be had, and what helps. */

@@ -44,7 +44,11 @@ export type { KeyListing, NewKey } from './store/api-keys.ts'
 
 /** What a role is told by the command line; everything else comes from the environment. */
 export interface RoleOptions {
+  /** Default: what `env` says. */
   config?: Config
+  /** The settings, whose paths are relative to `directory`. Default: the process's own. */
+  env?: NodeJS.ProcessEnv
+  directory?: string
   port?: number
   host?: string
   data_dir?: string
@@ -93,11 +97,15 @@ const CLOSE_MS = 1_500
 type Closer = () => Promise<void> | void
 
 function configure(options: RoleOptions): Config {
-  // Before anything is written: nothing the service makes is for other users of the machine.
-  process.umask(0o077)
-  // The settings are the process's own, and so are the libraries'.
-  if (!options.config) dropEmptyVariables()
-  const given = options.config ?? readConfig()
+  const { env = process.env, directory } = options
+  // A command inside another program leaves that as it is.
+  if (env === process.env) {
+    // Before anything is written: nothing the service makes is for other users of the machine.
+    process.umask(0o077)
+    // The settings are the process's own, and so are the libraries'.
+    if (!options.config) dropEmptyVariables()
+  }
+  const given = options.config ?? readConfig(env, directory)
   const config = {
     ...given,
     ...(options.port === undefined ? {} : { port: options.port }),

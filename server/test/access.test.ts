@@ -6,12 +6,13 @@ import type { z } from 'zod'
 import type { ArtifactResponse } from '../src/contract/artifact.ts'
 import type { Conversation } from '../src/contract/conversation.ts'
 import type { ListRunsResponse, RunItem } from '../src/contract/run.ts'
-import { NOBODY, onEitherService } from './support/each-service.ts'
-import { shell } from './support/service.ts'
+import { NOBODY } from './support/each-service.ts'
+import { onFace } from './support/face.ts'
+import { readStored } from './support/stored.ts'
 
 const IDLE = { config: { worker_host: NOBODY } }
 
-onEitherService('access', (service) => {
+onFace('access', (service) => {
   const list = (query: string, who: 'admin' | 'other' | 'viewer' = 'admin') =>
     service()[who].json<ListRunsResponse>('GET', `/agent/runs?limit=500&${query}`)
   const key = (value: string) => ({ 'idempotency-key': value })
@@ -54,7 +55,7 @@ onEitherService('access', (service) => {
   })
 
   test('follow-ups, cancels, interrupts and environments repeat safely too', async () => {
-    const { admin } = service()
+    const { admin, store, worker } = service()
     const run_id = await admin.create({ prompt: 'x', ...IDLE })
     const twice = async (path: string, body: object | undefined, status: number) => {
       const [first, second, changed] = [
@@ -71,10 +72,10 @@ onEitherService('access', (service) => {
     const accepted = (await admin.events(run_id)).filter((event) => event.type === 'followup.accepted')
     assert.equal(accepted.length, 1)
     await twice(`/agent/runs/${run_id}/cancel`, undefined, 200)
-    const busy = await admin.create({ prompt: shell('sleep 60') })
-    await admin.until(busy, (run) => run.state === 'INPROGRESS')
+    const busy = await admin.create({ prompt: 'x', config: { worker_host: worker.pool } })
+    await worker.start(busy)
     await twice(`/agent/runs/${busy}/interrupt`, undefined, 202)
-    await admin.until(busy, (run) => run.state === 'BLOCKED')
+    assert.notEqual((await readStored(store.db, busy)).interrupt_sequence, null)
     await admin.json('POST', `/agent/runs/${busy}/cancel`)
     await twice('/agent/environments', { name: 'again', variables: { TOKEN: 'hidden value' } }, 201)
     const { environments } = await admin.json<{ environments: Array<{ config: { name: string } }> }>(
@@ -139,42 +140,6 @@ onEitherService('access', (service) => {
       said.map((problem) => ('detail' in problem ? problem.detail : null)),
       Array(4).fill('There are 100 runs below the first one of this tree, which is the most.'),
     )
-  })
-
-  test('a conversation goes on in another run', async () => {
-    const { admin } = service()
-    const first = await admin.create({ prompt: `Begin.\n${shell('echo one')}` })
-    const { conversation_id } = await admin.ended(first)
-    const second = await admin.create({ prompt: shell('echo two; exit 4'), conversation_id })
-    assert.equal((await admin.ended(second)).conversation_id, conversation_id)
-    const { run_ids, steps } = await admin.json<Conversation>('GET', `/agent/runs/${second}/conversation`)
-    assert.deepEqual(run_ids, [first, second])
-    assert.deepEqual(
-      steps.map(({ step }) => step),
-      [1, 2],
-    )
-    const told = steps.map(({ messages }) =>
-      messages.flatMap(({ role, blocks }) =>
-        blocks.flatMap((block) => {
-          if (block.type === 'text') return [[role, block.text]]
-          if (block.type === 'action') return [[role, block.name, block.input.command]]
-          return block.type === 'action_result' ? [[role, block.output, block.is_error, block.exit_code]] : []
-        }),
-      ),
-    )
-    assert.deepEqual(told, [
-      [
-        ['user', `Begin.\n${shell('echo one')}`],
-        ['assistant', 'Begin.'],
-        ['assistant', 'bash', 'echo one'],
-        ['assistant', 'one\n', false, 0],
-      ],
-      [
-        ['user', shell('echo two; exit 4')],
-        ['assistant', 'bash', 'echo two; exit 4'],
-        ['assistant', 'two\n', true, 4],
-      ],
-    ])
   })
 
   test('a personal run is there for its owner only', async () => {
@@ -259,9 +224,9 @@ onEitherService('access', (service) => {
   })
 
   test('the transcript is behind a link that works without a key', async () => {
-    const { admin } = service()
-    const run_id = await admin.create({ prompt: shell('echo kept') })
-    await admin.ended(run_id)
+    const { admin, fetch, worker } = service()
+    const run_id = await admin.create({ prompt: 'x', config: { worker_host: worker.pool } })
+    await worker.run(run_id)
     const redirect = await admin.call('GET', `/agent/runs/${run_id}/transcript`)
     assert.equal(redirect.status, 302)
     assert.equal(redirect.headers.get('cache-control'), 'no-store')
@@ -275,29 +240,28 @@ onEitherService('access', (service) => {
       lines.map((line) => JSON.parse(line) as unknown),
       await admin.events(run_id),
     )
-    await assertForgeryFails(location)
+    await assertForgeryFails(fetch, location)
     const elsewhere = location.replace(run_id, await admin.create({ prompt: 'x', ...IDLE }))
     assert.equal((await fetch(elsewhere)).status, 404)
   })
 
   test('artifacts are behind links that work without a key', async () => {
-    const { admin, viewer } = service()
-    const command = [
-      'mkdir -p artifacts/sub; cd artifacts',
-      "printf '<b>hi</b>' > page.html",
-      'printf \'<svg onload="alert(1)"/>\' > drawing.png',
+    const { admin, fetch, viewer, worker } = service()
+    const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1Pe'
+    const files = {
+      'page.html': '<b>hi</b>',
+      'drawing.png': '<svg onload="alert(1)"/>',
       // Shown as `photo exe.png` where the order of letters is obeyed.
-      'printf x > "$(printf \'photo \\342\\200\\256gnp.exe\')"',
-      "printf x > 'a\";b%41.txt'",
-      `echo iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1Pe | base64 -d > "sub/it's ü.png"`,
-    ].join('\n')
-    const run_id = await admin.create({ prompt: shell(command) })
-    const run = await admin.ended(run_id)
-    const files = run.artifacts.flatMap((artifact) =>
-      'artifact_uid' in artifact.data ? [artifact.data] : [],
-    )
+      'photo \u202egnp.exe': 'x',
+      'a";b%41.txt': 'x',
+      "sub/it's ü.png": Buffer.from(picture, 'base64'),
+    }
+    const run_id = await admin.create({ prompt: 'x', config: { worker_host: worker.pool } })
+    await worker.run(run_id, files)
+    const run = await admin.get(run_id)
+    const kept = run.artifacts.flatMap((artifact) => ('artifact_uid' in artifact.data ? [artifact.data] : []))
     const artifacts = await Promise.all(
-      files.map(({ artifact_uid }) =>
+      kept.map(({ artifact_uid }) =>
         viewer.json<z.infer<typeof ArtifactResponse>>('GET', `/agent/artifacts/${artifact_uid}`),
       ),
     )
@@ -330,7 +294,7 @@ onEitherService('access', (service) => {
       const bytes = Buffer.from(await download.arrayBuffer())
       assert.equal(createHash('sha256').update(bytes).digest('hex'), artifacts[index]?.data.sha256)
     }
-    await assertForgeryFails(artifacts[0]?.data.download_url ?? '')
+    await assertForgeryFails(fetch, artifacts[0]?.data.download_url ?? '')
     const nobody = await admin.call('GET', '/agent/artifacts/01900000-0000-7000-8000-000000000000')
     assert.equal(nobody.status, 404)
   })
@@ -372,13 +336,13 @@ function assertSafe(headers: Headers): void {
 }
 
 /** A link cannot be prolonged, guessed or used without its signature. */
-async function assertForgeryFails(link: string): Promise<void> {
+async function assertForgeryFails(ask: typeof fetch, link: string): Promise<void> {
   const longer = new URL(link)
   longer.searchParams.set('expires', String(Number(longer.searchParams.get('expires')) + 3600))
   const guessed = new URL(link)
   guessed.searchParams.set('signature', 'A'.repeat(43))
   for (const url of [longer, guessed, link.replace(/\?.*/, '')]) {
-    const answer = await fetch(url)
+    const answer = await ask(url)
     assert.equal(answer.status, 404)
     assert.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8')
   }

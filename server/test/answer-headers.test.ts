@@ -1,10 +1,10 @@
 /** What every answer is sent with: pages, data, errors, streams, and what never got as far as a route. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { ERRORS } from '../src/contract/error.ts'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
-import { GOOD, openScene, POSTED, type Scene } from './support/good-requests.ts'
+import { GOOD, onScene, POSTED } from './support/good-requests.ts'
 import { exchange, formatRequest, type RawAnswer } from './support/raw-http.ts'
 
 const NOWHERE = '01900000-0000-7000-8000-000000000000'
@@ -186,21 +186,20 @@ const UNPARSABLE: Array<[string, number, string]> = [
   ],
 ]
 
-describe('the headers of', () => {
-  let scene: Scene
+onScene('the headers of', (scene) => {
+  let base_url: string
   before(async () => {
-    scene = await openScene()
+    base_url = await scene().face.listen()
   })
-  after(() => scene?.stop())
 
   const ask = async ({ method = 'GET', path, headers = {}, body, key }: Case): Promise<RawAnswer> => {
     const answer = await exchange(
-      scene.service.base_url,
+      base_url,
       formatRequest({
         method,
-        path: scene.fill(path),
+        path: scene().fill(path),
         headers: [
-          ...(key === false ? [] : [['Authorization', `Bearer ${scene.service.api_key}`] as const]),
+          ...(key === false ? [] : [['Authorization', `Bearer ${scene().face.keys.admin}`] as const]),
           ...Object.entries(headers),
         ],
         ...(body === undefined ? {} : { body }),
@@ -232,7 +231,7 @@ describe('the headers of', () => {
   describe('what is no request', () => {
     for (const [name, status, bytes] of UNPARSABLE) {
       test(name, async () => {
-        const answer = await exchange(scene.service.base_url, Buffer.from(bytes, 'latin1'))
+        const answer = await exchange(base_url, Buffer.from(bytes, 'latin1'))
         assert(answer)
         assert.equal(answer.status, status)
         assertPrivate(answer)

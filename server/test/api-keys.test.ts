@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import type { ApiKey, NewApiKey } from '../src/contract/api-key.ts'
 import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { PageInfo } from '../src/contract/page-info.ts'
-import { onEitherService } from './support/each-service.ts'
-import { apiOf } from './support/service.ts'
+import { onFace } from './support/face.ts'
+import type { apiOf } from './support/service.ts'
 
 type Body = Record<string, unknown>
 type Api = ReturnType<typeof apiOf>
 
-onEitherService('API keys', (service) => {
-  const as = (api_key: string): Api => apiOf({ base_url: service().base_url, api_key })
+onFace('API keys', (service) => {
+  const as = (api_key: string): Api => service().as(api_key)
   const create = (body: Body): Promise<NewApiKey> => service().admin.json('POST', '/api-keys', body)
   const list = async (api: Api, query = ''): Promise<ApiKey[]> =>
     (await api.json<{ api_keys: ApiKey[] }>('GET', `/api-keys?limit=500${query}`)).api_keys
@@ -179,7 +179,7 @@ onEitherService('API keys', (service) => {
     const admins = (await list(admin)).filter(({ role, active }) => role === 'admin' && active)
     // The first of its principal is the one that asks.
     const own = (await list(admin, `&principal_id=${await ownPrincipal(admin)}`)).at(-1)
-    // What `dev` and other tests made.
+    // What other tests made.
     for (const { key_id } of admins)
       if (key_id !== own?.key_id)
         assert.equal((await admin.call('DELETE', `/api-keys/${key_id}`)).status, 200)

@@ -1,16 +1,16 @@
 /** Who did what, when and from where: writes, denials, links and secrets, and never a value. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
-import { NOBODY, onEitherService } from './support/each-service.ts'
-import { GOOD, openScene, type Scene } from './support/good-requests.ts'
-import { apiOf, shell } from './support/service.ts'
+import { NOBODY } from './support/each-service.ts'
+import { onFace } from './support/face.ts'
+import { GOOD, onScene } from './support/good-requests.ts'
 
 const IDLE = { config: { worker_host: NOBODY } }
 
-onEitherService('the audit log', (service) => {
+onFace('the audit log', (service) => {
   const read = async (query = ''): Promise<AuditEntry[]> =>
     (await service().admin.json<{ entries: AuditEntry[] }>('GET', `/audit-log?limit=500&${query}`)).entries
   /** What is noted of requests with this id, oldest first. */
@@ -68,13 +68,13 @@ onEitherService('the audit log', (service) => {
   })
 
   test('denials are there, with who was denied', async () => {
-    const { admin, other, viewer, base_url } = service()
+    const { admin, other, viewer, as } = service()
     const run_id = await other.create({ prompt: 'x', team: false, ...IDLE })
     const headers = withId('audit-denial')
     await admin.call('GET', `/agent/runs/${run_id}`, undefined, headers)
     await viewer.call('POST', '/agent/runs', { prompt: 'x' }, headers)
     await other.call('GET', '/audit-log', undefined, headers)
-    await apiOf({ base_url, api_key: 'ry_wrong' }).call('POST', `/agent/runs/${run_id}/cancel`, {}, headers)
+    await as('ry_wrong').call('POST', `/agent/runs/${run_id}/cancel`, {}, headers)
     const entries = await noted('audit-denial')
     assert.deepEqual(
       entries.map((entry) => [...brief(entry), entry.role]),
@@ -89,16 +89,15 @@ onEitherService('the audit log', (service) => {
   })
 
   test('HEAD says and issues what GET does, and is noted as that', async () => {
-    const { other, viewer, base_url } = service()
-    const run_id = await other.create({ prompt: shell('echo hello') })
-    await other.ended(run_id)
+    const { other, viewer, as } = service()
+    const run_id = await other.create({ prompt: 'x', ...IDLE })
     const headers = withId('audit-head')
     const answer = await other.call('HEAD', `/agent/runs/${run_id}/transcript`, undefined, headers)
     assert.match(answer.headers.get('location') ?? '', /signature=/)
     // Asked for once more, it is no more.
     await other.call('GET', `/agent/runs/${run_id}/transcript`, undefined, headers)
     await viewer.call('HEAD', '/audit-log', undefined, headers)
-    await apiOf({ base_url, api_key: 'ry_wrong' }).call('HEAD', `/agent/runs/${run_id}`, undefined, headers)
+    await as('ry_wrong').call('HEAD', `/agent/runs/${run_id}`, undefined, headers)
     await other.call('HEAD', '/agent/runs', undefined, headers)
     assert.deepEqual((await noted('audit-head')).map(brief), [
       ['getTranscript', run_id, 302],
@@ -108,40 +107,13 @@ onEitherService('the audit log', (service) => {
   })
 
   test('denials of one address do not fill it', async () => {
-    const { base_url } = service()
-    const nobody = apiOf({ base_url, api_key: 'ry_wrong' })
+    const nobody = service().as('ry_wrong')
     const asked = Array.from({ length: 90 }, () =>
       nobody.call('GET', '/agent/models', undefined, withId('audit-flood')),
     )
     await Promise.all(asked)
     const entries = await noted('audit-flood')
     assert(entries.length > 30 && entries.length <= 60, `${entries.length} of 90`)
-  })
-
-  test('links that were issued, and secrets that a run was given, by name', async () => {
-    const { admin, other } = service()
-    await admin.json('PUT', '/agent/secrets/DEPLOY_KEY', { value: 'value of the secret' })
-    const { uid } = await admin.json<{ uid: string }>('POST', '/agent/environments', {
-      name: 'with secrets',
-      secrets: ['DEPLOY_KEY'],
-    })
-    const run_id = await other.create({ prompt: shell('echo hello'), config: { environment_id: uid } })
-    await other.ended(run_id)
-    await other.call('GET', `/agent/runs/${run_id}/transcript`, undefined, withId('audit-link'))
-    const [link] = await noted('audit-link')
-    assert.deepEqual(link && [...brief(link), link.detail], [
-      'getTranscript',
-      run_id,
-      302,
-      'a link was issued',
-    ])
-    const used = await read(`action=useSecrets&target=${run_id}`)
-    const { executor } = await other.get(run_id)
-    assert.deepEqual(
-      used.map(({ via, principal_id, detail }) => [via, principal_id, detail]),
-      [['worker', executor.uid, 'DEPLOY_KEY']],
-    )
-    assert.doesNotMatch(JSON.stringify(await read()), /value of the secret/)
   })
 
   test('writes that are refused do not fill it', async () => {
@@ -175,24 +147,18 @@ onEitherService('the audit log', (service) => {
   })
 })
 
-describe('what every write is about', () => {
-  let scene: Scene
-  before(async () => {
-    scene = await openScene()
-  })
-  after(() => scene?.stop())
-
+onScene('what every write is about', (scene) => {
   for (const [id, { path, body }] of Object.entries(GOOD) as Array<
     [OperationId, { path?: string; body?: unknown }]
   >) {
     const { method, ...route }: RouteDefinition = ROUTES[id]
     if (method !== 'GET')
       test(id, async () => {
-        const api = apiOf(scene.service)
-        const asked = scene.fill(path ?? route.path)
-        const answer = await api.call(method, asked, body, { 'x-request-id': `about-${id}` })
+        const { admin } = scene().face
+        const asked = scene().fill(path ?? route.path)
+        const answer = await admin.call(method, asked, body, { 'x-request-id': `about-${id}` })
         assert(answer.ok, `${answer.status}`)
-        const { entries } = await api.json<{ entries: AuditEntry[] }>('GET', `/audit-log?action=${id}`)
+        const { entries } = await admin.json<{ entries: AuditEntry[] }>('GET', `/audit-log?action=${id}`)
         const entry = entries.find(({ request_id }) => request_id === `about-${id}`)
         const template = route.path.split('/')
         const ids = asked.split('/').filter((_, at) => template[at]?.startsWith('{'))

@@ -3,16 +3,17 @@
  * writer and of a stranger is asked of things that are really there.
  */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import type { ApiKey } from '../src/contract/api-key.ts'
 import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import { toBase62 } from '../src/store/random-text.ts'
+import { onFace } from './support/face.ts'
 import { LONG } from './support/once.ts'
-import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, type DevProcess, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { makeKeys } from './support/seed-keys.ts'
+import type { apiOf } from './support/service.ts'
 
 /** A pool that nobody serves: its runs stay QUEUED. */
 const IDLE = { config: { worker_host: 'nobody' } }
@@ -32,9 +33,17 @@ interface Asked {
   body?: unknown
 }
 
+/** `owner` is a member, and what is personal is the owner's. */
+interface Made {
+  owner: Api
+  admin: Api
+  /** For addresses of the service. */
+  fetch: typeof fetch
+}
+
 interface Row {
-  /** Makes what the operation is about; `owner` is a member, and what is personal is the owner's. */
-  ask: (made: { owner: Api; admin: Api }) => Promise<Asked> | Asked
+  /** Makes what the operation is about. */
+  ask: (made: Made) => Promise<Asked> | Asked
   /** What each caller is answered. */
   viewer: number
   stranger: number
@@ -132,13 +141,13 @@ const POSTED = {
 /** A personal one, with a delivery. */
 const ofTrigger =
   (rest = '', body?: unknown) =>
-  async (made: { owner: Api }) => {
+  async (made: Pick<Made, 'owner' | 'fetch'>) => {
     const { trigger_id, url } = await made.owner.json<{ trigger_id: string; url: string }>(
       'POST',
       '/agent/triggers',
       { ...POSTED, team: false },
     )
-    const answer = await fetch(url, { method: 'POST', headers: { 'x-gitlab-token': TOKEN }, body: '{}' })
+    const answer = await made.fetch(url, { method: 'POST', headers: { 'x-gitlab-token': TOKEN }, body: '{}' })
     const { delivery_id } = (await answer.json()) as { delivery_id: string }
     const path = `/agent/triggers/${trigger_id}${rest.replace('{delivery}', delivery_id)}`
     return { path, ...(body === undefined ? {} : { body }) }
@@ -293,111 +302,114 @@ const ROWS: Record<OperationId, Row> = {
   listAuditLog: { ask: () => ({}), ...same(403), admin: 200 },
 }
 
-describe('who may do what', () => {
-  let service: DevProcess
-  let keys: Record<Who | 'revoked' | 'expired' | 'leaver', string>
-  /** What the page sends with each request. */
-  let page: Record<string, string>
-  const cookies = { admin: '', leaver: '' }
-  before(async () => {
-    const data_dir = temporaryDirectory('authorization')
-    keys = await seedKeys(data_dir, {
-      admin: { role: 'admin' },
-      owner: { role: 'member' },
-      stranger: { role: 'member' },
-      viewer: { role: 'viewer' },
-      revoked: { role: 'admin', revoked: true },
-      expired: { role: 'admin', expires_at: new Date(Date.now() - 1) },
-      leaver: { role: 'admin' },
+onFace(
+  'who may do what',
+  (face) => {
+    let keys: Record<Who | 'revoked' | 'expired' | 'leaver', string>
+    /** What the page sends with each request. */
+    let page: Record<string, string>
+    const cookies = { admin: '', leaver: '' }
+    before(async () => {
+      const { store, fetch, origin } = face()
+      keys = await makeKeys(store.db, {
+        admin: { role: 'admin' },
+        owner: { role: 'member' },
+        stranger: { role: 'member' },
+        viewer: { role: 'viewer' },
+        revoked: { role: 'admin', revoked: true },
+        expired: { role: 'admin', expires_at: new Date(Date.now() - 1) },
+        leaver: { role: 'admin' },
+      })
+      page = { 'x-runyard-page': '1', origin }
+      for (const who of ['admin', 'leaver'] as const) {
+        const headers = { ...page, authorization: `Bearer ${keys[who]}` }
+        const answer = await fetch(`${origin}/web/session`, { method: 'POST', headers })
+        assert.equal(answer.status, 200)
+        cookies[who] = answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+      }
+      const { api_keys } = await as('admin').json<{ api_keys: ApiKey[] }>('GET', '/api-keys')
+      const leaving = api_keys.find(({ name }) => name === 'leaver')
+      await as('admin').json('DELETE', `/api-keys/${leaving?.key_id}`)
     })
-    service = await startDevProcess({ data_dir, env: { RUNYARD_TRUST_PROXY: '1' } })
-    const origin = new URL(service.base_url).origin
-    page = { 'x-runyard-page': '1', origin }
-    for (const who of ['admin', 'leaver'] as const) {
-      const headers = { ...page, authorization: `Bearer ${keys[who]}` }
-      const answer = await fetch(`${origin}/web/session`, { method: 'POST', headers })
-      assert.equal(answer.status, 200)
-      cookies[who] = answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    const as = (who: keyof typeof keys): Api => face().as(keys[who])
+
+    for (const [id, { ask, ...statuses }] of Object.entries(ROWS) as Array<[OperationId, Row]>) {
+      const route: RouteDefinition = ROUTES[id]
+      test(id, async () => {
+        const made = { owner: as('owner'), admin: as('admin'), fetch: face().fetch }
+        const answered: Record<string, number> = {}
+        let asked: Asked | undefined
+        for (const who of CALLERS) {
+          asked ??= await ask(made)
+          const { path = route.path, body } = asked
+          const answer = await as(who).call(route.method, path, body)
+          if (answer.ok && route.method !== 'GET') asked = undefined
+          const text = await answer.text()
+          answered[who] = answer.status
+          if (answer.status === 403) assert.match(text, /"error_code":"not_authorized"/)
+        }
+        assert.deepEqual(answered, statuses)
+      })
     }
-    const { api_keys } = await as('admin').json<{ api_keys: ApiKey[] }>('GET', '/api-keys')
-    const leaving = api_keys.find(({ name }) => name === 'leaver')
-    await as('admin').json('DELETE', `/api-keys/${leaving?.key_id}`)
-  })
-  after(() => service?.stop())
-  const as = (who: keyof typeof keys): Api => apiOf({ base_url: service.base_url, api_key: keys[who] })
 
-  for (const [id, { ask, ...statuses }] of Object.entries(ROWS) as Array<[OperationId, Row]>) {
-    const route: RouteDefinition = ROUTES[id]
-    test(id, async () => {
-      const made = { owner: as('owner'), admin: as('admin') }
-      const answered: Record<string, number> = {}
-      let asked: Asked | undefined
-      for (const who of CALLERS) {
-        asked ??= await ask(made)
-        const { path = route.path, body } = asked
-        const answer = await as(who).call(route.method, path, body)
-        if (answer.ok && route.method !== 'GET') asked = undefined
-        const text = await answer.text()
-        answered[who] = answer.status
-        if (answer.status === 403) assert.match(text, /"error_code":"not_authorized"/)
-      }
-      assert.deepEqual(answered, statuses)
+    test('the address is what the proxy added, not what the caller said before', async () => {
+      const admin = as('admin')
+      const headers = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7', 'x-request-id': 'behind-proxy' }
+      const put = { resource_type: 'pool', resource_id: 'proxied', principal_ids: [] }
+      await admin.call('PUT', '/agent/grants', put, headers)
+      const { entries } = await admin.json<{ entries: AuditEntry[] }>('GET', '/audit-log?target=proxied')
+      assert.deepEqual(
+        entries.map(({ request_id, address }) => [request_id, address]),
+        [['behind-proxy', '198.51.100.7']],
+      )
     })
-  }
 
-  test('the address is what the proxy added, not what the caller said before', async () => {
-    const admin = as('admin')
-    const headers = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7', 'x-request-id': 'behind-proxy' }
-    const put = { resource_type: 'pool', resource_id: 'proxied', principal_ids: [] }
-    await admin.call('PUT', '/agent/grants', put, headers)
-    const { entries } = await admin.json<{ entries: AuditEntry[] }>('GET', '/audit-log?target=proxied')
-    assert.deepEqual(
-      entries.map(({ request_id, address }) => [request_id, address]),
-      [['behind-proxy', '198.51.100.7']],
+    const BAD: Array<[string, () => Record<string, string>, number?]> = [
+      ['no key', () => ({})],
+      ['a malformed key', () => ({ authorization: 'Bearer ry_short' })],
+      ['a key with a wrong letter', () => ({ authorization: `Bearer ${keys.admin.slice(0, -1)}_` })],
+      ['a key that is not known', () => ({ authorization: `Bearer ${UNKNOWN}` })],
+      ['another scheme', () => ({ authorization: `Basic ${keys.admin}` })],
+      ['a revoked key', () => ({ authorization: `Bearer ${keys.revoked}` })],
+      ['an expired key', () => ({ authorization: `Bearer ${keys.expired}` })],
+      [
+        'a cookie without the header of the page',
+        () => ({ origin: page.origin ?? '', cookie: cookies.admin }),
+      ],
+      ['a made-up cookie', () => ({ ...page, cookie: `runyard_session=${'A'.repeat(43)}` })],
+      ['the page, signed in by a key that was revoked since', () => ({ ...page, cookie: cookies.leaver })],
+      ['another site', () => ({ ...page, origin: 'https://elsewhere.example', cookie: cookies.admin }), 403],
+      ['a frame of no site', () => ({ ...page, origin: 'null', cookie: cookies.admin }), 403],
+      [
+        'another site that is of the same machine',
+        () => ({ ...page, 'sec-fetch-site': 'same-site', cookie: cookies.admin }),
+        403,
+      ],
+    ]
+    const closed = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(
+      ([, { is_public }]) => !is_public,
     )
-  })
-
-  const BAD: Array<[string, () => Record<string, string>, number?]> = [
-    ['no key', () => ({})],
-    ['a malformed key', () => ({ authorization: 'Bearer ry_short' })],
-    ['a key with a wrong letter', () => ({ authorization: `Bearer ${keys.admin.slice(0, -1)}_` })],
-    ['a key that is not known', () => ({ authorization: `Bearer ${UNKNOWN}` })],
-    ['another scheme', () => ({ authorization: `Basic ${keys.admin}` })],
-    ['a revoked key', () => ({ authorization: `Bearer ${keys.revoked}` })],
-    ['an expired key', () => ({ authorization: `Bearer ${keys.expired}` })],
-    ['a cookie without the header of the page', () => ({ origin: page.origin ?? '', cookie: cookies.admin })],
-    ['a made-up cookie', () => ({ ...page, cookie: `runyard_session=${'A'.repeat(43)}` })],
-    ['the page, signed in by a key that was revoked since', () => ({ ...page, cookie: cookies.leaver })],
-    ['another site', () => ({ ...page, origin: 'https://elsewhere.example', cookie: cookies.admin }), 403],
-    ['a frame of no site', () => ({ ...page, origin: 'null', cookie: cookies.admin }), 403],
-    [
-      'another site that is of the same machine',
-      () => ({ ...page, 'sec-fetch-site': 'same-site', cookie: cookies.admin }),
-      403,
-    ],
-  ]
-  const closed = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(
-    ([, { is_public }]) => !is_public,
-  )
-  // All are behind the same door, which these show; the others are asked of every operation with `--long`.
-  const WHOLE = ['no key', 'a key that is not known', 'a revoked key', 'an expired key']
-  const one_a_method = closed.filter(
-    ([id, { method }], at) =>
-      id === 'streamEvents' || closed.findIndex(([, route]) => route.method === method) === at,
-  )
-  for (const [index, [kind, headers, status = 401]] of BAD.entries())
-    test(`nothing is answered to ${kind}`, async () => {
-      for (const [id, route] of WHOLE.includes(kind) || LONG ? closed : one_a_method) {
-        const path = route.path.replace(/\{\w+\}/g, NOWHERE)
-        const answer = await fetch(service.base_url + path, {
-          method: route.method,
-          redirect: 'manual',
-          // Failures are limited for each address.
-          headers: { ...headers(), 'x-forwarded-for': `192.0.2.${index + 1}` },
-        })
-        assert.equal(answer.status, status, `${id} (${index})`)
-        if (status === 401) assert.equal(answer.headers.get('www-authenticate'), 'Bearer')
-        await answer.body?.cancel()
-      }
-    })
-})
+    // All are behind the same door, which these show; the others are asked of every operation with `--long`.
+    const WHOLE = ['no key', 'a key that is not known', 'a revoked key', 'an expired key']
+    const one_a_method = closed.filter(
+      ([id, { method }], at) =>
+        id === 'streamEvents' || closed.findIndex(([, route]) => route.method === method) === at,
+    )
+    for (const [index, [kind, headers, status = 401]] of BAD.entries())
+      test(`nothing is answered to ${kind}`, async () => {
+        for (const [id, route] of WHOLE.includes(kind) || LONG ? closed : one_a_method) {
+          const path = route.path.replace(/\{\w+\}/g, NOWHERE)
+          const answer = await face().fetch(face().base_url + path, {
+            method: route.method,
+            redirect: 'manual',
+            // Failures are limited for each address.
+            headers: { ...headers(), 'x-forwarded-for': `192.0.2.${index + 1}` },
+          })
+          assert.equal(answer.status, status, `${id} (${index})`)
+          if (status === 401) assert.equal(answer.headers.get('www-authenticate'), 'Bearer')
+          await answer.body?.cancel()
+        }
+      })
+  },
+  () => ({ RUNYARD_TRUST_PROXY: '1' }),
+)

@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { NewApiKey } from '../src/contract/api-key.ts'
 import type { AgentIdentity } from '../src/contract/identity.ts'
-import { NOBODY, onEitherService } from './support/each-service.ts'
-import { apiOf } from './support/service.ts'
+import { NOBODY } from './support/each-service.ts'
+import { onFace } from './support/face.ts'
+import type { apiOf } from './support/service.ts'
 
 type Body = Record<string, unknown>
 type Api = ReturnType<typeof apiOf>
@@ -13,11 +14,11 @@ type Api = ReturnType<typeof apiOf>
 const IDLE = { worker_host: NOBODY }
 const ASK = [{ tool: 'bash', pattern: 'git push*', action: 'ask' }]
 
-onEitherService('limits of children', (service) => {
+onFace('limits of children', (service) => {
   const newUser = async (name: string): Promise<{ api: Api; uid: string }> => {
     const body = { name, new_user: true }
     const { api_key, principal } = await service().admin.json<NewApiKey>('POST', '/api-keys', body)
-    return { api: apiOf({ base_url: service().base_url, api_key }), uid: principal.uid }
+    return { api: service().as(api_key), uid: principal.uid }
   }
   const makeEnvironment = async (): Promise<{ uid: string; name: string }> => {
     const name = `site ${randomUUID()}`
@@ -202,9 +203,10 @@ onEitherService('limits of children', (service) => {
   })
 
   test('one that ended takes others below it, one that was cancelled takes none', async () => {
-    const { admin } = service()
-    const ended = await admin.create({ prompt: '```sh\ntrue\n```', config: { harness: { type: 'runbook' } } })
-    assert.equal((await admin.ended(ended)).state, 'SUCCEEDED')
+    const { admin, worker } = service()
+    const ended = await admin.create({ prompt: 'x', config: { worker_host: worker.pool } })
+    await worker.run(ended)
+    assert.equal((await admin.get(ended)).state, 'SUCCEEDED')
     assert.equal((await below(admin, ended)).status, 200)
     const cancelled = await admin.create({ prompt: 'x', config: IDLE })
     await admin.json('POST', `/agent/runs/${cancelled}/cancel`, {})

@@ -26,6 +26,42 @@ onEitherService('a conversation', (service) => {
     assert.equal(printed(await admin.events(newer)), 'newer\n')
   })
 
+  test('a conversation goes on in another run', async () => {
+    const { admin } = service()
+    const first = await admin.create({ prompt: `Begin.\n${shell('echo one')}` })
+    const { conversation_id } = await admin.ended(first)
+    const second = await admin.create({ prompt: shell('echo two; exit 4'), conversation_id })
+    assert.equal((await admin.ended(second)).conversation_id, conversation_id)
+    const { run_ids, steps } = await admin.json<Conversation>('GET', `/agent/runs/${second}/conversation`)
+    assert.deepEqual(run_ids, [first, second])
+    assert.deepEqual(
+      steps.map(({ step }) => step),
+      [1, 2],
+    )
+    const told = steps.map(({ messages }) =>
+      messages.flatMap(({ role, blocks }) =>
+        blocks.flatMap((block) => {
+          if (block.type === 'text') return [[role, block.text]]
+          if (block.type === 'action') return [[role, block.name, block.input.command]]
+          return block.type === 'action_result' ? [[role, block.output, block.is_error, block.exit_code]] : []
+        }),
+      ),
+    )
+    assert.deepEqual(told, [
+      [
+        ['user', `Begin.\n${shell('echo one')}`],
+        ['assistant', 'Begin.'],
+        ['assistant', 'bash', 'echo one'],
+        ['assistant', 'one\n', false, 0],
+      ],
+      [
+        ['user', shell('echo two; exit 4')],
+        ['assistant', 'bash', 'echo two; exit 4'],
+        ['assistant', 'two\n', true, 4],
+      ],
+    ])
+  })
+
   test('has the runs below it nested, as far as the caller may see them', async () => {
     const { admin, other } = service()
     const IDLE = { config: { worker_host: NOBODY } }

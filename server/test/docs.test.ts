@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { ERRORS, ErrorBody } from '../src/contract/error.ts'
 import { ROUTES } from '../src/contract/routes.ts'
 import { RunStatusMessage } from '../src/contract/state.ts'
-import { findChromium, openBrowser, watchPage } from './support/browser.ts'
+import { findChromium, openTab, watchPage } from './support/browser.ts'
 import { apiOf, startService, type TestService } from './support/service.ts'
 import { checkAccess } from './support/web-page.ts'
 
@@ -91,8 +91,8 @@ describe('the documentation', () => {
 
   const skip = findChromium() ? false : 'there is no Chromium on this machine'
   test('shows every operation of the API in a browser, with nothing from outside', { skip }, async () => {
-    await using browser = await openBrowser()
-    const page = await browser.newPage()
+    await using tab = await openTab()
+    const { page } = tab
     const complaints = watchPage(page, origin)
     await page.goto(`${origin}/docs/api`)
     const operations = page.locator('.opblock')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import type { ArtifactResponse } from '../src/contract/artifact.ts'
-import { findChromium, openBrowser } from './support/browser.ts'
+import { findChromium, openTab } from './support/browser.ts'
 import { freePort } from './support/postgres-server.ts'
 import { exchange, formatRequest, type RawAnswer } from './support/raw-http.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
@@ -113,24 +113,20 @@ describe('downloads on an origin of their own', () => {
   test('Chromium opens files there alone, and runs nothing that is in them', {
     skip: findChromium() ? false : 'there is no Chromium on this machine',
   }, async () => {
-    const browser = await openBrowser()
-    try {
-      const page = await browser.newPage()
-      page.on('dialog', () => assert.fail('A script of a file ran.'))
-      await page.goto(`http://${PAGE}:${port}/sign-in`)
-      const here = `http://${PAGE}:${port}${pathOf(links.picture)}`
-      assert.equal(await page.evaluate(async (link) => (await fetch(link)).status, here), 200)
-      await page.goto(here)
-      assert.equal(page.url(), links.picture)
-      const saving = page.waitForEvent('download')
-      await page
-        .goto(`http://${PAGE}:${port}${pathOf(links.hostile)}`)
-        .catch((error: Error) => assert.match(error.message, /Download is starting|ERR_ABORTED/))
-      const saved = await saving
-      assert.equal(new URL(saved.url()).hostname, FILES)
-      assert.equal(readFileSync(await saved.path(), 'utf8'), HOSTILE)
-    } finally {
-      await browser.close()
-    }
+    await using tab = await openTab()
+    const { page } = tab
+    page.on('dialog', () => assert.fail('A script of a file ran.'))
+    await page.goto(`http://${PAGE}:${port}/sign-in`)
+    const here = `http://${PAGE}:${port}${pathOf(links.picture)}`
+    assert.equal(await page.evaluate(async (link) => (await fetch(link)).status, here), 200)
+    await page.goto(here)
+    assert.equal(page.url(), links.picture)
+    const saving = page.waitForEvent('download')
+    await page
+      .goto(`http://${PAGE}:${port}${pathOf(links.hostile)}`)
+      .catch((error: Error) => assert.match(error.message, /Download is starting|ERR_ABORTED/))
+    const saved = await saving
+    assert.equal(new URL(saved.url()).hostname, FILES)
+    assert.equal(readFileSync(await saved.path(), 'utf8'), HOSTILE)
   })
 })

@@ -1,11 +1,10 @@
 /** To those who may not see a run, a schedule or a trigger, it and a run that never was are the same, byte for byte. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, test } from 'node:test'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
+import { onFace } from './support/face.ts'
 import { exchange, formatRequest } from './support/raw-http.ts'
-import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 
 const NOWHERE = '01980000-0000-7000-8000-00000000000'
 const KEY = `${NOWHERE}4`
@@ -160,40 +159,38 @@ const ASKED: Asked[] = [
   },
 ]
 
-describe('a personal run of somebody else', () => {
-  let service: DevProcess
+onFace('a personal run of somebody else', (face) => {
   const hidden: Record<string, string> = {}
-  let keys: Record<'owner' | 'member' | 'viewer' | 'admin', string>
+  let base_url: string
+  let keys: Record<'member' | 'viewer' | 'admin', string>
 
   before(async () => {
-    const data_dir = temporaryDirectory('existence')
-    keys = await seedKeys(data_dir, {
-      owner: { role: 'member' },
-      member: { role: 'member' },
-      viewer: { role: 'viewer' },
-      admin: { role: 'admin' },
-    })
-    service = await startDevProcess({ data_dir })
-    const owner = apiOf({ ...service, api_key: keys.owner })
-    const run = await owner.ended(await owner.create({ prompt: shell('echo x > artifacts/x'), team: false }))
-    hidden.run = run.run_id
-    const [artifact] = run.artifacts
-    hidden.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
-    hidden.conversation = run.conversation_id ?? ''
+    const { other: owner, worker, listen } = face()
+    base_url = await listen()
+    const config = { worker_host: worker.pool }
+    hidden.run = await owner.create({ prompt: 'x', team: false, config })
+    const lease = await worker.start(hidden.run)
+    hidden.artifact = await worker.keep(lease, 'x', 'x\n')
+    await worker.end(lease)
+    hidden.conversation = (await owner.get(hidden.run)).conversation_id ?? ''
     const schedule = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x', team: false }
     const trigger = { name: 't', verification: 'github', prompt: 'x', team: false }
     hidden.trigger = (await owner.json<{ trigger_id: string }>('POST', '/agent/triggers', trigger)).trigger_id
     hidden.schedule = (await owner.json<{ id: string }>('POST', '/agent/schedules', schedule)).id
+    const member = { name: 'another', role: 'member', new_user: true }
+    keys = {
+      ...face().keys,
+      member: (await face().admin.json<{ api_key: string }>('POST', '/api-keys', member)).api_key,
+    }
   })
-  after(() => service?.stop())
 
   async function ask(asked: Asked, ids: Record<string, string>, key: string): Promise<string> {
     const fill = (text: string): string =>
       text
-        .replace('{origin}', new URL(service.base_url).origin)
+        .replace('{origin}', face().origin)
         .replace(/\{(run|artifact|conversation|schedule|trigger)\}/g, (_, word: string) => ids[word] ?? '')
     const answer = await exchange(
-      service.base_url,
+      base_url,
       formatRequest({
         method: asked.method,
         path: fill(asked.path),

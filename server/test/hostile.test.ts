@@ -10,8 +10,8 @@ import type { HostileCase } from './support/hostile-case.ts'
 import { HOSTILE_REQUESTS } from './support/hostile-requests.ts'
 import { createComponentCheck } from './support/openapi.ts'
 import { exchange, formatRequest, type RawAnswer } from './support/raw-http.ts'
-import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { makeKeys } from './support/seed-keys.ts'
+import { apiOf, shell, startService, type TestService } from './support/service.ts'
 
 const NOWHERE = '01900000-0000-7000-8000-000000000000'
 /** Signs that something of the inside got out: a stack, SQL, a file of this machine. */
@@ -21,19 +21,18 @@ const INSIDE =
 const check = createComponentCheck()
 
 describe('hostile requests', () => {
-  let service: DevProcess
+  let service: TestService
   let run_id = ''
   let viewer = ''
   let words: Record<string, string> = {}
 
   before(async () => {
-    const data_dir = temporaryDirectory('hostile')
-    const keys = await seedKeys(data_dir, {
+    service = await startService()
+    const keys = await makeKeys(service.store.db, {
       viewer: { role: 'viewer' },
       revoked: { role: 'admin', revoked: true },
       expired: { role: 'admin', expires_at: new Date(Date.now() - 1000) },
     })
-    service = await startDevProcess({ data_dir })
     const { api_key } = service
     const typo = api_key.slice(0, -1) + (api_key.endsWith('a') ? 'b' : 'a')
     viewer = keys.viewer
@@ -52,7 +51,7 @@ describe('hostile requests', () => {
       ...keys,
     }
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const fill = (text: string): string =>
     text.replace(/\{(\w+)\}/g, (whole, word: string) => words[word] ?? whole)
@@ -244,9 +243,9 @@ describe('hostile requests', () => {
     )
   })
 
+  // What no one catches fails the tests in its process, too.
   test('the same process still serves, and its log holds no fault', async () => {
     const api = apiOf(service)
-    process.kill(service.pid, 0)
     const run = await api.ended(await api.create({ prompt: shell('echo alive') }))
     assert.equal(run.state, 'SUCCEEDED')
     assert.doesNotMatch(service.log(), /unhandled|uncaught|"level":[56]0|MaxListeners| {4}at /i)

@@ -1,11 +1,10 @@
 /** Every operation that takes a POST, sent more than once with one Idempotency-Key. What ends with a day is tested beside the store. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { before, test } from 'node:test'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
-import { GOOD, openScene, type Scene } from './support/good-requests.ts'
-import { apiOf } from './support/service.ts'
+import { GOOD, onScene } from './support/good-requests.ts'
 
 const REPLAYED = 'idempotent-replayed'
 const WAITING = { prompt: 'x', config: { worker_host: 'nobody' } }
@@ -13,24 +12,22 @@ const posts = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).
   ([, { method }]) => method === 'POST',
 )
 
-describe('once with one Idempotency-Key', () => {
-  let scene: Scene
+onScene('once with one Idempotency-Key', (scene) => {
   let other_key: string
   before(async () => {
-    scene = await openScene()
-    const user = { name: 'other', role: 'admin', new_user: true }
-    const made = await apiOf(scene.service).json<{ api_key: string }>('POST', '/api-keys', user)
+    const user = { name: 'another', role: 'admin', new_user: true }
+    const made = await scene().face.admin.json<{ api_key: string }>('POST', '/api-keys', user)
     other_key = made.api_key
   })
-  after(() => scene?.stop())
 
   for (const [id, { path, status }] of posts) {
     test(id, async () => {
+      const { face, fill } = scene()
       const { path: filled = path, body } = GOOD[id]
       const text = body === undefined ? undefined : JSON.stringify(body)
       const key = randomUUID()
       const send = (api_key: string, sent: string | undefined) =>
-        fetch(scene.service.base_url + scene.fill(filled), {
+        face.fetch(face.base_url + fill(filled), {
           method: 'POST',
           headers: {
             authorization: `Bearer ${api_key}`,
@@ -39,7 +36,7 @@ describe('once with one Idempotency-Key', () => {
           },
           ...(sent === undefined ? {} : { body: sent }),
         })
-      const own = scene.service.api_key
+      const own = face.keys.admin
       // The second may come while the first is at work.
       const pair = await Promise.all([send(own, text), send(own, text)])
       const again = await send(own, text)
@@ -66,25 +63,20 @@ describe('once with one Idempotency-Key', () => {
   }
 
   test('is a wish about one thing: with another id in the path it is another', async () => {
-    const api = apiOf(scene.service)
-    const headers = { authorization: `Bearer ${scene.service.api_key}`, 'idempotency-key': randomUUID() }
-    for (const run_id of [await api.create(WAITING), await api.create(WAITING)]) {
+    const { admin } = scene().face
+    const headers = { 'idempotency-key': randomUUID() }
+    for (const run_id of [await admin.create(WAITING), await admin.create(WAITING)]) {
       const path = `/agent/runs/${run_id}/cancel`
-      const answer = await fetch(scene.service.base_url + path, { method: 'POST', headers })
+      const answer = await admin.call('POST', path, undefined, headers)
       assert.deepEqual([await answer.json(), answer.headers.get(REPLAYED)], [run_id, null])
-      assert.equal((await api.get(run_id)).state, 'CANCELLED')
+      assert.equal((await admin.get(run_id)).state, 'CANCELLED')
     }
   })
 
   test('is of 1 to 255 characters', async () => {
-    const statusOf = async (key: string) => {
-      const headers = {
-        ...{ authorization: `Bearer ${scene.service.api_key}`, 'idempotency-key': key },
-        'content-type': 'application/json',
-      }
-      const body = JSON.stringify(WAITING)
-      return (await fetch(`${scene.service.base_url}/agent/runs`, { method: 'POST', headers, body })).status
-    }
+    const { admin } = scene().face
+    const statusOf = async (key: string) =>
+      (await admin.call('POST', '/agent/runs', WAITING, { 'idempotency-key': key })).status
     assert.deepEqual(
       [await statusOf('k'.repeat(255)), await statusOf('k'.repeat(256)), await statusOf('')],
       [200, 400, 400],

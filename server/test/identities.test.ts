@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiKey, NewApiKey } from '../src/contract/api-key.ts'
 import type { AgentIdentity, ListAgentIdentitiesResponse } from '../src/contract/identity.ts'
-import { NOBODY, onEitherService } from './support/each-service.ts'
-import { apiOf, shell } from './support/service.ts'
+import { NOBODY } from './support/each-service.ts'
+import { onFace } from './support/face.ts'
+import type { apiOf } from './support/service.ts'
 
 type Body = Record<string, unknown>
 type Api = ReturnType<typeof apiOf>
@@ -12,8 +13,8 @@ type Api = ReturnType<typeof apiOf>
 const IDLE = { config: { worker_host: NOBODY } }
 const RUNBOOK = { type: 'runbook' }
 
-onEitherService('identities and grants', (service) => {
-  const as = (api_key: string): Api => apiOf({ base_url: service().base_url, api_key })
+onFace('identities and grants', (service) => {
+  const as = (api_key: string): Api => service().as(api_key)
   const makeIdentity = (api: Api, body: Body): Promise<AgentIdentity> =>
     api.json('POST', '/agent/identities', body)
   const makeEnvironment = async (api: Api, name: string): Promise<string> =>
@@ -163,7 +164,7 @@ onEitherService('identities and grants', (service) => {
   })
 
   test('a run is executed by the identity, with its defaults, for who asked', async () => {
-    const { admin, other } = service()
+    const { admin, other, worker } = service()
     const { uid } = await makeIdentity(admin, {
       name: 'Runner',
       prompt: 'Be brief.',
@@ -193,12 +194,13 @@ onEitherService('identities and grants', (service) => {
     assert.deepEqual(agent_config.harness, RUNBOOK)
     // What the run says itself wins.
     const own = await api.create({
-      prompt: shell('echo by an identity'),
+      prompt: 'By an identity.',
       agent_identity_uid: uid,
-      config: { worker_host: 'default', base_prompt: 'Be long.' },
+      config: { worker_host: worker.pool, base_prompt: 'Be long.' },
     })
-    const ended = await api.ended(own)
-    assert.equal(ended.state, 'SUCCEEDED')
+    await worker.run(own)
+    const ended = await api.get(own)
+    assert.deepEqual([ended.state, ended.agent_config.worker_host], ['SUCCEEDED', worker.pool])
     assert.equal(ended.agent_config.base_prompt, 'Be long.')
     // Found by both.
     for (const query of [`executor=${uid}`, `creator=${member}`]) {

@@ -4,7 +4,7 @@ import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type Cluster, startCluster, until, type WorkerRole } from './support/cluster.ts'
+import { type InnerCluster, type InnerWorker, startInnerCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { findPostgres } from './support/postgres-server.ts'
@@ -110,17 +110,21 @@ const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'Post
 describe('of two workers of a pool, one without the agent', { skip }, () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
   let model: ModelServer
-  let cluster: Cluster
-  let equipped: WorkerRole
+  let cluster: InnerCluster
+  let equipped: InnerWorker
   let tools = ''
 
   before(async () => {
     model = await openModelServer(() => ({ text: 'Hello.' }))
     database = await createDatabase()
-    cluster = await startCluster(database.url, { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'sk-scripted' })
+    // Before the service is here, whose files are for its user alone: sandboxes have another one.
     tools = temporaryDirectory('tools')
     chmodSync(tools, 0o755)
     install(tools)
+    cluster = await startInnerCluster(database.url, {
+      OPENAI_BASE_URL: model.url,
+      OPENAI_API_KEY: 'sk-scripted',
+    })
     await cluster.worker('default')
     equipped = await cluster.worker('default', { RUNYARD_TOOLS_DIR: tools, RUNYARD_SLOTS: '1' })
   })

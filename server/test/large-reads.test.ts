@@ -6,25 +6,24 @@ import { Conversation } from '../src/contract/conversation.ts'
 import { type Environment, ListEnvironmentsResponse } from '../src/contract/environment.ts'
 import type { RunEvent } from '../src/contract/event.ts'
 import { ListRunsResponse } from '../src/contract/run.ts'
-import { NOBODY, onEitherService } from './support/each-service.ts'
+import { NOBODY } from './support/each-service.ts'
 import { readToEnd } from './support/event-stream.ts'
-import { shell } from './support/service.ts'
+import { onFace } from './support/face.ts'
 import { ofType, printed } from './support/traces.ts'
 
 /** A page's rows come to 4 MiB; its last row, and what JSON adds to rows, come on top. */
 const LARGEST_PAGE = 4.5 * 1024 ** 2
 
-/** A command that prints a megabyte that nothing can compress. */
-const MEGABYTE = 'head -c 800000 /dev/urandom | base64 -w 0 | head -c 1000000'
+/** Text that nothing can compress. */
+const noise = (characters: number): string => randomBytes(characters).toString('base64').slice(0, characters)
 
-/** One that prints lines of 55 kB together. */
-const LINES = 'head -c 40000 /dev/urandom | base64'
-
-onEitherService('what is large', (service) => {
+onFace('what is large', (service) => {
   test('a log of 10 MB is read whole in pages, by the stream and as a transcript', async () => {
-    const { admin, base_url, keys } = service()
-    const run_id = await admin.create({ prompt: Array(10).fill(shell(MEGABYTE)).join('\n') })
-    await admin.ended(run_id)
+    const { admin, fetch, worker } = service()
+    const run_id = await admin.create({ prompt: 'x', config: { worker_host: worker.pool } })
+    const lease = await worker.start(run_id)
+    for (let printed = 0; printed < 10; printed += 1) await worker.print(lease, 'megabyte', noise(1_000_000))
+    await worker.end(lease)
     const events: RunEvent[] = []
     for (let pages = 1, more = true; more; pages += 1) {
       const after = events.at(-1)?.sequence ?? 0
@@ -43,9 +42,8 @@ onEitherService('what is large', (service) => {
     )
     assert.equal(ofType(events, 'run.state').at(-1)?.data.state, 'SUCCEEDED')
 
-    const stream = await fetch(`${base_url}/agent/runs/${run_id}/events`, {
-      headers: { authorization: `Bearer ${keys.admin}`, accept: 'text/event-stream' },
-    })
+    const sse = { accept: 'text/event-stream' }
+    const stream = await admin.call('GET', `/agent/runs/${run_id}/events`, undefined, sse)
     const end = { run_id, last_sequence: events.length }
     assert.deepEqual(await readToEnd(stream), { events, end })
 
@@ -58,7 +56,7 @@ onEitherService('what is large', (service) => {
     const { admin } = service()
     const prompt = `${'🦊'.repeat(2047)}${'x'.repeat(1_000_000)}`
     const config = { base_prompt: 'y'.repeat(3000), worker_host: NOBODY }
-    const wanted = Array.from({ length: 50 }, () => ({ prompt, config, metadata: { set: 'prompts' } }))
+    const wanted = Array.from({ length: 12 }, () => ({ prompt, config, metadata: { set: 'prompts' } }))
     const waiting = wanted.values()
     const create = async () => {
       for (const body of waiting) await admin.create(body)
@@ -67,9 +65,9 @@ onEitherService('what is large', (service) => {
     const short = await admin.create({ prompt: 'Short.', config: { worker_host: NOBODY } })
     const response = await admin.call('GET', '/agent/runs?limit=100&metadata[set]=prompts')
     const text = await response.text()
-    assert(text.length < 2 * 1024 ** 2, `The list has ${text.length} bytes.`)
+    assert(text.length < 512 * 1024, `The list has ${text.length} bytes.`)
     const { runs, page_info } = ListRunsResponse.parse(JSON.parse(text))
-    assert.deepEqual([runs.length, page_info.has_next_page], [50, false])
+    assert.deepEqual([runs.length, page_info.has_next_page], [12, false])
     for (const run of runs) {
       assert.equal(run.prompt, `${'🦊'.repeat(2047)}x`)
       assert.equal(run.agent_config.base_prompt, 'y'.repeat(2048))
@@ -83,10 +81,14 @@ onEitherService('what is large', (service) => {
   })
 
   test('a conversation of large outputs is read in pages that join to its steps', async () => {
-    const { admin } = service()
-    const commands = Array.from({ length: 80 }, (_, i) => shell(`echo ${i}; ${LINES}`))
-    const run_id = await admin.create({ prompt: commands.join('\n') })
-    const { conversation_id } = await admin.ended(run_id)
+    const { admin, worker } = service()
+    const commands = Array.from({ length: 80 }, (_, i) => `echo ${i}; lines`)
+    const run_id = await admin.create({ prompt: 'Lines.', config: { worker_host: worker.pool } })
+    const lease = await worker.start(run_id)
+    for (const [i, command] of commands.entries())
+      await worker.print(lease, command, `${i}\n${noise(55_000)}`)
+    await worker.end(lease)
+    const { conversation_id } = await admin.get(run_id)
     const config = { worker_host: NOBODY }
     const second = await admin.create({ prompt: 'And then?', conversation_id, config })
     const path = `/agent/runs/${run_id}/conversation`
@@ -142,7 +144,7 @@ onEitherService('what is large', (service) => {
     const { admin } = service()
     const setup_commands = Array.from({ length: 20 }, () => randomBytes(32 * 1024).toString('hex'))
     const made: string[] = []
-    for (let i = 0; i < 9; i += 1) {
+    for (let i = 0; i < 6; i += 1) {
       const config = { name: `large ${i}`, setup_commands, variables: { KEY: 'value' } }
       made.push((await admin.json<Environment>('POST', '/agent/environments', config)).uid)
     }

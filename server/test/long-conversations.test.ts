@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Conversation } from '../src/contract/conversation.ts'
 import { isResting } from '../src/contract/state.ts'
-import { findChromium, openBrowser } from './support/browser.ts'
+import { findChromium } from './support/browser.ts'
 import { until } from './support/cluster.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { apiOf, type DevProcess, startDevProcess, temporaryDirectory } from './support/service.ts'
@@ -87,10 +87,8 @@ describe('a long conversation', () => {
     assert.equal(model.requests.filter(({ body }) => isSummary(body)).at(-1), model.requests.at(-1))
   })
 
-  test('the page shows the summary', { skip: !findChromium() && 'no Chromium' }, async (t) => {
-    const browser = await openBrowser()
-    t.after(() => browser.close())
-    await using opened = await openPage(browser, service, { at: `/sessions/${run_id}` })
+  test('the page shows the summary', { skip: !findChromium() && 'no Chromium' }, async () => {
+    await using opened = await openPage(service, { at: `/sessions/${run_id}` })
     const { page, complaints } = opened
     const summary = page.locator('details', { hasText: 'The conversation was summarised' }).first()
     await page.locator('[data-entry], [data-block]').first().waitFor()

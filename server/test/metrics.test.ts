@@ -2,18 +2,20 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { migrateDatabase, readConfig, startServe } from '../src/main.ts'
+import { openApp } from './support/app.ts'
 import { until } from './support/cluster.ts'
-import { NOBODY, onEitherService } from './support/each-service.ts'
+import { NOBODY } from './support/each-service.ts'
 import { parseExposition } from './support/exposition.ts'
+import { onFace } from './support/face.ts'
 import { onlyLong } from './support/once.ts'
 import { findPostgres, startPostgres } from './support/postgres-server.ts'
 import { apiOf, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 
 const addressOf = (base_url: string): URL => new URL('/metrics', base_url)
 
-onEitherService('metrics', (service) => {
+onFace('metrics', (service) => {
   const ask = (authorization?: string) =>
-    fetch(addressOf(service().base_url), { headers: authorization ? { authorization } : {} })
+    service().fetch(addressOf(service().base_url), { headers: authorization ? { authorization } : {} })
   const text = async () => {
     const answer = await ask(`Bearer ${service().keys.viewer}`)
     assert.equal(answer.status, 200)
@@ -30,34 +32,39 @@ onEitherService('metrics', (service) => {
   })
 
   test('a run is counted as it is created, waits, is taken and ends', async () => {
-    const { other } = service()
-    const counted = async () => {
-      const samples = await read()
-      return [
+    const { keys, other, store, worker } = service()
+    // What a process has read of the database is good to it for some seconds: each of these is another.
+    const readAnew = async () => {
+      const app = openApp(store)
+      const headers = { authorization: `Bearer ${keys.viewer}` }
+      const { body } = await app.inject({ url: '/metrics', headers })
+      await app.close()
+      return parseExposition(body)
+    }
+    const countsOf = (samples: Map<string, number>) =>
+      [
         'runyard_runs_created_total',
         'runyard_attempts_total',
         'runyard_runs_ended_total{state="SUCCEEDED"}',
         'runyard_runs_ended_total{state="CANCELLED"}',
         'runyard_runs{state="QUEUED"}',
       ].map((name) => samples.get(name) ?? assert.fail(name))
-    }
-    const before = await counted()
+    const before = countsOf(await readAnew())
     const waiting = await other.create({ prompt: 'x', config: { worker_host: NOBODY } })
-    await other.ended(await other.create({ prompt: shell('echo hello') }))
-    const since = async () => (await counted()).map((count, at) => count - (before[at] ?? 0))
-    // What is read of the database is good for some seconds.
-    const seen = async (wanted: number[]) =>
-      until(`counts ${wanted}`, async () => JSON.stringify(await since()) === JSON.stringify(wanted), 30)
-    await seen([2, 1, 1, 0, 1])
-    assert((await value('runyard_queue_oldest_seconds')) > 0)
-    assert((await value('runyard_worker_slots')) > 0)
-    assert.equal(await value('runyard_workers{condition="ready"}'), 1)
+    await worker.run(await other.create({ prompt: 'x', config: { worker_host: worker.pool } }))
+    const since = (samples: Map<string, number>) =>
+      countsOf(samples).map((count, at) => count - (before[at] ?? 0))
+    const samples = await readAnew()
+    assert.deepEqual(since(samples), [2, 1, 1, 0, 1])
+    assert((samples.get('runyard_queue_oldest_seconds') ?? 0) > 0)
+    assert((samples.get('runyard_worker_slots') ?? 0) > 0)
+    assert.equal(samples.get('runyard_workers{condition="ready"}'), 1)
     await other.json('POST', `/agent/runs/${waiting}/cancel`, {})
-    await seen([2, 1, 1, 1, 0])
+    assert.deepEqual(since(await readAnew()), [2, 1, 1, 1, 0])
   })
 
   test('requests are counted by route and status, streams while they are open', async () => {
-    const { other, base_url, keys } = service()
+    const { other, base_url, fetch, keys } = service()
     const name = 'runyard_http_requests_total{method="GET",route="/api/v1/agent/models",status="200"}'
     const before = await value(name)
     await other.json('GET', '/agent/models')

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { Pool } from '../src/contract/pool.ts'
-import { until } from './support/cluster.ts'
-import { onEitherService, SLOTS } from './support/each-service.ts'
-import { type apiOf, shell } from './support/service.ts'
+import { claimRuns, releaseRun } from '../src/store/leases.ts'
+import { onFace } from './support/face.ts'
+import type { apiOf } from './support/service.ts'
+import { RowWorker } from './support/stored-runs.ts'
 
 type Api = ReturnType<typeof apiOf>
+const SLOTS = 3
+
 interface Page {
   pools: Pool[]
   page_info: { next_cursor?: string }
@@ -16,28 +19,26 @@ const list = async (api: Api): Promise<Pool[]> => (await api.json<Page>('GET', '
 const find = async (api: Api, name: string): Promise<Pool | undefined> =>
   (await list(api)).find((pool) => pool.name === name)
 
-onEitherService('pools', (service) => {
+onFace('pools', (service) => {
   const grant = (resource_id: string, principal_ids: string[]) =>
     service().admin.json('PUT', '/agent/grants', { resource_type: 'pool', resource_id, principal_ids })
   const idOf = async (api: Api) => (await api.get(await api.create({ prompt: 'x' }))).creator.uid
 
   test('one that has workers says how many, and what they hold', async () => {
-    const { admin, viewer } = service()
+    const { admin, store, viewer } = service()
+    const worker = new RowWorker(service(), { pool: 'default', slots: SLOTS })
+    await worker.register()
     const idle = {
       ...{ name: 'default', is_default: true, restricted: false, workers: 1, workers_ready: 1 },
       ...{ slots: SLOTS, slots_busy: 0, queued_runs: 0 },
     }
     assert.deepEqual(await find(viewer, 'default'), idle)
-    const config = { harness: { type: 'runbook' } }
     const runs: string[] = []
-    for (let count = 0; count < SLOTS + 2; count += 1)
-      runs.push(await admin.create({ prompt: shell('sleep 600'), config }))
-    await until('all slots to be busy, and two runs to wait', async () => {
-      const pool = await find(viewer, 'default')
-      return pool?.slots_busy === SLOTS && pool.queued_runs === 2
-    })
+    for (let count = 0; count < SLOTS + 2; count += 1) runs.push(await admin.create({ prompt: 'x' }))
+    const leases = await claimRuns(store.db, worker, SLOTS)
+    assert.deepEqual(await find(viewer, 'default'), { ...idle, slots_busy: SLOTS, queued_runs: 2 })
     for (const run_id of runs) await admin.json('POST', `/agent/runs/${run_id}/cancel`)
-    await until('the slots to be free', async () => (await find(viewer, 'default'))?.slots_busy === 0)
+    for (const lease of leases) await releaseRun(store.db, lease)
     assert.deepEqual(await find(viewer, 'default'), idle)
   })
 

@@ -1,24 +1,30 @@
 /** How the pull requests of runs stand at their hosts, and their being merged from here. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once as onceOf } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
 import type { PullRequestItem } from '../src/contract/pull-request.ts'
-import { git } from './support/git.ts'
+import { claimRuns, releaseRun } from '../src/store/leases.ts'
+import { recordPush } from '../src/store/pushes.ts'
+import { finishRun } from '../src/store/transitions.ts'
+import { GIT_ENV, git } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { type Answer, addHostedRepository, type GitHostRequest } from './support/hosted-repositories.ts'
 import { LONG, onlyLong } from './support/once.ts'
 import { addKeys } from './support/seed-keys.ts'
 import {
   apiOf,
-  type DevProcess,
   shell,
   spawnRunyard,
-  startDevProcess,
+  startService,
+  type TestService,
   temporaryDirectory,
 } from './support/service.ts'
+import { addWorker } from './support/stored.ts'
 
 const TOKEN = 'canary-of-the-host-5d1f'
 const READ_TOKEN = 'canary-read-of-the-host-5d1f'
@@ -29,7 +35,7 @@ type Api = ReturnType<typeof apiOf>
 const root = { github: temporaryDirectory('hosted'), gitlab: temporaryDirectory('hosted') }
 const hosts: Partial<Record<Kind, GitHost>> = {}
 let interfere: ((request: GitHostRequest) => Answer | Error | undefined) | undefined
-let service: DevProcess
+let service: TestService
 let api: Api
 let viewer: Api
 let member: Api
@@ -43,12 +49,10 @@ before(async () => {
       interfere: (request) => (request.path.startsWith('/api/') ? interfere?.(request) : undefined),
     })
   }
-  const data_dir = temporaryDirectory('data')
   const served = KINDS.flatMap((kind) => hosts[kind] ?? [])
-  const ca_file = join(data_dir, 'hosts.pem')
+  const ca_file = join(temporaryDirectory('certificates'), 'hosts.pem')
   writeFileSync(ca_file, served.map((host) => readFileSync(host.ca_file, 'utf8')).join('\n'))
-  service = await startDevProcess({
-    data_dir,
+  service = await startService({
     env: {
       NODE_EXTRA_CA_CERTS: ca_file,
       RUNYARD_PRIVATE_HOSTS: served.map(({ host }) => host).join(','),
@@ -71,29 +75,80 @@ after(async () => {
 })
 
 let made = 0
-/** A run that opened a pull request, and its environment as it was made. */
-async function open(
-  kind: Kind,
-  command: string,
-  config: Partial<EnvironmentConfig> = {},
-  request: object = {},
-) {
+/** A run that is created, and its environment as it was made. */
+async function create(kind: Kind, prompt: string, more: Partial<EnvironmentConfig>, request: object) {
+  const { worker_host, ...rest } = request as { worker_host?: string }
   const environment = {
     name: `e${++made}`,
     repositories: [{ url: `${hosts[kind]?.url}/acme/site` }],
     secrets: [kind.toUpperCase()],
     on_success: 'pull_request',
     merge_method: 'squash',
-    ...config,
+    ...more,
   }
   const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
   const run_id = await api.create({
-    ...{ title: 'Say it', prompt: shell(command), ...request },
-    config: { environment_id: uid, harness: { type: 'runbook' } },
+    ...{ title: 'Say it', prompt, ...rest },
+    config: { environment_id: uid, harness: { type: 'runbook' }, ...(worker_host ? { worker_host } : {}) },
   })
-  const run = await api.ended(run_id, 60)
+  return { run_id, uid, environment, branch: `runyard/${run_id}` }
+}
+
+/** A run that opened a pull request by what it executed. */
+async function execute(kind: Kind, command: string) {
+  const created = await create(kind, shell(command), {}, {})
+  const run = await api.ended(created.run_id, 60)
   assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
-  return { run_id, uid, environment, branch: `runyard/${run_id}`, pull: hosts[kind]?.pulls.at(-1) }
+  return { ...created, pull: hosts[kind]?.pulls.at(-1) }
+}
+
+/**
+ * The same as a worker stores it, without the sandbox: its branch has a file that says `text`, and its host the pull request.
+ * What executing one takes is several times all that is asked of it afterwards.
+ */
+async function open(
+  kind: Kind,
+  [file, text]: [string, string],
+  config: Partial<EnvironmentConfig> = {},
+  request: object = {},
+) {
+  const host = hosts[kind]
+  assert(host)
+  const pool = randomUUID()
+  const created = await create(kind, 'x', config, { ...request, worker_host: pool })
+  const { run_id, branch } = created
+  const { db } = service.store
+  const [lease] = await claimRuns(db, await addWorker(db, { pool }), 1)
+  assert(lease?.run_id === run_id)
+  commitOn(kind, branch, file, text)
+  const number = host.pulls.length + 1
+  const pull = { repository: 'acme/site', number, title: 'Say it', body: '', head: branch, base: 'main' }
+  host.pulls.push({ ...pull, draft: false, open: true })
+  const url = `${host.url}/acme/site/${kind === 'github' ? 'pull' : '-/merge_requests'}/${number}`
+  const push = { directory: 'site', repository: `${host.host}/acme/site`, branch, url }
+  const commit = hosted(kind, 'rev-parse', branch)
+  const pull_request = { number, url }
+  assert(await recordPush(db, lease, { ...push, commit, pull_request, artifact_uid: randomUUID() }))
+  assert.equal(await finishRun(db, lease, { state: 'SUCCEEDED' }), 'finished')
+  assert((await releaseRun(db, lease)).released)
+  return { ...created, pull: host.pulls.at(-1) }
+}
+
+/** One commit on top of `main`, as a new branch. */
+function commitOn(kind: Kind, branch: string, file: string, text: string): void {
+  const lines = [
+    `commit refs/heads/${branch}`,
+    'committer Test <test@example.org> now',
+    'data 6',
+    'Say it',
+    'from refs/heads/main^0',
+    `M 644 inline ${file}`,
+    `data ${text.length + 1}`,
+    text,
+    '',
+  ]
+  const arguments_ = ['-C', join(root[kind], 'acme/site.git'), 'fast-import', '--quiet', '--date-format=now']
+  execFileSync('git', arguments_, { env: GIT_ENV, input: `${lines.join('\n')}\n` })
 }
 
 async function list(run_id: string, by = api): Promise<PullRequestItem[]> {
@@ -120,7 +175,7 @@ for (const kind of KINDS) {
   const once = kind === 'github' ? test : onlyLong
   describe(`pull requests of runs, ${kind}`, () => {
     test('are shown as they stand, and merged as the environment says, once', async () => {
-      const { run_id, branch, pull } = await open(kind, 'echo one > one')
+      const { run_id, branch, pull } = await execute(kind, 'echo one > one')
       const commit = hosted(kind, 'rev-parse', branch)
       const [shown, ...more] = await list(run_id, viewer)
       assert.deepEqual(more, [])
@@ -147,13 +202,13 @@ for (const kind of KINDS) {
     })
 
     once('are merged by who may go on with the run, where the environment allows it', async () => {
-      const here = await open(kind, 'echo two > two', { merge_method: 'merge' })
+      const here = await open(kind, ['two', 'two'], { merge_method: 'merge' })
       assert.equal((await merge(here.run_id, {}, viewer)).status, 403)
       const { status, body } = await merge(here.run_id, {}, member)
       assert.equal(status, 200, body.detail)
       assert.equal(hosted(kind, 'rev-parse', 'main^2'), hosted(kind, 'rev-parse', here.branch))
 
-      const there = await open(kind, 'echo three > three')
+      const there = await open(kind, ['three', 'three'])
       const { merge_method: _, ...environment } = there.environment
       await api.json('PUT', `/agent/environments/${there.uid}`, environment)
       assert.equal((await list(there.run_id))[0]?.merge_method, undefined)
@@ -174,7 +229,7 @@ for (const kind of KINDS) {
     })
 
     test('are not merged where the host would not, and say why', async () => {
-      const [first, second] = [await open(kind, 'echo 1 > file'), await open(kind, 'echo 2 > file')]
+      const [first, second] = [await open(kind, ['file', '1']), await open(kind, ['file', '2'])]
       assert.equal((await merge(first.run_id)).status, 200)
       const [conflicting] = await list(second.run_id)
       assert.deepEqual([conflicting?.mergeable, conflicting?.note], [false, 'It has conflicts with main.'])
@@ -198,7 +253,7 @@ for (const kind of KINDS) {
     })
 
     once('are merged at the commit that was looked at alone', async () => {
-      const { run_id, branch } = await open(kind, 'echo four > four')
+      const { run_id, branch } = await open(kind, ['four', 'four'])
       const pushed = hosted(kind, 'rev-parse', branch)
       const by_hand = hosted(kind, 'commit-tree', `${branch}^{tree}`, '-p', branch, '-m', 'by hand')
       hosted(kind, 'update-ref', `refs/heads/${branch}`, by_hand)
@@ -217,7 +272,7 @@ for (const kind of KINDS) {
     })
 
     once('are merged once where the answer of the host is lost, and not where it is away', async () => {
-      const { run_id, pull } = await open(kind, 'echo five > five')
+      const { run_id, pull } = await open(kind, ['five', 'five'])
       interfere = () => ({ status: 500 })
       const [unknown] = await list(run_id)
       assert.equal(unknown?.state, 'unknown')
@@ -238,7 +293,7 @@ for (const kind of KINDS) {
     })
 
     once('need a credential that may, and what a host says is a line of text', async () => {
-      const { run_id, uid, environment, pull } = await open(kind, 'echo six > six')
+      const { run_id, uid, environment, pull } = await open(kind, ['six', 'six'])
       assert(pull)
       pull.title = '\u001b[31mred\u001b[0m\r\n<b>\u202etitle'
       assert.equal((await list(run_id))[0]?.title, '[31mred [0m <b> title')
@@ -259,7 +314,7 @@ for (const kind of KINDS) {
 }
 
 test('the command prints how they stand, and merges them', async () => {
-  const { run_id, uid, pull } = await open('github', 'echo eight > eight')
+  const { run_id, uid, pull } = await open('github', ['eight', 'eight'])
   assert(pull)
   pull.title = 'A \u001b[2Jtitle'
   const say = async (...args: string[]) => {
@@ -294,7 +349,7 @@ test('the command prints how they stand, and merges them', async () => {
 })
 
 test('rebasing is for GitHub alone', async () => {
-  const { run_id } = await open('gitlab', 'echo seven > seven', { merge_method: 'rebase' })
+  const { run_id } = await open('gitlab', ['seven', 'seven'], { merge_method: 'rebase' })
   const { status, body } = await merge(run_id)
   assert.equal(status, 409)
   assert.match(body.detail ?? '', /^GitLab rebases where the project says so/)
@@ -302,7 +357,7 @@ test('rebasing is for GitHub alone', async () => {
 
 test('a run that cannot go on, since who executed it is gone, has nothing merged', async () => {
   const { uid } = await api.json<{ uid: string }>('POST', '/agent/identities', { name: 'robot' })
-  const { run_id, pull } = await open('github', 'echo nine > nine', {}, { agent_identity_uid: uid })
+  const { run_id, pull } = await open('github', ['nine', 'nine'], {}, { agent_identity_uid: uid })
   assert.equal((await api.call('DELETE', `/agent/identities/${uid}`)).status, 200)
   const { status, body } = await merge(run_id)
   assert.deepEqual([status, body.error_code, body.retryable], [409, 'conflict', false])
@@ -311,7 +366,7 @@ test('a run that cannot go on, since who executed it is gone, has nothing merged
 })
 
 test('the audit log says which secret was used for what, and not each time that somebody looks', async () => {
-  const { run_id, uid, environment } = await open('github', 'echo ten > ten', {
+  const { run_id, uid, environment } = await open('github', ['ten', 'ten'], {
     secrets: ['GITHUB', 'GITLAB'],
   })
   const { merge_method: _, ...rest } = environment
@@ -331,7 +386,7 @@ test('the audit log says which secret was used for what, and not each time that 
 })
 
 test('what was found out is not used any more when the run has pushed again', async () => {
-  const { run_id } = await open('github', 'echo eleven > eleven')
+  const { run_id } = await execute('github', 'echo eleven > eleven')
   assert.equal((await merge(run_id)).status, 200)
   const path = `/agent/runs/${run_id}`
   await api.json('POST', `${path}/followups`, { message: shell('echo twelve > twelve') })

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Conversation } from '../src/contract/conversation.ts'
 import type { RunEvent } from '../src/contract/event.ts'
+import type { Pool } from '../src/contract/pool.ts'
 import type { ListRunsResponse, RunItem } from '../src/contract/run.ts'
 import { NOBODY, onEitherService, SLOTS } from './support/each-service.ts'
 import { eventOf, readMessages, readToEnd } from './support/event-stream.ts'
@@ -163,6 +164,11 @@ onEitherService('runs', (service) => {
     for (const run_id of sleepers) await admin.until(run_id, (run) => run.state === 'INPROGRESS')
     const late = await create({ prompt: shell('true') })
     assert.equal(late.at_capacity, true)
+    const { pools } = await admin.json<{ pools: Pool[] }>('GET', '/agent/pools')
+    assert.deepEqual(
+      pools.map(({ name, workers_ready, slots, slots_busy }) => [name, workers_ready, slots, slots_busy]),
+      [['default', 1, SLOTS, SLOTS]],
+    )
     const elsewhere = await create({ prompt: 'x', config: { worker_host: NOBODY } })
     assert.equal(elsewhere.at_capacity, true)
     for (const run_id of sleepers) await admin.json('POST', `/agent/runs/${run_id}/cancel`)

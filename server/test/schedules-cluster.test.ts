@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { ListFiringsResponse, ScheduledAgentItem, ScheduleFiring } from '../src/contract/schedule.ts'
-import type { Db } from '../src/store/db.ts'
+import { type Db, openPostgres } from '../src/store/db.ts'
 import { type Cluster, type ServeRole, startCluster, until } from './support/cluster.ts'
 import { startCuttingProxy } from './support/cutting-proxy.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
@@ -37,16 +37,18 @@ const CHANGES = [
   },
 ]
 
-/** Makes the clock of all whose search path begins with `moved` one that `set` puts; it goes on from there. */
-async function moveClock(db: Db): Promise<(at: string) => Promise<void>> {
+/** Makes the clock of all whose search path begins with `moved` one of its own, which begins with the right time. */
+async function addClock(db: Db): Promise<void> {
   await sql`create schema moved`.execute(db)
   await sql`create table moved.clock (ahead interval not null)`.execute(db)
   await sql`insert into moved.clock values ('0')`.execute(db)
   await sql`create function moved.clock_timestamp() returns timestamptz language sql volatile
     as 'select pg_catalog.clock_timestamp() + ahead from moved.clock'`.execute(db)
-  return async (at) => {
-    await sql`update moved.clock set ahead = ${at}::timestamptz - clock_timestamp()`.execute(db)
-  }
+}
+
+/** Puts it to this time, from where it goes on; `null`: to the right one. */
+async function setClock(db: Db, at: string | null): Promise<void> {
+  await sql`update moved.clock set ahead = coalesce(${at}::timestamptz - clock_timestamp(), '0')`.execute(db)
 }
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
@@ -58,7 +60,15 @@ describe('schedules of three processes on PostgreSQL', { skip }, () => {
 
   before(async () => {
     database = await createDatabase()
-    cluster = await startCluster(database.url, { RUNYARD_MIN_SCHEDULE_SECONDS: '1' })
+    const url = new URL(database.url)
+    // Named behind another schema, the catalog is looked into after it.
+    url.searchParams.set('options', '-c search_path=moved,pg_catalog,public')
+    const store = openPostgres({ url: database.url, max: 1 })
+    await addClock(store.db).finally(() => store.close())
+    cluster = await startCluster(database.url, {
+      DATABASE_URL: url.href,
+      RUNYARD_MIN_SCHEDULE_SECONDS: '1',
+    })
     serving = [cluster.first, await cluster.serve(), await cluster.serve()]
   })
   after(async () => {
@@ -133,6 +143,43 @@ describe('schedules of three processes on PostgreSQL', { skip }, () => {
     }
   })
 
+  test('through both changes of the clocks each due time is one run, while processes are killed', async () => {
+    const { db } = cluster.store
+    for (const { change, from, due } of CHANGES) {
+      await setClock(db, from)
+      const made = await Promise.all(
+        Object.entries(due).map(async ([cron_schedule, times]) => ({
+          times: times.map((time) => `${time}:00.000Z`),
+          ...(await api().json<ScheduledAgentItem>('POST', '/agent/schedules', {
+            ...{ name: `${change} ${cron_schedule}`, cron_schedule, time_zone: 'Europe/Berlin', prompt: 'x' },
+            ...{ overlap: 'allow', agent_config: { worker_host: 'nobody' } },
+          })),
+        })),
+      )
+      const all = made.flatMap(({ times }) => times)
+      for (const [index, moment] of [...new Set(all)].sort().entries()) {
+        const wanted = (await count()) + all.filter((time) => time === moment).length
+        await setClock(db, moment)
+        if (LONG || index % 3 === 1) {
+          const [victim, ...others] = serving
+          await victim?.end('SIGKILL')
+          serving = [...others, await cluster.serve()]
+        }
+        await until(`all to be fired at ${moment}`, async () => (await count()) >= wanted)
+      }
+      for (const { id, times } of made) {
+        await api().json('POST', `/agent/schedules/${id}/pause`)
+        const firings = await firingsOf(id)
+        assert.deepEqual(
+          firings.map(({ due_at, outcome, reason }) => [due_at, outcome, reason]).reverse(),
+          times.map((time) => [time, 'created', undefined]),
+        )
+        await assertPaired(id, firings)
+      }
+    }
+    await setClock(db, null)
+  })
+
   test('after all were down, one run stands for what was missed', async () => {
     const before = new Map<string, number>()
     for (const { id } of schedules) {
@@ -192,47 +239,5 @@ describe('schedules of three processes on PostgreSQL', { skip }, () => {
       (await api().json<ScheduledAgentItem>('GET', `/agent/schedules/${id}`)).last_spawn_error,
       null,
     )
-  })
-
-  test('through both changes of the clocks each due time is one run, while processes are killed', async () => {
-    const set = await moveClock(cluster.store.db)
-    const url = new URL(database.url)
-    // Named behind another schema, the catalog is looked into after it.
-    url.searchParams.set('options', '-c search_path=moved,pg_catalog,public')
-    const serve = () => cluster.serve({ DATABASE_URL: url.href })
-    await Promise.all(serving.map((role) => role.end('SIGKILL')))
-    serving = await Promise.all([serve(), serve(), serve()])
-    for (const { change, from, due } of CHANGES) {
-      await set(from)
-      const made = await Promise.all(
-        Object.entries(due).map(async ([cron_schedule, times]) => ({
-          times: times.map((time) => `${time}:00.000Z`),
-          ...(await api().json<ScheduledAgentItem>('POST', '/agent/schedules', {
-            ...{ name: `${change} ${cron_schedule}`, cron_schedule, time_zone: 'Europe/Berlin', prompt: 'x' },
-            ...{ overlap: 'allow', agent_config: { worker_host: 'nobody' } },
-          })),
-        })),
-      )
-      const all = made.flatMap(({ times }) => times)
-      for (const [index, moment] of [...new Set(all)].sort().entries()) {
-        const wanted = (await count()) + all.filter((time) => time === moment).length
-        await set(moment)
-        if (LONG || index % 3 === 1) {
-          const [victim, ...others] = serving
-          await victim?.end('SIGKILL')
-          serving = [...others, await serve()]
-        }
-        await until(`all to be fired at ${moment}`, async () => (await count()) >= wanted)
-      }
-      for (const { id, times } of made) {
-        await api().json('POST', `/agent/schedules/${id}/pause`)
-        const firings = await firingsOf(id)
-        assert.deepEqual(
-          firings.map(({ due_at, outcome, reason }) => [due_at, outcome, reason]).reverse(),
-          times.map((time) => [time, 'created', undefined]),
-        )
-        await assertPaired(id, firings)
-      }
-    }
   })
 })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import type { NewApiKey } from '../src/contract/api-key.ts'
+import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { AgentIdentity } from '../src/contract/identity.ts'
 import type { Secret } from '../src/contract/secret.ts'
 import { NOBODY, onEitherService, SLOTS } from './support/each-service.ts'
@@ -209,5 +210,28 @@ onEitherService('grants of secrets', (service) => {
     })
     await refused(stranger.api.call('POST', '/agent/triggers', trigger(name)), name)
     assert.equal((await named.api.call('POST', '/agent/triggers', trigger(name))).status, 201)
+  })
+
+  test('links that were issued, and secrets that a run was given, by name', async () => {
+    const { admin, other } = service()
+    const read = async (query = ''): Promise<AuditEntry[]> =>
+      (await admin.json<{ entries: AuditEntry[] }>('GET', `/audit-log?limit=500&${query}`)).entries
+    await admin.json('PUT', '/agent/secrets/DEPLOY_KEY', { value: 'value of the secret' })
+    const environment_id = await makeEnvironment('DEPLOY_KEY')
+    const run_id = await other.create({ prompt: shell('echo hello'), config: { environment_id } })
+    await other.ended(run_id)
+    await other.call('GET', `/agent/runs/${run_id}/transcript`)
+    const links = await read(`action=getTranscript&target=${run_id}`)
+    assert.deepEqual(
+      links.map(({ status, detail }) => [status, detail]),
+      [[302, 'a link was issued']],
+    )
+    const used = await read(`action=useSecrets&target=${run_id}`)
+    const { executor } = await other.get(run_id)
+    assert.deepEqual(
+      used.map(({ via, principal_id, detail }) => [via, principal_id, detail]),
+      [['worker', executor.uid, 'DEPLOY_KEY']],
+    )
+    assert.doesNotMatch(JSON.stringify(await read()), /value of the secret/)
   })
 })

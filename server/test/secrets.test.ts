@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GitAccess, ListSecretsResponse, Secret } from '../src/contract/secret.ts'
-import { onEitherService } from './support/each-service.ts'
+import { onFace } from './support/face.ts'
 
 const CANARY = 'canary-7Hq2vXw9'
 const GIT: GitAccess = { host: 'git.example' }
@@ -13,7 +13,7 @@ interface Problem {
   retryable: boolean
 }
 
-onEitherService('secrets', (service) => {
+onFace('secrets', (service) => {
   type Person = 'admin' | 'other' | 'viewer'
   const put = (name: string, body: object, query = '', who: Person = 'admin') =>
     service()[who].json<Secret>('PUT', `/agent/secrets/${name}${query}`, body)
@@ -88,7 +88,7 @@ onEitherService('secrets', (service) => {
     }
     assert.equal((await get('SEEN')).version, 1)
     for (const method of ['GET', 'PUT', 'DELETE']) {
-      const answer = await fetch(`${service().base_url}/agent/secrets/SEEN`, { method })
+      const answer = await service().fetch(`${service().base_url}/agent/secrets/SEEN`, { method })
       assert.equal(answer.status, 401)
       await answer.body?.cancel()
     }
@@ -179,7 +179,7 @@ onEitherService('secrets', (service) => {
     }
     for (const path of ['BAD', 'BAD-NAME', '%00', '..%2F..'])
       assert.equal((await refusal('GET', path)).status, 404, path)
-    const broken = await fetch(`${service().base_url}/agent/secrets/BAD`, {
+    const broken = await service().fetch(`${service().base_url}/agent/secrets/BAD`, {
       method: 'PUT',
       headers: { authorization: `Bearer ${service().keys.admin}`, 'content-type': 'application/json' },
       body: `{"value": ${CANARY}}`,

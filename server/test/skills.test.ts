@@ -16,13 +16,18 @@ import { ofType } from './support/traces.ts'
 const skill = (name: string, text: string, description = `About ${name}.`) =>
   `---\nname: ${name}\ndescription: ${description}\n---\n${text}\n`
 
-/** A call that the prompt names as JSON, then the end. */
+/** The calls that the prompt names as JSON, one a line, then the end. */
 function answer({ messages }: ChatRequest): Reply {
   const prompt = messages.findLast(({ role }) => role === 'user')
   const text = typeof prompt?.content === 'string' ? prompt.content : ''
-  const call = /^\{.*\}$/m.exec(text)
-  if (messages.at(-1)?.role === 'tool' || !call) return { text: 'Done.' }
-  return { calls: [{ name: 'load_skill', arguments: JSON.parse(call[0]) as Record<string, unknown> }] }
+  const calls = text.match(/^\{.*\}$/gm) ?? []
+  if (messages.at(-1)?.role === 'tool' || calls.length === 0) return { text: 'Done.' }
+  return {
+    calls: calls.map((call) => ({
+      name: 'load_skill',
+      arguments: JSON.parse(call) as Record<string, unknown>,
+    })),
+  }
 }
 
 describe('skills', () => {
@@ -213,35 +218,40 @@ describe('skills', () => {
   })
 
   test('and guides of the repositories are told to the agent, which loads what it needs', async () => {
-    const load = async (input: Record<string, unknown>) => {
-      const {
-        run: ended,
-        events,
-        system,
-      } = await run({
-        prompt: `${JSON.stringify(input)}\n`,
-        config: { environment_id: environments.both, base_prompt: 'On top.' },
-      })
-      assert.equal(ended.state, 'SUCCEEDED', JSON.stringify(ended.status_message))
-      const [result] = ofType(events, 'tool.result')
-      return { output: result?.data.output ?? '', is_error: result?.data.is_error, system }
-    }
-    const review = await load({ skill: 'review' })
-    assert.equal(review.output, 'Review with care.')
+    const id = 'acme/site:.claude/skills/deploy/SKILL.md'
+    const inputs = [
+      { skill: 'review' },
+      { skill: id },
+      { skill: id, file: 'scripts/go.sh' },
+      { skill: id, file: '../review/SKILL.md' },
+      { skill: 'deploy' },
+    ]
+    const {
+      run: ended,
+      events,
+      system,
+    } = await run({
+      prompt: `${inputs.map((input) => JSON.stringify(input)).join('\n')}\n`,
+      config: { environment_id: environments.both, base_prompt: 'On top.' },
+    })
+    assert.equal(ended.state, 'SUCCEEDED', JSON.stringify(ended.status_message))
+    const results = new Map(ofType(events, 'tool.result').map(({ data }) => [data.tool_call_id, data]))
+    const [review, whole, file, refused, unclear] = ofType(events, 'tool.call').map(({ data }) =>
+      results.get(data.tool_call_id),
+    )
+    assert.equal(review?.output, 'Review with care.')
     assert.match(
-      review.system,
+      system,
       /words of the repository in \/workspace\/acme-site \(AGENTS\.md\)[\s\S]*Always run the tests of the site\.[\s\S]*written in French[\s\S]*- deploy \(acme\/site:\.claude\/skills\/deploy\/SKILL\.md\): Deploys the site\.[\s\S]*On top\.$/,
     )
-    assert(!review.system.includes('Not read beside') && !review.system.includes('Review with care'))
-    const id = 'acme/site:.claude/skills/deploy/SKILL.md'
+    assert(!system.includes('Not read beside') && !system.includes('Review with care'))
     assert.match(
-      (await load({ skill: id })).output,
+      whole?.output ?? '',
       /^Deploy it to \$1.*\n\n\[Its files, below \/workspace\/acme-site.*: scripts\/go\.sh\]$/s,
     )
-    assert.equal((await load({ skill: id, file: 'scripts/go.sh' })).output, 'echo going\n'.trimEnd())
-    const refused = await load({ skill: id, file: '../review/SKILL.md' })
-    assert.deepEqual([refused.is_error, /has no text file/.test(refused.output)], [true, true])
-    assert.match((await load({ skill: 'deploy' })).output, /more than one repository/)
+    assert.equal(file?.output, 'echo going\n'.trimEnd())
+    assert.deepEqual([refused?.is_error, /has no text file/.test(refused?.output ?? '')], [true, true])
+    assert.match(unclear?.output ?? '', /more than one repository/)
   })
 
   test('a guide that is too large is left to the agent to read', async () => {
@@ -279,8 +289,7 @@ describe('skills', () => {
   })
 
   test('are listed, with those that are malformed where they are asked for', async () => {
-    for (const environment_id of [environments.site, environments.both])
-      await run({ skill: 'acme/site:deploy', config: { environment_id } })
+    // The tests before have had runs in all these environments.
     const listed = async (query = '') =>
       (await api.json<{ agents: AgentSkill[] }>('GET', `/agent${query}`)).agents
     const all = await listed()

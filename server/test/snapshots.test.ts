@@ -15,7 +15,14 @@ import { git } from './support/git.ts'
 import { whyNoDocker } from './support/machine.ts'
 import { LONG, onceAmong, onlyLong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
+import {
+  apiOf,
+  shell,
+  startDevProcess,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from './support/service.ts'
 import { assertWhole, findProcesses, ofType, printed } from './support/traces.ts'
 
 const undocked = whyNoDocker()
@@ -47,23 +54,20 @@ function testOn(sandbox: BackendName, skip: string | false): void {
   const once = onceAmong(sandbox)
   describe(`snapshots, ${sandbox}`, { skip }, () => {
     const place = temporaryDirectory('repositories')
-    const data_dir = temporaryDirectory('data')
+    let data_dir = temporaryDirectory('data')
     const runs: string[] = []
-    let service: DevProcess
+    let service: Pick<TestService, 'base_url' | 'api_key' | 'stop'>
     let api: ReturnType<typeof apiOf>
+    const settings = {
+      RUNYARD_LOCAL_REPOS: place,
+      RUNYARD_GRACE_SECONDS: '0',
+      RUNYARD_SNAPSHOT_TURNS: '1',
+      // More than any of these tests has, but the one of what is too large: a service of its own would cost a second.
+      RUNYARD_MAX_SNAPSHOT_MB: '1',
+      ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
+    }
     const start = async (env: Record<string, string> = {}) => {
-      service = await startDevProcess({
-        ...{ sandbox, data_dir },
-        env: {
-          RUNYARD_LOCAL_REPOS: place,
-          RUNYARD_GRACE_SECONDS: '0',
-          RUNYARD_SNAPSHOT_TURNS: '1',
-          // More than any of these tests has, but the one of what is too large: a service of its own would cost two seconds.
-          RUNYARD_MAX_SNAPSHOT_MB: '1',
-          ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
-          ...env,
-        },
-      })
+      service = await startService({ sandbox, data_dir, env: { ...settings, ...env } })
       api = apiOf(service)
     }
     before(async () => {
@@ -298,9 +302,25 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal((await handoff(run_id)).length, 1)
     })
 
-    test('a turn is kept while it lasts, whatever writes meanwhile, and goes on from there', async () => {
+    test('a turn is kept while it lasts, whatever writes meanwhile, and goes on from there', async (t) => {
+      const shared = { service, api, data_dir }
+      t.after(async () => {
+        await service.stop()
+        ;({ service, api, data_dir } = shared)
+      })
+      data_dir = temporaryDirectory('data')
+      // A process of its own, since it is killed.
+      const startProcess = async (env: Record<string, string> = {}) => {
+        const started = await startDevProcess({ sandbox, data_dir, env: { ...settings, ...env } })
+        service = started
+        api = apiOf(started)
+        return started
+      }
       // Its repository grows for as long as a busy machine takes.
-      await restart(() => {}, { RUNYARD_SNAPSHOT_SECONDS: '1', RUNYARD_MAX_SNAPSHOT_MB: '100' })
+      const first_life = await startProcess({
+        RUNYARD_SNAPSHOT_SECONDS: '1',
+        RUNYARD_MAX_SNAPSHOT_MB: '100',
+      })
       const marker = `7${Date.now()}`
       const run_id = await inRepository(
         `if [ -e early ]; then cat early; git fsck; ls log; else
@@ -311,10 +331,10 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       await until('a snapshot', () => snapshotsIn(data_dir, run_id).length > 0)
       const [first] = snapshotsIn(data_dir, run_id)
       await until('the next one', () => !snapshotsIn(data_dir, run_id).includes(first ?? ''))
-      await service.kill('SIGKILL')
+      await first_life.kill('SIGKILL')
       await until('the processes to die', () => findProcesses(marker).length === 0)
       removeSandboxes()
-      await start()
+      await startProcess()
       const events = await succeeded(run_id)
       assert.match(printed(events), /^early\n(.*\n)*log\n$/)
       const [restore] = restoresIn(events)

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { findTree } from '../src/sandbox/process-tree.ts'
 import { until } from './support/cluster.ts'
-import { onlyLong } from './support/once.ts'
+import { LONG, onlyLong } from './support/once.ts'
 import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 import { assertWhole, findProcesses, inWorkspace, printed } from './support/traces.ts'
 
@@ -41,6 +41,8 @@ const data_dir = temporaryDirectory('data')
 const start = (grace_seconds = '1') =>
   startDevProcess({ data_dir, group: true, env: { RUNYARD_GRACE_SECONDS: grace_seconds } })
 let running: DevProcess | undefined
+/** The last of these tests leaves a service for the one after it, whose work needs longer. */
+const graceAfter = (name: string) => (name === (LONG ? Object.keys(waysToStop) : COMMON).at(-1) ? '60' : '1')
 after(() => running?.stop())
 
 for (const [name, stop] of Object.entries(waysToStop)) {
@@ -64,7 +66,7 @@ for (const [name, stop] of Object.entries(waysToStop)) {
       await stop(first)
       assert.deepEqual(findProcesses(marker), [])
 
-      running = await start()
+      running = await start(graceAfter(name))
       const api = apiOf(running)
       const run = await api.ended(worked)
       const events = await api.events(worked)
@@ -83,9 +85,8 @@ for (const [name, stop] of Object.entries(waysToStop)) {
 }
 
 test('a run that goes over its disk limit while the service stops ends then, and does not go on without its workspace', async () => {
-  await running?.stop()
+  const first = running ?? (await start('60'))
   running = undefined
-  const first = await start('60')
   const api = apiOf(first)
   const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
     name: 'small',

@@ -1,14 +1,16 @@
 /** Runs that people without a key may look at: by the link of a run that allows it, and by share links. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, test } from 'node:test'
+import type { ApiKey } from '../src/contract/api-key.ts'
 import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
 import type { RunItem } from '../src/contract/run.ts'
 import type { ListShareLinksResponse } from '../src/contract/share-link.ts'
-import { reachKeys } from '../src/control.ts'
-import { addKeys } from './support/seed-keys.ts'
-import { apiOf, shell, startService, type TestService } from './support/service.ts'
+import { revokeKey } from '../src/store/api-keys.ts'
+import { ORIGIN } from './support/app.ts'
+import { onFace } from './support/face.ts'
+import { makeKeys } from './support/seed-keys.ts'
 
 const NOWHERE = '01980000-0000-7000-8000-000000000001'
 const PUBLIC = { session_sharing: { public_access: 'VIEWER' } }
@@ -18,51 +20,45 @@ interface Link {
   url: string
 }
 
-describe('visits', () => {
-  let service: TestService
-  let origin: string
+onFace('visits', (face) => {
   let keys: Record<'admin' | 'owner' | 'other' | 'leaver' | 'viewer', string>
   let mine: string
   let neighbour: string
+  let artifact_of_mine: string
   let artifact_of_neighbour: string
-  const as = (who: keyof typeof keys) => apiOf({ base_url: service.base_url, api_key: keys[who] })
+  const as = (who: keyof typeof keys) => face().as(keys[who])
 
   before(async () => {
-    service = await startService()
-    keys = await addKeys(service, {
+    const { store, worker } = face()
+    keys = await makeKeys(store.db, {
       admin: { role: 'admin' },
       owner: { role: 'member' },
       other: { role: 'member' },
       leaver: { role: 'member' },
       viewer: { role: 'viewer' },
     })
-    origin = new URL(service.base_url).origin
-    const owner = as('owner')
     // Personal, and of one conversation.
-    mine = await owner.create({ prompt: shell('echo seen > artifacts/a'), team: false })
-    await owner.ended(mine)
-    neighbour = await owner.create({
-      prompt: shell('echo unseen > artifacts/b'),
+    const personal = async (word: string, more: object = {}) => {
+      const body = { prompt: `Say ${word}.`, team: false, config: { worker_host: worker.pool }, ...more }
+      const run_id = await as('owner').create(body)
+      const lease = await worker.start(run_id)
+      const artifact = await worker.keep(lease, word, `${word}\n`)
+      await worker.end(lease)
+      return { run_id, artifact }
+    }
+    ;({ run_id: mine, artifact: artifact_of_mine } = await personal('seen'))
+    ;({ run_id: neighbour, artifact: artifact_of_neighbour } = await personal('unseen', {
       conversation_id: mine,
-      team: false,
-    })
-    await owner.ended(neighbour)
-    artifact_of_neighbour = await artifactOf(neighbour)
+    }))
   })
-  after(() => service?.stop())
 
-  const artifactOf = async (run_id: string): Promise<string> => {
-    const { artifacts } = await as('owner').get(run_id)
-    const [uid] = artifacts.flatMap(({ data }) => ('artifact_uid' in data ? [data.artifact_uid] : []))
-    return uid ?? ''
-  }
   const share = (run_id: string, body: object = {}, who: keyof typeof keys = 'owner') =>
     as(who).json<Link>('POST', `/agent/runs/${run_id}/share-links`, body)
   const tokenOf = ({ url }: { url: string }) => new URL(url).hash.replace('#access=', '')
   const knock = (run_id: string, token: string, headers: Record<string, string> = {}) =>
-    fetch(`${origin}/web/visits`, {
+    face().fetch(`${ORIGIN}/web/visits`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', origin, 'x-runyard-page': '1', ...headers },
+      headers: { 'content-type': 'application/json', origin: ORIGIN, 'x-runyard-page': '1', ...headers },
       body: JSON.stringify({ run_id, token }),
     })
   const enter = async (run_id: string, token: string): Promise<Record<string, string>> => {
@@ -73,22 +69,23 @@ describe('visits', () => {
       cookie,
       new RegExp(`^runyard_visit_${run_id}=[\\w-]{43}; Max-Age=43200; Path=/; HttpOnly; SameSite=Strict$`),
     )
-    return { cookie: cookie.split(';')[0] ?? '', 'x-runyard-page': `visit ${run_id}`, origin }
+    return { cookie: cookie.split(';')[0] ?? '', 'x-runyard-page': `visit ${run_id}`, origin: ORIGIN }
   }
   const readJson = async <T>(path: string, headers: Record<string, string>): Promise<T> =>
     (await read(path, headers)).json() as Promise<T>
   const read = (path: string, headers: Record<string, string>) =>
-    fetch(service.base_url + path, { headers, redirect: 'manual' })
+    face().fetch(face().base_url + path, { headers, redirect: 'manual' })
 
   test('a visitor sees one run whole, and its links hold no longer than the visit', async () => {
+    const { fetch } = face()
     const visitor = await enter(mine, tokenOf(await share(mine)))
     const run = await readJson<RunItem>(`/agent/runs/${mine}`, visitor)
     assert.equal(run.run_id, mine)
-    assert.equal(run.session_link, `${origin}/sessions/${mine}`)
+    assert.equal(run.session_link, `${ORIGIN}/sessions/${mine}`)
     const { events } = await readJson<{ events: unknown[] }>(`/agent/runs/${mine}/events`, visitor)
     assert.equal(events.length, (await as('owner').events(mine)).length)
     const { data } = await readJson<{ data: { download_url: string } }>(
-      `/agent/artifacts/${await artifactOf(mine)}`,
+      `/agent/artifacts/${artifact_of_mine}`,
       visitor,
     )
     assert.equal(await (await fetch(data.download_url)).text(), 'seen\n')
@@ -96,7 +93,7 @@ describe('visits', () => {
     const transcript = await read(`/agent/runs/${mine}/transcript`, visitor)
     assert.equal((await fetch(transcript.headers.get('location') ?? '')).status, 200)
     const conversation = await (await read(`/agent/runs/${mine}/conversation`, visitor)).text()
-    assert.match(conversation, /echo seen/)
+    assert.match(conversation, /Say seen/)
     assert.doesNotMatch(conversation, /unseen/, 'another run of the conversation is not the visitor’s')
     // Browsers send no Origin with a GET of the same origin.
     const { origin: _, ...without } = visitor
@@ -104,20 +101,21 @@ describe('visits', () => {
   })
 
   test('everything else is closed to a visitor, whatever is asked', async () => {
+    const { base_url, fetch } = face()
     const visitor = await enter(mine, tokenOf(await share(mine)))
     const seen: Record<string, number> = {}
     const ids: Record<string, string> = { run_id: neighbour, artifact_uid: artifact_of_neighbour }
     for (const [id, route] of Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>) {
       if (route.is_public) continue
       const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? NOWHERE)
-      const answer = await fetch(service.base_url + path, { method: route.method, headers: visitor })
+      const answer = await fetch(base_url + path, { method: route.method, headers: visitor })
       await answer.body?.cancel()
       seen[id] = answer.status
       assert.equal(answer.status, route.for_visitors ? 404 : 403, id)
     }
     assert.equal(seen.listRuns, 403)
     for (const rest of ['/followups', '/cancel', '/interrupt', '/share-links']) {
-      const answer = await fetch(`${service.base_url}/agent/runs/${mine}${rest}`, {
+      const answer = await fetch(`${base_url}/agent/runs/${mine}${rest}`, {
         method: 'POST',
         headers: { ...visitor, 'content-type': 'application/json' },
         body: '{"message": "x"}',
@@ -136,7 +134,11 @@ describe('visits', () => {
       [{ ...visitor, 'x-runyard-page': '1' }, 401],
       [{ ...visitor, 'x-runyard-page': `visit ${neighbour}` }, 401],
       [
-        { 'x-runyard-page': `visit ${neighbour}`, cookie: `runyard_visit_${neighbour}=${value}`, origin },
+        {
+          'x-runyard-page': `visit ${neighbour}`,
+          cookie: `runyard_visit_${neighbour}=${value}`,
+          origin: ORIGIN,
+        },
         401,
       ],
       [{ ...visitor, 'x-runyard-page': '1', cookie: `runyard_session=${value}` }, 401],
@@ -151,7 +153,7 @@ describe('visits', () => {
   test('a share link opens its run only, from its own page, and is shown once', async () => {
     const link = await share(mine, { name: 'For Ada' })
     const token = tokenOf(link)
-    assert.equal(link.url, `${origin}/sessions/${mine}#access=${token}`)
+    assert.equal(link.url, `${ORIGIN}/sessions/${mine}#access=${token}`)
     assert.equal((await knock(neighbour, token)).status, 401)
     assert.equal((await knock(mine, `${token}A`)).status, 401)
     assert.equal((await knock(mine, token, { origin: 'https://elsewhere.example' })).status, 403)
@@ -215,12 +217,13 @@ describe('visits', () => {
   test('a revoked link ends its visits, its signed links and, in mid-stream, its streams', {
     timeout: 120_000,
   }, async () => {
-    const going = await as('owner').create({ prompt: shell('sleep 600') })
+    const { base_url, fetch } = face()
+    const going = await as('owner').create({ prompt: 'x', config: { worker_host: 'nobody' } })
     const [link, kept] = [await share(going), await share(going)]
     const [visitor, other] = [await enter(going, tokenOf(link)), await enter(going, tokenOf(kept))]
     const transcript = (await read(`/agent/runs/${going}/transcript`, visitor)).headers.get('location') ?? ''
     const stop = new AbortController()
-    const stream = await fetch(`${service.base_url}/agent/runs/${going}/events`, {
+    const stream = await fetch(`${base_url}/agent/runs/${going}/events`, {
       headers: { ...visitor, accept: 'text/event-stream' },
       signal: stop.signal,
     })
@@ -239,10 +242,11 @@ describe('visits', () => {
   })
 
   test('the link of a run opens it only where the run says so, and ends with its key', async () => {
+    const { store } = face()
     const leaver = as('leaver')
     const config = { worker_host: 'nobody' }
     const closed = await leaver.create({ prompt: 'x', config })
-    assert.equal((await leaver.get(closed)).session_link, `${origin}/sessions/${closed}`)
+    assert.equal((await leaver.get(closed)).session_link, `${ORIGIN}/sessions/${closed}`)
     const open = await leaver.create({ prompt: 'x', config: { ...config, ...PUBLIC } })
     const { session_link: url, agent_config } = await leaver.get(open)
     assert.deepEqual(agent_config.session_sharing, PUBLIC.session_sharing)
@@ -268,9 +272,8 @@ describe('visits', () => {
       ],
     )
 
-    const with_keys = reachKeys(service.data_dir)
-    const key = (await with_keys.list()).find(({ name }) => name === 'leaver')
-    await with_keys.revoke(key?.key_id ?? '')
+    const { api_keys } = await leaver.json<{ api_keys: ApiKey[] }>('GET', '/api-keys')
+    assert(await revokeKey(store.db, api_keys[0]?.key_id ?? ''))
     assert.equal((await read(`/agent/runs/${open}`, visitor)).status, 401)
     assert.equal((await knock(open, token)).status, 401)
   })

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import type { RunItem } from '../src/contract/run.ts'
 import type { ScheduledAgentItem } from '../src/contract/schedule.ts'
 import type { Trigger } from '../src/contract/trigger.ts'
-import { findChromium, openBrowser } from './support/browser.ts'
+import { findChromium } from './support/browser.ts'
 import { LONG } from './support/once.ts'
 import { apiOf, BINARY, shell, startService, type TestService } from './support/service.ts'
 import { checkAccess, openPage } from './support/web-page.ts'
@@ -20,14 +20,12 @@ const NOBODY = 'nobody'
 describe('the forms of what starts runs', { skip }, () => {
   let service: TestService
   let api: ReturnType<typeof apiOf>
-  let browser: Browser
   let identity: { uid: string }
   let guest: { base_url: string; api_key: string; uid: string }
 
   before(async () => {
     service = await startService({ env: { RUNYARD_CREATES_PER_MINUTE: '0' } })
     api = apiOf(service)
-    browser = await openBrowser()
     await api.json('POST', '/agent/environments', { name: 'site' })
     identity = await api.json('POST', '/agent/identities', { name: 'reviewer', environment_id: 'site' })
     const body = { name: 'guest', role: 'member', new_user: true }
@@ -35,7 +33,6 @@ describe('the forms of what starts runs', { skip }, () => {
     guest = { base_url: service.base_url, api_key: made.api_key, uid: made.principal.uid }
   })
   after(async () => {
-    await browser?.close()
     await service?.stop()
   })
 
@@ -54,7 +51,7 @@ describe('the forms of what starts runs', { skip }, () => {
   }
 
   test('a run is given all that a request takes, and the command beside the form gives the same', async () => {
-    await using opened = await openPage(browser, service, { at: '/new' })
+    await using opened = await openPage(service, { at: '/new' })
     const { page, complaints } = opened
     await page.getByRole('textbox', { name: 'Prompt' }).fill('Look at "it", please.')
     await more(page).click()
@@ -133,7 +130,7 @@ describe('the forms of what starts runs', { skip }, () => {
     const config = { ...RUNBOOK, worker_host: NOBODY, session_sharing: { public_access: 'VIEWER' } }
     const asked = { prompt: shell('true'), title: 'Before', config, metadata: { ticket: '1' } }
     const replay = await api.create(asked)
-    await using opened = await openPage(browser, service, { at: `/new?replay=${replay}` })
+    await using opened = await openPage(service, { at: `/new?replay=${replay}` })
     const { page, complaints } = opened
     // What was said before is shown, and what is left out is taken over.
     assert.equal(await page.getByLabel('Environment').locator('option').first().textContent(), 'As it was')
@@ -168,7 +165,7 @@ describe('the forms of what starts runs', { skip }, () => {
 
   test('who may use an identity is led to a run as it; others are not offered it', async () => {
     const at = `/keys/identities/${identity.uid}`
-    await using opened = await openPage(browser, guest, { at })
+    await using opened = await openPage(guest, { at })
     const { page, complaints } = opened
     const origin = new URL(service.base_url).origin
     await apiOf(guest).json('POST', '/agent/identities', { name: 'mine' })
@@ -200,7 +197,7 @@ describe('the forms of what starts runs', { skip }, () => {
     await api.json('PUT', '/agent/grants', {
       ...{ resource_type: 'pool', resource_id: 'gpu', principal_ids: [guest.uid] },
     })
-    await using opened = await openPage(browser, service, { at: '/new' })
+    await using opened = await openPage(service, { at: '/new' })
     const { page, complaints } = opened
     await page.getByRole('textbox', { name: 'Prompt' }).fill('Wait.')
     await more(page).click()
@@ -227,7 +224,7 @@ describe('the forms of what starts runs', { skip }, () => {
   })
 
   test('a trigger shows what its runs may spend, who executes them and what they are found by', async () => {
-    await using opened = await openPage(browser, service, { at: '/triggers/new' })
+    await using opened = await openPage(service, { at: '/triggers/new' })
     const { page, complaints } = opened
     await page.getByLabel('Name', { exact: true }).fill('issues')
     await page.getByRole('textbox', { name: 'Prompt' }).fill('Look.')
@@ -267,7 +264,7 @@ describe('the forms of what starts runs', { skip }, () => {
       ...{ ...template, name: 'kept', cron_schedule: '0 3 * * *', time_zone: 'UTC' },
     })
     for (const path of [`/triggers/${trigger_id}`, `/schedules/${id}`]) {
-      await using opened = await openPage(browser, service, { at: path })
+      await using opened = await openPage(service, { at: path })
       const { page, complaints } = opened
       const save = async () => {
         const written = page.waitForResponse((response) => response.request().method() === 'PUT')
@@ -295,7 +292,7 @@ describe('the forms of what starts runs', { skip }, () => {
   })
 
   test('a schedule says who executes its runs, and the list how the last one stands', async () => {
-    await using opened = await openPage(browser, service, { at: '/schedules/new' })
+    await using opened = await openPage(service, { at: '/schedules/new' })
     const { page, complaints } = opened
     await page.getByLabel('Name', { exact: true }).fill('often')
     await page.getByLabel('When', { exact: true }).fill('*/10 * * * * *')
@@ -341,7 +338,7 @@ describe('the forms of what starts runs', { skip }, () => {
       const schedule = { name, cron_schedule: '0 3 * * *', prompt: 'Look.', enabled: false }
       await api.json('POST', '/agent/schedules', schedule)
     }
-    await using opened = await openPage(browser, service, { at: '/environments' })
+    await using opened = await openPage(service, { at: '/environments' })
     const { page, complaints } = opened
     for (const list of LONG ? ['Environments', 'Schedules'] : ['Environments']) {
       await page.getByRole('navigation').getByRole('link', { name: list, exact: true }).click()

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import type { Browser } from 'playwright-core'
 import type { HookAnswer, ListTriggersResponse, Trigger } from '../src/contract/trigger.ts'
-import { findChromium, openBrowser } from './support/browser.ts'
+import { findChromium } from './support/browser.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
 import { checkAccess, openPage } from './support/web-page.ts'
 import { openWebhookReceiver, type WebhookReceiver } from './support/webhook-receiver.ts'
@@ -23,7 +22,6 @@ const SECRETS: Record<Trigger['verification'], string> = {
 describe('the pages of hooks', { skip }, () => {
   let service: TestService
   let api: ReturnType<typeof apiOf>
-  let browser: Browser
   let receiver: WebhookReceiver
 
   before(async () => {
@@ -32,10 +30,8 @@ describe('the pages of hooks', { skip }, () => {
       env: { RUNYARD_PRIVATE_HOSTS: receiver.host, RUNYARD_CREATES_PER_MINUTE: '0' },
     })
     api = apiOf(service)
-    browser = await openBrowser()
   })
   after(async () => {
-    await browser?.close()
     await service?.stop()
     await receiver?.close()
   })
@@ -51,7 +47,7 @@ describe('the pages of hooks', { skip }, () => {
       value: 'ghp_not_a_real_one',
       git: { host: 'github.com' },
     })
-    await using opened = await openPage(browser, service, { at: '/triggers' })
+    await using opened = await openPage(service, { at: '/triggers' })
     const { page, complaints } = opened
     await page.getByText('No trigger yet').waitFor()
     await checkAccess(page)
@@ -134,7 +130,7 @@ describe('the pages of hooks', { skip }, () => {
   })
 
   test('the sample of each sender is signed as that sender signs', async () => {
-    await using opened = await openPage(browser, service, { at: '/triggers' })
+    await using opened = await openPage(service, { at: '/triggers' })
     const { page, complaints } = opened
     for (const [verification, secret] of Object.entries(SECRETS)) {
       // Nobody executes them: that they start is what is asked.
@@ -152,7 +148,7 @@ describe('the pages of hooks', { skip }, () => {
   })
 
   test('a webhook is told what was chosen, moved to another address, sent to again and read to its end', async () => {
-    await using opened = await openPage(browser, service, { at: '/webhooks' })
+    await using opened = await openPage(service, { at: '/webhooks' })
     const { page, complaints } = opened
     await page.getByText('No webhook yet').waitFor()
     await page.getByRole('link', { name: 'New webhook' }).click()

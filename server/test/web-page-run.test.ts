@@ -1,8 +1,8 @@
 /** The page of one run in Chromium: what is read, and what is done about it. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { findChromium, openBrowser } from './support/browser.ts'
+import type { Page } from 'playwright-core'
+import { findChromium } from './support/browser.ts'
 import { git } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { addHostedRepository } from './support/hosted-repositories.ts'
@@ -22,7 +22,6 @@ describe('the page of a run', { skip }, () => {
   let service: TestService
   let api: ReturnType<typeof apiOf>
   let model: ModelServer
-  let browser: Browser
   let host: GitHost
   let repository: string
 
@@ -44,16 +43,14 @@ describe('the page of a run', { skip }, () => {
       },
     })
     api = apiOf(service)
-    browser = await openBrowser()
   })
   after(async () => {
-    await browser?.close()
     await service?.stop()
     await model?.close()
     host?.close()
   })
   const openRun = (run_id: string, options: { width?: number; dark?: boolean } = {}) =>
-    openPage(browser, service, { at: `/sessions/${run_id}`, ...options })
+    openPage(service, { at: `/sessions/${run_id}`, ...options })
 
   for (const [script, letter, count] of [
     ['Latin', 'A', 1_000_000],

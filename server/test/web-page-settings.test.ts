@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import type { Browser } from 'playwright-core'
 import type { Environment } from '../src/contract/environment.ts'
-import { findChromium, openBrowser } from './support/browser.ts'
+import { findChromium } from './support/browser.ts'
 import { git, makeRepository } from './support/git.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { checkAccess, openPage } from './support/web-page.ts'
@@ -17,20 +16,17 @@ describe('the pages of settings', { skip }, () => {
   const repositories = temporaryDirectory('local')
   let service: TestService
   let api: ReturnType<typeof apiOf>
-  let browser: Browser
 
   before(async () => {
     service = await startService({ env: { RUNYARD_LOCAL_REPOS: repositories } })
     api = apiOf(service)
-    browser = await openBrowser()
   })
   after(async () => {
-    await browser?.close()
     await service?.stop()
   })
 
   test('an environment is made, changed without losing values, run in and deleted', async () => {
-    await using opened = await openPage(browser, service, { at: '/environments' })
+    await using opened = await openPage(service, { at: '/environments' })
     const { page, complaints } = opened
     await page.getByText('No environment yet').waitFor()
     await checkAccess(page)
@@ -88,7 +84,7 @@ describe('the pages of settings', { skip }, () => {
   })
 
   test('a key is made, shown once, and revoked', async () => {
-    await using opened = await openPage(browser, service, { at: '/keys' })
+    await using opened = await openPage(service, { at: '/keys' })
     const { page, complaints } = opened
     await page.getByLabel('What it is for').fill('Build server')
     await page.getByLabel('It may').selectOption('viewer')
@@ -115,7 +111,7 @@ describe('the pages of settings', { skip }, () => {
     const body = { name: 'leaving guest', role: 'member', new_user: true }
     const guest = await api.json<{ api_key: string }>('POST', '/api-keys', body)
     const asGuest = apiOf({ base_url: service.base_url, api_key: guest.api_key })
-    await using opened = await openPage(browser, service, { at: '/keys' })
+    await using opened = await openPage(service, { at: '/keys' })
     const { page, complaints } = opened
     const people = page.getByRole('list', { name: 'People' }).getByRole('listitem')
     const row = people.filter({ hasText: 'leaving guest' })
@@ -134,7 +130,7 @@ describe('the pages of settings', { skip }, () => {
     const guest = await api.json<{ principal: { uid: string } }>('POST', '/api-keys', {
       ...{ name: 'pool guest', role: 'member', new_user: true },
     })
-    await using opened = await openPage(browser, service, { at: '/keys' })
+    await using opened = await openPage(service, { at: '/keys' })
     const { page, complaints } = opened
     // The newest is the first.
     const keys = page.getByRole('list', { name: 'API keys' }).getByRole('listitem')
@@ -174,7 +170,7 @@ describe('the pages of settings', { skip }, () => {
       const body = { name: `a ${role}`, role, new_user: true }
       const { api_key } = await api.json<{ api_key: string }>('POST', '/api-keys', body)
       const who = { base_url: service.base_url, api_key }
-      await using opened = await openPage(browser, who, { at: '/keys' })
+      await using opened = await openPage(who, { at: '/keys' })
       const { page, complaints } = opened
       const row = page.getByRole('list', { name: 'API keys' }).getByRole('listitem')
       await row.getByText(`a ${role}`).first().waitFor()
@@ -198,7 +194,7 @@ describe('the pages of settings', { skip }, () => {
     const guest = await api.json<{ api_key: string; principal: { uid: string } }>('POST', '/api-keys', {
       ...{ name: 'guest', role: 'member', new_user: true },
     })
-    await using opened = await openPage(browser, service, { at: '/keys' })
+    await using opened = await openPage(service, { at: '/keys' })
     const { page, complaints } = opened
     await page.getByRole('link', { name: 'New identity' }).click()
     await page.getByLabel('Name').fill('reviewer')
@@ -269,7 +265,7 @@ describe('the pages of settings', { skip }, () => {
   })
 
   test('a secret is kept by keyboard, never shown, replaced, used by a run and deleted', async () => {
-    await using opened = await openPage(browser, service, { at: '/secrets' })
+    await using opened = await openPage(service, { at: '/secrets' })
     const { page, complaints } = opened
     await page.getByText('No secret yet').waitFor()
     await checkAccess(page)
@@ -368,7 +364,7 @@ describe('the pages of settings', { skip }, () => {
     const body = { name: 'a reader', role: 'viewer', new_user: true }
     const { api_key } = await api.json<{ api_key: string }>('POST', '/api-keys', body)
     const who = { base_url: service.base_url, api_key }
-    await using opened = await openPage(browser, who, { at: '/secrets' })
+    await using opened = await openPage(who, { at: '/secrets' })
     const { page, complaints } = opened
     await page.getByRole('link', { name: 'SEEN' }).click()
     await page.getByText('For runs of the team').waitFor()
@@ -382,7 +378,7 @@ describe('the pages of settings', { skip }, () => {
   })
 
   test('a schedule is made, starts runs, is paused and deleted', async () => {
-    await using opened = await openPage(browser, service, { at: '/schedules' })
+    await using opened = await openPage(service, { at: '/schedules' })
     const { page, complaints } = opened
     await page.getByText('No schedule yet').waitFor()
     await page.getByRole('link', { name: 'New schedule' }).click()
@@ -428,7 +424,7 @@ describe('the pages of settings', { skip }, () => {
 
   test('usage and skills are read at any width, in the dark too', async () => {
     await api.ended(await api.create({ prompt: shell('exit 3'), config: RUNBOOK }))
-    await using opened = await openPage(browser, service, { at: '/usage?days=7', width: 380, dark: true })
+    await using opened = await openPage(service, { at: '/usage?days=7', width: 380, dark: true })
     const { page, complaints } = opened
     await page.getByRole('img', { name: /runs? in/ }).waitFor()
     await page.getByRole('table').first().getByText('runbook').waitFor()
@@ -478,7 +474,7 @@ describe('the pages of settings', { skip }, () => {
     git(local_path, 'add', '--all')
     git(local_path, 'commit', '--quiet', '--message', 'A skill')
     await api.json('POST', '/agent/environments', { name: 'tidied', repositories: [{ local_path }] })
-    await using opened = await openPage(browser, service, { at: '/skills' })
+    await using opened = await openPage(service, { at: '/skills' })
     const { page, complaints } = opened
     await page.getByText('No skill yet').waitFor()
     const again = page.getByRole('button', { name: 'Read repositories again' })

@@ -1,8 +1,8 @@
 /** What all pages of the web page have in common, in Chromium. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { findChromium, openBrowser } from './support/browser.ts'
+import type { Page } from 'playwright-core'
+import { findChromium } from './support/browser.ts'
 import { type FaultyProxy, startFaultyProxy } from './support/faulty-proxy.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
 import { checkAccess, openPage } from './support/web-page.ts'
@@ -14,17 +14,14 @@ const notice = (page: Page) => page.getByRole('status').filter({ hasText: 'The s
 describe('the frame of the web page', { skip }, () => {
   let service: TestService
   let api: ReturnType<typeof apiOf>
-  let browser: Browser
   let proxy: FaultyProxy
 
   before(async () => {
     service = await startService()
     api = apiOf(service)
-    browser = await openBrowser()
     proxy = await startFaultyProxy(Number(new URL(service.base_url).port))
   })
   after(async () => {
-    await browser?.close()
     await proxy?.close()
     await service?.stop()
   })
@@ -33,7 +30,7 @@ describe('the frame of the web page', { skip }, () => {
   test('a service that is away is said on every page, wherever one has scrolled, until it is back', async () => {
     for (let count = 0; count < 25; count += 1)
       await api.create({ prompt: `echo ${count}`, config: { worker_host: 'nobody' } })
-    await using opened = await openPage(browser, through())
+    await using opened = await openPage(through())
     const { page } = opened
     for (const at of ['/', '/schedules']) {
       if (at !== '/') await page.goto(new URL(through().base_url).origin + at)
@@ -53,7 +50,7 @@ describe('the frame of the web page', { skip }, () => {
   })
 
   test('a page that could not be read is read again once the service is back', async () => {
-    await using opened = await openPage(browser, through())
+    await using opened = await openPage(through(), { reads_ahead: true })
     const { page } = opened
     // Pages are read ahead while nothing else is to do; this one comes too late for that.
     await page.route(/\/assets\/schedules-page-.*\.js$/, (route) => route.abort())
@@ -70,11 +67,12 @@ describe('the frame of the web page', { skip }, () => {
   })
 
   test('pages read ahead open while the service is away', async () => {
-    await using opened = await openPage(browser, through())
-    const { page } = opened
+    await using opened = await openPage(through(), { reads_ahead: true })
+    const { page, complaints } = opened
     await page.waitForFunction(() =>
       performance.getEntriesByType('resource').some(({ name }) => /\/secret-page-.*\.js$/.test(name)),
     )
+    assert.deepEqual(complaints, [])
     await proxy.goAway()
     try {
       await page.getByRole('link', { name: 'Usage' }).click()
@@ -94,7 +92,7 @@ describe('the frame of the web page', { skip }, () => {
       config: RUNBOOK,
     })
     await api.ended(run_id)
-    await using opened = await openPage(browser, service)
+    await using opened = await openPage(service)
     const { page, complaints } = opened
     const keys = page.keyboard
     const row = page.getByRole('link', { name: /By keyboard/ })
@@ -132,7 +130,7 @@ describe('the frame of the web page', { skip }, () => {
   test('the rows stay until those of the next search are read', async () => {
     const run_id = await api.create({ prompt: shell('true'), title: 'A row that stays', config: RUNBOOK })
     await api.ended(run_id)
-    await using opened = await openPage(browser, service)
+    await using opened = await openPage(service)
     const { page } = opened
     const row = page.getByRole('link', { name: /A row that stays/ })
     await row.waitFor()
@@ -150,7 +148,7 @@ describe('the frame of the web page', { skip }, () => {
   })
 
   test('going back undoes the last filter, not each letter of the search', async () => {
-    await using opened = await openPage(browser, service)
+    await using opened = await openPage(service)
     const { page } = opened
     await page.getByLabel('State').selectOption('succeeded')
     await page.waitForURL(/state=succeeded/)
@@ -170,7 +168,7 @@ describe('the frame of the web page', { skip }, () => {
       role: 'viewer',
       new_user: true,
     })
-    await using opened = await openPage(browser, { base_url: service.base_url, api_key })
+    await using opened = await openPage({ base_url: service.base_url, api_key })
     const { page } = opened
     await page.getByRole('heading', { name: 'Runs' }).waitFor()
     await page.keyboard.press('c')
@@ -201,7 +199,7 @@ describe('the frame of the web page', { skip }, () => {
       assert.match(program.headers.get('content-type') ?? '', /^application\/problem\+json/, path)
     }
     const none = '0199a3f2-6c1e-7d52-9d1c-5b1f4f0a7e21'
-    await using opened = await openPage(browser, service)
+    await using opened = await openPage(service)
     for (const path of ['/a/b/c', '/sessions/not-an-id', `/schedules/${none}`]) {
       await opened.page.goto(origin + path)
       await opened.page.getByRole('heading', { level: 1, name: /^There is no/ }).waitFor()

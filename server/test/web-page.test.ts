@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import type { Browser, Locator, Page } from 'playwright-core'
-import { findChromium, openBrowser } from './support/browser.ts'
+import type { Locator, Page } from 'playwright-core'
+import { findChromium } from './support/browser.ts'
 import { startFaultyProxy } from './support/faulty-proxy.ts'
 import { type ChatRequest, type ModelServer, openModelServer, type Reply } from './support/model-server.ts'
 import { startPathProxy } from './support/path-proxy.ts'
@@ -22,7 +22,6 @@ describe('the web page', { skip }, () => {
   let service: TestService
   let api: ReturnType<typeof apiOf>
   let model: ModelServer
-  let browser: Browser
   let repository: string
   /** Lets the model's next words go on, where a test holds them. */
   let words_were_seen = Promise.withResolvers<void>()
@@ -48,16 +47,14 @@ describe('the web page', { skip }, () => {
       env: { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: model.url, RUNYARD_LOCAL_REPOS: repository },
     })
     api = apiOf(service)
-    browser = await openBrowser()
   })
   after(async () => {
-    await browser?.close()
     await service?.stop()
     await model?.close()
   })
 
   test('an empty list says how to start a run; one is started there, watched, and followed up', async () => {
-    await using opened = await openPage(browser, service)
+    await using opened = await openPage(service)
     const { page, complaints } = opened
     await page.getByText('No run yet').waitFor()
     await checkAccess(page)
@@ -104,7 +101,7 @@ describe('the web page', { skip }, () => {
   test('a message may stop what the agent does; the run is interrupted and cancelled from its header', async () => {
     words_were_seen = Promise.withResolvers()
     const run_id = await api.create({ prompt: 'Speak slowly.' })
-    await using opened = await openPage(browser, service, { at: `/sessions/${run_id}` })
+    await using opened = await openPage(service, { at: `/sessions/${run_id}` })
     const { page, complaints } = opened
     await page.locator('[data-growing]').waitFor()
     await page
@@ -131,7 +128,7 @@ describe('the web page', { skip }, () => {
 
   test('a question is answered, and a call is allowed', async () => {
     const asking = await api.create({ prompt: '[["ask_user", {"question": "Which branch?"}]]' })
-    await using opened = await openPage(browser, service, { at: `/sessions/${asking}` })
+    await using opened = await openPage(service, { at: `/sessions/${asking}` })
     const { page, complaints } = opened
     await state(page, 'Waiting for you')
     await page.locator('[data-entry=end]', { hasText: 'Which branch?' }).waitFor()
@@ -165,7 +162,7 @@ describe('the web page', { skip }, () => {
       config: { environment_id: environment.uid },
     })
     await api.ended(run_id)
-    await using opened = await openPage(browser, service, { at: `/sessions/${run_id}` })
+    await using opened = await openPage(service, { at: `/sessions/${run_id}` })
     const { page, complaints } = opened
     await page.getByRole('heading', { name: '2 files changed' }).waitFor()
     await page.locator('[data-line=removed]', { hasText: 'a - b' }).waitFor()
@@ -197,7 +194,7 @@ describe('the web page', { skip }, () => {
     const waiting = await api.create({ title: 'Sleep long', prompt: shell('sleep 600'), config: RUNBOOK })
     const failing = await api.create({ title: 'Break early', prompt: shell('exit 3'), config: RUNBOOK })
     await api.ended(failing)
-    await using opened = await openPage(browser, service)
+    await using opened = await openPage(service)
     const { page, complaints } = opened
     const row = (title: string) => page.getByRole('listitem').filter({ hasText: title })
     await row('Sleep long').getByText('Running').waitFor()
@@ -287,7 +284,7 @@ describe('the web page', { skip }, () => {
       const through = { ...service, base_url: `http://127.0.0.1:${proxy.port}/api/v1` }
       const count = shell('for i in $(seq 300); do echo "line $i"; sleep 0.02; done')
       const run_id = await api.create({ prompt: count, config: RUNBOOK })
-      await using opened = await openPage(browser, through, { at: `/sessions/${run_id}` })
+      await using opened = await openPage(through, { at: `/sessions/${run_id}` })
       const { page } = opened
       await page.getByText('line 1', { exact: false }).first().waitFor()
       await proxy.goAway()
@@ -312,7 +309,7 @@ describe('the web page', { skip }, () => {
       config: RUNBOOK,
     })
     await api.ended(run_id)
-    await using opened = await openPage(browser, service, { at: `/sessions/${run_id}` })
+    await using opened = await openPage(service, { at: `/sessions/${run_id}` })
     const { page, complaints } = opened
     await page.locator('[data-block]', { hasText: 'exit 0' }).waitFor()
     assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), HOSTILE)
@@ -324,7 +321,7 @@ describe('the web page', { skip }, () => {
     await page.getByText('tool.result').click()
     // At another of its addresses than the public one, which links are made of.
     const local = { ...service, base_url: service.base_url.replace('127.0.0.1', 'localhost') }
-    await using elsewhere = await openPage(browser, local, { at: `/sessions/${run_id}` })
+    await using elsewhere = await openPage(local, { at: `/sessions/${run_id}` })
     await elsewhere.page.getByRole('button', { name: 'Raw events' }).click()
     const saving = elsewhere.page.waitForEvent('download')
     await elsewhere.page.getByRole('button', { name: 'Save all as JSON Lines' }).click()
@@ -355,7 +352,7 @@ describe('the web page', { skip }, () => {
   test('a share link opens its run, to look at only, until it is revoked', async () => {
     const run_id = await api.create({ title: 'For guests', prompt: shell('echo shared'), config: RUNBOOK })
     await api.ended(run_id)
-    await using owner = await openPage(browser, service, { at: `/sessions/${run_id}` })
+    await using owner = await openPage(service, { at: `/sessions/${run_id}` })
     await owner.page.getByRole('button', { name: 'Share' }).click()
     await owner.page.getByLabel('For whom').fill('the auditors')
     await owner.page.getByRole('button', { name: 'Make a link' }).click()
@@ -364,7 +361,7 @@ describe('the web page', { skip }, () => {
     const link = (await owner.page.getByText('#access=').textContent()) ?? ''
     const { pathname, hash } = new URL(link)
 
-    await using guest = await openPage(browser, service, { at: pathname + hash, is_signed_in: false })
+    await using guest = await openPage(service, { at: pathname + hash, is_signed_in: false })
     await guest.page.locator('[data-block=bash]', { hasText: 'shared' }).waitFor()
     assert.equal(new URL(guest.page.url()).hash, '', 'the token has left the address')
     for (const name of ['Follow up', 'Cancel', 'Retry', 'Fork', 'Share', 'New run']) {
@@ -390,7 +387,7 @@ describe('the web page', { skip }, () => {
     })
     const as_other = { base_url: service.base_url, api_key }
     const there = new URL(url).pathname
-    await using other = await openPage(browser, as_other, { at: there })
+    await using other = await openPage(as_other, { at: there })
     await other.page.getByRole('heading', { name: 'There is no such run' }).waitFor()
     await other.page.getByRole('link', { name: 'All runs' }).waitFor()
     await other.page.goto(new URL(service.base_url).origin)
@@ -410,7 +407,7 @@ describe('the web page', { skip }, () => {
     await api.ended(run_id)
     const base_url = `${new URL(proxy.url).origin}/api/v1`
     const at = `/tools/runyard/sessions/${run_id}`
-    await using opened = await openPage(browser, { ...service, base_url }, { at, is_signed_in: false })
+    await using opened = await openPage({ ...service, base_url }, { at, is_signed_in: false })
     const { page } = opened
     await page.getByLabel('API key').fill(service.api_key)
     await page.keyboard.press('Enter')
@@ -429,7 +426,7 @@ describe('the web page', { skip }, () => {
 
   test('a wrong key is refused kindly, a link works once, and signing out ends it', async () => {
     const origin = new URL(service.base_url).origin
-    await using opened = await openPage(browser, service, { at: '/?state=failed', is_signed_in: false })
+    await using opened = await openPage(service, { at: '/?state=failed', is_signed_in: false })
     const { page } = opened
     await page.getByLabel('API key').fill('ry_wrong')
     await page.getByRole('button', { name: 'Sign in' }).click()

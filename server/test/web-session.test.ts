@@ -8,11 +8,10 @@ import { createPrincipalWithKey, type NewKey, revokeKey, rotateKey } from '../sr
 import type { Store } from '../src/store/db.ts'
 import { removeOldSignInLinks } from '../src/store/sign-in-links.ts'
 import { removeOldWebSessions } from '../src/store/web-sessions.ts'
-import { openApp, settingsOf } from './support/app.ts'
+import { ORIGIN, openApp } from './support/app.ts'
 import { onEitherDatabase } from './support/databases.ts'
 import { addRun } from './support/stored.ts'
 
-const ORIGIN = 'http://127.0.0.1'
 const PAGE = { 'x-runyard-page': '1', origin: ORIGIN }
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -205,7 +204,7 @@ onEitherDatabase('the session of the page', (open) => {
   })
 
   test('on https the cookie is secure and of this host alone', async () => {
-    const secure = openApp(store, { ...settingsOf(), public_url: 'https://runs.example' })
+    const secure = openApp(store, { RUNYARD_PUBLIC_URL: 'https://runs.example' })
     try {
       const answer = await secure.inject({
         ...{ method: 'POST', url: '/web/session' },

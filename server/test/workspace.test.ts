@@ -17,7 +17,7 @@ import { readInstallation } from '../src/store/installation.ts'
 import { createDiskGuard } from '../src/worker/disk-guard.ts'
 import { reapSandboxes } from '../src/worker/reap.ts'
 import { exportId } from '../src/worker/repository-export.ts'
-import { type Cluster, startCluster, until, type WorkerRole } from './support/cluster.ts'
+import { type InnerCluster, type InnerWorker, startInnerCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
@@ -32,11 +32,11 @@ const PNG_BASE64 = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1Pe'
 
 describe('a workspace', { skip }, () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
-  let cluster: Cluster
+  let cluster: InnerCluster
   let backend: SandboxBackend
   before(async () => {
     database = await createDatabase()
-    cluster = await startCluster(database.url)
+    cluster = await startInnerCluster(database.url)
     await cluster.worker('default')
     const { data_dir, store } = cluster
     backend = await openBackend('bubblewrap', {
@@ -339,7 +339,7 @@ describe('a workspace', { skip }, () => {
 
   /** Of the last two tests: it removes what the tests before look at. */
   const FEW = { RUNYARD_MAX_IDLE_SANDBOXES: '1', RUNYARD_SLOTS: '2' }
-  let few: WorkerRole | undefined
+  let few: InnerWorker | undefined
 
   test('does not begin without an attachment that its agent was told of', async () => {
     const { api, data_dir } = cluster
@@ -368,6 +368,6 @@ describe('a workspace', { skip }, () => {
     const left = () =>
       readdirSync(join(data_dir, 'sandboxes/bubblewrap')).filter((name) => ids.includes(name.slice(0, 36)))
     await until('most of them to be removed', () => left().length <= 4, 20)
-    await worker.end('SIGTERM')
+    await worker.end()
   })
 })

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
 import { formatStat } from '../change-stat.ts'
+import { currentProcess } from '../current-process.ts'
 import { readArtifact } from '../download.ts'
 import { wholeNumber } from '../option-values.ts'
 import { isOfSeveral, narrow, partBelow } from '../patch.ts'
@@ -64,5 +65,5 @@ async function showDiff(run_id: string, options: ShowOptions): Promise<void> {
   const all = await readArtifact(diff.patch)
   const patch = repository !== undefined && isOfSeveral(whole) ? partBelow(all, repository) : all
   if (output.terminal && !output.raw) printPatch(patch, output)
-  else await pipeline(Readable.from([patch]), process.stdout, { end: false })
+  else await pipeline(Readable.from([patch]), currentProcess().stdout, { end: false })
 }

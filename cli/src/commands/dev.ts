@@ -1,11 +1,12 @@
 import { homedir } from 'node:os'
-import { basename, relative, resolve } from 'node:path'
+import { basename, relative } from 'node:path'
 import { VERSION } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { forgetConnection, readStoredKey, type Saved, saveConnection } from '../connection.ts'
+import { currentProcess } from '../current-process.ts'
 import { port } from '../option-values.ts'
 import { type Output, openOutput } from '../output.ts'
-import { loadService, runRole } from '../role.ts'
+import { loadService, runRole, settingsOf } from '../role.ts'
 import { TLS_CERT, TLS_KEY, tlsOf } from '../tls-options.ts'
 import { hang } from '../wrap.ts'
 
@@ -46,13 +47,16 @@ export function addDevCommand(program: Command): void {
     .action(async (options: DevOptions) => {
       const tls = tlsOf(options)
       const { startDev, readConfig, isServed } = await loadService()
-      const data_dir = options.dataDir === undefined ? readConfig().data_dir : resolve(options.dataDir)
+      const settings = settingsOf(options)
+      const { env: environment } = settings
+      const { data_dir = readConfig(environment, settings.directory).data_dir } = settings
       const known_key = readStoredKey(data_dir)
       const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
       if (!options.json) output.note('Starting. The first start takes a few seconds.')
       await runRole(
         async () => {
           const service = await startDev({
+            ...settings,
             data_dir,
             ...(options.port === undefined ? {} : { port: options.port }),
             ...(options.host === undefined ? {} : { host: options.host }),
@@ -61,7 +65,7 @@ export function addDevCommand(program: Command): void {
             ...(known_key === undefined ? {} : { known_key }),
           })
           const stop = (): Promise<void> => {
-            forgetConnection(data_dir, process.env)
+            forgetConnection(data_dir, environment)
             return service.stop()
           }
           return { ...service, stop }
@@ -70,7 +74,7 @@ export function addDevCommand(program: Command): void {
           const { base_url, api_key, web_url, sign_in_url, sandbox, database } = service
           const saved = await saveConnection(
             { base_url, api_key },
-            { data_dir, environment: process.env, for_user: options.userConfig, isServed },
+            { data_dir, environment, for_user: options.userConfig, isServed },
           )
           if (options.json) output.json({ base_url, api_key, web_url, sign_in_url, sandbox, database })
           else
@@ -100,7 +104,7 @@ async function describeDev(
   const { bold, cyan, dim } = colors
   const { models = [], default_model_id } = (await service.listModels()) ?? {}
   // Started by npm, the command is not on the PATH of the other terminal.
-  const command = process.env.npm_execpath ? 'npx runyard' : 'runyard'
+  const command = currentProcess().env.npm_execpath ? 'npx runyard' : 'runyard'
   const fields: Array<[string, string]> = [
     ['API', cyan(service.base_url)],
     ['Page', cyan(service.web_url)],
@@ -151,7 +155,7 @@ function describeKey({ file, user_file, fate }: Saved, data_dir: string): string
 
 /** A path as a person would write it here. */
 function shown(path: string): string {
-  const near = relative(process.cwd(), path)
+  const near = relative(currentProcess().cwd(), path)
   const from_home = relative(homedir(), path)
   if (!near.startsWith('..')) return near
   return from_home.startsWith('..') ? path : `~/${from_home}`

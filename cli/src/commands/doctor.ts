@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
+import { currentProcess } from '../current-process.ts'
 import { EXIT } from '../failure.ts'
 import { openOutput } from '../output.ts'
-import { loadService } from '../role.ts'
+import { loadService, settingsOf } from '../role.ts'
 import { hang } from '../wrap.ts'
 
 interface DoctorOptions {
@@ -28,15 +29,15 @@ export function addDoctorCommand(program: Command): void {
       ]),
     )
     .option('--json', 'print each finding as one line of JSON')
-    .action(async ({ dataDir: data_dir, sandbox, json }: DoctorOptions) => {
+    .action(async ({ sandbox, json, ...options }: DoctorOptions) => {
       const { examine } = await loadService()
       const output = openOutput({ format: json ? 'ndjson' : 'text' })
       const { bold, dim, green, red, yellow } = output.colors
       const marks = { good: green('ok  '), weak: yellow('weak'), bad: red('bad ') }
       const counts = { good: 0, weak: 0, bad: 0 }
       let area = ''
-      const options = { ...(data_dir ? { data_dir } : {}), ...(sandbox ? { sandbox } : {}) }
-      for await (const finding of examine(options)) {
+      const findings = examine({ ...settingsOf(options), ...(sandbox ? { sandbox } : {}) })
+      for await (const finding of findings) {
         counts[finding.state] += 1
         if (json) {
           output.json(finding)
@@ -50,7 +51,7 @@ export function addDoctorCommand(program: Command): void {
         if (finding.fix) write(dim('fix:'), finding.fix)
       }
       if (!json) output.line(`\n${summarize(counts)}`)
-      if (counts.bad > 0) process.exitCode = EXIT.failed
+      if (counts.bad > 0) currentProcess().exitCode = EXIT.failed
     })
 }
 

@@ -1,6 +1,6 @@
-import { resolve } from 'node:path'
 import type { EnvironmentConfig, EnvironmentRepository, MergeMethod, PermissionRule } from '@runyard/client'
 import { type Command, Option } from 'commander'
+import { resolvePath } from '../current-process.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { PERMISSION_HELP, pair, permission, repeated } from '../option-values.ts'
@@ -213,6 +213,6 @@ function readRepository(text: string): EnvironmentRepository {
   const [place = '', ref] = text.split('#', 2)
   const where = /^[a-z+]+:\/\//i.test(place)
     ? { url: place }
-    : { local_path: /^\.{1,2}(\/|$)/.test(place) ? resolve(place) : place }
+    : { local_path: /^\.{1,2}(\/|$)/.test(place) ? resolvePath(place) : place }
   return { ...where, ...(ref ? { ref } : {}) }
 }

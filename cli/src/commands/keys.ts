@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { KeyListing, Keys, NewKey } from '../../../server/src/main.ts'
 import { hasConnection } from '../connection.ts'
+import { currentProcess, resolvePath } from '../current-process.ts'
 import { CommandFailure, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { timeSpan } from '../option-values.ts'
 import { openOutput } from '../output.ts'
 import { remoteKeys } from '../remote-keys.ts'
-import { loadService } from '../role.ts'
+import { loadService, settingsOf } from '../role.ts'
 import { openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
@@ -131,17 +132,18 @@ function stateOf({ revoked_at, expires_at, grace_until }: KeyListing, now = Date
 async function withKeys<T>(options: KeyOptions, use: (keys: Keys) => Promise<T>): Promise<T> {
   if (isRemote(options)) return use(remoteKeys(openSession({ ...options, output: 'text' }).client))
   const { withKeys: useAtDatabase } = await loadService()
-  const { dataDir } = options
-  return useAtDatabase(dataDir === undefined ? {} : { data_dir: resolve(dataDir) }, use)
+  return useAtDatabase(settingsOf(options), use)
 }
 
 function isRemote({ dataDir, baseUrl, apiKey }: KeyOptions): boolean {
-  const { env } = process
+  const own = currentProcess()
+  const { env } = own
   if (baseUrl || apiKey) {
     if (dataDir === undefined) return true
     throw usageFailure('Give --data-dir, or where a server is, not both.')
   }
   if (dataDir !== undefined || env.DATABASE_URL || env.RUNYARD_DATA_DIR) return false
   if (env.RUNYARD_BASE_URL || env.RUNYARD_API_KEY) return true
-  return !existsSync(join('.runyard', 'db')) && hasConnection({ environment: env, directory: process.cwd() })
+  if (existsSync(resolvePath(join('.runyard', 'db')))) return false
+  return hasConnection({ environment: env, directory: own.cwd() })
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import open from 'open'
+import { currentProcess } from '../current-process.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 
 interface OpenOptions extends ClientOptions {
@@ -22,7 +23,7 @@ export function addOpenCommand(program: Command): void {
     const link = await client.signInLinks.create(path ? { path } : {})
     if (output.format !== 'text') return output.json(link)
     output.line(link.url)
-    if (print || !process.stdout.isTTY) return
+    if (print || !currentProcess().stdout.isTTY) return
     output.note('Opens in the browser. The link works once, within a minute.')
     const browser = await open(link.url)
     browser.once('error', () =>

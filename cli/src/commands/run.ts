@@ -1,5 +1,6 @@
 import type { RunAgentRequest, RunAgentResponse } from '@runyard/client'
 import type { Command } from 'commander'
+import { currentProcess } from '../current-process.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { readMessage } from '../read-input.ts'
@@ -56,7 +57,7 @@ export async function showCreated(
     output.line(`${output.colors.dim(await readLink(session, run_id))}\n`)
     if (at_capacity) output.note('No free worker is known, so it may take a while to begin.')
   }
-  process.exitCode = await watchRun(session, run_id, { full: options.full, is_known: true })
+  currentProcess().exitCode = await watchRun(session, run_id, { full: options.full, is_known: true })
 }
 
 /** The page of a run that is there; without it the run is watched all the same. */

@@ -1,6 +1,7 @@
 import type { RunEvent, RunFollowupRequest, RunFollowupResponse } from '@runyard/client'
 import type { Command } from 'commander'
 import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
+import { currentProcess } from '../current-process.ts'
 import { CommandFailure, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { repeated, wholeNumber } from '../option-values.ts'
@@ -55,11 +56,11 @@ export function addRunsCommands(program: Command): void {
   ).action(async (run_id: string, options: FollowOptions) => {
     if (options.tree) {
       if (options.after !== undefined) throw usageFailure('Give --tree or --after, not both.')
-      process.exitCode = await watchTree(openSession(options), run_id, { full: options.full })
+      currentProcess().exitCode = await watchTree(openSession(options), run_id, { full: options.full })
       return
     }
     const after = options.after === undefined ? {} : { after: options.after }
-    process.exitCode = await watchRun(openSession(options), run_id, { ...after, full: options.full })
+    currentProcess().exitCode = await watchRun(openSession(options), run_id, { ...after, full: options.full })
   })
 
   addClientOptions(
@@ -141,7 +142,7 @@ async function approve(run_id: string, options: ApproveOptions): Promise<void> {
     const isCall = (event: RunEvent): boolean =>
       event.type === 'tool.call' && event.data.tool_call_id === approval.tool_call_id
     const from = (events.find(isCall)?.sequence ?? answered.sequence) - 1
-    process.exitCode = await watchRun(session, run_id, { after: from, is_known: true, full })
+    currentProcess().exitCode = await watchRun(session, run_id, { after: from, is_known: true, full })
   } else if (output.format !== 'text') output.json(answered)
   else output.line(oneLine(`${deny === undefined ? 'Allowed' : 'Denied'} ${approval.title ?? approval.tool}`))
 }
@@ -162,7 +163,7 @@ async function sendMessage(run_id: string, words: string[], options: MessageOpti
   }
   const accepted = await client.runs.followup(run_id, followup)
   if (options.wait) {
-    process.exitCode = await watchRun(session, run_id, {
+    currentProcess().exitCode = await watchRun(session, run_id, {
       since_followup: accepted.followup_id,
       is_known: true,
       full: options.full,

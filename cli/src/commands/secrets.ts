@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { GitAccess, RegistryAccess, Secret, SecretParams } from '@runyard/client'
 import type { Command } from 'commander'
 import type { Resealed } from '../../../server/src/main.ts'
@@ -7,7 +6,7 @@ import { oneLine } from '../one-line.ts'
 import { repeated } from '../option-values.ts'
 import { openOutput } from '../output.ts'
 import { readValue } from '../read-value.ts'
-import { loadService } from '../role.ts'
+import { loadService, settingsOf } from '../role.ts'
 import { formatFields } from '../run-text.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
@@ -142,9 +141,9 @@ export function addSecretCommands(program: Command): void {
     )
     .option('--data-dir <dir>', 'data directory (RUNYARD_DATA_DIR; default .runyard)')
     .option('--json', 'print JSON')
-    .action(async ({ dataDir, json }: RotateOptions) => {
+    .action(async ({ json, ...options }: RotateOptions) => {
       const { rotateSecretKey } = await loadService()
-      const resealed = await rotateSecretKey(dataDir === undefined ? {} : { data_dir: resolve(dataDir) })
+      const resealed = await rotateSecretKey(settingsOf(options))
       const output = openOutput({ format: json ? 'ndjson' : 'text' })
       if (json) output.json(resealed)
       else output.line(describe(resealed))

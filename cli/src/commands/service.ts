@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { port } from '../option-values.ts'
 import { openOutput } from '../output.ts'
-import { loadService, runRole } from '../role.ts'
+import { loadService, runRole, settingsOf } from '../role.ts'
 import { TLS_CERT, TLS_KEY, tlsOf } from '../tls-options.ts'
 
 interface ServeOptions {
@@ -30,6 +30,7 @@ export function addServiceCommands(program: Command): void {
       const tls = tlsOf(files)
       const { startServe } = await loadService()
       const options = {
+        ...settingsOf(),
         ...(port === undefined ? {} : { port }),
         ...(host === undefined ? {} : { host }),
         ...(tls === undefined ? {} : { tls }),
@@ -51,6 +52,7 @@ export function addServiceCommands(program: Command): void {
     .action(async ({ pool, sandbox }: WorkerOptions) => {
       const { startWorkerRole } = await loadService()
       const options = {
+        ...settingsOf(),
         ...(pool === undefined ? {} : { pool }),
         ...(sandbox === undefined ? {} : { sandbox }),
       }
@@ -70,7 +72,7 @@ export function addServiceCommands(program: Command): void {
     .action(async () => {
       const { migrateDatabase } = await loadService()
       const output = openOutput({ format: 'text' })
-      const done = await migrateDatabase()
+      const done = await migrateDatabase(settingsOf())
       for (const name of done) output.line(`Applied ${name}`)
       if (done.length === 0) output.line('The database is up to date.')
     })

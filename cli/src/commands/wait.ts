@@ -1,5 +1,6 @@
 import type { RunItem } from '@runyard/client'
 import type { Command } from 'commander'
+import { currentProcess } from '../current-process.ts'
 import { EXIT } from '../failure.ts'
 import { Interrupts } from '../interrupts.ts'
 import { oneLine } from '../one-line.ts'
@@ -32,11 +33,11 @@ export function addWaitCommand(program: Command): void {
       const runs = await Promise.race([waiting, interrupts.next()])
       if (runs === 'interrupted') {
         output.note('The runs go on.')
-        process.exitCode = EXIT.interrupted
+        currentProcess().exitCode = EXIT.interrupted
         return
       }
       if (output.format === 'json') output.json(run_ids.length === 1 ? runs[0] : { runs })
-      process.exitCode = runs.map(exitCodeOf).find((code) => code !== EXIT.ok) ?? EXIT.ok
+      currentProcess().exitCode = runs.map(exitCodeOf).find((code) => code !== EXIT.ok) ?? EXIT.ok
     } finally {
       hangup.abort()
       interrupts.close()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Secret } from '@runyard/client'
 import { type Ended, printedBy } from '../runyard.ts'
-import { home } from './service.ts'
+import { data_dir, home } from './service.ts'
 
 const LIMIT = { timeout: 600_000 }
 const CANARY = 'canary-7Hq2vXw9'
@@ -126,7 +126,7 @@ test('wrong use ends with 2, a refused value with 1', LIMIT, async () => {
 })
 
 test('the key of a running dev is not replaced beside it', LIMIT, async () => {
-  const { code, stderr } = await run(['secret', 'rotate-key'])
+  const { code, stderr } = await run(['secret', 'rotate-key', '--data-dir', data_dir])
   assert.equal(code, 1)
   assert.match(stderr, /Another runyard process uses the data directory/)
 })

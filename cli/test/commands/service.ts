@@ -1,13 +1,13 @@
 import { after, before } from 'node:test'
-import { Home, printedBy } from '../runyard.ts'
+import { Home } from '../runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
 
 /** Where one service runs for all that `commands.test.ts` imports. */
 export const home = new Home()
+export let data_dir: string
 
 before(async () => {
-  const dev = home.spawn(['dev', '--port', '0', '--json'], { RUNYARD_MIN_SCHEDULE_SECONDS: '1' })
-  await printedBy(dev, /\n/)
+  data_dir = (await home.serve({ env: { RUNYARD_MIN_SCHEDULE_SECONDS: '1' } })).data_dir
 }, LIMIT)
 after(() => home.remove(), LIMIT)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { bash, OPTIONS, play, sandbox } from '../../test/support/loop-scene.ts'
+import { bash, OPTIONS, play, sandbox, useSandbox } from '../../test/support/loop-scene.ts'
 import {
   type ChatRequest,
   openModelServer,
@@ -15,6 +15,8 @@ import type { NewEvent, RunEvent } from '../contract/event.ts'
 import { closeContext } from '../log/context.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
+
+useSandbox()
 
 const PROMPT = 'Print the numbers, every one of them.'
 

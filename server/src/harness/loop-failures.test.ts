@@ -1,12 +1,14 @@
 /** What becomes of a turn whose model fails. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bash, OPTIONS, play, sandbox } from '../../test/support/loop-scene.ts'
+import { bash, OPTIONS, play, sandbox, useSandbox } from '../../test/support/loop-scene.ts'
 import { openModelServer, type Script } from '../../test/support/model-server.ts'
 import { openProviderServer } from '../../test/support/provider-server.ts'
 import { TestTurn } from '../../test/support/turn.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
+
+useSandbox()
 
 for (const fault of ['drop', 'error', 'eof'] as const) {
   test(`a stream that breaks (${fault}) is asked for again, and its text is taken back`, async () => {

@@ -1,7 +1,7 @@
 /** Answers that are none: each provider's client fails in its own way, and the run says the same of all of them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OPTIONS, sandbox } from '../../test/support/loop-scene.ts'
+import { OPTIONS, sandbox, useSandbox } from '../../test/support/loop-scene.ts'
 import {
   ANTHROPIC_EVENTS,
   event,
@@ -11,6 +11,8 @@ import {
 import { TestTurn } from '../../test/support/turn.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
+
+useSandbox()
 
 const chat = (delta: object, finish_reason: string | null = null) =>
   event({ id: 'c', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason }] })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bash, OPTIONS, play, sandbox } from '../../test/support/loop-scene.ts'
+import { bash, OPTIONS, play, sandbox, useSandbox } from '../../test/support/loop-scene.ts'
 import { openModelServer, type Script } from '../../test/support/model-server.ts'
 import { LeaseLost, TestTurn } from '../../test/support/turn.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
@@ -9,6 +9,8 @@ import { closeContext, OTHER_RUN } from '../log/context.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
 import type { Keeper } from './tool-services.ts'
+
+useSandbox()
 
 const typesOf = (events: RunEvent[]) =>
   events.map((event) => event.type).filter((type) => type !== 'tool.output')

@@ -8,11 +8,15 @@ import { bundleServer, missingServers } from '../../test/support/mcp-servers.ts'
 import { openModelServer, type Reply, type Script } from '../../test/support/model-server.ts'
 import { openTestSandbox } from '../../test/support/sandbox.ts'
 import { TestTurn } from '../../test/support/turn.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { ToolServer } from './harness.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
 
-const sandbox = await openTestSandbox()
+let sandbox: Sandbox
+before(async () => {
+  sandbox = await openTestSandbox()
+})
 after(() => sandbox.destroy())
 
 type Options = Partial<Pick<ToolServer, 'required' | 'timeout_ms'>> & {

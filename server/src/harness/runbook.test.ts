@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { openTestSandbox } from '../../test/support/sandbox.ts'
 import { TestTurn } from '../../test/support/turn.ts'
 import type { RunEvent } from '../contract/event.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import { runbook } from './runbook.ts'
 
-const sandbox = await openTestSandbox()
+let sandbox: Sandbox
+before(async () => {
+  sandbox = await openTestSandbox()
+})
 after(() => sandbox.destroy())
 
 const fence = (command: string, info = 'sh') => `\`\`\`${info}\n${command}\n\`\`\``

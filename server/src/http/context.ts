@@ -56,6 +56,8 @@ export interface HttpSettings {
   log_level: string
   /** Default: standard error. */
   log_stream?: LogStream
+  /** How often a stream asks whether its key is still good; default: every 30 s. */
+  key_check_ms?: number
   /** Default pool of runs whose config names none. */
   default_pool: string
   /** What runs may name as their harness. */

@@ -3,7 +3,7 @@ import { MOST_FOLLOWED } from '../contract/event-stream.ts'
 import type { Db } from '../store/db.ts'
 import { type Followed, type LogState, readLogs } from '../store/many-logs.ts'
 import type { Watch } from '../store/watch.ts'
-import { KeyCheck } from './key-check.ts'
+import type { KeyCheck } from './key-check.ts'
 import { deltaOf, forget, formatDelta, formatEvent, KEEP_ALIVE, OPENING, PAGE_BYTES } from './sse.ts'
 import { encodePlaces, type Places, tailOf } from './stream-cursor.ts'
 import { Wake } from './wake.ts'
@@ -25,8 +25,8 @@ export interface FollowManyOptions extends Followed {
   follow: boolean
   /** Ends the stream. */
   signal: AbortSignal
-  /** Asked every 30 s; false ends the stream. */
-  isAllowed: () => Promise<boolean>
+  /** Ends the stream, too. */
+  key: KeyCheck
 }
 
 /**
@@ -38,11 +38,10 @@ export async function* followRuns(
   watch: Watch,
   options: FollowManyOptions,
 ): AsyncGenerator<ManyItem> {
-  const { places, since, signal } = options
+  const { places, since, signal, key } = options
   const wake = new Wake(signal)
   const watched = new Watched(watch, wake)
   const texts = new OpenTexts()
-  const key = new KeyCheck(options.isAllowed)
   try {
     while (!signal.aborted) {
       if (!(await key.isStillAllowed())) return

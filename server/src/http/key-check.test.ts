@@ -8,6 +8,7 @@ test('a stream in which nothing happens asks on time, whenever something happene
     const asked: number[] = []
     const check = new KeyCheck(
       async () => asked.push(now) < 3,
+      undefined,
       () => now,
     )
     now += first
@@ -24,6 +25,7 @@ test('a stream that is kept busy asks no more often', async () => {
   let asked = 0
   const check = new KeyCheck(
     async () => Boolean(++asked),
+    undefined,
     () => now,
   )
   for (; now < 300_000; now += 7) assert(await check.isStillAllowed())

@@ -2,23 +2,25 @@
 export const KEEP_ALIVE_MS = 15_000
 const RECHECK_MS = 30_000
 
-/** Asks a stream every 30 s whether what it was asked with is still good. */
+/** Asks of a stream, by default every 30 s, whether what it was asked with is still good. */
 export class KeyCheck {
   readonly #isAllowed: () => Promise<boolean>
+  readonly #every_ms: number
   readonly #now: () => number
   #due: number
 
-  constructor(isAllowed: () => Promise<boolean>, now = () => performance.now()) {
+  constructor(isAllowed: () => Promise<boolean>, every_ms = RECHECK_MS, now = () => performance.now()) {
     this.#isAllowed = isAllowed
+    this.#every_ms = every_ms
     this.#now = now
-    this.#due = now() + RECHECK_MS
+    this.#due = now() + every_ms
   }
 
   /** To be asked between pages too: a long log that is read slowly takes its time. */
   async isStillAllowed(): Promise<boolean> {
     const now = this.#now()
     if (now < this.#due) return true
-    this.#due = now + RECHECK_MS
+    this.#due = now + this.#every_ms
     return this.#isAllowed()
   }
 

@@ -2,7 +2,7 @@ import type { MessageDelta, RunEvent } from '../contract/event.ts'
 import type { Db } from '../store/db.ts'
 import { type OpenMessage, readLog, readOpenMessages } from '../store/events.ts'
 import type { Watch } from '../store/watch.ts'
-import { KeyCheck } from './key-check.ts'
+import type { KeyCheck } from './key-check.ts'
 import { Wake } from './wake.ts'
 
 const PAGE = 500
@@ -23,8 +23,8 @@ export interface FollowOptions {
   follow: boolean
   /** Ends the stream. */
   signal: AbortSignal
-  /** Asked every 30 s; false ends the stream. */
-  isAllowed: () => Promise<boolean>
+  /** Ends the stream, too. */
+  key: KeyCheck
 }
 
 /**
@@ -35,8 +35,8 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
   const wake = new Wake(options.signal)
   const stop = watch.onRun(options.run_id, () => wake.set())
   const sent = new Map<string, number>()
+  const { key } = options
   let cursor = options.after
-  const key = new KeyCheck(options.isAllowed)
   try {
     while (!options.signal.aborted) {
       if (!(await key.isStillAllowed())) return

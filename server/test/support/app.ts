@@ -1,53 +1,40 @@
-import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import pino from 'pino'
 import { openDiskBlobs } from '../../src/blobs/disk.ts'
 import { readConfig } from '../../src/config.ts'
-import { LOOP, RUNBOOK } from '../../src/contract/harness-fields.ts'
-import { createCheckedFetch } from '../../src/gateway/checked-fetch.ts'
-import { createApp } from '../../src/http/app.ts'
-import type { HttpSettings } from '../../src/http/context.ts'
-import { RunPulls } from '../../src/pulls/run-pulls.ts'
-import { openKeyring } from '../../src/sealing/keyring.ts'
+import { buildFace } from '../../src/listen.ts'
 import type { Store } from '../../src/store/db.ts'
 import { Watch } from '../../src/store/watch.ts'
+import { temporaryDirectory } from './service.ts'
 
-export const SECRET = 'a secret key of more than thirty-two characters'
+/** Nobody waits half a minute for a stream that has lost its key. */
+const KEY_CHECK_MS = 500
 
-export const settingsOf = (secret_key = SECRET): HttpSettings => ({
-  public_url: 'http://127.0.0.1',
-  downloads_url: 'http://127.0.0.1',
-  allowed_hosts: [],
-  secret_key,
-  keyring: openKeyring(secret_key),
-  trust_proxy: false,
-  version: '0',
-  log_level: 'silent',
-  default_pool: 'default',
-  harnesses: [LOOP, RUNBOOK],
-  whyNeverSent: () => null,
-  isGitHub: () => false,
-  limit_maxima: readConfig({}).limit_maxima,
-  min_schedule_seconds: 10,
-  open_runs: { principal: 0, total: 0 },
-  request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
-  max_run_files_bytes: 0,
-})
+/** What links are made of. No port: nobody listens there. */
+export const ORIGIN = 'http://127.0.0.1'
 
-/** The HTTP face in this process, on a database that the test has, too. Not listening: `inject` asks it. */
-export const openApp = (
+/**
+ * The HTTP face in this process, on a database that the test has, too. Not listening: `inject` asks it. `env`: settings of the
+ * service, beside those of tests.
+ */
+export function openApp(
   store: Store,
-  settings: HttpSettings = settingsOf(),
+  env: Record<string, string> = {},
   watch: Watch = new Watch(store),
-): FastifyInstance =>
-  createApp({
-    ...{ store, watch, settings },
-    blobs: openDiskBlobs(tmpdir()),
-    pulls: new RunPulls({
-      ...{ store, keyring: settings.keyring, git_hosts: {}, git_credential: null },
-      fetch: createCheckedFetch({ hosts: [], private_hosts: [] }),
-    }),
-    readiness: async () => ({
-      ready: true,
-      database: { kind: store.kind, reachable: true, migrated: true },
-    }),
+): FastifyInstance {
+  const config = readConfig({
+    ...{ RUNYARD_DATA_DIR: temporaryDirectory('app'), RUNYARD_PUBLIC_URL: ORIGIN },
+    ...{ RUNYARD_SECRET_KEY: 'a secret key of more than thirty-two characters' },
+    ...{ RUNYARD_LOG_LEVEL: 'silent' },
+    ...env,
   })
+  const { app } = buildFace({
+    ...{ config, store, watch, log: pino({ level: 'silent' }) },
+    blobs: openDiskBlobs(join(config.data_dir, 'blobs')),
+    blobs_state: async () => ({ kind: 'disk', reachable: true }),
+    key_check_ms: KEY_CHECK_MS,
+    request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
+  })
+  return app
+}

@@ -1,3 +1,5 @@
+import type { ChildProcess } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
@@ -28,10 +30,108 @@ function isExecutable(file: string): boolean {
   }
 }
 
-export async function openBrowser(): Promise<Browser> {
+/** A tab with cookies of its own. Its disposer takes from it what it was given, and keeps it for who comes next. */
+export interface Tab extends AsyncDisposable {
+  page: Page
+}
+
+interface Chromium {
+  browser: Browser
+  /** Whether this process goes on for as long as it runs. */
+  hold(is_held: boolean): void
+}
+
+let running: Promise<Chromium> | undefined
+/** Tabs that nobody uses. */
+const parked: Page[] = []
+let used = 0
+
+/**
+ * A tab of this process's Chromium, which the first one starts. Tabs are used again, also by other files of this process: in a new
+ * one the browser reads and compiles anew what the service serves, and a page costs four times as much.
+ */
+export async function openTab(): Promise<Tab> {
+  running ??= launch()
+  const { browser, hold } = await running
+  if (used++ === 0) hold(true)
+  const release = () => {
+    if (--used === 0) hold(false)
+  }
+  const page =
+    parked.pop() ??
+    (await newPage(browser).catch((error) => {
+      release()
+      throw error
+    }))
+  return {
+    page,
+    async [Symbol.asyncDispose]() {
+      await park(page)
+      release()
+    },
+  }
+}
+
+async function launch(): Promise<Chromium> {
   const executablePath = findChromium()
   if (!executablePath) throw new Error('There is no Chromium on this machine.')
-  return chromium.launch({ executablePath, args: ARGUMENTS })
+  const children: ChildProcess[] = []
+  const onChild = (message: unknown) => void children.push((message as { process: ChildProcess }).process)
+  subscribe('child_process', onChild)
+  try {
+    const browser = await chromium.launch({
+      ...{ executablePath, args: ARGUMENTS },
+      // They would stay for all that this process does. It takes the browser with it however it ends.
+      ...{ handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false },
+    })
+    browser.once('disconnected', () => {
+      running = undefined
+      parked.length = 0
+    })
+    // What a child runs is known only after it was announced.
+    const child = children.find(({ spawnfile }) => spawnfile === executablePath)
+    if (!child) throw new Error('The process of Chromium is not known.')
+    const handles = [child, ...child.stdio] as Array<{ ref?(): void; unref?(): void } | null | undefined>
+    return {
+      browser,
+      hold(is_held) {
+        for (const handle of handles) {
+          if (is_held) handle?.ref?.()
+          else handle?.unref?.()
+        }
+      },
+    }
+  } finally {
+    unsubscribe('child_process', onChild)
+  }
+}
+
+async function newPage(browser: Browser): Promise<Page> {
+  const context = await browser.newContext({
+    permissions: ['clipboard-read', 'clipboard-write'],
+    // Nobody looks, and each frame of what moves is drawn.
+    reducedMotion: 'reduce',
+  })
+  return context.newPage()
+}
+
+async function park(page: Page): Promise<void> {
+  try {
+    for (const event of ['console', 'pageerror', 'dialog', 'request'])
+      await page.removeAllListeners(event, { behavior: 'ignoreErrors' })
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    // Elsewhere than on the same site another process would show it, and what this one has compiled is lost.
+    await page.goto(new URL('/assets/mark.svg', page.url()).href)
+    await page.evaluate(() => {
+      sessionStorage.clear()
+      localStorage.clear()
+    })
+    await page.context().clearCookies()
+    parked.push(page)
+  } catch {
+    // It crashed, or its service is gone.
+    await page.context().close()
+  }
 }
 
 /** What a page did that it should not have done, so far. A page that behaves leaves it empty. */

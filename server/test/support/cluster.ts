@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
+import { readConfig, startServe, startWorkerRole } from '../../src/main.ts'
 import { createPrincipalWithKey } from '../../src/store/api-keys.ts'
 import { openPostgres, type Store } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { apiOf, spawnRunyard, temporaryDirectory } from './service.ts'
+import { apiOf, enter, spawnRunyard, temporaryDirectory } from './service.ts'
+import { SHARED_CACHE } from './shared-cache.ts'
 
 export interface Role {
   pid: number
@@ -81,11 +83,7 @@ export async function startCluster(
     serve,
     async worker(pool, { sandbox = 'bubblewrap', ...env } = {}) {
       const role = await start(['worker', '--pool', pool, '--sandbox', sandbox], /Working for /, env)
-      const worker_id = () => role.log().match(/"worker_id":"([0-9a-f-]+)"[^\n]*is at work/g)
-      return {
-        ...role,
-        worker_id: () => /"worker_id":"([0-9a-f-]+)"/.exec(worker_id()?.at(-1) ?? '')?.[1] ?? '',
-      }
+      return { ...role, worker_id: () => workerIn(role.log()) }
     },
     async stop() {
       for (const role of roles) role.signal('SIGCONT')
@@ -93,6 +91,77 @@ export async function startCluster(
       await store.close()
     },
   }
+}
+
+/** A worker in the tests' own process. */
+export interface InnerWorker {
+  log(): string
+  worker_id(): string
+  /** Lets it come to its end in order. */
+  end(): Promise<void>
+}
+
+export interface InnerCluster extends Pick<Cluster, 'store' | 'data_dir' | 'api_key' | 'api'> {
+  /** One more worker of this pool, at work when it resolves. */
+  worker(pool: string, env?: Record<string, string>): Promise<InnerWorker>
+  stop(): Promise<void>
+}
+
+/** What `startCluster` is, in this process: for tests that neither kill a role nor hold one up. */
+export async function startInnerCluster(
+  database_url: string,
+  common: Record<string, string> = {},
+): Promise<InnerCluster> {
+  const data_dir = temporaryDirectory('cluster')
+  const leave = enter(undefined)
+  const store = openPostgres({ url: database_url })
+  const ends: Array<() => Promise<void>> = []
+  const stop = async () => {
+    await Promise.all(ends.map((end) => end()))
+    await store.close()
+    leave()
+  }
+  const configOf = (env: Record<string, string> = {}) =>
+    readConfig({
+      ...SHARED_CACHE,
+      ...{ RUNYARD_WARM_SANDBOXES: '0', DATABASE_URL: database_url, RUNYARD_DATA_DIR: data_dir },
+      ...{ RUNYARD_ALLOW_WEAK_LIMITS: '1', RUNYARD_REQUESTS_PER_MINUTE: '0' },
+      ...{ RUNYARD_CREATES_PER_MINUTE: '0', ...common, ...env },
+    })
+  try {
+    await migrate(store.db)
+    const { api_key } = await createPrincipalWithKey(store.db, { name: 'test', role: 'admin' })
+    const served = await startServe({ config: configOf(), port: 0, log: { write() {} } })
+    ends.push(served.stop)
+    return {
+      ...{ store, data_dir, api_key, api: apiOf({ base_url: served.base_url, api_key }), stop },
+      async worker(pool, env) {
+        let log = ''
+        const write = (line: string) => {
+          log += line
+        }
+        const role = await startWorkerRole({
+          config: configOf(env),
+          pool,
+          sandbox: 'bubblewrap',
+          log: { write },
+        })
+        let ended: Promise<void> | undefined
+        const end = () => (ended ??= role.stop())
+        ends.push(end)
+        return { log: () => log, worker_id: () => workerIn(log), end }
+      },
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** The id of a worker's present life, as its log has it. */
+function workerIn(log: string): string {
+  const [line = ''] = log.match(/"worker_id":"([0-9a-f-]+)"[^\n]*is at work/g)?.slice(-1) ?? []
+  return /"worker_id":"([0-9a-f-]+)"/.exec(line)?.[1] ?? ''
 }
 
 async function startRole(args: string[], ready: RegExp, env: Record<string, string>): Promise<Role> {

@@ -1,12 +1,18 @@
 /** A good request of each operation, and the things that they are about. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { after, before } from 'node:test'
+import tls from 'node:tls'
 import type { OperationId } from '../../src/contract/routes.ts'
-import { serveGitHost } from './git-hosts.ts'
+import { recordPush } from '../../src/store/pushes.ts'
+import { type Face, onFace } from './face.ts'
+import { git } from './git.ts'
+import { type GitHost, serveGitHost } from './git-hosts.ts'
 import { addHostedRepository } from './hosted-repositories.ts'
-import { type ModelServer, openModelServer } from './model-server.ts'
-import { apiOf, shell, startService, type TestService, temporaryDirectory } from './service.ts'
+import { temporaryDirectory } from './service.ts'
 
 export const IDLE = { config: { worker_host: 'nobody' } }
-const RUNBOOK = { config: { harness: { type: 'runbook' } } }
 const TOKEN = 'a-token-of-the-host'
 const YEARLY = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x' }
 export const POSTED = {
@@ -99,97 +105,113 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
 }
 
 export interface Scene {
-  service: TestService
-  /** Ids, by the words that stand for them in paths. */
-  words: Record<string, string>
+  face: Face
   /** The path with ids in the place of words. */
   fill(path: string): string
-  stop(): Promise<void>
 }
 
-/** `dev` with one of everything. */
-export async function openScene(): Promise<Scene> {
-  const model: ModelServer = await openModelServer([
-    { calls: [{ name: 'bash', arguments: { command: 'true' } }] },
-  ])
+/** Registers what is asked of the HTTP face when there is one of everything. */
+export function onScene(name: string, body: (scene: () => Scene) => void): void {
   const root = temporaryDirectory('hosted')
-  addHostedRepository(root, 'acme/site')
-  const host = await serveGitHost({ root, kind: 'github', token: TOKEN })
-  const service = await startService({
-    env: {
-      ...{ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' },
-      ...{ NODE_EXTRA_CA_CERTS: host.ca_file, RUNYARD_PRIVATE_HOSTS: host.host },
-      ...{ RUNYARD_GIT_HOSTS: `${host.host}=github`, RUNYARD_GIT_TOKEN: `https://${TOKEN}@${host.host}` },
-    },
-  })
-  const words = await makeThings(service)
-  words.opened = await openPullRequest(service, `${host.url}/acme/site`)
-  return {
-    ...{ service, words },
-    fill: (path) => path.replace(/\{(\w+)\}/g, (whole, word: string) => words[word] ?? whole),
-    async stop() {
-      await service.stop()
-      await model.close()
-      host.close()
-    },
+  const trusted = tls.getCACertificates()
+  let host: GitHost | undefined
+  let scene: Scene | undefined
+  const openHost = async () => {
+    host = await serveGitHost({ root, kind: 'github', token: TOKEN })
+    tls.setDefaultCACertificates([...trusted, readFileSync(host.ca_file, 'utf8')])
+    return { RUNYARD_PRIVATE_HOSTS: host.host, RUNYARD_GIT_HOSTS: `${host.host}=github` }
   }
+  onFace(
+    name,
+    (face) => {
+      before(async () => {
+        assert(host)
+        const words = await makeThings(face())
+        words.opened = await openPullRequest(face(), host, addHostedRepository(root, 'acme/site'))
+        const fill = (path: string) =>
+          path.replace(/\{(\w+)\}/g, (whole, word: string) => words[word] ?? whole)
+        scene = { face: face(), fill }
+      })
+      after(() => {
+        host?.close()
+        tls.setDefaultCACertificates(trusted)
+      })
+      body(() => {
+        assert(scene)
+        return scene
+      })
+    },
+    openHost,
+  )
 }
 
-/** A run that opened one. */
-async function openPullRequest(service: TestService, url: string): Promise<string> {
-  const api = apiOf(service)
-  const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
-    ...{ name: 'site', repositories: [{ url }], on_success: 'pull_request', merge_method: 'squash' },
+/** A run that opened one, at `acme/site`, whose bare repository lies in `folder`. */
+async function openPullRequest(
+  { admin, store, worker }: Face,
+  host: GitHost,
+  folder: string,
+): Promise<string> {
+  await admin.json('PUT', '/agent/secrets/SITE', { value: TOKEN, git: { host: host.host } })
+  const { uid } = await admin.json<{ uid: string }>('POST', '/agent/environments', {
+    ...{ name: 'site', secrets: ['SITE'], merge_method: 'squash' },
   })
-  const run_id = await api.create({
-    prompt: shell('echo x > x'),
-    config: { ...RUNBOOK.config, environment_id: uid },
-  })
-  await api.ended(run_id, 60)
+  const config = { worker_host: worker.pool, environment_id: uid }
+  const run_id = await admin.create({ prompt: 'x', config })
+  const commit = git(folder, 'commit-tree', 'feature^{tree}', '-p', 'main', '-m', 'x')
+  const branch = `runyard/${run_id}`
+  git(folder, 'update-ref', `refs/heads/${branch}`, commit)
+  const pull = { repository: 'acme/site', number: 1, title: 'x', body: '', head: branch, base: 'main' }
+  host.pulls.push({ ...pull, draft: false, open: true })
+  const lease = await worker.start(run_id)
+  const url = `${host.url}/acme/site/pull/1`
+  assert(
+    await recordPush(store.db, lease, {
+      ...{ artifact_uid: randomUUID(), directory: 'site', repository: `${host.host}/acme/site` },
+      ...{ branch, commit, url, pull_request: { number: 1, url } },
+    }),
+  )
+  await worker.end(lease)
   return run_id
 }
 
-async function makeThings(service: TestService): Promise<Record<string, string>> {
+/** Ids, by the words that stand for them in paths. */
+async function makeThings({ admin, fetch, origin, worker }: Face): Promise<Record<string, string>> {
   const words: Record<string, string> = {}
-  const made = apiOf(service)
-  for (const name of ['webhook', 'spare_webhook']) {
-    const target = { url: 'https://receiver.invalid/' }
-    words[name] = (await made.json<{ webhook_id: string }>('POST', '/agent/webhooks', target)).webhook_id
-  }
+  const made = async (path: string, body: object): Promise<Record<string, string>> =>
+    admin.json('POST', path, body)
+  for (const name of ['webhook', 'spare_webhook'])
+    words[name] = (await made('/agent/webhooks', { url: 'https://receiver.invalid/' })).webhook_id ?? ''
   for (const name of ['trigger', 'spare_trigger'])
-    words[name] = (await made.json<{ trigger_id: string }>('POST', '/agent/triggers', POSTED)).trigger_id
-  const posted = await fetch(new URL(`/hooks/${words.trigger}`, service.base_url), {
+    words[name] = (await made('/agent/triggers', POSTED)).trigger_id ?? ''
+  const posted = await fetch(`${origin}/hooks/${words.trigger}`, {
     ...{ method: 'POST', body: '{}', headers: { 'x-gitlab-token': POSTED.secret } },
   })
   words.received = ((await posted.json()) as { delivery_id: string }).delivery_id
-  const run_id = await made.create({ prompt: shell('echo x > artifacts/x'), ...RUNBOOK })
-  const { deliveries } = await made.json<{ deliveries: Array<{ delivery_id: string }> }>(
+
+  const config = { worker_host: worker.pool }
+  words.run = await admin.create({ prompt: 'x', config })
+  const { deliveries } = await admin.json<{ deliveries: Array<{ delivery_id: string }> }>(
     'GET',
     `/agent/webhooks/${words.webhook}/deliveries`,
   )
   words.delivery = String(deliveries[0]?.delivery_id)
-  words.run = run_id
-  const share_links = `/agent/runs/${run_id}/share-links`
-  const shared = await made.json<{ share_link_id: string }>('POST', share_links, {})
-  words.share_link = shared.share_link_id
-  const busy = await made.create({ prompt: shell('sleep 600'), ...RUNBOOK })
-  const permissions = [{ tool: 'bash', action: 'ask' }]
-  words.waiting = await made.create({ prompt: 'Begin.', config: { permissions } })
-  words.busy = busy
-  words.cancelled = await made.create({ prompt: 'x', ...IDLE })
+  words.share_link = (await made(`/agent/runs/${words.run}/share-links`, {})).share_link_id ?? ''
+  const lease = await worker.start(words.run)
+  words.artifact = await worker.keep(lease, 'x', 'x\n')
+  await worker.end(lease)
+  words.busy = await admin.create({ prompt: 'x', config })
+  await worker.start(words.busy)
+  words.waiting = await admin.create({ prompt: 'Begin.', config })
+  words.approval = await worker.ask(await worker.start(words.waiting))
+  words.cancelled = await admin.create({ prompt: 'x', ...IDLE })
+
   for (const name of ['environment', 'spare'])
-    words[name] = (await made.json<{ uid: string }>('POST', '/agent/environments', { name })).uid
-  words.schedule = (await made.json<{ id: string }>('POST', '/agent/schedules', YEARLY)).id
+    words[name] = (await made('/agent/environments', { name })).uid ?? ''
+  words.schedule = (await made('/agent/schedules', YEARLY)).id ?? ''
   for (const name of ['identity', 'spare_identity'])
-    words[name] = (await made.json<{ uid: string }>('POST', '/agent/identities', { name })).uid
-  for (const name of ['key', 'spare_key'])
-    words[name] = (await made.json<{ key_id: string }>('POST', '/api-keys', { name })).key_id
+    words[name] = (await made('/agent/identities', { name })).uid ?? ''
+  for (const name of ['key', 'spare_key']) words[name] = (await made('/api-keys', { name })).key_id ?? ''
   const guest = { name: 'guest', new_user: true }
-  words.person = (await made.json<{ principal: { uid: string } }>('POST', '/api-keys', guest)).principal.uid
-  const [artifact] = (await made.ended(run_id)).artifacts
-  words.artifact = String(artifact && 'artifact_uid' in artifact.data && artifact.data.artifact_uid)
-  await made.until(busy, (run) => run.state === 'INPROGRESS')
-  const { status_message } = await made.until(words.waiting, (run) => run.state === 'BLOCKED')
-  words.approval = String(status_message?.approval?.approval_id)
+  words.person = (await admin.json<{ principal: { uid: string } }>('POST', '/api-keys', guest)).principal.uid
   return words
 }

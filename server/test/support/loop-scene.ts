@@ -1,15 +1,23 @@
 import assert from 'node:assert/strict'
-import { after } from 'node:test'
+import { after, before } from 'node:test'
 import { createLoop } from '../../src/harness/loop.ts'
 import { openModels } from '../../src/harness/models.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { MISTRAL_IDS } from './chat-rules.ts'
 import { type ModelServerOptions, openModelServer, type Script } from './model-server.ts'
 import { openTestSandbox } from './sandbox.ts'
 import { TestTurn, type TestTurnOptions } from './turn.ts'
 
-/** Of the file that imports this: turns are played in it. */
-export const sandbox = await openTestSandbox()
-after(() => sandbox.destroy())
+/** Turns are played in it; the files that share a process have one after the other. */
+export let sandbox: Sandbox
+
+/** A test file calls this once, where its hooks are. */
+export function useSandbox(): void {
+  before(async () => {
+    sandbox = await openTestSandbox()
+  })
+  after(() => sandbox.destroy())
+}
 
 export const OPTIONS = { retry_delay_ms: 1, max_steps: 10 }
 export const bash = (command: string) => ({ name: 'bash', arguments: { command } })

@@ -166,7 +166,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
 }
 
 /** What a service changes of the process it is in. Returns how to put it back. */
-function enter(certificates: string | undefined): () => void {
+export function enter(certificates: string | undefined): () => void {
   // The service's files are for this user alone, and so are those that tests make meanwhile.
   const before = process.umask(0o077)
   if (running++ === 0) mask = before
@@ -208,10 +208,18 @@ export async function startDevProcess(options: ProcessOptions = {}): Promise<Dev
   return { base_url, api_key, data_dir, pid, log: child.log, kill, stop: () => kill('SIGTERM'), exited }
 }
 
+export interface Callable extends Partial<RunSource> {
+  base_url: string
+  api_key: string
+  /** Default: the global one. */
+  fetch?: typeof globalThis.fetch
+}
+
 type Seen<T> = Exclude<T, null | undefined | false | '' | 0>
 
 /** Plain HTTP with the service's key; `call` throws nothing on error statuses. */
-export function apiOf(service: { base_url: string; api_key: string } & Partial<RunSource>) {
+export function apiOf(service: Callable) {
+  const { fetch = globalThis.fetch } = service
   const call = (
     method: string,
     path: string,

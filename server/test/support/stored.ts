@@ -65,18 +65,11 @@ export async function addWorker(
   db: Db,
   more: Partial<WorkerRegistration> = {},
 ): Promise<{ worker_id: string; pool: string }> {
-  const worker_id = randomUUID()
-  const pool = more.pool ?? POOL
+  const { worker_id = randomUUID(), pool = POOL } = more
   const models = { models: [] }
   await registerWorker(db, {
-    worker_id,
-    pool,
-    place: 'a-place',
-    slots: 8,
-    sandbox: 'host',
-    models,
-    lacking_agents: [],
-    ...more,
+    ...{ place: 'a-place', slots: 8, sandbox: 'host', models, lacking_agents: [] },
+    ...{ ...more, worker_id, pool },
   })
   return { worker_id, pool }
 }

@@ -1,66 +1,49 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { watchPage } from './browser.ts'
+import type { Page } from 'playwright-core'
+import { openTab, type Tab, watchPage } from './browser.ts'
 import type { TestService } from './service.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-export interface OpenPage extends AsyncDisposable {
-  page: Page
+export interface OpenPage extends Tab {
   /** What it did that it should not have done, so far. */
   complaints: string[]
 }
 
-/** Of each browser, by who is signed in where. */
-const signedIn = new WeakMap<Browser, Map<string, BrowserContext>>()
-
-async function openContext(
-  browser: Browser,
-  origin: string,
-  api_key: string | undefined,
-): Promise<BrowserContext> {
-  const contexts = signedIn.get(browser) ?? new Map<string, BrowserContext>()
-  signedIn.set(browser, contexts)
-  const known = contexts.get(`${origin} ${api_key}`)
-  if (known && api_key !== undefined) return known
-  const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
-  if (api_key !== undefined) {
-    const answer = await context.request.post(`${origin}/web/session`, {
-      headers: { authorization: `Bearer ${api_key}`, 'x-runyard-page': '1', origin },
-    })
-    assert.equal(answer.status(), 200, await answer.text())
-    contexts.set(`${origin} ${api_key}`, context)
-  }
-  return context
-}
-
-/**
- * A page at an address of the service. Pages of one key share what the browser keeps of the service's files, since to read and
- * compile these anew costs a second; it keeps nothing else. Who is not signed in has a browser without history.
- */
+/** A page at an address of the service, in a tab without cookies but for those of who is signed in. */
 export async function openPage(
-  browser: Browser,
   service: Pick<TestService, 'base_url' | 'api_key'>,
-  { at = '/', is_signed_in = true, width = 1280, dark = false } = {},
+  { at = '/', is_signed_in = true, width = 1280, dark = false, reads_ahead = false } = {},
 ): Promise<OpenPage> {
   const { origin } = new URL(service.base_url)
-  const context = await openContext(browser, origin, is_signed_in ? service.api_key : undefined)
-  const page = await context.newPage()
+  await using opening = new AsyncDisposableStack()
+  const { page } = opening.use(await openTab())
+  if (is_signed_in) await signIn(page, origin, service.api_key)
   await page.setViewportSize({ width, height: 900 })
   await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
+  if (!reads_ahead) opening.use(await page.addInitScript(NEVER_IDLE))
   const complaints = watchPage(page, origin)
   await page.goto(origin + at)
   if (is_signed_in) await page.getByRole('link', { name: 'Runyard' }).first().waitFor()
-  return {
-    page,
-    complaints,
-    async [Symbol.asyncDispose]() {
-      if (!is_signed_in) return context.close()
-      await page.close()
-    },
-  }
+  const opened = opening.move()
+  return { page, complaints, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** To read the code of all other pages ahead takes as long as the page does, so browsers of tests always have something else to do. */
+const NEVER_IDLE = { content: 'window.requestIdleCallback = () => 0' }
+
+async function signIn(page: Page, origin: string, api_key: string): Promise<void> {
+  const answer = await page.context().request.post(`${origin}/web/session`, {
+    headers: { authorization: `Bearer ${api_key}`, 'x-runyard-page': '1', origin },
+  })
+  assert.equal(answer.status(), 200, await answer.text())
+}
+
+/** Goes to another page as its links do: without loading it, as it was loaded with the first. */
+export async function moveTo(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState({}, '', ${JSON.stringify(path)})`)
 }
 
 /** Fails with what axe finds against WCAG 2.2 AA and its best practices. */

@@ -9,6 +9,7 @@ import { readLog } from '../../store/events.ts'
 import { type Followed, listFollowed } from '../../store/many-logs.ts'
 import type { Services } from '../context.ts'
 import { followRuns, formatMany } from '../follow-runs.ts'
+import { KeyCheck } from '../key-check.ts'
 import { type Call, SENT, serve } from '../route.ts'
 import { type FollowOptions, followRun, formatStream } from '../sse.ts'
 import { decodePlaces, type Places } from '../stream-cursor.ts'
@@ -22,6 +23,8 @@ const STALLED_MS = 30_000
 export function serveEvents(app: FastifyInstance, services: Services): void {
   const { db } = services.store
   const streams = new StreamLimit(STREAMS_PER_KEY, services.metrics.streams)
+  const checkKey = (request: FastifyRequest) =>
+    new KeyCheck(() => services.access.isStillAllowed(request), services.settings.key_check_ms)
 
   serve(app, services, ROUTES.listEvents, async (call) => {
     const run = await requireRun(services, call.params.run_id, call.actor)
@@ -40,7 +43,7 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
         run_id,
         after,
         follow: call.query.follow ?? false,
-        isAllowed: () => services.access.isStillAllowed(request),
+        key: checkKey(request),
       }),
     )
     reply.headers(STREAM_HEADERS).send(body)
@@ -66,7 +69,7 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
             ...start,
             follow: query.follow ?? false,
             signal,
-            isAllowed: () => services.access.isStillAllowed(request),
+            key: checkKey(request),
           }),
         )
       reply.send(streams.open(actor.key_id, () => sendStream(services, request, open)))

@@ -1,6 +1,9 @@
-/** `npm run check`: everything that can be said about the code without running it, side by side, in under a minute. */
+/**
+ * `npm run check`: everything that can be said about the code without running it, side by side, in about a minute on two cores; in
+ * less when little has changed since the last time.
+ */
 import { spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { globSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { setupPython } from './setup-python.ts'
 
@@ -10,12 +13,20 @@ const PYTHON_FOLDERS = globSync(
   { cwd: root },
 )
 const RUFF = ['--config', 'python/pyproject.toml', '--quiet', ...PYTHON_FOLDERS, 'scripts']
+const KEPT = 'node_modules/.cache/runyard-check'
+/** What the compiler has found out stands for the next time, until a file that it follows from changes. */
+const tsc = (project: string, name: string): string[] => [
+  ...['tsc', '-p', project, '--incremental'],
+  ...['--tsBuildInfoFile', `${KEPT}/${name}.tsbuildinfo`],
+]
 const CHECKS: Record<string, string[]> = {
-  types: ['tsc', '-p', '.'],
-  'types of the pages': ['tsc', '-p', 'web'],
+  types: tsc('.', 'sources'),
+  'types of the pages': tsc('web', 'pages'),
   'lint and format': ['biome', 'check', '--error-on-warnings', '.'],
   'generated files': ['node', 'scripts/generate.ts', '--check'],
   'import rules': ['node', 'scripts/import-rules.ts'],
+}
+const PYTHON_CHECKS: Record<string, string[]> = {
   // Each of these also says where the oldest supported Python, 3.10, would not understand.
   'Python lint': ['ruff', 'check', ...RUFF],
   'Python format': ['ruff', 'format', '--check', ...RUFF],
@@ -24,29 +35,31 @@ const CHECKS: Record<string, string[]> = {
 }
 
 const started = performance.now()
-// Without it the checks of Python fail one by one; this line says why.
+mkdirSync(`${root}${KEPT}`, { recursive: true })
+const begun = Object.entries(CHECKS).map(check)
+// While those are at work. Without it the checks of Python fail one by one; this line says why.
 const python = setupPython()
 if ('missing' in python) console.error(python.missing)
-const results = await Promise.all(
-  Object.entries(CHECKS).map(async ([name, [command = '', ...args]]) => {
-    const child = spawn(command, args, {
-      cwd: root,
-      env: { ...process.env, PATH: `${root}node_modules/.bin:${root}.venv/bin:${process.env.PATH}` },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let output = ''
-    child.stdout.on('data', (chunk) => (output += chunk))
-    child.stderr.on('data', (chunk) => (output += chunk))
-    const code = await new Promise<number | null>((resolve) => {
-      child.once('error', (error) => (output += error.message))
-      child.once('close', resolve)
-    })
-    return { name, output, ok: code === 0 }
-  }),
-)
+const results = await Promise.all([...begun, ...Object.entries(PYTHON_CHECKS).map(check)])
 for (const { name, output, ok } of results) {
   console.log(`${ok ? 'ok    ' : 'FAILED'} ${name}`)
   if (!ok) console.log(output)
 }
 console.log(`${((performance.now() - started) / 1000).toFixed(1)} s`)
 process.exit(results.every((result) => result.ok) ? 0 : 1)
+
+async function check([name, [command = '', ...args]]: [string, string[]]) {
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...process.env, PATH: `${root}node_modules/.bin:${root}.venv/bin:${process.env.PATH}` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk) => (output += chunk))
+  child.stderr.on('data', (chunk) => (output += chunk))
+  const code = await new Promise<number | null>((resolve) => {
+    child.once('error', (error) => (output += error.message))
+    child.once('close', resolve)
+  })
+  return { name, output, ok: code === 0 }
+}

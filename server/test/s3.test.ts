@@ -13,7 +13,7 @@ import { createS3Client } from '../src/blobs/s3-client.ts'
 import type { ArtifactResponse } from '../src/contract/artifact.ts'
 import type { RunDiff } from '../src/contract/diff.ts'
 import { CleanUp } from '../src/worker/clean-up.ts'
-import { type Cluster, startCluster, until } from './support/cluster.ts'
+import { type InnerCluster, startInnerCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { git } from './support/git.ts'
 import { openModelServer } from './support/model-server.ts'
@@ -36,7 +36,7 @@ describe('files on S3', { skip: missing }, () => {
   let s3: S3Server
   let blobs: Blobs
   let database: Awaited<ReturnType<typeof createDatabase>>
-  let cluster: Cluster
+  let cluster: InnerCluster
   before(async () => {
     const repository = join(repositories, 'repo')
     execFileSync('git', ['init', '--quiet', '--initial-branch=main', repository])
@@ -47,7 +47,7 @@ describe('files on S3', { skip: missing }, () => {
     const place = s3.place('of/this/')
     blobs = openS3Blobs(createS3Client(place), place)
     database = await createDatabase()
-    cluster = await startCluster(database.url, {
+    cluster = await startInnerCluster(database.url, {
       ...s3.environment('of/this'),
       RUNYARD_SECRET_KEY: 'the same on each machine, and long enough',
       RUNYARD_LOCAL_REPOS: repositories,
@@ -128,7 +128,7 @@ describe('files on S3', { skip: missing }, () => {
     const { api, store } = cluster
     const pool = 'moving'
     const every = { RUNYARD_SNAPSHOT_SECONDS: '1' }
-    const first = await cluster.worker(pool, { RUNYARD_DATA_DIR: temporaryDirectory('first'), ...every })
+    const first = await cluster.outerWorker(pool, { RUNYARD_DATA_DIR: temporaryDirectory('first'), ...every })
     const environment = { name: randomUUID(), repositories: [{ local_path: join(repositories, 'repo') }] }
     const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
     const marker = `8${Date.now()}`
@@ -153,7 +153,7 @@ describe('files on S3', { skip: missing }, () => {
     await until('the step', () => findProcesses(marker).length > 0)
     await api.json('POST', `/agent/runs/${run_id}/interrupt`)
     await api.until(run_id, (run) => run.state === 'BLOCKED' && !run.is_sandbox_running)
-    await second.end('SIGTERM')
+    await second.end()
 
     await cluster.worker(pool, { RUNYARD_DATA_DIR: temporaryDirectory('third') })
     const before = (await api.events(run_id)).length
@@ -220,7 +220,7 @@ describe('files on S3', { skip: missing }, () => {
       const [, result] = ofType(await api.events(run_id), 'tool.result')
       // Else the storage is asked again, the file is there, and the agent hears that.
       assert.match(result?.data.output ?? '', /^interrupted: /)
-      await worker.end('SIGTERM')
+      await worker.end()
     } finally {
       proxy.close()
     }

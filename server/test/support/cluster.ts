@@ -101,13 +101,15 @@ export interface InnerWorker {
   end(): Promise<void>
 }
 
-export interface InnerCluster extends Pick<Cluster, 'store' | 'data_dir' | 'api_key' | 'api'> {
+export interface InnerCluster extends Pick<Cluster, 'store' | 'data_dir' | 'api_key' | 'base_url' | 'api'> {
   /** One more worker of this pool, at work when it resolves. */
   worker(pool: string, env?: Record<string, string>): Promise<InnerWorker>
+  /** One that is a process of its own, to be killed. */
+  outerWorker(pool: string, env?: Record<string, string>): Promise<Role>
   stop(): Promise<void>
 }
 
-/** What `startCluster` is, in this process: for tests that neither kill a role nor hold one up. */
+/** What `startCluster` is, in this process: for tests that neither kill a role, but for a worker, nor hold one up. */
 export async function startInnerCluster(
   database_url: string,
   common: Record<string, string> = {},
@@ -121,20 +123,30 @@ export async function startInnerCluster(
     await store.close()
     leave()
   }
-  const configOf = (env: Record<string, string> = {}) =>
-    readConfig({
-      ...SHARED_CACHE,
-      ...{ RUNYARD_WARM_SANDBOXES: '0', DATABASE_URL: database_url, RUNYARD_DATA_DIR: data_dir },
-      ...{ RUNYARD_ALLOW_WEAK_LIMITS: '1', RUNYARD_REQUESTS_PER_MINUTE: '0' },
-      ...{ RUNYARD_CREATES_PER_MINUTE: '0', ...common, ...env },
-    })
+  const settingsOf = (env: Record<string, string> = {}) => ({
+    ...{ RUNYARD_WARM_SANDBOXES: '0', DATABASE_URL: database_url, RUNYARD_DATA_DIR: data_dir },
+    ...{ RUNYARD_ALLOW_WEAK_LIMITS: '1', RUNYARD_REQUESTS_PER_MINUTE: '0' },
+    ...{ RUNYARD_CREATES_PER_MINUTE: '0', ...common, ...env },
+  })
+  const configOf = (env?: Record<string, string>) => readConfig({ ...SHARED_CACHE, ...settingsOf(env) })
   try {
     await migrate(store.db)
     const { api_key } = await createPrincipalWithKey(store.db, { name: 'test', role: 'admin' })
     const served = await startServe({ config: configOf(), port: 0, log: { write() {} } })
     ends.push(served.stop)
     return {
-      ...{ store, data_dir, api_key, api: apiOf({ base_url: served.base_url, api_key }), stop },
+      ...{ store, data_dir, api_key, stop },
+      base_url: served.base_url,
+      api: apiOf({ base_url: served.base_url, api_key }),
+      async outerWorker(pool, env) {
+        const role = await startRole(
+          ['worker', '--pool', pool, '--sandbox', 'bubblewrap'],
+          /Working for /,
+          settingsOf(env),
+        )
+        ends.push(() => role.end('SIGTERM'))
+        return role
+      },
       async worker(pool, env) {
         let log = ''
         const write = (line: string) => {

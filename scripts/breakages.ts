@@ -4,22 +4,14 @@
  * them pass. `--sample N` takes N of them at random. `--skip-unpatched` trusts that the files pass without a patch, `--json FILE`
  * writes down every test that failed.
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
+import { copyWorkTree } from './copy-work-tree.ts'
 
 interface Breakage {
   name: string
@@ -36,11 +28,6 @@ interface Outcome {
 }
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const PACKAGES = [
-  'node_modules',
-  '{server,client,cli,web}/node_modules',
-  'test/{tools,long-tools}/node_modules',
-]
 const MOST_FILES = 3
 /** How long the tests have to end after Ctrl-C. */
 const STOP_MS = 5_000
@@ -60,7 +47,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 process.exit(await runAll(choose(readBreakages())))
 
 async function runAll(breakages: readonly Breakage[]): Promise<number> {
-  makeCopy()
+  copyWorkTree(root, copy)
   if (!values['skip-unpatched'] && !(await passUnpatched(breakages))) return 1
   const results: Array<Omit<Breakage, 'patch'> & Outcome> = []
   for (const { patch, ...breakage } of breakages) {
@@ -100,27 +87,6 @@ function choose(all: readonly Breakage[]): readonly Breakage[] {
   if (values.sample === undefined) return named
   const at_random = named.map((breakage) => [Math.random(), breakage] as const).sort(([a], [b]) => a - b)
   return at_random.slice(0, Number(values.sample)).map(([, breakage]) => breakage)
-}
-
-/** Files are copied as they are in the work tree, packages are hard links: `node_modules/@runyard` leads into the copy. */
-function makeCopy(): void {
-  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-  for (const file of listed.split('\0').filter((path) => path && existsSync(join(root, path))))
-    cpSync(join(root, file), join(copy, file), { verbatimSymlinks: true })
-  for (const folder of globSync(PACKAGES, { cwd: root })) {
-    mkdirSync(dirname(join(copy, folder)), { recursive: true })
-    const to = join(copy, dirname(folder))
-    // Another file system takes no hard links.
-    if (spawnSync('cp', ['-al', join(root, folder), to], { stdio: 'ignore' }).status !== 0)
-      execFileSync('cp', ['-a', '-f', join(root, folder), to])
-  }
-  if (existsSync(join(root, 'web/dist')))
-    cpSync(join(root, 'web/dist'), join(copy, 'web/dist'), { recursive: true })
-  // Some tests ask git which files there are.
-  execFileSync('sh', ['-c', 'git init -q && git add -A'], { cwd: copy })
 }
 
 async function passUnpatched(breakages: readonly Breakage[]): Promise<boolean> {
@@ -173,13 +139,13 @@ async function runTests(files: readonly string[]): Promise<Outcome> {
   if (failed === 0) return { failures: [], why: null }
   const by_node = printed.matchAll(/^test at (\S+?):\d+:\d+\n✖ (.+?)(?: \([\d.]+ms\))?$/gm)
   const by_pytest = printed.matchAll(/^(?:FAILED|ERROR) (\S+?)::(\S+)/gm)
-  const named = [...by_node, ...by_pytest].map(([, file = '', test = '']) => ({
-    file: file.replace(`${copy}/`, ''),
-    test,
-  }))
-  // The count decides, whatever words a reporter finds for it.
-  const failures = named.length > 0 ? named : [{ file: files.join(' '), test: `${failed} failed` }]
-  return { failures, why: null }
+  // A test that several files share is reported under the file that holds its code.
+  const only = files.length === 1 ? files[0] : undefined
+  const failures = [...by_node, ...by_pytest]
+    .map(([, file = '', test = '']) => ({ file: only ?? file.replace(`${copy}/`, ''), test }))
+    // A file that could not be loaded, or was killed, says nothing about what is broken.
+    .filter(({ file, test }) => file !== test.replace(`${copy}/`, ''))
+  return { failures, why: failures.length > 0 ? null : `${failed} failed, and no test of a file by itself` }
 }
 
 async function stop(): Promise<void> {

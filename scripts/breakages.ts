@@ -123,7 +123,7 @@ async function tryBreakage(patch: string, files: readonly string[]): Promise<Out
 async function runTests(files: readonly string[]): Promise<Outcome> {
   // A test may have started this script. With its variables `npm test` runs nothing, or uses its database.
   const inherited = Object.entries(process.env).filter(([name]) => !/^(NODE_TEST|RUNYARD_TEST)_/.test(name))
-  const started = spawn(process.execPath, ['scripts/test.ts', ...files], {
+  const started = spawn(process.execPath, ['scripts/test.ts', '--all', '--once', ...files], {
     cwd: copy,
     env: { ...Object.fromEntries(inherited), NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],

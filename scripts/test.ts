@@ -6,6 +6,7 @@
  * --busy         keeps every core busy meanwhile, since no test may depend on a quiet machine
  * --names FILE   writes the names of all tests that ran, a line each, to compare with those of another checkout
  * --long         adds the soaks, and repeats on every sandbox what is the same code on all
+ * --once         does not run failed files again
  * --shard 1/3    the first third of the work, for three machines
  * --times        prints the 20 files that cost most; --keep-times writes all to test/times.json
  */
@@ -37,6 +38,7 @@ const { values: options, positionals: wanted } = parseArgs({
     busy: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
     names: { type: 'string' },
+    once: { type: 'boolean', default: false },
     shard: { type: 'string', default: '1/1' },
     times: { type: 'boolean', default: false },
     'keep-times': { type: 'boolean', default: false },
@@ -91,7 +93,7 @@ const failed: FileResult[] = []
 const names: string[] = []
 await runUnits(units, availableParallelism(), runAndCount)
 await pytest
-await runFailedAgain()
+if (!options.once) await runFailedAgain()
 await postgres?.stop()
 events.end()
 await new Promise((resolve) => printed.once('end', resolve))

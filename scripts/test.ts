@@ -19,7 +19,7 @@ import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { runPytest } from './run-pytest.ts'
-import { openHashes } from './testing/closure.ts'
+import { hashFiles } from './testing/closure.ts'
 import { describeCosts, readCosts, readMeasured, writeCosts } from './testing/costs.ts'
 import { findTestFiles } from './testing/files.ts'
 import { chooseShard, planUnits, runUnits, type Unit } from './testing/plan.ts'
@@ -57,10 +57,12 @@ const pytest_paths = wanted.length === 0 && index === 1 ? ['python/tests'] : in_
 if (files.length === 0 && pytest_paths.length === 0) fail(`No test file lies in ${wanted.join(' ')}.`)
 
 const results = new TestResults()
-const hashes = openHashes({ long: String(options.long) })
+/** Taken before the first test, so that nobody's change meanwhile counts as tested. */
+const hashes = hashFiles(files, { long: String(options.long) })
 const counts = { passed: 0, failed: 0, skipped: 0 }
-const left_out =
-  options.all || !hashes ? [] : files.filter((file) => results.passedBefore(file, hashes(file)) !== null)
+const left_out = options.all
+  ? []
+  : files.filter((file) => results.passedBefore(file, hashes.get(file)) !== null)
 const units = chooseShard(
   planUnits(
     files.filter((file) => !left_out.includes(file)),
@@ -110,9 +112,8 @@ async function runAndCount(unit: Unit): Promise<void> {
     for (const test of [result.passed, result.skipped, result.failed].flat()) names.push(`${file} › ${test}`)
     if (result.failed.length > 0) {
       failed.push(result)
-      if (files.includes(file)) results.noteFailed(file, hashes?.(file) ?? '', result.failed)
-    } else if (hashes && result.skipped.length === 0)
-      results.notePassed(file, { hash: hashes(file), passed: result.passed.length })
+      results.noteFailed(file, hashes.get(file), result.failed)
+    } else if (result.skipped.length === 0) results.notePassed(file, hashes.get(file), result.passed.length)
   }
 }
 
@@ -121,8 +122,7 @@ async function runFailedAgain(): Promise<void> {
   for (const { file } of failed.filter((result) => files.includes(result.file)).slice(0, 10)) {
     const unit = { files: [file], is_shared: false, cpu_ms: 0, wall_ms: 0 }
     const [again] = await runUnit(unit, { long: options.long, show: () => {} })
-    if (again?.failed.length === 0 && hashes)
-      results.notePassed(file, { hash: hashes(file), passed: again.passed.length })
+    if (again?.failed.length === 0) results.notePassed(file, hashes.get(file), again.passed.length)
   }
 }
 
@@ -150,7 +150,7 @@ function report(): void {
     )
   if (left_out.length > 0) {
     const before = left_out.reduce(
-      (sum, file) => sum + (results.passedBefore(file, hashes?.(file) ?? '') ?? 0),
+      (sum, file) => sum + (results.passedBefore(file, hashes.get(file)) ?? 0),
       0,
     )
     counts.passed += before

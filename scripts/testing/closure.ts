@@ -31,10 +31,13 @@ const PROGRAMS = [
   'socat',
 ]
 
-/** Hashes of test files; `null` outside of a Git checkout, where nobody knows which files are the project's. */
-export function openHashes(environment: Record<string, string>): ((file: string) => string) | null {
+/** By file, its hash. Empty outside of a Git checkout, where nobody knows which files are the project's. */
+export function hashFiles(
+  files: readonly string[],
+  environment: Record<string, string>,
+): Map<string, string> {
   const tracked = listFiles()
-  if (!tracked) return null
+  if (!tracked) return new Map()
   const base = JSON.stringify([process.version, process.platform, process.arch, environment, readPrograms()])
   const locks = ['package-lock.json', 'test/tools/package-lock.json', 'test/long-tools/package-lock.json']
   const contents = new Map<string, string>()
@@ -49,7 +52,7 @@ export function openHashes(environment: Record<string, string>): ((file: string)
     named.set(file, known)
     return known
   }
-  return (file) => {
+  const hashWhole = (file: string): string => {
     const found = new Set([file, ...locks.filter((lock) => tracked.has(lock))])
     // A set that grows is walked to its end.
     for (const path of found) for (const next of namedIn(path)) found.add(next)
@@ -57,6 +60,7 @@ export function openHashes(environment: Record<string, string>): ((file: string)
     for (const path of [...found].sort()) hash.update(`${path}\0${hashOf(path)}\0`)
     return hash.digest('hex')
   }
+  return new Map(files.map((file) => [file, hashWhole(file)]))
 }
 
 /** A folder stands for all files in it. */

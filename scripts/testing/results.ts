@@ -31,22 +31,24 @@ const PATH = 'node_modules/.cache/runyard-tests/results.json'
 export class TestResults {
   readonly #kept: Results = readResults()
 
-  /** How many tests of the file passed, if nothing that it depends on has changed since. */
-  passedBefore(file: string, hash: string): number | null {
+  /** How many tests of the file passed, if nothing that it depends on has changed since. Without a hash, nobody knows. */
+  passedBefore(file: string, hash: string | undefined): number | null {
     const known = this.#kept.passed[file]
-    return known?.hash === hash ? known.passed : null
+    return known !== undefined && known.hash === hash ? known.passed : null
   }
 
-  notePassed(file: string, passed: Passed): void {
-    this.#kept.passed[file] = passed
+  notePassed(file: string, hash: string | undefined, passed: number): void {
+    if (hash === undefined) return
+    this.#kept.passed[file] = { hash, passed }
     const again = Object.entries(this.#kept.failed).filter(
-      ([test, hash]) => test.startsWith(`${file} › `) && hash === passed.hash,
+      ([test, failed_with]) => test.startsWith(`${file} › `) && failed_with === hash,
     )
     for (const [test] of again) this.noteFlaky(test)
     this.#forgetFailures(file)
   }
 
-  noteFailed(file: string, hash: string, tests: readonly string[]): void {
+  noteFailed(file: string, hash: string | undefined, tests: readonly string[]): void {
+    if (hash === undefined) return
     delete this.#kept.passed[file]
     this.#forgetFailures(file)
     for (const test of tests) this.#kept.failed[`${file} › ${test}`] = hash

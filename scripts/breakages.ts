@@ -40,6 +40,7 @@ const OPTIONS = {
 const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true })
 
 let child: ChildProcess | undefined
+let stopping = false
 const copy = mkdtempSync(join(tmpdir(), 'runyard-breakages-'))
 process.once('exit', () => rmSync(copy, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop)
@@ -131,6 +132,8 @@ async function runTests(files: readonly string[]): Promise<Outcome> {
   })
   child = started
   const [stdout, stderr] = await Promise.all([text(started.stdout), text(started.stderr)])
+  // Tests that were stopped have nothing to say; `stop` ends the process.
+  if (stopping) await new Promise(() => {})
   const printed = stripVTControlCharacters(stdout)
   const counts = /(\d+) passed, (\d+) failed, (\d+) skipped\s*$/.exec(printed)
   const [, passed = 0, failed = 0, skipped = 0] = counts?.map(Number) ?? []
@@ -149,6 +152,7 @@ async function runTests(files: readonly string[]): Promise<Outcome> {
 }
 
 async function stop(): Promise<void> {
+  stopping = true
   const { pid } = child ?? {}
   if (pid !== undefined && child?.exitCode === null) {
     const ended = new Promise((resolve) => child?.once('exit', resolve))

@@ -45,8 +45,7 @@ const { values: options, positionals: wanted } = parseArgs({
   },
 })
 const [, index = 0, count = 0] = (/^(\d+)\/(\d+)$/.exec(options.shard) ?? []).map(Number)
-if (index < 1 || index > count)
-  fail(`--shard is "${options.shard}"; it is to be like 1/3: which of how many.`)
+if (index < 1 || index > count) fail(`--shard is "${options.shard}"; use a number and a total, such as 1/3.`)
 
 const in_python = wanted
   .filter((path) => /^python(\/|$)/.test(path))
@@ -57,7 +56,7 @@ const pytest_paths = wanted.length === 0 && index === 1 ? ['python/tests'] : in_
 if (files.length === 0 && pytest_paths.length === 0) fail(`No test file lies in ${wanted.join(' ')}.`)
 
 const results = new TestResults()
-/** Taken before the first test, so that nobody's change meanwhile counts as tested. */
+/** Computed before the first test, so that a change made during the run does not count as tested. */
 const hashes = hashFiles(files, { long: String(options.long) })
 const counts = { passed: 0, failed: 0, skipped: 0 }
 const left_out = options.all
@@ -117,7 +116,7 @@ async function runAndCount(unit: Unit): Promise<void> {
   }
 }
 
-/** A test that passes now was not stopped by its sources. It counts as failed all the same. */
+/** A test that passes now depends on more than its sources. It still counts as failed. */
 async function runFailedAgain(): Promise<void> {
   for (const { file } of failed.filter((result) => files.includes(result.file)).slice(0, 10)) {
     const unit = { files: [file], is_shared: false, cpu_ms: 0, wall_ms: 0 }

@@ -1,6 +1,6 @@
 /**
- * What each test file cost when it ran last, in `node_modules/.cache`; for a fresh clone, what it cost whoever last ran
- * `npm test -- --keep-times`, in `test/times.json`. Only the order of files depends on it.
+ * Each test file's last cost, kept in `node_modules/.cache`. A fresh clone starts with `test/times.json`, which
+ * `npm test -- --keep-times` writes. Only the order of files depends on it.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'

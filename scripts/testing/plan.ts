@@ -13,8 +13,10 @@ export interface Unit {
   wall_ms: number
 }
 
-/** Long enough that starting the process is small beside it, short enough that the end comes for all processes at once. */
-const SHARED_MS = 40_000
+/** Enough that loading the service, a second, is small beside it; little enough that all processes end at about the same time. */
+const SHARED = { cpu_ms: 25_000, wall_ms: 90_000 }
+/** More processes than cores, since much of what they do is wait; each one more makes all of them slower. */
+const MORE_THAN_CORES = 2
 const UNKNOWN = { cpu_ms: 2_000, wall_ms: 3_000 }
 
 /** Longest first. Files of one folder share a process, since they load the same modules. */
@@ -27,7 +29,7 @@ export function planUnits(files: readonly string[], costs: Costs): Unit[] {
       units.push({ files: [file], is_shared: false, cpu_ms, wall_ms })
       continue
     }
-    if (!lane || lane.wall_ms + wall_ms > SHARED_MS) {
+    if (!lane || lane.cpu_ms + cpu_ms > SHARED.cpu_ms || lane.wall_ms + wall_ms > SHARED.wall_ms) {
       lane = { files: [], is_shared: true, cpu_ms: 0, wall_ms: 0 }
       units.push(lane)
     }
@@ -72,7 +74,7 @@ export async function runUnits(
     const next =
       running.size === 0
         ? waiting[0]
-        : running.size < cores + 4
+        : running.size < cores + MORE_THAN_CORES
           ? waiting.find((unit) => load + loadOf(unit) <= cores * 1.3)
           : undefined
     if (next) {

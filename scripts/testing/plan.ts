@@ -14,7 +14,7 @@ export interface Unit {
 }
 
 /** Enough that loading the service, a second, is small beside it; little enough that all processes end at about the same time. */
-const SHARED = { cpu_ms: 25_000, wall_ms: 90_000 }
+const SHARED = { cpu_ms: 30_000, wall_ms: 180_000 }
 /** More processes than cores, since much of what they do is wait; each one more makes all of them slower. */
 const MORE_THAN_CORES = 2
 const UNKNOWN = { cpu_ms: 2_000, wall_ms: 3_000 }

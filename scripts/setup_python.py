@@ -5,6 +5,8 @@ Run by `scripts/setup-python.ts` with the Python the environment shall have. Pri
 
 import fcntl
 import hashlib
+import os
+import re
 import subprocess
 import sys
 import venv
@@ -16,6 +18,12 @@ REQUIREMENTS = PROJECT / "requirements-dev.txt"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "runyard-stamp"
+UV_NAMES = {
+    "PIP_INDEX_URL": "UV_DEFAULT_INDEX",
+    "PIP_EXTRA_INDEX_URL": "UV_INDEX",
+    "PIP_FIND_LINKS": "UV_FIND_LINKS",
+    "PIP_CERT": "SSL_CERT_FILE",
+}
 
 
 def fingerprint() -> str:
@@ -30,18 +38,35 @@ def stamp() -> str:
     return STAMP.read_text() if STAMP.is_file() and PYTHON.exists() else ""
 
 
+def run(*args: str, **variables: str) -> None:
+    # The answer of this script is on stdout: what programs say goes to stderr.
+    subprocess.run([str(PYTHON), "-m", *args], check=True, stdout=sys.stderr, env={**os.environ, **variables})
+
+
 def pip(*args: str) -> None:
-    # The answer of this script is on stdout: what pip says goes to stderr.
-    command = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "--no-input", "-q", *args]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+    # Python compiles what it runs; all of it takes a third of the time.
+    run("pip", "--disable-pip-version-check", "--no-input", "-q", "install", "--no-compile", *args)
+
+
+def install_requirements() -> None:
+    """By uv, in a fifth of the time; by pip where only that is told how to reach packages (`pip.conf`)."""
+    pinned = re.search(r"^uv==\S+", REQUIREMENTS.read_text(), re.MULTILINE)
+    assert pinned
+    try:
+        pip(pinned[0])
+        # uv does not read pip's variables.
+        variables = {UV_NAMES[name]: value for name, value in os.environ.items() if name in UV_NAMES}
+        run("uv", "pip", "install", "-q", "--python", str(PYTHON), "-r", str(REQUIREMENTS), **variables)
+    except subprocess.CalledProcessError:
+        pip("-r", str(REQUIREMENTS))
 
 
 def install(wanted: str) -> None:
     if stamp().splitlines()[:1] != wanted.splitlines()[:1]:
         print("Installing the Python toolchain in .venv", file=sys.stderr)
         venv.create(VENV, clear=True, symlinks=True, with_pip=True)
-        pip("install", "-r", str(REQUIREMENTS))
-    pip("install", "--no-build-isolation", "--no-deps", "-e", str(PROJECT))
+        install_requirements()
+    pip("--no-build-isolation", "--no-deps", "-e", str(PROJECT))
     STAMP.write_text(wanted)
 
 

@@ -162,7 +162,7 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
     await recoverRuns(store, watch, log)
     closers.unshift(
       startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days }),
-      startWebhooks(config, store, log),
+      startWebhooks(config, { store, watch, log }),
     )
     const worker = await work({
       config: {
@@ -189,7 +189,7 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
       ...(tls ? { tls } : {}),
       ...(options.log ? { log_stream: options.log } : {}),
     })
-    closers.unshift(() => app.close(), startGitHubReplies(config, { store, log, public_url }))
+    closers.unshift(() => app.close(), startGitHubReplies(config, { store, watch, log, public_url }))
     const { api_key, key_id } = await keyOfDev(store.db, options.known_key)
     return {
       base_url: `${public_url()}/api/v1`,
@@ -246,7 +246,7 @@ export async function startServe(
       inTime(startSweep(store, watch, log)),
       inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
       inTime(startSchedules({ config, store, blobs, watch, log })),
-      inTime(startWebhooks(config, store, log)),
+      inTime(startWebhooks(config, { store, watch, log })),
       reportDatabase(store, log, reason),
     )
     const { app, public_url } = await listen({
@@ -260,7 +260,7 @@ export async function startServe(
       ...(tls ? { tls } : {}),
       ...(options.log ? { log_stream: options.log } : {}),
     })
-    closers.unshift(() => app.close(), inTime(startGitHubReplies(config, { store, log, public_url })))
+    closers.unshift(() => app.close(), inTime(startGitHubReplies(config, { store, watch, log, public_url })))
     return { base_url: `${public_url()}/api/v1`, missing: reason === null ? null : detail, stop }
   } catch (error) {
     await stop()

@@ -4,6 +4,7 @@ import { createCheckedFetch, type FetchLimits, whyNeverAsked } from './gateway/c
 import type { EgressRules } from './gateway/gateway.ts'
 import { readKeyring } from './secret-keys.ts'
 import type { Store } from './store/db.ts'
+import type { Watch } from './store/watch.ts'
 import { MAX_AT_ONCE, startPump } from './webhooks/pump.ts'
 import { startReplies } from './webhooks/replies.ts'
 
@@ -27,17 +28,20 @@ export const judgeReceiver =
     whyNeverAsked(rulesOf(config), url, LIMITS)
 
 /** Sends what waits for webhooks, to public hosts and those that the operator names. Returns how to stop. */
-export function startWebhooks(config: Config, store: Store, log: Logger): () => Promise<void> {
+export function startWebhooks(
+  config: Config,
+  { store, watch, log }: { store: Store; watch: Watch; log: Logger },
+): () => Promise<void> {
   const fetch = createCheckedFetch(rulesOf(config), LIMITS)
-  return startPump({ store, keyring: readKeyring(config), fetch, version: config.version, log })
+  return startPump({ store, watch, keyring: readKeyring(config), fetch, version: config.version, log })
 }
 
 /** Answers on GitHub for triggers, at the hosts of the secrets that they name. Returns how to stop. */
 export function startGitHubReplies(
   config: Config,
-  { store, log, public_url }: { store: Store; log: Logger; public_url: () => string },
+  { store, watch, log, public_url }: { store: Store; watch: Watch; log: Logger; public_url: () => string },
 ): () => Promise<void> {
   const fetch = createCheckedFetch(rulesOf(config), { limit_ms: API_LIMIT_MS })
   const { git_hosts } = config
-  return startReplies({ store, keyring: readKeyring(config), fetch, git_hosts, public_url, log })
+  return startReplies({ store, watch, keyring: readKeyring(config), fetch, git_hosts, public_url, log })
 }

@@ -62,7 +62,7 @@ onEitherDatabase('counts', (open) => {
     await addRun(db, principal_id)
     await addRun(db, principal_id)
     assert.equal((await readCounts(db)).deliveries_waiting, 2)
-    const due = await takeDeliveries(db, { limit: 8, limit_each: 8, busy: new Map() })
+    const due = (await takeDeliveries(db, { limit: 8, limit_each: 8, busy: new Map() })) ?? []
     const [sent, refused] = due
     assert(sent && refused)
     await markDelivered(db, sent, 200)

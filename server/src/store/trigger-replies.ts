@@ -71,11 +71,11 @@ export async function insertReply(
     from runs where run_id = ${run_id}::uuid`.execute(trx)
 }
 
-/** Takes those that are due for a minute and a half, at most `limit`. No two processes take the same. */
-export async function takeReplies(db: Db, limit: number): Promise<DueReply[]> {
+/** Takes those that are due for a minute and a half, at most `limit`. No two processes take the same. `null`: none waits, due or not. */
+export async function takeReplies(db: Db, limit: number): Promise<DueReply[] | null> {
   // As deliveries of webhooks are looked for.
   const waiting = await sql`select from trigger_replies where status = 'pending' limit 1`.execute(db)
-  if (waiting.rows.length === 0) return []
+  if (waiting.rows.length === 0) return null
   const { rows } = await sql<DueReply>`
     with chosen as materialized (
       select p.delivery_id from trigger_replies p join runs r using (run_id)

@@ -52,6 +52,18 @@ onEachDatabase('watch', (open) => {
     later()
   })
 
+  test('of whatever is said those hear who listen to all of it', async () => {
+    let heard = 0
+    const stop = hearer.onAny(() => {
+      heard++
+    })
+    speaker.touchRun(randomUUID())
+    await until(() => heard === 1)
+    speaker.touchPool('any')
+    await until(() => heard === 2)
+    stop()
+  })
+
   test('many runs at once are all heard, though a notification holds few', async () => {
     const ids = Array.from({ length: 700 }, () => randomUUID())
     const heard = new Set<string>()

@@ -24,6 +24,7 @@ export class Watch {
   readonly #store: Store
   readonly #runs = new Map<string, Set<Listener>>()
   readonly #pools = new Map<string, Set<Listener>>()
+  readonly #any = new Set<Listener>()
   readonly #seen = new Map<string, string>()
   #pending = { runs: new Set<string>(), pools: new Set<string>() }
   #flushing: NodeJS.Timeout | undefined
@@ -59,6 +60,12 @@ export class Watch {
 
   onPool(pool: string, listener: Listener): () => void {
     return subscribe(this.#pools, pool, listener)
+  }
+
+  /** Calls back whenever anything may have changed that this is told of. Returns how to stop. */
+  onAny(listener: Listener): () => void {
+    this.#any.add(listener)
+    return () => this.#any.delete(listener)
   }
 
   async close(): Promise<void> {
@@ -98,6 +105,7 @@ export class Watch {
     const hint = readHint(payload)
     for (const run_id of hint.runs) this.#call(this.#runs.get(run_id))
     for (const pool of hint.pools) this.#call(this.#pools.get(pool))
+    this.#call(this.#any)
   }
 
   #call(listeners: Set<Listener> | undefined): void {

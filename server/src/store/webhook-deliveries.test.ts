@@ -36,7 +36,8 @@ onEitherDatabase('deliveries', (open) => {
     })
     return webhook_id
   }
-  const take = (limit = 32) => takeDeliveries(db, { limit, limit_each: 4, busy: new Map() })
+  const take = async (limit = 32) =>
+    (await takeDeliveries(db, { limit, limit_each: 4, busy: new Map() })) ?? []
   const typesTaken = async () => (await take()).map(({ event_type }) => event_type)
   const fail = (due: Awaited<ReturnType<typeof take>>[number]) =>
     markFailed(db, due, { response_status: 500, error: 'x', pause_ms: HOUR_MS, is_gone: false })

@@ -56,15 +56,15 @@ const COLUMNS = sql`d.delivery_id, d.place::text as place, d.webhook_id, d.run_i
 /**
  * Takes deliveries that are due, at most `limit` and `limit_each` of one webhook, those that are `busy` included: of each
  * webhook and run the first alone, which keeps their order. Taken for a minute: a process that dies with them leaves them to
- * the others. No two take the same.
+ * the others. No two take the same. `null`: none waits, due or not.
  */
 export async function takeDeliveries(
   db: Db,
   { limit, limit_each, busy }: { limit: number; limit_each: number; busy: ReadonlyMap<string, number> },
-): Promise<DueDelivery[]> {
+): Promise<DueDelivery[] | null> {
   // Mostly nothing waits at all, and to plan the statement below costs the embedded database five times as much.
   const waiting = await sql`select from webhook_deliveries where status = 'pending' limit 1`.execute(db)
-  if (waiting.rows.length === 0) return []
+  if (waiting.rows.length === 0) return null
   const { rows } = await sql<DueDelivery>`
     with ready as materialized (
       select d.delivery_id, d.next_attempt_at, w.failing_since is not null as fails

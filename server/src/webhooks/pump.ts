@@ -4,6 +4,7 @@ import type { CheckedFetch, CheckedRequest } from '../gateway/checked-fetch.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
 import type { Store } from '../store/db.ts'
+import type { Watch } from '../store/watch.ts'
 import {
   type DueDelivery,
   type FailedAttempt,
@@ -24,6 +25,7 @@ const MAX_ERROR = 500
 
 export interface PumpOptions {
   store: Store
+  watch: Watch
   keyring: Keyring
   fetch: CheckedFetch
   version: string
@@ -35,10 +37,10 @@ export interface PumpOptions {
  * is to be done, so nothing is lost with a process; what it was sending is sent again.
  */
 export function startPump(options: PumpOptions): () => Promise<void> {
-  const { store, log } = options
+  const { store, watch, log } = options
   const busy = new Map<string, number>()
   return startDraining<DueDelivery>({
-    ...{ at_once: MAX_AT_ONCE, what: 'a webhook', log },
+    ...{ at_once: MAX_AT_ONCE, what: 'a webhook', watch, log },
     take: (limit) => takeDeliveries(store.db, { limit, limit_each: MAX_EACH, busy }),
     async send(due, cut) {
       busy.set(due.webhook_id, (busy.get(due.webhook_id) ?? 0) + 1)

@@ -20,6 +20,7 @@ import {
   readAnswerBetween,
   takeReplies,
 } from '../store/trigger-replies.ts'
+import type { Watch } from '../store/watch.ts'
 import { startDraining } from './drain.ts'
 import { markOf, wantedOf, writeReply } from './reply-text.ts'
 
@@ -31,6 +32,7 @@ const MAX_ERROR = 500
 
 export interface ReplyOptions {
   store: Store
+  watch: Watch
   keyring: Keyring
   fetch: CheckedFetch
   git_hosts: Record<string, GitHostKind>
@@ -47,9 +49,9 @@ class Hopeless extends Error {}
  * for before it is made a second time.
  */
 export function startReplies(options: ReplyOptions): () => Promise<void> {
-  const { store, log } = options
+  const { store, watch, log } = options
   return startDraining<DueReply>({
-    ...{ at_once: MAX_AT_ONCE, what: 'an answer on GitHub', log },
+    ...{ at_once: MAX_AT_ONCE, what: 'an answer on GitHub', watch, log },
     take: (limit) => takeReplies(store.db, limit),
     async send(due, cut) {
       try {

@@ -29,7 +29,7 @@ import { type Call, SENT, sendJson, sendOnce, serve } from '../route.ts'
 type Created = typeof ROUTES.createWebhook | typeof ROUTES.rotateWebhookSecret
 
 export function serveWebhooks(app: FastifyInstance, services: Services): void {
-  const { store, settings } = services
+  const { store, watch, settings } = services
   const { keyring, whyNeverSent } = settings
 
   /** Throws where nothing would ever be sent; one that is disabled may have any address, so that each can be disabled. */
@@ -111,11 +111,16 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
     const { webhook_id, enabled } = required(await findWebhook(store.db, call.params.webhook_id, call.actor))
     if (!enabled)
       throw new AppError('conflict', 'The webhook is disabled: enable it first.', { retryable: false })
-    return sendOnce(store.db, call, async (db) => {
+    let run_id: string | undefined
+    const sent = await sendOnce(store.db, call, async (db) => {
       const row = await requeueDelivery(db, webhook_id, call.params.delivery_id)
       if (!row) throw new AppError('resource_not_found', 'There is no delivery with this id.')
+      ;({ run_id } = row)
       return { status: 202, body: viewDelivery(row) }
     })
+    // Those who send rest until they hear of a change.
+    if (run_id !== undefined) watch.touchRun(run_id)
+    return sent
   })
 }
 

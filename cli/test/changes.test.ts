@@ -185,9 +185,11 @@ test('apply runs no hook', LIMIT, async () => {
 
 test('apply refuses where tracked files are changed, unless --allow-dirty', LIMIT, async () => {
   const checkout = cloneApp()
-  checkout.sh(
-    'echo mine >> gone.txt; echo mine > other.txt; git add other.txt; echo untracked > untracked.txt',
-  )
+  checkout.sh('echo mine >> gone.txt')
+  const one = await home.run(['apply', run_id], checkout)
+  assert.equal(one.code, 2)
+  assert.match(one.stderr, /^error: gone\.txt has uncommitted changes here\.\nhint: .*--allow-dirty/)
+  checkout.sh('echo mine > other.txt; git add other.txt; echo untracked > untracked.txt')
   const before = checkout.snapshot()
   const refused = await home.run(['apply', run_id], checkout)
   assert.equal(refused.code, 2)

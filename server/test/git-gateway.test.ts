@@ -167,6 +167,14 @@ describe('the git gateway', () => {
     )
     assert.match(both.said, /refused with the others/)
     assert.match(await hosted('site', 'refs/heads/docs/half'), /unknown revision|fatal/)
+    // Git sends them in the order of their names: the one that is refused may come last.
+    const later = await run(
+      directory,
+      ...['push', 'origin', 'HEAD:refs/heads/docs/half', 'HEAD:refs/heads/not-ours'],
+    )
+    assert.match(later.said, /refused with the others/)
+    for (const branch of ['docs/half', 'not-ours'])
+      assert.match(await hosted('site', `refs/heads/${branch}`), /unknown revision|fatal/)
     assert.match(
       (await run(directory, 'push', 'origin', ':docs/new')).said,
       /branches are not deleted from here/,

@@ -1,3 +1,23 @@
-import { testSandboxBackend } from './support/sandbox-conformance.ts'
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { openHost } from '../src/sandbox/host.ts'
+import { run, testSandboxBackend } from './support/sandbox-conformance.ts'
+import { temporaryDirectory } from './support/service.ts'
 
 testSandboxBackend('host')
+
+test('commands on the host have none of the variables of the service but those that every program needs', async () => {
+  const host = await openHost({ data_dir: temporaryDirectory('host'), installation_id: randomUUID() })
+  Object.assign(process.env, { RUNYARD_TEST_HIDDEN: 'a secret of the service' })
+  try {
+    const limits = { memory_bytes: 1024 ** 3, pids: 256, cpus: 1, disk_bytes: 1024 ** 3 }
+    const sandbox = await host.create({ run_id: randomUUID(), attempt: 1, limits, egress: 'open', env: {} })
+    const { stdout } = await run(sandbox, 'env')
+    assert.match(stdout, /^PATH=/m)
+    assert.doesNotMatch(stdout, /RUNYARD_TEST_HIDDEN|a secret/)
+    await sandbox.destroy()
+  } finally {
+    delete process.env.RUNYARD_TEST_HIDDEN
+  }
+})

@@ -21,7 +21,9 @@ test('a new turn forgets what ended the last one, and nothing else', () => {
   stopping.stop('budget')
   stopping.beginTurn()
   assert.deepEqual([stopping.is('interrupt'), stopping.turn.aborted], [false, false])
-  stopping.stop('cancelled')
-  stopping.beginTurn()
-  assert.deepEqual([stopping.is('cancelled'), stopping.turn.aborted], [true, true])
+  for (const cause of ['overfull', 'cancelled'] as const) {
+    stopping.stop(cause)
+    stopping.beginTurn()
+    assert.deepEqual([stopping.is(cause), stopping.turn.aborted], [true, true])
+  }
 })

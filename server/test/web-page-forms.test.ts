@@ -10,7 +10,7 @@ import type { Trigger } from '../src/contract/trigger.ts'
 import { findChromium } from './support/browser.ts'
 import { LONG } from './support/once.ts'
 import { apiOf, BINARY, shell, startService, type TestService } from './support/service.ts'
-import { checkAccess, openPage } from './support/web-page.ts'
+import { checkAccess, moveTo, openPage } from './support/web-page.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
@@ -165,12 +165,11 @@ describe('the forms of what starts runs', { skip }, () => {
 
   test('who may use an identity is led to a run as it; others are not offered it', async () => {
     const at = `/keys/identities/${identity.uid}`
+    await apiOf(guest).json('POST', '/agent/identities', { name: 'mine' })
     await using opened = await openPage(guest, { at })
     const { page, complaints } = opened
-    const origin = new URL(service.base_url).origin
-    await apiOf(guest).json('POST', '/agent/identities', { name: 'mine' })
     await page.getByRole('link', { name: 'Runs it created' }).waitFor()
-    await page.goto(`${origin}/new`)
+    await moveTo(page, '/new')
     await more(page).click()
     const choices = page.getByLabel('Run as').locator('option')
     // Its own is there by the time that it is known which others it may use.
@@ -179,7 +178,7 @@ describe('the forms of what starts runs', { skip }, () => {
     await api.json('PUT', '/agent/grants', {
       ...{ resource_type: 'identity', resource_id: identity.uid, principal_ids: [guest.uid] },
     })
-    await page.goto(origin + at)
+    await page.goto(new URL(at, service.base_url).href)
     await page.getByRole('link', { name: 'New run as reviewer' }).click()
     // It opens filled, and shows with what.
     await page.getByLabel('Run as').locator('option', { hasText: 'reviewer' }).waitFor({ state: 'attached' })

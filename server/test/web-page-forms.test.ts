@@ -88,7 +88,6 @@ describe('the forms of what starts runs', { skip }, () => {
     await page.getByText('This is no JSON: ').waitFor()
     assert.equal(await start.isDisabled(), true)
     await page.getByLabel('Tool servers').fill('{"mcpServers": {"db": {"url": "https://db.example/"}}}')
-    await checkAccess(page)
     await page.getByRole('tab', { name: 'Command' }).click()
     const command = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? ''
     await start.click()
@@ -215,7 +214,6 @@ describe('the forms of what starts runs', { skip }, () => {
     // What nobody has heard of is a pool, too.
     await pool.fill('typed-by-hand')
     await page.getByText('typed-by-hand has no workers that you can see').waitFor()
-    await checkAccess(page)
     await page.getByRole('button', { name: 'Start the run' }).click()
     await page.locator('header [data-state]', { hasText: 'Queued' }).waitFor()
     assert.equal((await api.get(idOf(page))).agent_config.worker_host, 'typed-by-hand')
@@ -241,7 +239,6 @@ describe('the forms of what starts runs', { skip }, () => {
     assert.equal(await page.getByLabel('Priority').inputValue(), '-5')
     assert.equal(await page.getByLabel('Run as').inputValue(), identity.uid)
     await page.getByLabel('Metadata').fill('')
-    await checkAccess(page)
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     const saved = await api.json<Trigger>('GET', `/agent/triggers/${idOf(page)}`)
@@ -313,7 +310,6 @@ describe('the forms of what starts runs', { skip }, () => {
       [saved.agent_uid, saved.catch_up, saved.metadata, saved.budget, saved.priority],
       [identity.uid, 'skip', { team: 'web' }, { max_duration_minutes: 2.5 }, 7],
     )
-    await checkAccess(page)
     await page.getByRole('list', { name: 'History' }).locator('[data-state=FAILED]').first().waitFor()
     await api.json('POST', `/agent/schedules/${schedule_id}/pause`)
     await page.getByRole('link', { name: 'Schedules' }).click()

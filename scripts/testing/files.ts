@@ -25,6 +25,9 @@ export const mayShareProcess = (file: string): boolean => {
   return !AWAITS.test(source) && !NEEDS_PROCESS.test(source)
 }
 
+export const usesBrowser = (file: string): boolean =>
+  /from '\.\/support\/(?:browser|web-page)\.ts'/.test(readFileSync(file, 'utf8'))
+
 const AWAITS = /^(?:await\b|for await\b|(?:export )?(?:const|let) [^\n]*= await\b)/m
 const NEEDS_PROCESS =
   /process\.(?:chdir\(|umask\(|argv\b|execArgv\b)|(?:delete |^ *)process\.env\.\w+(?: *(?:=|\|\|=|\?\?=) |\n)/m

@@ -1,7 +1,7 @@
 /** Which test files run in which process, and when. */
 
 import type { Costs } from './costs.ts'
-import { mayShareProcess } from './files.ts'
+import { mayShareProcess, usesBrowser } from './files.ts'
 
 /** What one process runs, or pytest. */
 export interface Unit {
@@ -15,22 +15,27 @@ export interface Unit {
 
 /** Enough that loading the service, a second, is small beside it; little enough that all processes end at about the same time. */
 const SHARED = { cpu_ms: 30_000, wall_ms: 180_000 }
+/** A browser takes seconds to start and to compile the page, so its files share one as far as possible. */
+const SHARED_BROWSER = { cpu_ms: 150_000, wall_ms: 360_000 }
 /** More processes than cores, since much of what they do is wait; each one more makes all of them slower. */
 const MORE_THAN_CORES = 2
 const UNKNOWN = { cpu_ms: 2_000, wall_ms: 3_000 }
 
-/** Longest first. Files of one folder share a process, since they load the same modules. */
+/** Longest first. Files of one folder share a process, since they load the same modules; files with a browser share that. */
 export function planUnits(files: readonly string[], costs: Costs): Unit[] {
   const units: Unit[] = []
-  let lane: Unit | undefined
+  const lanes = new Map<typeof SHARED, Unit>()
   for (const file of files) {
     const { cpu_ms, wall_ms } = costs.get(file) ?? UNKNOWN
     if (!mayShareProcess(file)) {
       units.push({ files: [file], is_shared: false, cpu_ms, wall_ms })
       continue
     }
-    if (!lane || lane.cpu_ms + cpu_ms > SHARED.cpu_ms || lane.wall_ms + wall_ms > SHARED.wall_ms) {
+    const limit = usesBrowser(file) ? SHARED_BROWSER : SHARED
+    let lane = lanes.get(limit)
+    if (!lane || lane.cpu_ms + cpu_ms > limit.cpu_ms || lane.wall_ms + wall_ms > limit.wall_ms) {
       lane = { files: [], is_shared: true, cpu_ms: 0, wall_ms: 0 }
+      lanes.set(limit, lane)
       units.push(lane)
     }
     lane.files.push(file)

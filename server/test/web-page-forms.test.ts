@@ -10,7 +10,7 @@ import type { Trigger } from '../src/contract/trigger.ts'
 import { findChromium } from './support/browser.ts'
 import { LONG } from './support/once.ts'
 import { apiOf, BINARY, shell, startService, type TestService } from './support/service.ts'
-import { checkAccess, openPage } from './support/web-page.ts'
+import { checkAccess, moveTo, openPage } from './support/web-page.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
@@ -88,7 +88,6 @@ describe('the forms of what starts runs', { skip }, () => {
     await page.getByText('This is no JSON: ').waitFor()
     assert.equal(await start.isDisabled(), true)
     await page.getByLabel('Tool servers').fill('{"mcpServers": {"db": {"url": "https://db.example/"}}}')
-    await checkAccess(page)
     await page.getByRole('tab', { name: 'Command' }).click()
     const command = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? ''
     await start.click()
@@ -165,12 +164,11 @@ describe('the forms of what starts runs', { skip }, () => {
 
   test('who may use an identity is led to a run as it; others are not offered it', async () => {
     const at = `/keys/identities/${identity.uid}`
+    await apiOf(guest).json('POST', '/agent/identities', { name: 'mine' })
     await using opened = await openPage(guest, { at })
     const { page, complaints } = opened
-    const origin = new URL(service.base_url).origin
-    await apiOf(guest).json('POST', '/agent/identities', { name: 'mine' })
     await page.getByRole('link', { name: 'Runs it created' }).waitFor()
-    await page.goto(`${origin}/new`)
+    await moveTo(page, '/new')
     await more(page).click()
     const choices = page.getByLabel('Run as').locator('option')
     // Its own is there by the time that it is known which others it may use.
@@ -179,7 +177,7 @@ describe('the forms of what starts runs', { skip }, () => {
     await api.json('PUT', '/agent/grants', {
       ...{ resource_type: 'identity', resource_id: identity.uid, principal_ids: [guest.uid] },
     })
-    await page.goto(origin + at)
+    await page.goto(new URL(at, service.base_url).href)
     await page.getByRole('link', { name: 'New run as reviewer' }).click()
     // It opens filled, and shows with what.
     await page.getByLabel('Run as').locator('option', { hasText: 'reviewer' }).waitFor({ state: 'attached' })
@@ -216,7 +214,6 @@ describe('the forms of what starts runs', { skip }, () => {
     // What nobody has heard of is a pool, too.
     await pool.fill('typed-by-hand')
     await page.getByText('typed-by-hand has no workers that you can see').waitFor()
-    await checkAccess(page)
     await page.getByRole('button', { name: 'Start the run' }).click()
     await page.locator('header [data-state]', { hasText: 'Queued' }).waitFor()
     assert.equal((await api.get(idOf(page))).agent_config.worker_host, 'typed-by-hand')
@@ -242,7 +239,6 @@ describe('the forms of what starts runs', { skip }, () => {
     assert.equal(await page.getByLabel('Priority').inputValue(), '-5')
     assert.equal(await page.getByLabel('Run as').inputValue(), identity.uid)
     await page.getByLabel('Metadata').fill('')
-    await checkAccess(page)
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     const saved = await api.json<Trigger>('GET', `/agent/triggers/${idOf(page)}`)
@@ -314,7 +310,6 @@ describe('the forms of what starts runs', { skip }, () => {
       [saved.agent_uid, saved.catch_up, saved.metadata, saved.budget, saved.priority],
       [identity.uid, 'skip', { team: 'web' }, { max_duration_minutes: 2.5 }, 7],
     )
-    await checkAccess(page)
     await page.getByRole('list', { name: 'History' }).locator('[data-state=FAILED]').first().waitFor()
     await api.json('POST', `/agent/schedules/${schedule_id}/pause`)
     await page.getByRole('link', { name: 'Schedules' }).click()

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { HookAnswer, ListTriggersResponse, Trigger } from '../src/contract/trigger.ts'
 import { findChromium } from './support/browser.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
-import { checkAccess, openPage } from './support/web-page.ts'
+import { checkAccess, moveTo, openPage } from './support/web-page.ts'
 import { openWebhookReceiver, type WebhookReceiver } from './support/webhook-receiver.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
@@ -137,7 +137,8 @@ describe('the pages of hooks', { skip }, () => {
       const agent_config = { worker_host: 'nobody' }
       const asked = { name: verification, verification, secret, prompt: 'x', agent_config }
       const { trigger_id } = await api.json<Trigger>('POST', '/agent/triggers', asked)
-      await page.goto(`${new URL(service.base_url).origin}/triggers/${trigger_id}`)
+      await moveTo(page, `/triggers/${trigger_id}`)
+      await page.getByRole('heading', { level: 1, name: verification }).waitFor()
       await page.getByText('Try it with curl').click()
       const sample = (await page.locator('details pre').textContent()) ?? ''
       const quoted = `'${secret.replaceAll("'", `'\\''`)}'`

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { findChromium } from './support/browser.ts'
 import { type FaultyProxy, startFaultyProxy } from './support/faulty-proxy.ts'
 import { apiOf, shell, startService, type TestService } from './support/service.ts'
-import { checkAccess, openPage } from './support/web-page.ts'
+import { checkAccess, moveTo, openPage } from './support/web-page.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
@@ -32,9 +32,12 @@ describe('the frame of the web page', { skip }, () => {
       await api.create({ prompt: `echo ${count}`, config: { worker_host: 'nobody' } })
     await using opened = await openPage(through())
     const { page } = opened
-    for (const at of ['/', '/schedules']) {
-      if (at !== '/') await page.goto(new URL(through().base_url).origin + at)
-      await page.getByRole('heading', { level: 1 }).waitFor()
+    for (const [at, name] of [
+      ['/', 'Runs'],
+      ['/schedules', 'Schedules'],
+    ] as const) {
+      if (at !== '/') await moveTo(page, at)
+      await page.getByRole('heading', { level: 1, name }).waitFor()
       if (at === '/') await page.getByRole('list', { name: 'Runs' }).getByRole('link').nth(9).waitFor()
       await page.evaluate('scrollTo(0, document.body.scrollHeight)')
       await proxy.goAway()
@@ -175,8 +178,14 @@ describe('the frame of the web page', { skip }, () => {
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()
     assert.equal(new URL(page.url()).pathname, '/')
-    for (const path of ['/new', '/schedules/new', '/keys/identities/new']) {
-      await page.goto(new URL(path, service.base_url).href)
+    await page.keyboard.press('Escape')
+    for (const [path, name] of [
+      ['/new', 'New run'],
+      ['/schedules/new', 'New schedule'],
+      ['/keys/identities/new', 'New identity'],
+    ] as const) {
+      await moveTo(page, path)
+      await page.getByRole('heading', { level: 1, name }).waitFor()
       await page.getByText('A key with the role viewer may only read.').waitFor()
       assert.equal(await page.getByRole('textbox').count(), 0)
     }
@@ -199,12 +208,17 @@ describe('the frame of the web page', { skip }, () => {
       assert.match(program.headers.get('content-type') ?? '', /^application\/problem\+json/, path)
     }
     const none = '0199a3f2-6c1e-7d52-9d1c-5b1f4f0a7e21'
-    await using opened = await openPage(service)
-    for (const path of ['/a/b/c', '/sessions/not-an-id', `/schedules/${none}`]) {
-      await opened.page.goto(origin + path)
-      await opened.page.getByRole('heading', { level: 1, name: /^There is no/ }).waitFor()
+    await using opened = await openPage(service, { at: '/a/b/c' })
+    for (const [path, kind] of [
+      ['/a/b/c', 'page'],
+      ['/sessions/not-an-id', 'run'],
+      [`/schedules/${none}`, 'schedule'],
+    ] as const) {
+      if (kind !== 'page') await moveTo(opened.page, path)
+      await opened.page.getByRole('heading', { level: 1, name: `There is no such ${kind}` }).waitFor()
       await opened.page.getByRole('main').getByRole('link', { name: /^All / }).waitFor()
-      await checkAccess(opened.page)
+      // The others differ in a word.
+      if (kind === 'page') await checkAccess(opened.page)
     }
   })
 })

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
-import { openTab, type Tab, watchPage } from './browser.ts'
+import { isWebPage, moveTo, openTab, type Tab, watchPage } from './browser.ts'
 import type { TestService } from './service.ts'
+
+export { moveTo } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -24,8 +26,12 @@ export async function openPage(
   await page.setViewportSize({ width, height: 900 })
   await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
   if (!reads_ahead) opening.use(await page.addInitScript(NEVER_IDLE))
+  const is_loaded =
+    is_signed_in && !reads_ahead && page.url().startsWith(`${origin}/`) && (await isWebPage(page))
+  if (is_loaded) await page.evaluate(FORGET)
   const complaints = watchPage(page, origin)
-  await page.goto(origin + at)
+  if (is_loaded) await moveTo(page, at)
+  else await page.goto(origin + at)
   if (is_signed_in) await page.getByRole('link', { name: 'Runyard' }).first().waitFor()
   const opened = opening.move()
   return { page, complaints, [Symbol.asyncDispose]: () => opened.disposeAsync() }
@@ -34,16 +40,22 @@ export async function openPage(
 /** To read the code of all other pages ahead takes as long as the page does, so browsers of tests always have something else to do. */
 const NEVER_IDLE = { content: 'window.requestIdleCallback = () => 0' }
 
+/** Has a page that is loaded already read all data again, who is signed in as well. */
+const FORGET = `(() => {
+  const place = document.getElementById('page')
+  const root = place[Object.keys(place).find((key) => key.startsWith('__reactContainer$'))]
+  let fiber = root.stateNode.current
+  while (!fiber.memoizedProps?.client) fiber = fiber.child
+  const { client } = fiber.memoizedProps
+  client.removeQueries({ type: 'inactive', predicate: ({ queryKey }) => queryKey[0] !== 'code' })
+  return client.resetQueries({ type: 'active' }).then(() => undefined)
+})()`
+
 async function signIn(page: Page, origin: string, api_key: string): Promise<void> {
   const answer = await page.context().request.post(`${origin}/web/session`, {
     headers: { authorization: `Bearer ${api_key}`, 'x-runyard-page': '1', origin },
   })
   assert.equal(answer.status(), 200, await answer.text())
-}
-
-/** Goes to another page as its links do: without loading it, as it was loaded with the first. */
-export async function moveTo(page: Page, path: string): Promise<void> {
-  await page.evaluate(`history.pushState({}, '', ${JSON.stringify(path)})`)
 }
 
 /** Fails with what axe finds against WCAG 2.2 AA and its best practices. */

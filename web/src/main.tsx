@@ -22,6 +22,8 @@ const queries = new QueryClient({
   // The library repeats what may pass.
   defaultOptions: { queries: { retry: false, staleTime: 5_000 } },
 })
+// By this name the library's developer tools find it, and our tests.
+Object.assign(window, { __TANSTACK_QUERY_CLIENT__: queries })
 
 /** Why the link did not help, if it did not. */
 async function arrive(): Promise<string | undefined> {

@@ -42,13 +42,8 @@ const NEVER_IDLE = { content: 'window.requestIdleCallback = () => 0' }
 
 /** Has a page that is loaded already read all data again, who is signed in as well. */
 const FORGET = `(() => {
-  const place = document.getElementById('page')
-  const root = place[Object.keys(place).find((key) => key.startsWith('__reactContainer$'))]
-  let fiber = root.stateNode.current
-  while (!fiber.memoizedProps?.client) fiber = fiber.child
-  const { client } = fiber.memoizedProps
-  client.removeQueries({ type: 'inactive', predicate: ({ queryKey }) => queryKey[0] !== 'code' })
-  return client.resetQueries({ type: 'active' }).then(() => undefined)
+  __TANSTACK_QUERY_CLIENT__.removeQueries({ type: 'inactive', predicate: ({ queryKey }) => queryKey[0] !== 'code' })
+  return __TANSTACK_QUERY_CLIENT__.resetQueries({ type: 'active' }).then(() => undefined)
 })()`
 
 async function signIn(page: Page, origin: string, api_key: string): Promise<void> {

@@ -6,11 +6,18 @@ import { after, before, describe, test } from 'node:test'
 import { Runyard } from '@runyard/client'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../src/contract/webhook.ts'
-import { startCluster, until } from './support/cluster.ts'
-import { createDatabase, stopTestServer } from './support/databases.ts'
+import { startInnerCluster, until } from './support/cluster.ts'
+import { createMigrated, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { addKeys, type KeySpec } from './support/seed-keys.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
+import {
+  apiOf,
+  shell,
+  startDevProcess,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from './support/service.ts'
 import {
   openWebhookReceiver,
   type ReceivedWebhook,
@@ -39,7 +46,7 @@ const deliveriesOf = async (api: Api, { webhook_id }: Pick<Webhook, 'webhook_id'
 describe('webhooks', () => {
   const data_dir = temporaryDirectory('webhooks')
   let keys: Record<keyof typeof KEYS, string> | undefined
-  let service: DevProcess
+  let service: TestService
   let receiver: WebhookReceiver
   let owner: Api
   let other: Api
@@ -50,10 +57,9 @@ describe('webhooks', () => {
     await start()
   })
   const start = async () => {
-    service = await startDevProcess({ data_dir, env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
+    service = await startService({ data_dir, env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
     keys ??= await addKeys(service, KEYS)
-    const { base_url } = service
-    const as = (api_key: string) => apiOf({ base_url, api_key })
+    const as = (api_key: string) => apiOf({ ...service, api_key })
     owner = as(keys.owner)
     other = as(keys.other)
     viewer = as(keys.viewer)
@@ -367,19 +373,25 @@ describe('webhooks', () => {
     for (const webhook of made) await remove(webhook)
   })
 
-  test('that were to be sent outlive the service, killed', async () => {
+  test('that were to be sent outlive the service, killed', async (t) => {
     let is_up = false
     answer = (_, response) => void response.writeHead(is_up ? 200 : 500).end()
-    const webhook = await listen(owner, receiver.url)
-    const run_id = await owner.create({ prompt: 'x', ...NOBODY })
+    const options = {
+      data_dir: temporaryDirectory('killed'),
+      env: { RUNYARD_PRIVATE_HOSTS: receiver.host },
+    }
+    const first = await startDevProcess(options)
+    const before = apiOf(first)
+    await listen(before, receiver.url)
+    const run_id = await before.create({ prompt: 'x', ...NOBODY })
     await until('a try', () => receiver.typesOf(run_id).length > 0)
-    await service.kill('SIGKILL')
+    await first.kill('SIGKILL')
     is_up = true
-    await start()
-    await owner.json('POST', `/agent/runs/${run_id}/cancel`)
+    const next = await startService({ ...options, embedded: true })
+    t.after(() => next.stop())
+    await apiOf(next).json('POST', `/agent/runs/${run_id}/cancel`)
     await until('both events', () => receiver.typesOf(run_id).includes('run.cancelled'), 150)
     assert.deepEqual([...new Set(receiver.typesOf(run_id))], ['run.created', 'run.cancelled'])
-    await remove(webhook)
   })
 
   test('to a receiver that does not answer keep no service from stopping', async () => {
@@ -405,10 +417,10 @@ describe('webhooks', () => {
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 test('of several processes one sends, and of each run in order', { skip }, async () => {
   const receiver = await openWebhookReceiver()
-  const database = await createDatabase()
-  const cluster = await startCluster(database.url, { RUNYARD_PRIVATE_HOSTS: receiver.host })
+  const database = await createMigrated()
+  const cluster = await startInnerCluster(database.url, { RUNYARD_PRIVATE_HOSTS: receiver.host })
   try {
-    const more = await cluster.serve()
+    const more = await cluster.outerServe()
     await cluster.worker('default')
     await listen(cluster.api, receiver.url)
     const apis = [cluster.api, more.api]

@@ -27,6 +27,9 @@ export interface ServeRole extends Role {
   api: ReturnType<typeof apiOf>
 }
 
+/** One in the tests' own process, which no signal reaches: each ends it in order. */
+export type InnerServe = Pick<ServeRole, 'base_url' | 'api' | 'log' | 'end'>
+
 export interface Cluster {
   store: Store
   data_dir: string
@@ -38,6 +41,8 @@ export interface Cluster {
   api: ReturnType<typeof apiOf>
   /** One more API, listening when it resolves. */
   serve(env?: Record<string, string>): Promise<ServeRole>
+  /** The same in this process. */
+  innerServe(env?: Record<string, string>): Promise<InnerServe>
   /** One more worker of this pool, at work when it resolves. All share one data directory, so one place. `sandbox`: bubblewrap. */
   worker(pool: string, env?: Record<string, string> & { sandbox?: string }): Promise<WorkerRole>
   stop(): Promise<void>
@@ -52,13 +57,20 @@ export async function startCluster(
   const store = openPostgres({ url: database_url })
   await migrate(store.db)
   const { api_key } = await createPrincipalWithKey(store.db, { name: 'test', role: 'admin' })
-  const { serve, worker, end } = openRoles(settingsOf(database_url, data_dir, common), api_key)
+  const settings = settingsOf(database_url, data_dir, common)
+  const { serve, worker, end } = openRoles(settings, api_key)
+  const inner: InnerServe[] = []
   const first = await serve()
   const { api, base_url } = first
   return {
     ...{ store, data_dir, api_key, first, base_url, api, serve, worker },
+    async innerServe(env) {
+      const role = await serveHere({ ...settings, ...env }, api_key)
+      inner.push(role)
+      return role
+    },
     async stop() {
-      await end()
+      await Promise.all([end(), ...inner.map((role) => role.end('SIGTERM'))])
       await store.close()
     },
   }
@@ -104,12 +116,8 @@ export async function startInnerCluster(
     await migrate(store.db)
     await watch.start()
     const { api_key } = await createPrincipalWithKey(store.db, { name: 'test', role: 'admin' })
-    const { base_url, stop: stopServing } = await startServe({
-      config: configOf(),
-      port: 0,
-      log: { write() {} },
-    })
-    ends.push(stopServing)
+    const { base_url, end } = await serveHere(settings, api_key)
+    ends.push(() => end('SIGTERM'))
     const outer = openRoles(settings, api_key)
     ends.push(outer.end)
     const onRun: Watch['onRun'] = (run_id, listener) => watch.onRun(run_id, listener)
@@ -144,6 +152,22 @@ export async function startInnerCluster(
     await stop()
     throw error
   }
+}
+
+async function serveHere(settings: Record<string, string>, api_key: string): Promise<InnerServe> {
+  const leave = enter(undefined)
+  let log = ''
+  const write = (line: string) => {
+    log += line
+  }
+  const config = readConfig({ ...SHARED_CACHE, ...settings })
+  const { base_url, stop } = await startServe({ config, port: 0, log: { write } }).catch((error: unknown) => {
+    leave()
+    throw error
+  })
+  let ended: Promise<void> | undefined
+  const end = () => (ended ??= stop().finally(leave))
+  return { base_url, api: apiOf({ base_url, api_key }), log: () => log, end }
 }
 
 const settingsOf = (database_url: string, data_dir: string, common: Record<string, string>) => ({

@@ -6,18 +6,11 @@ import { after, before, describe, test } from 'node:test'
 import { Runyard } from '@runyard/client'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../src/contract/webhook.ts'
-import { startInnerCluster, until } from './support/cluster.ts'
+import { startCluster, startInnerCluster, until } from './support/cluster.ts'
 import { createMigrated, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { addKeys, type KeySpec } from './support/seed-keys.ts'
-import {
-  apiOf,
-  shell,
-  startDevProcess,
-  startService,
-  type TestService,
-  temporaryDirectory,
-} from './support/service.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import {
   openWebhookReceiver,
   type ReceivedWebhook,
@@ -27,6 +20,7 @@ import {
 type Api = ReturnType<typeof apiOf>
 const NOBODY = { config: { worker_host: 'nobody' } }
 const LIFE = ['run.created', 'run.started', 'run.succeeded']
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 const KEYS: Record<'owner' | 'other' | 'viewer', KeySpec> = {
   owner: { role: 'member' },
   other: { role: 'member' },
@@ -373,23 +367,25 @@ describe('webhooks', () => {
     for (const webhook of made) await remove(webhook)
   })
 
-  test('that were to be sent outlive the service, killed', async (t) => {
+  test('that were to be sent outlive the service, killed', { skip }, async (t) => {
     let is_up = false
     answer = (_, response) => void response.writeHead(is_up ? 200 : 500).end()
-    const options = {
-      data_dir: temporaryDirectory('killed'),
-      env: { RUNYARD_PRIVATE_HOSTS: receiver.host },
-    }
-    const first = await startDevProcess(options)
-    const before = apiOf(first)
-    await listen(before, receiver.url)
-    const run_id = await before.create({ prompt: 'x', ...NOBODY })
-    await until('a try', () => receiver.typesOf(run_id).length > 0)
-    await first.kill('SIGKILL')
+    const database = await createMigrated()
+    const cluster = await startCluster(database.url, { RUNYARD_PRIVATE_HOSTS: receiver.host })
+    t.after(async () => {
+      await cluster.stop()
+      await database.drop()
+    })
+    const webhook = await listen(cluster.api, receiver.url)
+    const run_id = await cluster.api.create({ prompt: 'x', ...NOBODY })
+    // One whose answer nobody noted is sent again after a minute.
+    await until('a try to be noted', async () =>
+      (await deliveriesOf(cluster.api, webhook)).some(({ error }) => error !== null),
+    )
+    await cluster.first.end('SIGKILL')
     is_up = true
-    const next = await startService({ ...options, embedded: true })
-    t.after(() => next.stop())
-    await apiOf(next).json('POST', `/agent/runs/${run_id}/cancel`)
+    const { api } = await cluster.innerServe()
+    await api.json('POST', `/agent/runs/${run_id}/cancel`)
     await until('both events', () => receiver.typesOf(run_id).includes('run.cancelled'), 150)
     assert.deepEqual([...new Set(receiver.typesOf(run_id))], ['run.created', 'run.cancelled'])
   })
@@ -414,7 +410,6 @@ describe('webhooks', () => {
   })
 })
 
-const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 test('of several processes one sends, and of each run in order', { skip }, async () => {
   const receiver = await openWebhookReceiver()
   const database = await createMigrated()

@@ -62,16 +62,12 @@ describe('interrupts', { skip }, () => {
     registered(`one that its worker did not hear of before it ${name} is obeyed by the next`, async () => {
       const { api } = cluster
       const pool = `heirs-${signal.toLowerCase()}`
-      const workers = await Promise.all([
-        cluster.outerWorker(pool, { RUNYARD_GRACE_SECONDS: '0' }),
-        cluster.outerWorker(pool),
-      ])
+      const holder = await cluster.outerWorker(pool, { RUNYARD_GRACE_SECONDS: '0' })
       const prompt = ['echo one; sleep 600', 'echo two'].map(shell).join('\n')
       const run_id = await api.create({ prompt, config: { worker_host: pool } })
       const begun = await api.found(run_id, (events) => printed(events) === 'one\n' && events)
-      const [holder_id] = workersOf(begun)
-      const holder = workers.find((worker) => worker.worker_id() === holder_id)
-      assert(holder)
+      assert.deepEqual(workersOf(begun), [holder.worker_id()])
+      await cluster.worker(pool)
       holder.signal('SIGSTOP')
       assert.equal((await api.call('POST', `/agent/runs/${run_id}/interrupt`)).status, 202)
       const ended = holder.end(signal)

@@ -63,13 +63,17 @@ export interface RoleOptions {
   log?: LogStream
 }
 
-/** Only for processes that are not the command: tests have a server's database, and read its tables. */
-export interface DevOptions extends RoleOptions {
+/** Only for processes that are not the command: tests run what else would be processes in their own. */
+export interface WorkerOptions extends RoleOptions {
+  companions?: Companions
+}
+
+/** Also theirs: tests have a server's database, and read its tables. */
+export interface DevOptions extends WorkerOptions {
   /** The key of the last start. */
   known_key?: string
   /** Opens another database than the embedded one in the data directory. The service migrates and closes it. */
   openStore?: () => Promise<Store>
-  companions?: Companions
 }
 
 export interface DevService {
@@ -270,7 +274,7 @@ export async function startServe(
 
 /** A worker on PostgreSQL: claims runs of its pool and executes them. Waits for a database that is away or not migrated. */
 export async function startWorkerRole(
-  options: RoleOptions = {},
+  options: WorkerOptions = {},
 ): Promise<{ pool: string; sandbox: string; sandbox_description: string; stop(): Promise<void> }> {
   const config = configure(options)
   const log = openLog(config, 'worker', options.log)
@@ -294,7 +298,11 @@ export async function startWorkerRole(
       inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
       reportDatabase(store, log, null),
     )
-    const worker = await work({ config, store, blobs, watch, log, embedded: false, persist })
+    const worker = await work({
+      ...{ config, store, blobs, watch, log, persist },
+      embedded: false,
+      ...(options.companions ? { companions: options.companions } : {}),
+    })
     closers.unshift(() => worker.stop())
     return {
       pool: config.pool,

@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import type { Db } from '../src/store/db.ts'
 import { until } from './support/cluster.ts'
 import { openEmbedded } from './support/databases.ts'
-import { startDevProcess, temporaryDirectory } from './support/service.ts'
+import { startService, temporaryDirectory } from './support/service.ts'
 
 test('dev removes old idempotency keys and says whose its files are', async () => {
   const data_dir = temporaryDirectory('data')
@@ -22,7 +22,7 @@ test('dev removes old idempotency keys and says whose its files are', async () =
     )
   })
 
-  const service = await startDevProcess({ data_dir })
+  const service = await startService({ data_dir, embedded: true })
   const owners = join(data_dir, 'blobs/owners')
   // Written after the rows were removed.
   await until('the first look', () => existsSync(owners) && readdirSync(owners).length > 0).finally(

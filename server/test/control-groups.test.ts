@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { openBubblewrap } from '../src/sandbox/bubblewrap.ts'
 import {
   type ControlGroupParent,
@@ -14,7 +14,7 @@ import {
 } from '../src/sandbox/control-group.ts'
 import { DEFAULT_LIMITS, type SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { until } from './support/cluster.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, startDevProcess, startService, temporaryDirectory } from './support/service.ts'
 import { findProcesses, findWarden, printed } from './support/traces.ts'
 
 const parent = findControlGroupParent()
@@ -70,16 +70,10 @@ describe('control groups', { skip: parent ? false : 'this machine has none to wr
     })
   })
 
-  test('do not outlive their worker and its warden, both killed', { timeout: 600_000 }, async () => {
+  test('do not outlive their worker and its warden, both killed', { timeout: 600_000 }, async (t) => {
     const data_dir = temporaryDirectory('data')
-    const started = new Set<DevProcess>()
-    after(() => Promise.all([...started].map((service) => service.stop())))
-    const start = async () => {
-      const service = await startDevProcess({ data_dir })
-      started.add(service)
-      return service
-    }
-    const first = await start()
+    const first = await startDevProcess({ data_dir })
+    t.after(() => first.stop())
     const api = apiOf(first)
     const idle = await api.create({ prompt: shell('true') })
     await api.ended(idle)
@@ -100,7 +94,9 @@ describe('control groups', { skip: parent ? false : 'this machine has none to wr
     process.kill(findWarden(first.pid), 'SIGKILL')
     await first.kill('SIGKILL')
 
-    const after_kill = apiOf(await start())
+    const next = await startService({ data_dir, embedded: true })
+    t.after(() => next.stop())
+    const after_kill = apiOf(next)
     await after_kill.json('POST', `/agent/runs/${never}/cancel`)
     await after_kill.ended(cut)
     assert.equal(printed(await after_kill.events(cut)), 'on\n')

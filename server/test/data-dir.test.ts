@@ -14,12 +14,11 @@ import {
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { readSecretKey } from '../src/data-dir.ts'
-import { openPostgres } from '../src/store/db.ts'
-import { migrate } from '../src/store/migrate.ts'
-import { createDatabase, stopTestServer } from './support/databases.ts'
+import { runCommand } from './support/command.ts'
+import { createMigrated, stopTestServer } from './support/databases.ts'
 import { LONG, onlyLong } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
-import { apiOf, shell, spawnRunyard, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
 
 const is_root = process.getuid?.() === 0
 const needs_root = is_root ? false : 'only root can be two users'
@@ -51,9 +50,7 @@ async function refusalOf(
   command: keyof typeof COMMANDS = 'dev',
   env: Record<string, string> = {},
 ): Promise<string> {
-  const child = spawnRunyard(COMMANDS[command], { RUNYARD_DATA_DIR: data_dir, ...env })
-  const code = await new Promise((resolve) => child.once('exit', resolve))
-  const said = child.log()
+  const { code, stderr: said } = await runCommand(COMMANDS[command], { RUNYARD_DATA_DIR: data_dir, ...env })
   assert.equal(code, 2, said)
   assert.match(said, /^(Starting[^\n]*\n)?error: The data directory [^\n]*\n$/)
   // The name of a temporary folder may hold any letters.
@@ -180,9 +177,7 @@ describe('the data directory', () => {
   const needs_both =
     needs_root || (findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'no PostgreSQL')
   test('is named too by what works on PostgreSQL', { skip: needs_both }, async () => {
-    const database = await createDatabase()
-    const store = openPostgres({ url: database.url })
-    await migrate(store.db).finally(() => store.close())
+    const database = await createMigrated()
     const env = { DATABASE_URL: database.url, RUNYARD_ALLOW_WEAK_LIMITS: '1' }
     const secret = { ...env, RUNYARD_SECRET_KEY: 'k'.repeat(32) }
     await onDisk('size=4k,mode=755', async (place) => {

@@ -11,6 +11,7 @@ import pg from 'pg'
 import { AppError } from '../src/contract/error.ts'
 import { migrateDatabase, readConfig, startServe, startWorkerRole, withKeys } from '../src/main.ts'
 import { until } from './support/cluster.ts'
+import { runCommand } from './support/command.ts'
 import { findPostgres, freePort, type PostgresServer, startPostgres } from './support/postgres-server.ts'
 import { spawnRunyard, temporaryDirectory } from './support/service.ts'
 
@@ -279,11 +280,10 @@ describe('PostgreSQL that', { skip }, () => {
   for (const args of [['migrate'], ['keys', 'list'], ['serve', '--port', '0'], ['worker']]) {
     test(`ends \`runyard ${args.join(' ')}\` with one line where a password is missing`, async () => {
       const env = { DATABASE_URL: at('login'), RUNYARD_DATA_DIR: temporaryDirectory('faults') }
-      const child = spawnRunyard(args, env)
-      const code = await new Promise((resolve) => child.once('exit', resolve))
+      const { code, stderr } = await runCommand(args, env)
       assert.equal(code, 2)
       assert.match(
-        child.log(),
+        stderr,
         /^error: PostgreSQL at postgres:\/\/login@127\.0\.0\.1:\d+\/postgres asks for a password[^\n]*\n$/,
       )
     })

@@ -17,11 +17,11 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { LOOP } from '../src/contract/harness-fields.ts'
 import { openPostgres } from '../src/store/db.ts'
-import { type Cluster, startCluster, until } from './support/cluster.ts'
-import { createDatabase, createMigrated, stopTestServer } from './support/databases.ts'
+import { type Cluster, type InnerCluster, startCluster, startInnerCluster, until } from './support/cluster.ts'
+import { createMigrated, stopTestServer } from './support/databases.ts'
 import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { addPrincipal, addRun, addWorker, readStored } from './support/stored.ts'
 import { assertWhole, ofType, printed, workersOf } from './support/traces.ts'
 import { openTestWorker } from './support/worker.ts'
@@ -37,10 +37,10 @@ const takeSpace = (file: string, bytes: number): void => {
 const skip = mountSmall(data_dir) ? false : 'no file system can be mounted here'
 
 describe('a disk that fills', { skip }, () => {
-  let service: DevProcess
+  let service: TestService
   let api: ReturnType<typeof apiOf>
   before(async () => {
-    service = await startDevProcess({ data_dir })
+    service = await startService({ data_dir, embedded: true })
     api = apiOf(service)
   })
   after(async () => {
@@ -126,11 +126,11 @@ const noCluster = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? skip : '
 
 describe('a worker whose disk is full', { skip: noCluster }, () => {
   const small = temporaryDirectory('small-worker')
-  let database: Awaited<ReturnType<typeof createDatabase>>
+  let database: Awaited<ReturnType<typeof createMigrated>>
   let cluster: Cluster
   before(async () => {
     mountSmall(small)
-    database = await createDatabase()
+    database = await createMigrated()
     cluster = await startCluster(database.url)
     // One installation, one key.
     copyFileSync(join(cluster.data_dir, 'secret-key'), join(small, 'secret-key'))
@@ -224,7 +224,7 @@ const onPostgres: typeof describe | (() => void) = LONG ? describe : () => {}
 onPostgres('a PostgreSQL whose disk is full', { skip: noCluster }, () => {
   const small = temporaryDirectory('small-tablespace')
   let database: Awaited<ReturnType<typeof createMigrated>>
-  let cluster: Cluster
+  let cluster: InnerCluster
   const asAdmin = async (...statements: string[]) => {
     const url = new URL(database.url)
     url.pathname = '/postgres'
@@ -245,7 +245,7 @@ onPostgres('a PostgreSQL whose disk is full', { skip: noCluster }, () => {
       `create tablespace small location '${small}'`,
       `alter database ${new URL(database.url).pathname.slice(1)} set tablespace small`,
     )
-    cluster = await startCluster(database.url)
+    cluster = await startInnerCluster(database.url)
   })
   after(async () => {
     await cluster?.stop()

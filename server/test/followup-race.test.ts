@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Cluster, startCluster, until } from './support/cluster.ts'
-import { createDatabase, stopTestServer } from './support/databases.ts'
+import { type InnerCluster, startInnerCluster } from './support/cluster.ts'
+import { createMigrated, stopTestServer } from './support/databases.ts'
 import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
@@ -16,11 +16,11 @@ const STEP_MS = LONG ? 7 : 17
 const AT_ONCE = LONG ? 10 : 5
 
 describe('follow-ups around the end of a run', { skip }, () => {
-  let database: Awaited<ReturnType<typeof createDatabase>>
-  let cluster: Cluster
+  let database: Awaited<ReturnType<typeof createMigrated>>
+  let cluster: InnerCluster
   before(async () => {
-    database = await createDatabase()
-    cluster = await startCluster(database.url)
+    database = await createMigrated()
+    cluster = await startInnerCluster(database.url)
     await Promise.all([cluster.worker('default'), cluster.worker('default')])
   })
   after(async () => {
@@ -49,9 +49,7 @@ describe('follow-ups around the end of a run', { skip }, () => {
     const run_id = await api.create({ prompt: shell(`echo run ${index}`) })
     const accepted: Array<{ followup_id: string; outcome: string }> = []
     for (const [steps, message] of ['first', 'second'].entries()) {
-      await until('the step to end', async () => {
-        return ofType(await api.events(run_id), 'tool.result').length > steps
-      })
+      await api.found(run_id, (events) => ofType(events, 'tool.result').length > steps)
       // Spread over what the end of a run and its release take.
       await wait((index * STEP_MS) % 160)
       accepted.push(

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { type ChatRequest, type ModelServer, openModelServer } from './support/model-server.ts'
 import { answerCalls } from './support/scripted-calls.ts'
-import { seedKeys } from './support/seed-keys.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { addKeys } from './support/seed-keys.ts'
+import { apiOf, shell, startService, type TestService } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
 const LOOK = shell('cat /workspace/log ~/mine; ls')
@@ -14,7 +14,7 @@ const RUNBOOK = { config: { harness: { type: 'runbook' } } }
 describe('a fork', () => {
   const asked: ChatRequest[] = []
   let model: ModelServer
-  let service: DevProcess
+  let service: TestService
   let api: ReturnType<typeof apiOf>
   let member: ReturnType<typeof apiOf>
   before(async () => {
@@ -23,15 +23,13 @@ describe('a fork', () => {
       return answerCalls(request)
     }
     model = await openModelServer(answer, { models: [{ id: 'scripted' }] })
-    const data_dir = temporaryDirectory('forks')
-    const keys = await seedKeys(data_dir, { owner: { role: 'member' }, member: { role: 'member' } })
-    service = await startDevProcess({
-      data_dir,
+    service = await startService({
       env: {
         ...{ OPENAI_API_KEY: 'a-key', OPENAI_BASE_URL: model.url, RUNYARD_SNAPSHOT_TURNS: '2' },
         RUNYARD_DEFAULT_MODEL: 'openai/scripted',
       },
     })
+    const keys = await addKeys(service, { owner: { role: 'member' }, member: { role: 'member' } })
     api = apiOf({ ...service, api_key: keys.owner })
     member = apiOf({ ...service, api_key: keys.member })
   })

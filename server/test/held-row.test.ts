@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import { type Cluster, startCluster, until } from './support/cluster.ts'
-import { createDatabase, stopTestServer } from './support/databases.ts'
+import { type InnerCluster, startInnerCluster, until } from './support/cluster.ts'
+import { createMigrated, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
 import { startSilentProxy } from './support/silent-proxy.ts'
@@ -13,11 +13,11 @@ import { assertWhole, inWorkspace, ofType } from './support/traces.ts'
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 
 describe("a run's row that is held", { skip }, () => {
-  let database: Awaited<ReturnType<typeof createDatabase>>
-  let cluster: Cluster
+  let database: Awaited<ReturnType<typeof createMigrated>>
+  let cluster: InnerCluster
   before(async () => {
-    database = await createDatabase()
-    cluster = await startCluster(database.url)
+    database = await createMigrated()
+    cluster = await startInnerCluster(database.url)
   })
   after(async () => {
     await cluster?.stop()
@@ -28,7 +28,7 @@ describe("a run's row that is held", { skip }, () => {
   const gated = [shell('until [ -e attachments/go ]; do sleep 0.1; done'), shell('echo after')].join('\n')
   const start = async (pool: string): Promise<string> => {
     const run_id = await cluster.api.create({ prompt: gated, config: { worker_host: pool } })
-    await until('the run to be at work', async () => (await cluster.api.get(run_id)).state === 'INPROGRESS')
+    await cluster.api.until(run_id, ({ state }) => state === 'INPROGRESS')
     return run_id
   }
   const open = (run_id: string) => writeFileSync(inWorkspace(cluster.data_dir, run_id, 'attachments/go'), '')
@@ -37,7 +37,7 @@ describe("a run's row that is held", { skip }, () => {
   test('by an API that is stopped in the middle of a transaction', async (t) => {
     const proxy = await startSilentProxy(database.url)
     t.after(() => proxy.close())
-    const serve = await cluster.serve({ DATABASE_URL: proxy.url })
+    const serve = await cluster.outerServe({ DATABASE_URL: proxy.url })
     const worker = await cluster.worker('stopped-api')
     const [working, unwanted] = await Promise.all([start('stopped-api'), start('stopped-api')])
     const accepting = (run_id: string) => new RegExp(`followup\\.accepted[^]*${run_id}`)
@@ -59,11 +59,11 @@ describe("a run's row that is held", { skip }, () => {
     assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 1])
     assertWhole(await cluster.api.events(working))
     serve.signal('SIGCONT')
-    await worker.end('SIGTERM')
+    await worker.end()
   })
 
   test('by the session of a worker that is lost', async () => {
-    const worker = await cluster.worker('lost')
+    const worker = await cluster.outerWorker('lost')
     const [taken_back, cancelled] = await Promise.all([start('lost'), start('lost')])
     // The server has not heard of its end and never will: no limit of its own ends this one.
     const session = new pg.Client({
@@ -81,6 +81,6 @@ describe("a run's row that is held", { skip }, () => {
     const run = await cluster.api.ended(taken_back)
     assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2])
     assert.equal(ofType(await cluster.api.events(taken_back), 'attempt.lost').length, 1)
-    await next.end('SIGTERM')
+    await next.end()
   })
 })

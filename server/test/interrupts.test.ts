@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Cluster, startCluster, until } from './support/cluster.ts'
-import { createDatabase, stopTestServer } from './support/databases.ts'
+import { type InnerCluster, startInnerCluster } from './support/cluster.ts'
+import { createMigrated, stopTestServer } from './support/databases.ts'
 import { LONG, onlyLong } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
@@ -14,11 +14,11 @@ const RUNS = LONG ? 40 : 8
 const AT_ONCE = 8
 
 describe('interrupts', { skip }, () => {
-  let database: Awaited<ReturnType<typeof createDatabase>>
-  let cluster: Cluster
+  let database: Awaited<ReturnType<typeof createMigrated>>
+  let cluster: InnerCluster
   before(async () => {
-    database = await createDatabase()
-    cluster = await startCluster(database.url)
+    database = await createMigrated()
+    cluster = await startInnerCluster(database.url)
   })
   after(async () => {
     await cluster?.stop()
@@ -40,7 +40,7 @@ describe('interrupts', { skip }, () => {
     const { api } = cluster
     const steps = [...Array.from({ length: 10 }, () => 'true'), 'sleep 600']
     const run_id = await api.create({ prompt: steps.map(shell).join('\n') })
-    await until('a step', async () => ofType(await api.events(run_id), 'tool.call').length > 0)
+    await api.found(run_id, (events) => ofType(events, 'tool.call').length > 0)
     await wait((index * 37) % 260)
     const body = { message: shell('echo instead'), on_busy: 'interrupt' }
     const { outcome } = await api.json<{ outcome: string }>('POST', `/agent/runs/${run_id}/followups`, body)
@@ -62,16 +62,12 @@ describe('interrupts', { skip }, () => {
     registered(`one that its worker did not hear of before it ${name} is obeyed by the next`, async () => {
       const { api } = cluster
       const pool = `heirs-${signal.toLowerCase()}`
-      const workers = [await cluster.worker(pool, { RUNYARD_GRACE_SECONDS: '0' }), await cluster.worker(pool)]
+      const holder = await cluster.outerWorker(pool, { RUNYARD_GRACE_SECONDS: '0' })
       const prompt = ['echo one; sleep 600', 'echo two'].map(shell).join('\n')
       const run_id = await api.create({ prompt, config: { worker_host: pool } })
-      const begun = await until('the step', async () => {
-        const events = await api.events(run_id)
-        return printed(events) === 'one\n' && events
-      })
-      const [holder_id] = workersOf(begun)
-      const holder = workers.find((worker) => worker.worker_id() === holder_id)
-      assert(holder)
+      const begun = await api.found(run_id, (events) => printed(events) === 'one\n' && events)
+      assert.deepEqual(workersOf(begun), [holder.worker_id()])
+      await cluster.worker(pool)
       holder.signal('SIGSTOP')
       assert.equal((await api.call('POST', `/agent/runs/${run_id}/interrupt`)).status, 202)
       const ended = holder.end(signal)

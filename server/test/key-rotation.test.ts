@@ -10,7 +10,6 @@ import { sealTriggerSecrets } from '../src/sealing/trigger-secrets.ts'
 import { sealWebhookSecrets } from '../src/sealing/webhook-secrets.ts'
 import { type Db, openPostgres, type Store } from '../src/store/db.ts'
 import { findEnvironment, insertEnvironment } from '../src/store/environments.ts'
-import { migrate } from '../src/store/migrate.ts'
 import { randomText } from '../src/store/random-text.ts'
 import { findRun } from '../src/store/runs.ts'
 import { insertSchedule } from '../src/store/schedules.ts'
@@ -18,10 +17,11 @@ import { putSecret, readSecrets } from '../src/store/secrets.ts'
 import { insertTrigger } from '../src/store/triggers.ts'
 import { insertWebhook } from '../src/store/webhooks.ts'
 import { until } from './support/cluster.ts'
-import { createDatabase, stopTestServer } from './support/databases.ts'
+import { runCommand } from './support/command.ts'
+import { createMigrated, stopTestServer } from './support/databases.ts'
 import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
-import { apiOf, shell, spawnRunyard, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, spawnRunyard, startService, temporaryDirectory } from './support/service.ts'
 import { actorOf, addPrincipal, addRun } from './support/stored.ts'
 import { printed } from './support/traces.ts'
 
@@ -34,14 +34,9 @@ const new_ring = openKeyring(NEW)
 const ROTATING = { RUNYARD_SECRET_KEY: NEW, RUNYARD_OLD_SECRET_KEYS: OLD }
 
 async function runyard(args: readonly string[], env: Record<string, string>) {
-  const child = spawnRunyard(args, env)
-  let stdout = ''
-  child.stdout?.on('data', (chunk) => {
-    stdout += chunk
-  })
-  await new Promise((resolve) => child.once('close', resolve))
-  assert(!`${stdout}${child.log()}`.includes(CANARY))
-  return { code: child.exitCode, stdout, stderr: child.log() }
+  const ended = await runCommand(args, env)
+  assert(!`${ended.stdout}${ended.stderr}`.includes(CANARY))
+  return ended
 }
 
 /** As versions before key ids did it. */
@@ -55,7 +50,7 @@ function sealWithoutName(place: string, values: object): Buffer {
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 describe('the key of an installation on PostgreSQL', { skip }, () => {
   const ENVIRONMENTS = 1_500
-  let database: Awaited<ReturnType<typeof createDatabase>>
+  let database: Awaited<ReturnType<typeof createMigrated>>
   let store: Store
   let db: Db
   let owner: string
@@ -86,10 +81,9 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
   }
 
   before(async () => {
-    database = await createDatabase()
+    database = await createMigrated()
     store = openPostgres({ url: database.url })
     db = store.db
-    await migrate(db)
     owner = await addPrincipal(db)
     await putSealed('PERSONAL', 'User')
     await putSealed('SHARED', 'Team')
@@ -262,7 +256,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
 
 test('the key of dev is replaced while its runs go on using what was sealed before', async () => {
   const data_dir = temporaryDirectory('rotation')
-  const first = await startDevProcess({ data_dir, env: { RUNYARD_SECRET_KEY: OLD } })
+  const first = await startService({ data_dir, embedded: true, env: { RUNYARD_SECRET_KEY: OLD } })
   const { uid } = await apiOf(first).json<{ uid: string }>('POST', '/agent/environments', {
     name: 'before',
     variables: { WORD: 'short' },
@@ -271,7 +265,7 @@ test('the key of dev is replaced while its runs go on using what was sealed befo
   await first.stop()
 
   const runs = async (env: Record<string, string>) => {
-    const service = await startDevProcess({ data_dir, env })
+    const service = await startService({ data_dir, embedded: true, env })
     const api = apiOf(service)
     const run_id = await api.create({ prompt: shell('echo $WORD'), config: { environment_id: uid } })
     assert.equal((await api.ended(run_id)).state, 'SUCCEEDED')

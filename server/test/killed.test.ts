@@ -10,26 +10,30 @@ import { type ModelServer, openModelServer } from './support/model-server.ts'
 import { obey } from './support/obedient-model.ts'
 import { LONG } from './support/once.ts'
 import { scriptedAgent } from './support/scripted-agent.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, startDevProcess, startService, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
 const place = temporaryDirectory('repositories')
 const data_dir = temporaryDirectory('data')
 let model: ModelServer
-let service: DevProcess
+let service: { base_url: string; api_key: string; stop(): Promise<void> }
+/** Of a service that is a process of its own. */
+let kill: () => Promise<void>
 let api: ReturnType<typeof apiOf>
 
+const options = () => ({
+  data_dir,
+  env: {
+    RUNYARD_LOCAL_REPOS: place,
+    RUNYARD_ACP_AGENTS: JSON.stringify({ mine: { command: scriptedAgent('resume'), provider: 'openai' } }),
+    ...{ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' },
+  },
+})
 const start = async (): Promise<void> => {
-  const mine = { command: scriptedAgent('resume'), provider: 'openai' }
-  service = await startDevProcess({
-    data_dir,
-    env: {
-      RUNYARD_LOCAL_REPOS: place,
-      RUNYARD_ACP_AGENTS: JSON.stringify({ mine }),
-      ...{ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' },
-    },
-  })
-  api = apiOf(service)
+  const started = await startDevProcess(options())
+  service = started
+  kill = () => started.kill('SIGKILL')
+  api = apiOf(started)
 }
 const says = (run_id: string, text: string) => api.found(run_id, (events) => printed(events).includes(text))
 
@@ -63,7 +67,7 @@ before(async () => {
   }
   await says(change.run_id, 'ready')
 
-  await service.kill('SIGKILL')
+  await kill()
   // What is cloned from now on is another one.
   writeFileSync(join(place, 'repo/later'), '')
   git(join(place, 'repo'), 'add', 'later')
@@ -96,8 +100,10 @@ describe('approvals', () => {
       await api.json('POST', path, { decision: 'allow_once' })
     }
     for (const { run_id } of Object.values(asking)) await says(run_id, 'begun')
-    await service.kill('SIGKILL')
-    await start()
+    await kill()
+    const last = await startService({ ...options(), embedded: true })
+    service = last
+    api = apiOf(last)
     for (const { run_id, attempt } of Object.values(asking)) {
       // The agent was told, and makes the call again that somebody allowed.
       const { state, status_message } = await api.until(

@@ -11,7 +11,13 @@ import { exportId, exportRepository } from '../src/worker/repository-export.ts'
 import { until } from './support/cluster.ts'
 import { git, makeRepository } from './support/git.ts'
 import { openBackend } from './support/sandbox-backends.ts'
-import { apiOf, type DevProcess, startDevProcess, temporaryDirectory } from './support/service.ts'
+import {
+  apiOf,
+  startDevProcess,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from './support/service.ts'
 import { findProcesses, printed } from './support/traces.ts'
 
 /** Enough for git to be met at work. */
@@ -74,32 +80,32 @@ describe('the export of a local repository', () => {
   const place = temporaryDirectory('large')
   const data_dir = join(place, '.runyard')
   const env = { RUNYARD_LOCAL_REPOS: place }
-  let service: DevProcess
-  before(async () => {
-    makeLargeRepository(join(place, 'large'))
-    service = await startDevProcess({ data_dir, env })
-  })
+  /** Begins where the killed one ended. */
+  let service: TestService | undefined
+  before(() => makeLargeRepository(join(place, 'large')))
   after(() => service?.stop())
 
+  test('dies with its worker, and the next attempt begins anew', async () => {
+    const first = await startDevProcess({ data_dir, env })
+    const run_id = await startHeldExport(apiOf(first), data_dir)
+    await first.kill('SIGKILL')
+    await until('git to be killed', () => bundlersIn(data_dir).length === 0)
+    assert.equal(exportsIn(data_dir).length > 0, true)
+    service = await startService({ data_dir, env, embedded: true })
+    const api = apiOf(service)
+    const run = await api.ended(run_id)
+    assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2], run.status_message?.message)
+    assert.equal(printed(await api.events(run_id)), `${LARGE}\n`)
+    assert.deepEqual(exportsIn(data_dir), [])
+  })
+
   test('ends with its cancelled run, and leaves nothing', async () => {
+    assert(service)
     const api = apiOf(service)
     const run_id = await startHeldExport(api, data_dir)
     await (await api.call('POST', `/agent/runs/${run_id}/cancel`)).body?.cancel()
     await until('git to be killed', () => bundlersIn(data_dir).length === 0)
     assert.equal((await api.ended(run_id)).state, 'CANCELLED')
-    assert.deepEqual(exportsIn(data_dir), [])
-  })
-
-  test('dies with its worker, and the next attempt begins anew', async () => {
-    const run_id = await startHeldExport(apiOf(service), data_dir)
-    await service.kill('SIGKILL')
-    await until('git to be killed', () => bundlersIn(data_dir).length === 0)
-    assert.equal(exportsIn(data_dir).length > 0, true)
-    service = await startDevProcess({ data_dir, env })
-    const api = apiOf(service)
-    const run = await api.ended(run_id)
-    assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 2], run.status_message?.message)
-    assert.equal(printed(await api.events(run_id)), `${LARGE}\n`)
     assert.deepEqual(exportsIn(data_dir), [])
   })
 

@@ -6,22 +6,23 @@ import { isResting } from '../src/contract/state.ts'
 import { findChromium } from './support/browser.ts'
 import { until } from './support/cluster.ts'
 import { type ModelServer, openModelServer } from './support/model-server.ts'
-import { apiOf, type DevProcess, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { apiOf, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { isSummary, printing, SUMMARY, strict, textOf, WINDOW } from './support/strict-model.ts'
 import { ofType } from './support/traces.ts'
 import { openPage } from './support/web-page.ts'
 
 describe('a long conversation', () => {
   let model: ModelServer
-  let service: DevProcess
+  let service: TestService
   let api: ReturnType<typeof apiOf>
   let script = strict(printing(0, 0))
   const data_dir = temporaryDirectory('data')
   const start = async () => {
-    service = await startDevProcess({
+    service = await startService({
       data_dir,
       env: {
         OPENAI_BASE_URL: model.url,
+        RUNYARD_GRACE_SECONDS: '0',
         RUNYARD_DEFAULT_MODEL: 'openai/scripted',
         RUNYARD_CONTEXT_WINDOWS: JSON.stringify({ 'openai/scripted': WINDOW }),
       },
@@ -44,8 +45,9 @@ describe('a long conversation', () => {
       prompt: 'Print the numbers.',
       config: { session_sharing: { public_access: 'VIEWER' } },
     })
-    await until('the summary', async () => ofType(await api.events(run_id), 'context.compacted').length > 0)
-    await service.kill('SIGKILL')
+    await api.found(run_id, (events) => ofType(events, 'context.compacted').length > 0)
+    // Without grace the run is left in the middle of a turn.
+    await service.stop()
     await start()
     const run = await api.ended(run_id, 120)
     assert.equal(run.state, 'SUCCEEDED', JSON.stringify(run.status_message))

@@ -6,8 +6,10 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { RunDiff } from '../src/contract/diff.ts'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
+import type { Db } from '../src/store/db.ts'
 import { until } from './support/cluster.ts'
 import { removeSandbox } from './support/docker-images.ts'
 import { git } from './support/git.ts'
@@ -19,10 +21,11 @@ import { LONG, onceAmong, onlyLong } from './support/once.ts'
 import { type BackendName, TEST_IMAGE } from './support/sandbox-backends.ts'
 import {
   apiOf,
-  type DevProcess,
-  type ProcessOptions,
+  type ServiceOptions,
   shell,
   startDevProcess,
+  startService,
+  type TestService,
   temporaryDirectory,
 } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
@@ -41,6 +44,17 @@ const FORMS = [TOKEN, READ_TOKEN].flatMap((token) => [
   ),
 ])
 const holdsToken = (text: string): boolean => FORMS.some((form) => text.includes(form))
+/** Each row of each table, bytes as hexadecimal digits. */
+async function readTables(db: Db): Promise<string> {
+  const tables = await sql<{ name: string }>`
+    select quote_ident(tablename) as name from pg_tables where schemaname = 'public'`.execute(db)
+  const texts: string[] = []
+  for (const { name } of tables.rows) {
+    const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.raw(name)} t`.execute(db)
+    for (const { text } of rows) texts.push(text)
+  }
+  return texts.join('\n')
+}
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 const LARGE = randomBytes(300_000)
@@ -63,8 +77,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     // Sandboxes of bubblewrap have the host's programs.
     const has_lfs = sandbox === 'bubblewrap' && spawnSync('git-lfs', ['version']).status === 0
     let host: GitHost
-    let options: ProcessOptions
-    let service: DevProcess
+    let options: ServiceOptions
+    let service: TestService
     let api: ReturnType<typeof apiOf>
     const runs: string[] = []
     /** Of the host's API. */
@@ -94,10 +108,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
           ...(sandbox === 'docker' ? { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE } : {}),
         },
       }
-      service = await startDevProcess(options)
+      service = await startService(options)
       api = apiOf(service)
-      const put = (name: string, value: string, more: object = {}) =>
-        api.json('PUT', `/agent/secrets/${name}`, { value, git: { host: host.host, ...more } })
       await put('HOST_TOKEN', TOKEN)
       await put('READ_TOKEN', READ_TOKEN, { read_only: true })
       await put('WRONG_TOKEN', 'a-token-of-nobody')
@@ -109,6 +121,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       if (sandbox === 'docker') for (const run_id of runs) removeSandbox(run_id)
     })
 
+    const put = (name: string, value: string, more: object = {}) =>
+      api.json('PUT', `/agent/secrets/${name}`, { value, git: { host: host.host, ...more } })
     let made = 0
     const begin = async (command: string, config: Partial<EnvironmentConfig> = {}): Promise<string> => {
       const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
@@ -460,15 +474,23 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         release()
       })
 
-      test('go on when the service was killed', async () => {
+      test('go on when the service was killed', async (t) => {
+        const usual = api
+        t.after(() => {
+          api = usual
+        })
+        const first = await startDevProcess(options)
+        api = apiOf(first)
+        await put('HOST_TOKEN', TOKEN)
         hold()
         const before = host.pulls.length
         const run_id = await begin('echo slow > slow', { on_success: 'pull_request' })
         await until('the push', () => existsSync(asked))
-        await service.kill('SIGKILL')
+        await first.kill('SIGKILL')
         release()
-        service = await startDevProcess({ ...options, data_dir: service.data_dir })
-        api = apiOf(service)
+        const next = await startService({ ...options, data_dir: first.data_dir, embedded: true })
+        t.after(() => next.stop())
+        api = apiOf(next)
         const { run, events, said } = await finish(run_id)
         assert.equal(run.state, 'SUCCEEDED', said)
         assert.equal(ofType(events, 'changes.pushed').length, 1)
@@ -580,7 +602,6 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
       assert.equal(holdsToken(service.log()), false)
       for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-        if (Number(pid) === process.pid) continue
         const read = (name: string) => {
           try {
             return readFileSync(`/proc/${pid}/${name}`, 'latin1')
@@ -590,7 +611,11 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         }
         assert.equal(holdsToken(read('environ') + read('cmdline')), false, `process ${pid}`)
       }
-      // The database, artifacts and whatever else the service keeps.
+      const rows = await readTables(service.store.db)
+      assert(rows.includes(run.run_id))
+      assert.equal(holdsToken(rows), false)
+      for (const form of FORMS) assert.equal(rows.includes(Buffer.from(form).toString('hex')), false)
+      // Artifacts and whatever else the service keeps.
       const found = spawnSync('grep', ['-rlaF', ...FORMS.flatMap((form) => ['-e', form]), service.data_dir], {
         encoding: 'utf8',
       })
@@ -605,7 +630,7 @@ describe('with one variable and nothing else, `dev`', () => {
     const root = temporaryDirectory('hosted')
     addHostedRepository(root, 'acme/site')
     const host = await serveGitHost({ root, kind: 'gitlab', token: TOKEN })
-    const service = await startDevProcess({
+    const service = await startService({
       env: {
         NODE_EXTRA_CA_CERTS: host.ca_file,
         RUNYARD_PRIVATE_HOSTS: host.host,

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { RequestLimits } from '../src/http/request-limits.ts'
-import { migrateDatabase, readConfig, startServe } from '../src/main.ts'
+import { readConfig, startServe } from '../src/main.ts'
 import { openPostgres, type Store, toAppError } from '../src/store/db.ts'
 import { removeOldCounts } from '../src/store/request-counts.ts'
-import { createDatabase, stopTestServer } from './support/databases.ts'
+import { createMigrated, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { makeKeys } from './support/seed-keys.ts'
 import { apiOf, temporaryDirectory } from './support/service.ts'
@@ -24,7 +24,7 @@ describe('limits of requests', {
   let store: Store
   let apis: Record<'busy' | 'creator' | 'other' | 'eager', Api[]>
   before(async () => {
-    const database = await createDatabase()
+    const database = await createMigrated()
     stops.unshift(stopTestServer, database.drop)
     const settings = (more: Record<string, string>) =>
       readConfig({
@@ -41,7 +41,6 @@ describe('limits of requests', {
       RUNYARD_REQUESTS_PER_MINUTE: String(REQUESTS),
       RUNYARD_CREATES_PER_MINUTE: String(CREATES),
     }
-    await migrateDatabase({ config: settings({}) })
     store = openPostgres({ url: database.url, max: 2 })
     stops.unshift(() => store.close())
     const keys = await makeKeys(store.db, {

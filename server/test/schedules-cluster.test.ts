@@ -5,9 +5,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { ListFiringsResponse, ScheduledAgentItem, ScheduleFiring } from '../src/contract/schedule.ts'
 import { type Db, openPostgres } from '../src/store/db.ts'
-import { type Cluster, type ServeRole, startCluster, until } from './support/cluster.ts'
+import { type Cluster, type InnerServe, startCluster, until } from './support/cluster.ts'
 import { startCuttingProxy } from './support/cutting-proxy.ts'
-import { createDatabase, stopTestServer } from './support/databases.ts'
+import { createMigrated, stopTestServer } from './support/databases.ts'
 import { LONG } from './support/once.ts'
 import { findPostgres } from './support/postgres-server.ts'
 
@@ -53,13 +53,13 @@ async function setClock(db: Db, at: string | null): Promise<void> {
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 describe('schedules of three processes on PostgreSQL', { skip }, () => {
-  let database: Awaited<ReturnType<typeof createDatabase>>
+  let database: Awaited<ReturnType<typeof createMigrated>>
   let cluster: Cluster
-  let serving: ServeRole[] = []
+  let serving: InnerServe[] = []
   let schedules: ScheduledAgentItem[] = []
 
   before(async () => {
-    database = await createDatabase()
+    database = await createMigrated()
     const url = new URL(database.url)
     // Named behind another schema, the catalog is looked into after it.
     url.searchParams.set('options', '-c search_path=moved,pg_catalog,public')
@@ -69,7 +69,7 @@ describe('schedules of three processes on PostgreSQL', { skip }, () => {
       DATABASE_URL: url.href,
       RUNYARD_MIN_SCHEDULE_SECONDS: '1',
     })
-    serving = [cluster.first, await cluster.serve(), await cluster.serve()]
+    serving = [cluster.first, ...(await Promise.all([cluster.serve(), cluster.serve()]))]
   })
   after(async () => {
     await cluster?.stop()
@@ -194,7 +194,7 @@ describe('schedules of three processes on PostgreSQL', { skip }, () => {
       )
       return (late.rows[0]?.seconds ?? 0) > 2 * EVERY_SECONDS
     })
-    serving = [await cluster.serve()]
+    serving = [await cluster.innerServe()]
     await until('each to be fired again', async () => {
       const left = await sql`select 1 from schedules where next_run_at < clock_timestamp()`.execute(
         cluster.store.db,
@@ -224,10 +224,13 @@ describe('schedules of three processes on PostgreSQL', { skip }, () => {
       /update schedules set next_run_at/,
       /Q.{4}commit/s,
     ])
-    t.after(() => proxy.close())
+    t.after(async () => {
+      await Promise.all(serving.map((role) => role.end('SIGTERM')))
+      await proxy.close()
+    })
     await api().json('POST', `/agent/schedules/${id}/resume`)
-    await Promise.all(serving.map((role) => role.end('SIGKILL')))
-    serving = [await cluster.serve({ DATABASE_URL: proxy.url })]
+    await Promise.all(serving.map((role) => role.end('SIGTERM')))
+    serving = [await cluster.innerServe({ DATABASE_URL: proxy.url })]
     const before = (await firingsOf(id)).length
     await until('every answer to be lost', () => proxy.left().length === 0)
     await until('two more firings', async () => (await firingsOf(id)).length > before + 2)

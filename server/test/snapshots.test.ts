@@ -309,18 +309,11 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         ;({ service, api, data_dir } = shared)
       })
       data_dir = temporaryDirectory('data')
-      // A process of its own, since it is killed.
-      const startProcess = async (env: Record<string, string> = {}) => {
-        const started = await startDevProcess({ sandbox, data_dir, env: { ...settings, ...env } })
-        service = started
-        api = apiOf(started)
-        return started
-      }
-      // Its repository grows for as long as a busy machine takes.
-      const first_life = await startProcess({
-        RUNYARD_SNAPSHOT_SECONDS: '1',
-        RUNYARD_MAX_SNAPSHOT_MB: '100',
-      })
+      // A process of its own, since it is killed. Its repository grows for as long as a busy machine takes.
+      const more = { RUNYARD_SNAPSHOT_SECONDS: '1', RUNYARD_MAX_SNAPSHOT_MB: '100' }
+      const first_life = await startDevProcess({ sandbox, data_dir, env: { ...settings, ...more } })
+      service = first_life
+      api = apiOf(first_life)
       const marker = `7${Date.now()}`
       const run_id = await inRepository(
         `if [ -e early ]; then cat early; git fsck; ls log; else
@@ -334,7 +327,8 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       await first_life.kill('SIGKILL')
       await until('the processes to die', () => findProcesses(marker).length === 0)
       removeSandboxes()
-      await startProcess()
+      service = await startService({ sandbox, data_dir, env: settings, embedded: true })
+      api = apiOf(service)
       const events = await succeeded(run_id)
       assert.match(printed(events), /^early\n(.*\n)*log\n$/)
       const [restore] = restoresIn(events)

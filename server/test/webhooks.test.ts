@@ -6,11 +6,11 @@ import { after, before, describe, test } from 'node:test'
 import { Runyard } from '@runyard/client'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../src/contract/webhook.ts'
-import { startCluster, until } from './support/cluster.ts'
-import { createDatabase, stopTestServer } from './support/databases.ts'
+import { startCluster, startInnerCluster, until } from './support/cluster.ts'
+import { createMigrated, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { addKeys, type KeySpec } from './support/seed-keys.ts'
-import { apiOf, type DevProcess, shell, startDevProcess, temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import {
   openWebhookReceiver,
   type ReceivedWebhook,
@@ -20,6 +20,7 @@ import {
 type Api = ReturnType<typeof apiOf>
 const NOBODY = { config: { worker_host: 'nobody' } }
 const LIFE = ['run.created', 'run.started', 'run.succeeded']
+const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 const KEYS: Record<'owner' | 'other' | 'viewer', KeySpec> = {
   owner: { role: 'member' },
   other: { role: 'member' },
@@ -39,7 +40,7 @@ const deliveriesOf = async (api: Api, { webhook_id }: Pick<Webhook, 'webhook_id'
 describe('webhooks', () => {
   const data_dir = temporaryDirectory('webhooks')
   let keys: Record<keyof typeof KEYS, string> | undefined
-  let service: DevProcess
+  let service: TestService
   let receiver: WebhookReceiver
   let owner: Api
   let other: Api
@@ -50,10 +51,9 @@ describe('webhooks', () => {
     await start()
   })
   const start = async () => {
-    service = await startDevProcess({ data_dir, env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
+    service = await startService({ data_dir, env: { RUNYARD_PRIVATE_HOSTS: receiver.host } })
     keys ??= await addKeys(service, KEYS)
-    const { base_url } = service
-    const as = (api_key: string) => apiOf({ base_url, api_key })
+    const as = (api_key: string) => apiOf({ ...service, api_key })
     owner = as(keys.owner)
     other = as(keys.other)
     viewer = as(keys.viewer)
@@ -367,19 +367,27 @@ describe('webhooks', () => {
     for (const webhook of made) await remove(webhook)
   })
 
-  test('that were to be sent outlive the service, killed', async () => {
+  test('that were to be sent outlive the service, killed', { skip }, async (t) => {
     let is_up = false
     answer = (_, response) => void response.writeHead(is_up ? 200 : 500).end()
-    const webhook = await listen(owner, receiver.url)
-    const run_id = await owner.create({ prompt: 'x', ...NOBODY })
-    await until('a try', () => receiver.typesOf(run_id).length > 0)
-    await service.kill('SIGKILL')
+    const database = await createMigrated()
+    const cluster = await startCluster(database.url, { RUNYARD_PRIVATE_HOSTS: receiver.host })
+    t.after(async () => {
+      await cluster.stop()
+      await database.drop()
+    })
+    const webhook = await listen(cluster.api, receiver.url)
+    const run_id = await cluster.api.create({ prompt: 'x', ...NOBODY })
+    // One whose answer nobody noted is sent again after a minute.
+    await until('a try to be noted', async () =>
+      (await deliveriesOf(cluster.api, webhook)).some(({ error }) => error !== null),
+    )
+    await cluster.first.end('SIGKILL')
     is_up = true
-    await start()
-    await owner.json('POST', `/agent/runs/${run_id}/cancel`)
+    const { api } = await cluster.innerServe()
+    await api.json('POST', `/agent/runs/${run_id}/cancel`)
     await until('both events', () => receiver.typesOf(run_id).includes('run.cancelled'), 150)
     assert.deepEqual([...new Set(receiver.typesOf(run_id))], ['run.created', 'run.cancelled'])
-    await remove(webhook)
   })
 
   test('to a receiver that does not answer keep no service from stopping', async () => {
@@ -402,13 +410,12 @@ describe('webhooks', () => {
   })
 })
 
-const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 test('of several processes one sends, and of each run in order', { skip }, async () => {
   const receiver = await openWebhookReceiver()
-  const database = await createDatabase()
-  const cluster = await startCluster(database.url, { RUNYARD_PRIVATE_HOSTS: receiver.host })
+  const database = await createMigrated()
+  const cluster = await startInnerCluster(database.url, { RUNYARD_PRIVATE_HOSTS: receiver.host })
   try {
-    const more = await cluster.serve()
+    const more = await cluster.outerServe()
     await cluster.worker('default')
     await listen(cluster.api, receiver.url)
     const apis = [cluster.api, more.api]

@@ -4,6 +4,8 @@ import { readConfig, startServe, startWorkerRole } from '../../src/main.ts'
 import { createPrincipalWithKey } from '../../src/store/api-keys.ts'
 import { openPostgres, type Store } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { Watch } from '../../src/store/watch.ts'
+import { shareGateway, startWarden } from './companions.ts'
 import { apiOf, enter, spawnRunyard, temporaryDirectory } from './service.ts'
 import { SHARED_CACHE } from './shared-cache.ts'
 
@@ -25,6 +27,9 @@ export interface ServeRole extends Role {
   api: ReturnType<typeof apiOf>
 }
 
+/** One in the tests' own process, which no signal reaches: each ends it in order. */
+export type InnerServe = Pick<ServeRole, 'base_url' | 'api' | 'log' | 'end'>
+
 export interface Cluster {
   store: Store
   data_dir: string
@@ -36,6 +41,8 @@ export interface Cluster {
   api: ReturnType<typeof apiOf>
   /** One more API, listening when it resolves. */
   serve(env?: Record<string, string>): Promise<ServeRole>
+  /** The same in this process. */
+  innerServe(env?: Record<string, string>): Promise<InnerServe>
   /** One more worker of this pool, at work when it resolves. All share one data directory, so one place. `sandbox`: bubblewrap. */
   worker(pool: string, env?: Record<string, string> & { sandbox?: string }): Promise<WorkerRole>
   stop(): Promise<void>
@@ -50,44 +57,20 @@ export async function startCluster(
   const store = openPostgres({ url: database_url })
   await migrate(store.db)
   const { api_key } = await createPrincipalWithKey(store.db, { name: 'test', role: 'admin' })
-  const roles: Role[] = []
-  const start = async (args: string[], ready: RegExp, env: Record<string, string> = {}) => {
-    const role = await startRole(args, ready, {
-      DATABASE_URL: database_url,
-      RUNYARD_DATA_DIR: data_dir,
-      RUNYARD_ALLOW_WEAK_LIMITS: '1',
-      // Tests ask more than people do.
-      RUNYARD_REQUESTS_PER_MINUTE: '0',
-      RUNYARD_CREATES_PER_MINUTE: '0',
-      ...common,
-      ...env,
-    })
-    roles.push(role)
-    return role
-  }
-  const serve = async (env?: Record<string, string>): Promise<ServeRole> => {
-    const role = await start(['serve', '--port', '0'], /Listening on /, env)
-    const base_url = /Listening on (\S+)/.exec(role.log())?.[1]
-    assert(base_url)
-    return { ...role, base_url, api: apiOf({ base_url, api_key }) }
-  }
+  const settings = settingsOf(database_url, data_dir, common)
+  const { serve, worker, end } = openRoles(settings, api_key)
+  const inner: InnerServe[] = []
   const first = await serve()
   const { api, base_url } = first
   return {
-    store,
-    data_dir,
-    api_key,
-    first,
-    base_url,
-    api,
-    serve,
-    async worker(pool, { sandbox = 'bubblewrap', ...env } = {}) {
-      const role = await start(['worker', '--pool', pool, '--sandbox', sandbox], /Working for /, env)
-      return { ...role, worker_id: () => workerIn(role.log()) }
+    ...{ store, data_dir, api_key, first, base_url, api, serve, worker },
+    async innerServe(env) {
+      const role = await serveHere({ ...settings, ...env }, api_key)
+      inner.push(role)
+      return role
     },
     async stop() {
-      for (const role of roles) role.signal('SIGCONT')
-      await Promise.all(roles.map((role) => role.end('SIGTERM')))
+      await Promise.all([end(), ...inner.map((role) => role.end('SIGTERM'))])
       await store.close()
     },
   }
@@ -104,62 +87,63 @@ export interface InnerWorker {
 export interface InnerCluster extends Pick<Cluster, 'store' | 'data_dir' | 'api_key' | 'base_url' | 'api'> {
   /** One more worker of this pool, at work when it resolves. */
   worker(pool: string, env?: Record<string, string>): Promise<InnerWorker>
-  /** One that is a process of its own, to be killed. */
-  outerWorker(pool: string, env?: Record<string, string>): Promise<Role>
+  /** Processes of their own, to be killed or held up. */
+  outerServe: Cluster['serve']
+  outerWorker: Cluster['worker']
   stop(): Promise<void>
 }
 
-/** What `startCluster` is, in this process: for tests that neither kill a role, but for a worker, nor hold one up. */
+/** Does what `startCluster` does in this process, with processes only for what a test kills or holds up. */
 export async function startInnerCluster(
   database_url: string,
   common: Record<string, string> = {},
 ): Promise<InnerCluster> {
   const data_dir = temporaryDirectory('cluster')
+  const settings = settingsOf(database_url, data_dir, common)
   const leave = enter(undefined)
   const store = openPostgres({ url: database_url })
+  const watch = new Watch(store)
   const ends: Array<() => Promise<void>> = []
   const stop = async () => {
     await Promise.all(ends.map((end) => end()))
+    await watch.close()
     await store.close()
     leave()
   }
-  const settingsOf = (env: Record<string, string> = {}) => ({
-    ...{ RUNYARD_WARM_SANDBOXES: '0', DATABASE_URL: database_url, RUNYARD_DATA_DIR: data_dir },
-    ...{ RUNYARD_ALLOW_WEAK_LIMITS: '1', RUNYARD_REQUESTS_PER_MINUTE: '0' },
-    ...{ RUNYARD_CREATES_PER_MINUTE: '0', ...common, ...env },
-  })
-  const configOf = (env?: Record<string, string>) => readConfig({ ...SHARED_CACHE, ...settingsOf(env) })
+  const configOf = (env: Record<string, string> = {}) =>
+    readConfig({ ...SHARED_CACHE, RUNYARD_WARM_SANDBOXES: '0', ...settings, ...env })
   try {
     await migrate(store.db)
+    await watch.start()
     const { api_key } = await createPrincipalWithKey(store.db, { name: 'test', role: 'admin' })
-    const served = await startServe({ config: configOf(), port: 0, log: { write() {} } })
-    ends.push(served.stop)
+    const { base_url, end } = await serveHere(settings, api_key)
+    ends.push(() => end('SIGTERM'))
+    const outer = openRoles(settings, api_key)
+    ends.push(outer.end)
+    const onRun: Watch['onRun'] = (run_id, listener) => watch.onRun(run_id, listener)
     return {
-      ...{ store, data_dir, api_key, stop },
-      base_url: served.base_url,
-      api: apiOf({ base_url: served.base_url, api_key }),
-      async outerWorker(pool, env) {
-        const role = await startRole(
-          ['worker', '--pool', pool, '--sandbox', 'bubblewrap'],
-          /Working for /,
-          settingsOf(env),
-        )
-        ends.push(() => role.end('SIGTERM'))
-        return role
-      },
+      ...{ store, data_dir, api_key, stop, base_url },
+      api: apiOf({ base_url, api_key, store, onRun }),
+      outerServe: outer.serve,
+      outerWorker: outer.worker,
       async worker(pool, env) {
         let log = ''
         const write = (line: string) => {
           log += line
         }
+        const shared = shareGateway((fields, message) =>
+          write(`${JSON.stringify({ ...fields, msg: message })}\n`),
+        )
         const role = await startWorkerRole({
           config: configOf(env),
-          pool,
-          sandbox: 'bubblewrap',
-          log: { write },
+          ...{ pool, sandbox: 'bubblewrap', log: { write } },
+          companions: { startWarden, gateway: shared.gateway },
+        }).catch((error: unknown) => {
+          shared.leave()
+          throw error
         })
         let ended: Promise<void> | undefined
-        const end = () => (ended ??= role.stop())
+        const end = () => (ended ??= role.stop().finally(shared.leave))
         ends.push(end)
         return { log: () => log, worker_id: () => workerIn(log), end }
       },
@@ -168,6 +152,57 @@ export async function startInnerCluster(
     await stop()
     throw error
   }
+}
+
+async function serveHere(settings: Record<string, string>, api_key: string): Promise<InnerServe> {
+  const leave = enter(undefined)
+  let log = ''
+  const write = (line: string) => {
+    log += line
+  }
+  const config = readConfig({ ...SHARED_CACHE, ...settings })
+  const { base_url, stop } = await startServe({ config, port: 0, log: { write } }).catch((error: unknown) => {
+    leave()
+    throw error
+  })
+  let ended: Promise<void> | undefined
+  const end = () => (ended ??= stop().finally(leave))
+  return { base_url, api: apiOf({ base_url, api_key }), log: () => log, end }
+}
+
+const settingsOf = (database_url: string, data_dir: string, common: Record<string, string>) => ({
+  DATABASE_URL: database_url,
+  RUNYARD_DATA_DIR: data_dir,
+  RUNYARD_ALLOW_WEAK_LIMITS: '1',
+  // Tests ask more than people do.
+  RUNYARD_REQUESTS_PER_MINUTE: '0',
+  RUNYARD_CREATES_PER_MINUTE: '0',
+  ...common,
+})
+
+/** Starts roles as processes of their own. `end` lets all of them come to their end. */
+function openRoles(settings: Record<string, string>, api_key: string) {
+  const roles: Role[] = []
+  const start = async (args: string[], ready: RegExp, env: Record<string, string> = {}) => {
+    const role = await startRole(args, ready, { ...settings, ...env })
+    roles.push(role)
+    return role
+  }
+  const serve: Cluster['serve'] = async (env) => {
+    const role = await start(['serve', '--port', '0'], /Listening on /, env)
+    const base_url = /Listening on (\S+)/.exec(role.log())?.[1]
+    assert(base_url)
+    return { ...role, base_url, api: apiOf({ base_url, api_key }) }
+  }
+  const worker: Cluster['worker'] = async (pool, { sandbox = 'bubblewrap', ...env } = {}) => {
+    const role = await start(['worker', '--pool', pool, '--sandbox', sandbox], /Working for /, env)
+    return { ...role, worker_id: () => workerIn(role.log()) }
+  }
+  const end = async () => {
+    for (const role of roles) role.signal('SIGCONT')
+    await Promise.all(roles.map((role) => role.end('SIGTERM')))
+  }
+  return { serve, worker, end }
 }
 
 /** The id of a worker's present life, as its log has it. */

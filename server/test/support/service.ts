@@ -76,6 +76,16 @@ const READ_BY_OTHERS = /^(PATH|HOME|TMPDIR|NODE_.*|DOCKER_.*|SSL_.*|PG[A-Z]+|.*_
 /** Each would cost a container more. */
 const NO_WARM_SANDBOXES = { RUNYARD_WARM_SANDBOXES: '0' }
 
+/** Bare but for PATH, HOME and `env`. */
+export const commandEnvironment = (home: string, env: Record<string, string>): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  HOME: home,
+  ...SHARED_CACHE,
+  ...NO_WARM_SANDBOXES,
+  ...(process.env.DOCKER_HOST ? { DOCKER_HOST: process.env.DOCKER_HOST } : {}),
+  ...env,
+})
+
 /** A process of the command line, its environment bare but for PATH, HOME and `env`. */
 export function spawnRunyard(
   args: readonly string[],
@@ -91,14 +101,7 @@ export function spawnRunyard(
     cwd,
     detached: options.group ?? false,
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: home,
-      ...SHARED_CACHE,
-      ...NO_WARM_SANDBOXES,
-      ...(process.env.DOCKER_HOST ? { DOCKER_HOST: process.env.DOCKER_HOST } : {}),
-      ...env,
-    },
+    env: commandEnvironment(home, env),
   })
   let log = ''
   child.stderr.on('data', (chunk) => {

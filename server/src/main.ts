@@ -63,13 +63,14 @@ export interface RoleOptions {
   log?: LogStream
 }
 
-/** Only for processes that are not the command: tests run what else would be processes in their own. */
+/** Only for processes that are not the command: workers of tests share a gateway. */
 export interface WorkerOptions extends RoleOptions {
-  companions?: Companions
+  companions?: Pick<Companions, 'gateway'>
 }
 
 /** Also theirs: tests have a server's database, and read its tables. */
-export interface DevOptions extends WorkerOptions {
+export interface DevOptions extends RoleOptions {
+  companions?: Companions
   /** The key of the last start. */
   known_key?: string
   /** Opens another database than the embedded one in the data directory. The service migrates and closes it. */

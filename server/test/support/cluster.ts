@@ -5,7 +5,7 @@ import { createPrincipalWithKey } from '../../src/store/api-keys.ts'
 import { openPostgres, type Store } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { Watch } from '../../src/store/watch.ts'
-import { shareGateway, startWarden } from './companions.ts'
+import { shareGateway } from './companions.ts'
 import { apiOf, enter, spawnRunyard, temporaryDirectory } from './service.ts'
 import { SHARED_CACHE } from './shared-cache.ts'
 
@@ -137,7 +137,7 @@ export async function startInnerCluster(
         const role = await startWorkerRole({
           config: configOf(env),
           ...{ pool, sandbox: 'bubblewrap', log: { write } },
-          companions: { startWarden, gateway: shared.gateway },
+          companions: { gateway: shared.gateway },
         }).catch((error: unknown) => {
           shared.leave()
           throw error

@@ -68,7 +68,7 @@ export interface WorkerOptions extends RoleOptions {
   companions?: Pick<Companions, 'gateway'>
 }
 
-/** Also theirs: tests have a server's database, and read its tables. */
+/** Only for tests: they open the database themselves, and read its tables. */
 export interface DevOptions extends RoleOptions {
   companions?: Companions
   /** The key of the last start. */

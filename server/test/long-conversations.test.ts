@@ -51,6 +51,7 @@ describe('a long conversation', () => {
     await start()
     const run = await api.ended(run_id, 120)
     assert.equal(run.state, 'SUCCEEDED', JSON.stringify(run.status_message))
+    assert.equal(run.attempt, 2)
     const events = await api.events(run_id)
     const [compacted] = ofType(events, 'context.compacted')
     assert.equal(compacted?.data.summary, SUMMARY)

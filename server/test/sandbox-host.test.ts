@@ -7,7 +7,7 @@ import { temporaryDirectory } from './support/service.ts'
 
 testSandboxBackend('host')
 
-test('commands on the host have of the variables of the service those alone that every program needs', async () => {
+test('commands on the host get only the variables that every program needs', async () => {
   // Of Node's test runner, and there from the start.
   assert(process.env.NODE_TEST_CONTEXT)
   const host = await openHost({ data_dir: temporaryDirectory('host'), installation_id: randomUUID() })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { readConfig, startServe } from '../src/main.ts'
-import { runCommand } from './support/command.ts'
+import { runCommand, runProcess } from './support/command.ts'
 import { createMigrated, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { startService, temporaryDirectory } from './support/service.ts'
@@ -11,8 +11,12 @@ const ONE = { RUNYARD_SECRET_KEY: 'one'.repeat(16) }
 const OTHER = { RUNYARD_SECRET_KEY: 'other'.repeat(16) }
 
 /** Starts a role that must refuse its key. */
-async function assertRefused(args: readonly string[], env: Record<string, string>): Promise<void> {
-  const { code, stdout, stderr } = await runCommand(args, env)
+async function assertRefused(
+  args: readonly string[],
+  env: Record<string, string>,
+  run: typeof runCommand = runCommand,
+): Promise<void> {
+  const { code, stdout, stderr } = await run(args, env)
   assert.doesNotMatch(stdout + stderr, /is running|Listening on|Working for/)
   assert.equal(code, 2, stderr)
   assert.match(stderr, /error: RUNYARD_SECRET_KEY is another one than this installation was set up with/)
@@ -45,9 +49,10 @@ describe('the secret key', () => {
       const serve = await startServe({ config: readConfig(env(ONE)), port: 0, log: { write() {} } })
       t.after(() => serve.stop())
       assert.equal(serve.missing, null)
-      await assertRefused(['serve', '--port', '0'], env(OTHER))
+      // Processes of their own, which end although they have opened connections.
+      await assertRefused(['serve', '--port', '0'], env(OTHER), runProcess)
       // A key of the data directory's own is another one, too.
-      await assertRefused(['worker'], env({}))
+      await assertRefused(['worker'], env({}), runProcess)
     })
   })
 })

@@ -22,7 +22,7 @@ const queries = new QueryClient({
   // The library repeats what may pass.
   defaultOptions: { queries: { retry: false, staleTime: 5_000 } },
 })
-// By this name the library's developer tools find it, and our tests.
+// The library's developer tools and our tests look it up by this name.
 Object.assign(window, { __TANSTACK_QUERY_CLIENT__: queries })
 
 /** Why the link did not help, if it did not. */

@@ -52,7 +52,7 @@ onEachDatabase('watch', (open) => {
     later()
   })
 
-  test('of whatever is said those hear who listen to all of it', async () => {
+  test('who listens to everything hears of runs and of pools', async () => {
     let heard = 0
     const stop = hearer.onAny(() => {
       heard++

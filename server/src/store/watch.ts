@@ -18,7 +18,8 @@ type Listener = () => void
 
 /**
  * Tells other processes what changed, after the commit, many ids in one NOTIFY; and hears what they say. Only a hint:
- * followed runs are polled each second as well, so a lost notification costs a second and nothing else. One a process.
+ * followed runs are polled each second as well, and so is what listens to everything, so a lost notification costs a second
+ * and nothing else. One a process.
  */
 export class Watch {
   readonly #store: Store
@@ -62,16 +63,21 @@ export class Watch {
     return subscribe(this.#pools, pool, listener)
   }
 
-  /** Calls back whenever anything may have changed that this is told of. Returns how to stop. */
+  /** Calls back on every notification. Returns how to stop. */
   onAny(listener: Listener): () => void {
     this.#any.add(listener)
-    return () => this.#any.delete(listener)
+    return () => {
+      this.#any.delete(listener)
+    }
   }
 
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#poll)
-    clearTimeout(this.#flushing)
+    if (this.#flushing) {
+      clearTimeout(this.#flushing)
+      await this.#flush()
+    }
     await this.#unlisten?.()
   }
 
@@ -97,7 +103,8 @@ export class Watch {
         this.#store.quick,
       )
     } catch {
-      // The pollers find it.
+      // Other processes poll.
+      for (const payload of payloads) this.#hear(payload)
     }
   }
 

@@ -56,6 +56,23 @@ onEitherDatabase('deliveries', (open) => {
     assert.deepEqual(rest.toSorted(), failing.sort())
   })
 
+  test('what a process had taken that died is taken by another, and the first has no say any more', async () => {
+    const webhook_id = await addWebhook()
+    await addRun(db, principal_id)
+    const [first] = await take()
+    assert(first)
+    assert.deepEqual(await take(), [])
+    // A minute later.
+    await sql`update webhook_deliveries set next_attempt_at = next_attempt_at - interval '61 seconds'`.execute(
+      db,
+    )
+    const [second] = await take()
+    assert.deepEqual([second?.delivery_id, second?.attempts], [first.delivery_id, first.attempts + 1])
+    await markDelivered(db, first, 200)
+    const [listed] = (await listDeliveries(db, webhook_id, {})).deliveries
+    assert.equal(listed?.status, 'pending')
+  })
+
   test('what comes after one that failed is due with it, and goes after it', async () => {
     const webhook_id = await addWebhook()
     const run_id = await addRun(db, principal_id)

@@ -4,22 +4,24 @@ import { isUnavailable } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 
 const LOOK_MS = 500
-/** Where nothing waits and no change is heard of. One may be missed. */
-const REST_MS = 5_000
+/** How long to rest besides when no row is pending and no change is announced: a notification can get lost. */
+const REST_MS = 500
 /** Of a process that stops, for what it is sending. */
 const GRACE_MS = 1_000
 
 export interface DrainOptions<T> {
-  /** Takes at most so many of those that are due; `null` when nothing waits, due or not. */
+  /** Takes at most so many of those that are due; `null` if no row is pending. */
   take: (limit: number) => Promise<T[] | null>
   /** What it throws is logged, and tried again when the item is due again. `cut`: the process stops. */
   send: (item: T, cut: AbortSignal) => Promise<void>
   at_once: number
-  /** Tells of changes, since without one there is nothing new. */
-  watch: Watch
+  /** Announces changes, which end a rest. */
+  watch: Pick<Watch, 'onAny'>
   /** As in "a webhook". */
   what: string
-  log: Logger
+  log: Pick<Logger, 'warn'>
+  /** Default: half a second. */
+  rest_ms?: number
 }
 
 /** Sends what is due until the function it returns is called. The rows are what is to be done, so nothing is lost with a process. */
@@ -30,6 +32,7 @@ export function startDraining<T>({
   watch,
   what,
   log,
+  rest_ms = REST_MS,
 }: DrainOptions<T>): () => Promise<void> {
   const stopping = new AbortController()
   const cutting = new AbortController()
@@ -72,7 +75,7 @@ export function startDraining<T>({
       await (found === 'found' || at_work.size > 0
         ? Promise.race([ended.promise, pause(LOOK_MS)])
         : pause(LOOK_MS))
-      if (found === 'none waits') await Promise.race([changed.promise, pause(REST_MS)])
+      if (found === 'none waits') await Promise.race([changed.promise, pause(rest_ms)])
     }
   }
   const allSent = () => Promise.race([Promise.allSettled(at_work), wait(GRACE_MS, undefined, { ref: false })])

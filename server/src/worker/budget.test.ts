@@ -14,7 +14,7 @@ test('a run may work for as many minutes as its budget says, over all its execut
   assert.match(JSON.stringify(budgetOf(120, 2).spent()), /2 minutes/)
 })
 
-test('what is raised goes on', () => {
+test('a raised budget lets the run go on', () => {
   const budget = budgetOf(120, 2)
   budget.change({ max_duration_minutes: 3 })
   assert.equal(budget.spent(), null)

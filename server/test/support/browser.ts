@@ -146,7 +146,8 @@ export const isWebPage = (page: Page): Promise<boolean> => page.evaluate('typeof
 /** Goes to another page as links do, without loading it, which costs ten times as much. Data read seconds before may be shown again. */
 export async function moveTo(page: Page, path: string): Promise<void> {
   // Until then the page before could be taken for this one.
-  await page.evaluate(`new Promise((resolve) => {
+  await page.evaluate(`new Promise((resolve, reject) => {
+    setTimeout(() => reject(new Error('The page did not move in 30 s.')), 30_000)
     const leave = __TSR_ROUTER__.subscribe('onResolved', () => {
       leave()
       resolve()

@@ -27,7 +27,7 @@ export interface ServeRole extends Role {
   api: ReturnType<typeof apiOf>
 }
 
-/** One in the tests' own process, which no signal reaches: each ends it in order. */
+/** Runs in the tests' process, so it cannot be killed: `end` stops it in order, and refuses another signal than SIGTERM. */
 export type InnerServe = Pick<ServeRole, 'base_url' | 'api' | 'log' | 'end'>
 
 export interface Cluster {
@@ -105,10 +105,13 @@ export async function startInnerCluster(
   const watch = new Watch(store)
   const ends: Array<() => Promise<void>> = []
   const stop = async () => {
-    await Promise.all(ends.map((end) => end()))
-    await watch.close()
-    await store.close()
-    leave()
+    try {
+      await Promise.all(ends.map((end) => end()))
+    } finally {
+      await watch.close()
+      await store.close()
+      leave()
+    }
   }
   const configOf = (env: Record<string, string> = {}) =>
     readConfig({ ...SHARED_CACHE, RUNYARD_WARM_SANDBOXES: '0', ...settings, ...env })
@@ -166,7 +169,11 @@ async function serveHere(settings: Record<string, string>, api_key: string): Pro
     throw error
   })
   let ended: Promise<void> | undefined
-  const end = () => (ended ??= stop().finally(leave))
+  const end: Role['end'] = (signal) => {
+    assert.equal(signal, 'SIGTERM')
+    ended ??= stop().finally(leave)
+    return ended
+  }
   return { base_url, api: apiOf({ base_url, api_key }), log: () => log, end }
 }
 

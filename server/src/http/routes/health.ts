@@ -16,8 +16,9 @@ export function serveHealth(app: FastifyInstance, services: Services): void {
   app.get(`${API_PREFIX}/openapi.json`, async (request, reply) => {
     reply.headers({ 'content-type': 'application/json; charset=utf-8', vary: 'accept-encoding' })
     const encoding = chooseEncoding(request.headers['accept-encoding'])
+    const body = await describeApi(encoding ?? 'identity')
     if (encoding) reply.header('content-encoding', encoding)
-    return reply.send(await describeApi(encoding ?? 'identity'))
+    return reply.send(body)
   })
 }
 

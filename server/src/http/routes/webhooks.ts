@@ -118,7 +118,7 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
       ;({ run_id } = row)
       return { status: 202, body: viewDelivery(row) }
     })
-    // Those who send rest until they hear of a change.
+    // Wakes the senders, which rest while nothing is pending.
     if (run_id !== undefined) watch.touchRun(run_id)
     return sent
   })

@@ -185,7 +185,9 @@ describe('the web page', { skip }, () => {
     await page.getByText('Forked from').waitFor()
     await page.locator('[data-block=bash]', { hasText: 'exit 0' }).waitFor()
     await page.getByText('Forked from').locator('..').getByRole('link').click()
-    await page.getByRole('link', { name: 'Retry' }).click()
+    // Not that of the fork, which is shown until the other run is there.
+    const retry = page.getByRole('link', { name: 'Retry' }).and(page.locator(`[href*="${run_id}"]`))
+    await retry.click()
     assert.match(await page.getByLabel('Prompt', { exact: true }).inputValue(), /sed -i/)
     assert.deepEqual(complaints, [])
   })

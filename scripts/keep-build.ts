@@ -1,6 +1,6 @@
 /**
- * What is built from this checkout and kept in `node_modules/.cache`, under a hash of what it is made of: built by whoever needs it
- * first, while the others wait for it.
+ * Keeps builds of this checkout in `node_modules/.cache`, under a hash of their sources. The first process that needs a build makes it,
+ * while the others wait.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-/** Whoever began to use one is done by then. */
+/** A process that began to use a build has finished with it by then. */
 const OLD_MS = 6 * 3_600_000
 
 /** Of the names and the content of files, by their paths from the root. */

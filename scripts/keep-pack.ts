@@ -38,7 +38,7 @@ export async function keepPack(
   }
 }
 
-/** Of all files, since nearly all can come into a pack. `null` where there is no repository to say which belong to it. */
+/** The hash covers all files, since nearly all can come into a pack. `null` without a git repository, which lists them. */
 function hashCheckout(): string | null {
   try {
     const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {

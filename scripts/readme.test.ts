@@ -57,7 +57,7 @@ function lendPackages(clone: string): void {
     rmSync(join(clone, 'node_modules', name), { recursive: true, force: true })
   for (const name of ['node_modules/.package-lock.json', 'web/dist'])
     cpSync(join(root, name), join(clone, name), { recursive: true })
-  // Other tests install the same packs: whoever is first builds them, here or there.
+  // Other tests install the same packs: the first test that needs one builds it, here or there.
   mkdirSync(join(root, PACKS), { recursive: true })
   mkdirSync(join(clone, dirname(PACKS)))
   symlinkSync(join(root, PACKS), join(clone, PACKS))

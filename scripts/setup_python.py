@@ -25,7 +25,7 @@ UV_NAMES = {
     "find-links": "UV_FIND_LINKS",
     "cert": "SSL_CERT_FILE",
 }
-# Of these uv has no equal.
+# Settings that uv has no equal for.
 ONLY_PIP = {"no-index", "proxy", "client-cert", "constraint", "trusted-host"}
 
 

@@ -71,7 +71,7 @@ export async function insertReply(
     from runs where run_id = ${run_id}::uuid`.execute(trx)
 }
 
-/** Takes those that are due for a minute and a half, at most `limit`. No two processes take the same. `null`: none waits, due or not. */
+/** Takes those that are due for a minute and a half, at most `limit`. No two processes take the same. `null` if no row is pending. */
 export async function takeReplies(db: Db, limit: number): Promise<DueReply[] | null> {
   // As deliveries of webhooks are looked for.
   const waiting = await sql`select from trigger_replies where status = 'pending' limit 1`.execute(db)

@@ -56,7 +56,7 @@ onEitherDatabase('deliveries', (open) => {
     assert.deepEqual(rest.toSorted(), failing.sort())
   })
 
-  test('what a process had taken that died is taken by another, and the first has no say any more', async () => {
+  test('a delivery that a dead process had taken is taken by another, and the first can no longer settle it', async () => {
     const webhook_id = await addWebhook()
     await addRun(db, principal_id)
     const [first] = await take()

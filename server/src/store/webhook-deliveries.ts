@@ -56,7 +56,7 @@ const COLUMNS = sql`d.delivery_id, d.place::text as place, d.webhook_id, d.run_i
 /**
  * Takes deliveries that are due, at most `limit` and `limit_each` of one webhook, those that are `busy` included: of each
  * webhook and run the first alone, which keeps their order. Taken for a minute: a process that dies with them leaves them to
- * the others. No two take the same. `null`: none waits, due or not.
+ * the others. No two take the same. `null` if no row is pending.
  */
 export async function takeDeliveries(
   db: Db,

@@ -71,6 +71,8 @@ test('what waits without being due is looked for without a change', async () => 
 test('one that rests is stopped at once, and listens no more', async () => {
   const draining = drain(async () => null, HOUR_MS)
   await until(() => draining.looks() === 1)
+  // The rest begins half a second after the look.
+  await wait(700)
   await draining.stop()
   assert.equal(draining.listeners.size, 0)
 })

@@ -1,4 +1,4 @@
-/** How a test waits for runs: in its own process it is told that one may have changed, of another process it asks again. */
+/** How a test waits for runs: a service in the test's process announces changes, a service elsewhere is asked again and again. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Store } from '../../src/store/db.ts'

@@ -3,6 +3,12 @@ import { oneLine } from './one-line.ts'
 import type { Output } from './output.ts'
 import { formatSize, summariseChanges } from './run-text.ts'
 
+const TOLD = {
+  cut: 'The answer was cut at the limit of output tokens; nothing of it was executed.',
+  call_as_text: 'The answer had a call of a tool as text; nothing was executed.',
+  call_unreadable: 'The provider could not read a call that the model began.',
+} as const
+
 /** An event that is one line to a reader; empty when it is none, as the kinds of newer servers are. */
 export function noteOf(event: RunEvent, { colors }: Output): string {
   switch (event.type) {
@@ -41,11 +47,10 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
         : `${branch} of ${repository}`
       return `${colors.green('↑')} ${oneLine(what)}  ${colors.dim(oneLine(url))}`
     }
-    case 'retrying': {
-      const { message, delay_ms, retry } = event.data
-      const when = `trying again${delay_ms > 0 ? ` in ${formatSeconds(delay_ms)}` : ''} (${retry})`
-      return colors.yellow(`↻ ${oneLine(message)} ${colors.dim(when)}`)
-    }
+    case 'retrying':
+      return colors.yellow(`↻ ${oneLine(event.data.message)} ${colors.dim(nextTry(event.data))}`)
+    case 'model.told':
+      return colors.yellow(`! ${TOLD[event.data.reason]} ${colors.dim('the model was told')}`)
     case 'context.compacted': {
       const { tokens_before, tokens_after } = event.data
       const tokens = `${tokens_before.toLocaleString('en')} → ${tokens_after.toLocaleString('en')} tokens`
@@ -59,5 +64,12 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
       return ''
   }
 }
+
+/** `trying again in 30 s (18)`. */
+export const nextTry = ({
+  delay_ms,
+  retry,
+}: Pick<Extract<RunEvent, { type: 'retrying' }>['data'], 'delay_ms' | 'retry'>): string =>
+  `trying again${delay_ms > 0 ? ` in ${formatSeconds(delay_ms)}` : ''} (${retry})`
 
 const formatSeconds = (milliseconds: number): string => `${Math.ceil(milliseconds / 1_000)} s`

@@ -1,6 +1,6 @@
 import type { MessageDeltaEvent, RunEvent, RunStreamEvent } from '@runyard/client'
 import { TextCleaner } from './clean-text.ts'
-import { noteOf } from './event-note.ts'
+import { nextTry, noteOf } from './event-note.ts'
 import { oneLine } from './one-line.ts'
 import type { Output } from './output.ts'
 import { indent, paintState } from './run-text.ts'
@@ -41,6 +41,8 @@ export class RunView {
   /** Text shown so far of messages on their way. */
   readonly #open = new Map<string, { length: number; held: string; cleaner: TextCleaner }>()
   #kind: Kind | null = null
+  /** The failure of the provider that was told last, and how often it came again. */
+  #failing: { message: string; more: number } | null = null
   #is_paused = false
   /** The message whose unfinished line is the last one on the terminal. */
   #writing: string | null = null
@@ -56,6 +58,8 @@ export class RunView {
   }
 
   show(event: RunStreamEvent): void {
+    if (event.type === 'retrying' && this.#isSameFailure(event.data)) return
+    this.#tellTries()
     switch (event.type) {
       case 'message.assistant.delta':
         this.#delta(event.data)
@@ -83,6 +87,10 @@ export class RunView {
         break
       case 'run.state':
         this.#state(event.data)
+        break
+      case 'retrying':
+        this.#failing = { message: event.data.message, more: 0 }
+        this.#note(noteOf(event, this.#output))
         break
       case 'attempt.lost':
         // Its messages and calls begin anew.
@@ -121,9 +129,25 @@ export class RunView {
 
   /** The last words about the run, after a blank line. */
   finish(text: string): void {
+    this.#tellTries()
     this.#endLine()
     this.#status.hide()
     this.#output.write(`${this.#kind === null ? '' : '\n'}${text}\n`)
+  }
+
+  /** A provider that fails again in the same way is counted, on a terminal where the eye is, and told once when it is over. */
+  #isSameFailure(failure: DataOf<'retrying'>): boolean {
+    const failing = this.#failing
+    if (failing?.message !== failure.message) return false
+    failing.more += 1
+    this.#wait(`The same again, ${nextTry(failure)}`)
+    return true
+  }
+
+  #tellTries(): void {
+    const { more } = this.#failing ?? { more: 0 }
+    this.#failing = null
+    if (more > 0) this.#note(this.#dim(`↻ The same ${more} more ${more === 1 ? 'time' : 'times'}`))
   }
 
   #delta({ message_id, text }: MessageDeltaEvent['data']): void {

@@ -241,3 +241,24 @@ test('what a command printed is not said again when it failed', () => {
   assert.equal(lines.split('no x').length, 2)
   assert.match(lines, /│ \[12 bytes left out, and a long reason for it\]\n.*✗ exit code 2/)
 })
+
+test('a provider that fails again in the same way is told once, and counted', () => {
+  const failed = (message: string, retry: number) =>
+    event('retrying', { error_code: 'resource_unavailable', message, retry, delay_ms: 1_000 })
+  const events = [
+    failed('Busy.', 1),
+    failed('Busy.', 2),
+    failed('Busy.', 3),
+    failed('Away.', 4),
+    call('c1', 'ls'),
+  ]
+  const piped = show(events)
+  assert.deepEqual(piped.match(/↻.*/g), [
+    '↻ Busy. trying again in 1 s (1)',
+    '↻ The same 2 more times',
+    '↻ Away. trying again in 1 s (4)',
+  ])
+  const written = show(events, 60)
+  assert.match(written, /The same again, trying again in 1 s \(3\)/)
+  assert.deepEqual(settled(written).match(/↻.*/g), piped.match(/↻.*/g))
+})

@@ -2452,6 +2452,29 @@ export interface components {
             input: number;
             output: number;
         };
+        ModelToldEvent: {
+            data: components["schemas"]["ModelToldEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "model.told";
+        };
+        /** @description The last answer of the model could not be used as it was, and none of its calls was made. */
+        ModelToldEventData: {
+            /**
+             * @description The answer was cut at the limit of output tokens; it had a call of a tool as text; the provider could not read a call that the model began.
+             * @enum {string}
+             */
+            reason: "cut" | "call_as_text" | "call_unreadable";
+            /** @description What the model is told, and goes on from. */
+            text: string;
+        };
         /** @description A key that was just made. */
         NewApiKey: {
             /** @description It works now. */
@@ -2808,7 +2831,7 @@ export interface components {
             turn: number;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ReferenceReportedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ReferenceReportedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["ModelToldEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             attachments?: components["schemas"]["Attachment"][];
             /** @description Replaces these limits of the run’s budget, whatever it has spent of them; the others stay. */

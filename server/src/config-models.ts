@@ -28,12 +28,21 @@ const ContextWindows = z
     'must be at least 1000 tokens',
   )
 
+const OutputLimits = z
+  .record(z.string(), z.int())
+  .refine(
+    (limits) => Object.keys(limits).every((name) => /^(\*|[^/]+\/.+)$/.test(name)),
+    'must be named with a `provider/model`, or `*`',
+  )
+  .refine((limits) => Object.values(limits).every((tokens) => tokens >= 256), 'must be at least 256 tokens')
+
 /** The variables that say which models there are. */
 export const MODEL_SETTINGS = {
   RUNYARD_DEFAULT_MODEL: z.string().min(1).optional(),
   RUNYARD_MODEL_ENDPOINTS: z.string().transform(parseJson).pipe(Endpoints).optional(),
   RUNYARD_MODEL_PRICES: z.string().min(1).optional(),
   RUNYARD_CONTEXT_WINDOWS: z.string().transform(parseJson).pipe(ContextWindows).optional(),
+  RUNYARD_MAX_OUTPUT_TOKENS: z.string().transform(parseJson).pipe(OutputLimits).optional(),
   RUNYARD_MODEL_SILENCE_SECONDS: whole(1, 290).optional(),
   RUNYARD_MODEL_RETRY_SECONDS: whole(0, 86_400).optional(),
   OPENAI_API_KEY: key,
@@ -74,6 +83,7 @@ export function readModels(env: Variables): ModelConfig {
     ...(env.RUNYARD_DEFAULT_MODEL && { default_model: env.RUNYARD_DEFAULT_MODEL }),
     ...(env.RUNYARD_MODEL_PRICES && { prices: readPrices(env.RUNYARD_MODEL_PRICES) }),
     ...(env.RUNYARD_CONTEXT_WINDOWS && { context_windows: env.RUNYARD_CONTEXT_WINDOWS }),
+    ...(env.RUNYARD_MAX_OUTPUT_TOKENS && { output_limits: env.RUNYARD_MAX_OUTPUT_TOKENS }),
     ...(silence !== undefined && { silence_ms: silence * 1_000 }),
     ...(retry !== undefined && { retry_for_ms: retry * 1_000 }),
   }

@@ -29,6 +29,8 @@ for (const [name, value, says] of [
   ['RUNYARD_CONTEXT_WINDOWS', '{"qwen3": 32768}', 'provider/model'],
   ['RUNYARD_CONTEXT_WINDOWS', '{"*": 10}', '1000'],
   ['RUNYARD_CONTEXT_WINDOWS', '32768', 'record'],
+  ['RUNYARD_MAX_OUTPUT_TOKENS', '{"qwen3": 32768}', 'provider/model'],
+  ['RUNYARD_MAX_OUTPUT_TOKENS', '{"*": 10}', '256'],
   ['RUNYARD_ACP_AGENTS', '{"mine": "mine --acp"}', '"command"'],
   ['RUNYARD_ACP_AGENTS', '{"oz": {"command": ["mine"]}}', '"command"'],
   ['RUNYARD_ACP_AGENTS', '{mine', '"command"'],

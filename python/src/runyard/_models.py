@@ -517,6 +517,15 @@ class ModelPrices(WireModel):
     cached_input: float | None = None
 
 
+class ModelToldEventData(WireModel):
+    """The last answer of the model could not be used as it was, and none of its calls was made."""
+
+    reason: Literal["cut", "call_as_text", "call_unreadable"] | str
+    """The answer was cut at the limit of output tokens; it had a call of a tool as text; the provider could not read a call that the model began."""
+    text: str
+    """What the model is told, and goes on from."""
+
+
 class PageInfo(WireModel):
     has_next_page: bool
     next_cursor: str | None = None
@@ -1621,6 +1630,16 @@ class Model(WireModel):
     prices: ModelPrices | None = None
 
 
+class ModelToldEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["model.told"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ModelToldEventData
+
+
 class NewApiKey(WireModel):
     """A key that was just made."""
 
@@ -2526,6 +2545,7 @@ RunEvent = TypeAliasType(
         | ChangesPushedEvent
         | UsageEvent
         | ContextCompactedEvent
+        | ModelToldEvent
         | RetryingEvent
         | EgressRefusedEvent
         | ErrorEvent

@@ -185,6 +185,18 @@ export const EVENT_DATA = {
       description:
         'The conversation had become too long for the model: from here on the model gets the summary, the messages named here, and what came last. The log keeps everything.',
     }),
+  'model.told': z
+    .object({
+      reason: z.enum(['cut', 'call_as_text', 'call_unreadable']).meta({
+        description:
+          'The answer was cut at the limit of output tokens; it had a call of a tool as text; the provider could not read a call that the model began.',
+      }),
+      text: z.string().meta({ description: 'What the model is told, and goes on from.' }),
+    })
+    .meta({
+      description:
+        'The last answer of the model could not be used as it was, and none of its calls was made.',
+    }),
   retrying: z
     .object({
       error_code: ErrorCode,

@@ -1,7 +1,14 @@
 import { stripVTControlCharacters } from 'node:util'
 import { InvalidResponseDataError, JSONParseError, TypeValidationError } from 'ai'
 import { isRecord, storableText } from '../contract/storable-text.ts'
-import { type BrokenAnswer, findBroken, noStream, unreadable } from './broken-answer.ts'
+import {
+  type BrokenAnswer,
+  findBroken,
+  findProviderError,
+  noStream,
+  type ProviderError,
+  unreadable,
+} from './broken-answer.ts'
 
 /** Bytes of the beginning that are kept. */
 const BEGINNING_BYTES = 1_024
@@ -25,6 +32,8 @@ export class AnswerNotes {
   /** By itself, not by a connection that broke. */
   #has_ended = false
   #is_whole = false
+  #is_understood = false
+  #failed: ProviderError | undefined
 
   begin(sent: RequestInit['headers'], { status, headers }: Response): void {
     const told = new Headers(sent)
@@ -35,7 +44,8 @@ export class AnswerNotes {
     this.#type = headers.get('content-type') ?? ''
     this.#beginning = Buffer.alloc(0)
     this.#tail = ''
-    this.#has_events = this.#has_ended = this.#is_whole = false
+    this.#failed = undefined
+    this.#has_events = this.#has_ended = this.#is_whole = this.#is_understood = false
   }
 
   add(piece: Uint8Array): void {
@@ -51,6 +61,20 @@ export class AnswerNotes {
   end(is_whole = false): void {
     this.#has_ended = true
     this.#is_whole = is_whole
+  }
+
+  /** An event of it was one of the API that was asked. */
+  understand(): void {
+    this.#is_understood = true
+  }
+
+  fail(error: ProviderError): void {
+    this.#failed = error
+  }
+
+  /** What the provider said in the middle of it. */
+  get failed(): ProviderError | undefined {
+    return this.#failed
   }
 
   /** Providers quote what they do not like, the key of the operator too. */
@@ -69,12 +93,14 @@ export class AnswerNotes {
    * odd. `is_empty`: nothing of it could be read.
    */
   explain(error: unknown, is_empty: boolean): unknown {
-    if (findBroken(error)) return error
+    if (this.#failed) return this.#failed
+    if (findBroken(error) || findProviderError(error)) return error
     const event = findEvent(error)
     if (event !== undefined) return unreadable(`an event of it is "${this.#cut(event)}".`)
     if (this.#has_ended && !this.#has_events) return this.noStream()
     // Anthropic's client keeps to itself why it could not read the first event, Google's skips what it cannot read.
-    const is_odd = isPlain(error) || (is_empty && this.#is_whole)
+    const is_odd =
+      isPlain(error) || (is_empty && (this.#is_whole || (this.#has_ended && !this.#is_understood)))
     return is_odd ? unreadable(`it begins with "${this.#cut(this.#beginning.toString())}".`) : error
   }
 

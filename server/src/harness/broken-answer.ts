@@ -13,6 +13,18 @@ export class BrokenAnswer extends Error {
   }
 }
 
+/** What a provider said in the place of an answer, or in the middle of one, although it had begun as a success. */
+export class ProviderError extends Error {
+  override name = 'ProviderError'
+  /** As it came: JSON mostly. */
+  readonly body: string
+
+  constructor(body: string) {
+    super('The model provider told of an error.')
+    this.body = body
+  }
+}
+
 export const wasSilent = (silence_ms: number): BrokenAnswer =>
   new BrokenAnswer(`The model provider sent nothing for ${Math.round(silence_ms / 1_000)} s.`)
 
@@ -38,8 +50,10 @@ export function noStream(
 }
 
 /** However deep the SDK has put it. */
-export function findBroken(error: unknown): BrokenAnswer | null {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof BrokenAnswer) return cause
+export const findBroken = (error: unknown): BrokenAnswer | null => findCause(error, BrokenAnswer)
+export const findProviderError = (error: unknown): ProviderError | null => findCause(error, ProviderError)
+
+function findCause<Kind>(error: unknown, kind: new (...args: never[]) => Kind): Kind | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof kind) return cause
   return null
 }

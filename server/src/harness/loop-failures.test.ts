@@ -95,6 +95,28 @@ const refusals = [
     retryable: false,
   },
   { status: 422, state: 'FAILED', code: 'invalid_request', retryable: false },
+  { status: 403, body: {}, state: 'ERROR', code: 'authentication_required', retryable: false },
+  {
+    status: 403,
+    body: { error: { message: 'Country, region, or territory not supported', type: 'request_forbidden' } },
+    state: 'FAILED',
+    code: 'invalid_request',
+    retryable: false,
+  },
+  {
+    status: 403,
+    body: { error: { message: 'Your input was flagged', metadata: { reasons: ['violence'] } } },
+    state: 'FAILED',
+    code: 'content_policy_violation',
+    retryable: false,
+  },
+  {
+    status: 403,
+    body: { error: { message: 'Incorrect API key provided' } },
+    state: 'ERROR',
+    code: 'authentication_required',
+    retryable: false,
+  },
 ]
 for (const { status, body, state, code, retryable } of refusals) {
   test(`HTTP ${status} ${JSON.stringify(body ?? '')} ends as ${state} ${code}`, async () => {
@@ -107,6 +129,19 @@ for (const { status, body, state, code, retryable } of refusals) {
     assert.equal(outcome.status_message?.retryable, retryable)
   })
 }
+
+test('of a refusal that is not about the key nothing is said of the key', async () => {
+  const page = '<!DOCTYPE html><html><head><title>Attention Required! | Cloudflare</title></head></html>'
+  for (const [body, said] of [
+    [{ error: { message: 'Country, region, or territory not supported' } }, /Country, region, or territory/],
+    [page, /Attention Required! \| Cloudflare/],
+    [{ error: 'Your plan does not include this model' }, /Your plan does not include/],
+  ] as const) {
+    const { outcome } = await play({ script: () => ({ error: { status: 403, body } }) })
+    assert.match(outcome.status_message?.message ?? '', said)
+    assert.doesNotMatch(outcome.status_message?.message ?? '', /key/)
+  }
+})
 
 test('a refused request that may pass is tried again, and each time is told', async () => {
   const busy = (retry_after: string) => ({

@@ -6,6 +6,7 @@ import { findApproval } from '../log/approvals.ts'
 import { closeInterrupted, MARK, WORKER_LOST } from '../log/interruption.ts'
 import { readProgress, takeBack } from '../log/progress.ts'
 import { endsStep } from '../log/step-end.ts'
+import { countFaults, giveUp, judgeAnswer, MAX_FAULTS, notMade, tellFault } from './answer-faults.ts'
 import {
   describeDenial,
   describeRefusal,
@@ -31,7 +32,7 @@ import { writeInstructions } from './instructions.ts'
 import { ToolServers } from './mcp.ts'
 import { addReminders, buildMessages } from './messages.ts'
 import { EMPTY_ANSWER, type LastingFailure, modelOutcome, type PassingFailure } from './model-errors.ts'
-import { askModel, describeTools, type StepRequest } from './model-step.ts'
+import { askModel, describeTools, type FinishReason, type StepRequest } from './model-step.ts'
 import { available, IS_ADDRESS_RIGHT, type Models, type ResolvedModel } from './models.ts'
 import type { Verdict } from './permissions.ts'
 import { nameForProvider } from './provider-names.ts'
@@ -49,7 +50,7 @@ export interface LoopOptions extends Partial<RetryOptions> {
 
 const MAX_STEPS = 200
 /** Reasons of a provider to end an answer that explain why there may be none. */
-const UNFINISHED = new Set(['length', 'content-filter'])
+const UNFINISHED = new Set<FinishReason>(['length', 'content-filter', 'unreadable-call'])
 const ALLOWED = { action: 'allow' } as const
 const NOT_STARTED = `${MARK}the turn was stopped before this call was started`
 const HIDDEN = `${MARK}the worker was lost before this call was started, and parts of it are hidden by now, as ***. Call it again if it is still to be done, with the real text in their place.`
@@ -323,22 +324,28 @@ class LoopTurn {
     return null
   }
 
-  async #finishStep(events: NewEvent[], finish_reason: string): Promise<Outcome | null> {
+  async #finishStep(events: NewEvent[], finish_reason: FinishReason): Promise<Outcome | null> {
     const calls = this.#nameCalls(events)
+    const fault = judgeAnswer(events, finish_reason, this.#turn.tools)
+    if (fault) {
+      const count = countFaults(this.#log) + 1
+      // A call of an answer that is not whole may be half of what was meant.
+      await this.#record(
+        ...events,
+        ...closeAll(calls, notMade(fault)),
+        ...(count > MAX_FAULTS ? [] : [tellFault(fault)]),
+      )
+      return count > MAX_FAULTS ? giveUp(fault, MAX_FAULTS) : null
+    }
     // At once with their calls: a later worker would make them.
     await this.#record(...events, ...closeAll(calls.slice(MAX_CALLS), TOO_MANY))
     await this.#execute(calls.slice(0, MAX_CALLS))
-    if (calls.length > 0) return null
-    if (finish_reason === 'content-filter') {
-      return modelOutcome(
-        'FAILED',
-        'The model provider withheld the answer for its content.',
-        'content_policy_violation',
-      )
-    }
-    if (finish_reason !== 'length') return null
-    const message = 'The answer was cut at the limit of output tokens. Send a follow-up to continue.'
-    return { state: 'FAILED', status_message: { message, retryable: false } }
+    if (calls.length > 0 || finish_reason !== 'content-filter') return null
+    return modelOutcome(
+      'FAILED',
+      'The model provider withheld the answer for its content.',
+      'content_policy_violation',
+    )
   }
 
   /** Gives the step's calls ids that are unique in the log, which not every provider does, and titles for people. */

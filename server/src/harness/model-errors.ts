@@ -14,13 +14,21 @@ import {
   TypeValidationError,
   UnsupportedFunctionalityError,
 } from 'ai'
-import { z } from 'zod'
 import type { ErrorCode } from '../contract/error.ts'
 import { storableText } from '../contract/storable-text.ts'
-import { BROKEN_OFF, type BrokenAnswer, findBroken, noStream, wasSilent } from './broken-answer.ts'
+import {
+  BROKEN_OFF,
+  type BrokenAnswer,
+  findBroken,
+  findProviderError,
+  noStream,
+  wasSilent,
+} from './broken-answer.ts'
 import type { MaskText } from './cut-text.ts'
 import type { ModelCallFailure, Outcome } from './harness.ts'
 import { endSentence } from './sentence.ts'
+import { saysTooLong } from './wire/overflow-words.ts'
+import { type ProviderWords, readWords } from './wire/provider-words.ts'
 
 export type ModelFailure =
   /**
@@ -48,28 +56,20 @@ export type Overflow = Extract<ModelFailure, { type: 'overflow' }>
 export type LastingFailure = Exclude<ModelFailure, PassingFailure | Overflow>
 
 const MAX_DETAIL_CHARACTERS = 300
-const OVERFLOW =
-  /context[ _](length|window|size)|maximum context|prompt is too long|input token count|too many (input )?tokens|reduce the length/i
-const QUOTA = /insufficient_quota|credit balance|insufficient (credits|balance)|payment required/i
+/** Below 500, those by which the same request may be answered later. */
+const PASSING = new Set([408, 409, 425, 429])
+const QUOTA =
+  /insufficient[_ ](quota|credits?|balance|funds)|credit balance|(out of|no|run out of|enough) credits?\b|payment[_ ]required|billing_not_active|billing (hard )?limit|spending (cap|limit)|exceeded your current quota|quota[_ ](exceeded|exhausted)|budget has been exceeded|arrear|account is (not active|suspended|overdue)|\u4f59\u989d\u4e0d\u8db3/i
 /** LiteLLM looks for keys that it does not know in a database, and answers 400 when it has none. */
 const REFUSED_KEY =
-  /invalid_api_key|api[_ ]key (is )?(not valid|invalid|expired)|api_key_invalid|authentication_error|no_db_connection/i
+  /invalid[_ ]api[_ -]?key|incorrect api key|api[_ -]?key (is |was )?(not valid|invalid|incorrect|expired|not found|missing|required|revoked|disabled)|api_key_invalid|authentication_error|no_db_connection|no auth credentials|(invalid|expired|missing|bad) (auth\w*|bearer|access)? ?(token|credentials?)|unauthenticated|invalid x-api-key|user not found/i
 /** LiteLLM answers 400, most others 404. */
 const UNKNOWN_MODEL = /model_not_found|invalid model name|model .{0,200}(does not exist|not found)/i
-const POLICY = /content_policy|content_filter|content management policy|safety system/i
-
-const Told = z.object({
-  message: z.string().optional().catch(undefined),
-  code: z.union([z.string(), z.number()]).nullish().catch(undefined),
-  type: z.string().nullish().catch(undefined),
-})
-const asTold = (message: string): z.infer<typeof Told> => ({ message })
-/** Most have it in a field; Ollama as a text there, vLLM beside it, what is made with FastAPI as `detail`. */
-const ProviderError = z.union([
-  z.object({ error: z.union([Told, z.string().transform(asTold)]) }).transform(({ error }) => error),
-  z.object({ detail: z.string() }).transform(({ detail }) => asTold(detail)),
-  Told,
-])
+const POLICY =
+  /content[_ ]policy|content[_ ]filter|content management policy|safety system|moderation|flagged|inappropriate content|data_inspection_failed|violates? .{0,60}polic(y|ies)|usage polic(y|ies)/i
+/** That somebody may not do it, and not that the key is wrong. */
+const NOT_THE_KEY =
+  /country|region|territory|location|unsupported_country|plan\b|subscription|tier|upgrade|firewall|cloudflare|attention required|blocked|access denied|not allowed to|permission|does not have access|allow-?list|whitelist|ip address|terms of|verif|not enabled|disabled for|guardrail|privacy|data policy/i
 
 /** The SDK's word for requests that it could not make of what it was given: nobody was asked. */
 const OURS = [
@@ -106,22 +106,27 @@ function judge(error: unknown): ModelFailure {
   const cause = RetryError.isInstance(error) ? error.lastError : error
   const found = findBroken(cause)
   if (found) return broken(found)
+  const told = findProviderError(cause)
+  if (told) return judgeTold(readWords(told.body))
   if (APICallError.isInstance(cause)) {
-    const { statusCode: status, responseBody = '' } = cause
-    const { message = cause.message, code, type } = readError(responseBody)
+    const { statusCode: status, responseBody = '', responseHeaders } = cause
     // A connection that drops in mid-answer is reported as a failed call with the status of its success.
     if (status !== undefined && status < 300) return brokenStream('')
-    const known = judgeKnown(status, message, `${code} ${type} ${message}`)
-    if (known?.type === 'unknown_model') return { ...known, asked: addressOf(cause) }
-    return known ?? judgeStatus(status, message, readRetryAfter(cause.responseHeaders))
+    const failure = judgeRefusal({ status, headers: responseHeaders, body: responseBody || cause.message })
+    return failure.type === 'unknown_model' ? { ...failure, asked: addressOf(cause) } : failure
   }
   if (StreamProviderError.isInstance(cause)) {
     const { statusCode, code, type, message } = cause
-    return judgeKnown(statusCode, message, `${code} ${type} ${message}`) ?? brokenStream(message)
+    const words = readWords(message)
+    const status = statusCode ?? words.status
+    return judgeTold({
+      ...words,
+      evidence: `${code} ${type} ${words.evidence}`,
+      ...(status !== undefined && { status }),
+    })
   }
   // Not all tell of a failure in the way of their API.
-  if (TypeValidationError.isInstance(cause))
-    return judgeModelCall({ type: 'broken_off', body: JSON.stringify(cause.value) })
+  if (TypeValidationError.isInstance(cause)) return judgeTold(readWords(JSON.stringify(cause.value) ?? ''))
   if (OURS.some((kind) => kind.isInstance(cause))) throw cause
   return brokenStream('')
 }
@@ -138,29 +143,37 @@ export function judgeModelCall(failure: ModelCallFailure): ModelFailure {
       const type = storableText(stripVTControlCharacters(content_type).slice(0, 100))
       return broken(noStream({ status, type, is_empty }))
     }
-    case 'broken_off': {
-      const { message = '', code, type } = readError(failure.body ?? '')
-      // Google says a status there.
-      const status = typeof code === 'number' ? code : undefined
-      return judgeKnown(status, message, `${code} ${type} ${message}`) ?? brokenStream(message)
-    }
-    case 'refused': {
-      const { status, headers, body } = failure
-      const { message = '', code, type } = readError(body)
-      const known = judgeKnown(status, message, `${code} ${type} ${message || body}`)
-      return known ?? judgeStatus(status, message, readRetryAfter(headers))
-    }
+    case 'broken_off':
+      return judgeTold(readWords(failure.body ?? ''))
+    case 'refused':
+      return judgeRefusal(failure)
   }
 }
 
-function readError(body: string): z.infer<typeof Told> {
-  try {
-    // Google answers with an array where it was to stream one.
-    const [told] = [JSON.parse(body)].flat()
-    return ProviderError.safeParse(told).data ?? {}
-  } catch {
-    return {}
-  }
+/** In the place of an answer, or in the middle of one, that had begun as a success. */
+function judgeTold(words: ProviderWords): ModelFailure {
+  const { status, message, wait_ms } = words
+  const known = judgeKnown(status, words)
+  if (known) return known
+  // It names a status by which the same request is refused again.
+  if (status !== undefined && status < 500 && !PASSING.has(status))
+    return judgeStatus(status, message, wait_ms)
+  return { ...brokenStream(message), ...(wait_ms !== undefined && { wait_ms }) }
+}
+
+function judgeRefusal({
+  status,
+  headers,
+  body,
+}: {
+  status: number | undefined
+  headers?: Record<string, string> | undefined
+  body: string
+}): ModelFailure {
+  const words = readWords(body)
+  return (
+    judgeKnown(status, words) ?? judgeStatus(status, words.message, readRetryAfter(headers) ?? words.wait_ms)
+  )
 }
 
 /** The outcome of a turn that a model call ended. */
@@ -177,26 +190,29 @@ const final = (...outcome: Parameters<typeof modelOutcome>): ModelFailure => ({
 })
 
 /** Failures that mean the same wherever they turn up; providers agree on few statuses and fewer codes. */
-function judgeKnown(status: number | undefined, message: string, evidence: string): ModelFailure | null {
-  if (status === 401 || status === 403 || REFUSED_KEY.test(evidence)) {
-    const text =
-      'The model provider refused the key it was given. Check the key the service is configured with.'
-    return final('ERROR', text, 'authentication_required')
-  }
+function judgeKnown(status: number | undefined, words: ProviderWords): ModelFailure | null {
+  const { message, evidence } = words
   const said = quote(message)
-  if (status === 402 || QUOTA.test(evidence)) {
+  // Of a limit by time Google says the same, and when it is over.
+  const is_spent = QUOTA.test(evidence) && !(status === 429 && words.wait_ms !== undefined)
+  if (status === 402 || is_spent) {
     return final(
       'FAILED',
       `The model provider says that the account has no credit left${said}`,
       'insufficient_credits',
     )
   }
+  if (isKeyRefused(status, words)) {
+    const text =
+      'The model provider refused the key it was given. Check the key the service is configured with.'
+    return final('ERROR', text, 'authentication_required')
+  }
   // With 429 the same words are about tokens per minute.
-  if (status === 413 || (status !== 429 && OVERFLOW.test(evidence))) {
+  if (status === 413 || (status !== 429 && saysTooLong(evidence))) {
     const text = `The conversation is longer than the model's context window${said}`
     return { type: 'overflow', outcome: modelOutcome('FAILED', text, 'invalid_request') }
   }
-  if (POLICY.test(evidence)) {
+  if (POLICY.test(evidence) && status !== 429 && !(status !== undefined && status >= 500)) {
     return final(
       'FAILED',
       `The model provider refused the content of the conversation${said}`,
@@ -205,6 +221,13 @@ function judgeKnown(status: number | undefined, message: string, evidence: strin
   }
   const is_unknown = status === 404 || status === 405 || (status === 400 && UNKNOWN_MODEL.test(evidence))
   return is_unknown ? { type: 'unknown_model' } : null
+}
+
+/** 403 has many meanings: the key is one where words say so, or where there are none. */
+function isKeyRefused(status: number | undefined, { message, evidence }: ProviderWords): boolean {
+  if (status === 401) return true
+  if (status === 403 && message === '') return true
+  return REFUSED_KEY.test(evidence) && !(status === 403 && NOT_THE_KEY.test(evidence))
 }
 
 function addressOf({ url, statusCode, responseBody = '', message }: APICallError): AskedAddress {
@@ -230,7 +253,7 @@ function judgeStatus(status: number | undefined, message: string, wait_ms: numbe
     return final('FAILED', text, 'integration_not_configured')
   }
   if (status === 429) return passing(`The model provider limits how often it is asked ${said}`, wait_ms)
-  if (status >= 500 || [408, 409, 425].includes(status))
+  if (status >= 500 || PASSING.has(status))
     return passing(`The model provider is not available now ${said}`, wait_ms)
   return final('FAILED', `The model provider refused the request ${said}`, 'invalid_request')
 }
@@ -246,7 +269,13 @@ const broken = ({ message, most }: BrokenAnswer): PassingFailure => ({
   ...(most !== undefined && { most }),
 })
 
-const brokenStream = (message: string): ModelFailure => passing(`${BROKEN_OFF}${quote(message)}`)
+const brokenStream = (message: string): PassingFailure => passing(`${BROKEN_OFF}${quote(message)}`)
+
+/** The answer itself filled the window. */
+export const CONTEXT_FULL: Overflow = {
+  type: 'overflow',
+  outcome: modelOutcome('FAILED', "The answer filled the model's context window.", 'invalid_request'),
+}
 
 /** It said nothing at all, which is no answer to go on with. */
 export const EMPTY_ANSWER: PassingFailure = { ...passing('The model answered with nothing.'), most: 2 }

@@ -14,7 +14,7 @@ import { takeBack } from '../log/progress.ts'
 import { AnswerNotes } from './answer-notes.ts'
 import { BROKEN_OFF, BrokenAnswer, saidNothing } from './broken-answer.ts'
 import type { Tool, Turn } from './harness.ts'
-import { judgeModelError, type ModelFailure } from './model-errors.ts'
+import { CONTEXT_FULL, judgeModelError, type ModelFailure } from './model-errors.ts'
 import type { ResolvedModel } from './models.ts'
 import { StreamedText } from './streamed-text.ts'
 import { isTooDeep, TOO_DEEP } from './tool-call.ts'
@@ -35,11 +35,18 @@ const ASKED_CHARACTERS = 1_024
 /** As much of an answer without its end as is shown while it is written. */
 const MAX_PARTIAL_CHARACTERS = 2 ** 20
 
+/** As Anthropic, and others after it, say that the answer filled the window. */
+const WINDOW_FULL = 'model_context_window_exceeded'
+/** As Google says that it could not read what the model wrote as a call. */
+const UNREADABLE_CALL = /^(MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS)$/
+
 export type Reasoning = (typeof REASONING_LEVELS)[number]
+
+export type FinishReason = Extract<Part, { type: 'model-call-end' }>['finishReason'] | 'unreadable-call'
 
 export type StepEnd =
   /** `events` are the step's content and its usage, in the order they are to be stored. */
-  | { type: 'complete'; events: NewEvent[]; finish_reason: string; is_empty: boolean }
+  | { type: 'complete'; events: NewEvent[]; finish_reason: FinishReason; is_empty: boolean }
   /** `partial` is the text that has been shown; `take_back` removes it. `usage`: estimated, where there was any output. */
   | { type: 'failed'; failure: ModelFailure; partial: NewEvent[]; take_back: NewEvent[]; usage: NewEvent[] }
   /** By the turn's signal, or because the budget does not bear more of it. */
@@ -66,16 +73,28 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
   }
   if (turn.signal.aborted || over_budget)
     return { type: 'stopped', partial: content.texts(), usage: content.usage(request) }
-  if (failure || !end) {
+  if (failure || notes.failed || !end) {
     const error = notes.explain(failure?.error, content.is_empty) ?? new BrokenAnswer(`${BROKEN_OFF}.`)
     const usage = content.usage(request)
     const judged = judgeModelError(error, notes.hide)
     return { type: 'failed', failure: judged, partial: content.texts(), take_back: content.takeBack(), usage }
   }
+  const { usage: used, finishReason, rawFinishReason = '' } = end
+  if (rawFinishReason === WINDOW_FULL) {
+    const usage = [usageEvent(resolved, { ...countUsage(used), estimated: true })]
+    return {
+      type: 'failed',
+      failure: CONTEXT_FULL,
+      partial: content.texts(),
+      take_back: content.takeBack(),
+      usage,
+    }
+  }
   const events = content.events()
   const is_empty = events.every(({ type }) => type === 'reasoning')
-  const usage = usageEvent(resolved, countUsage(end.usage))
-  return { type: 'complete', events: [...events, usage], finish_reason: end.finishReason, is_empty }
+  const usage = usageEvent(resolved, countUsage(used))
+  const finish_reason = UNREADABLE_CALL.test(rawFinishReason) ? 'unreadable-call' : finishReason
+  return { type: 'complete', events: [...events, usage], finish_reason, is_empty }
 }
 
 /** Its failures are parts of it: what is thrown elsewhere in a step is no failure of the provider. */
@@ -94,6 +113,7 @@ async function* readParts(turn: Turn, request: StepRequest, notes: AnswerNotes):
       messages,
       tools,
       ...(reasoning && { reasoning }),
+      ...(resolved.max_output_tokens !== undefined && { maxOutputTokens: resolved.max_output_tokens }),
       abortSignal: AbortSignal.any([turn.signal, idle.signal]),
     })
     for await (const part of stream) {
@@ -196,7 +216,7 @@ class StepContent {
       const { type, message_id } = block
       const data = { message_id, text: storableText(block.text) }
       // Not all providers take back what holds nothing to read.
-      if (type === 'message.assistant') return data.text.trim() === '' ? [] : [{ type, data }]
+      if (type === 'message.assistant') return textEvents(data)
       const metadata = metadataOf(block.metadata)
       return data.text === '' && !metadata.provider_metadata ? [] : [{ type, data: { ...data, ...metadata } }]
     })
@@ -236,6 +256,23 @@ class StepContent {
     if (shown !== '') this.#turn.delta(block.message_id, shown)
   }
 }
+
+/** Thoughts whose beginning stands in the prompt of the model's server end in the middle of what looks like an answer. */
+const UNOPENED = /^((?:(?!<think(?:ing)?>)[\s\S])*?)<\/think(?:ing)?>[ \t]*(?:\r?\n|$)/
+
+function textEvents({ message_id, text }: EventData<'message.assistant'>): NewEvent[] {
+  const [whole = '', thoughts = ''] = UNOPENED.exec(text) ?? []
+  const said = text.slice(whole.length).replace(whole === '' ? /^/ : /^\s+/, '')
+  return [
+    ...(thoughts.trim() === '' ? [] : [thoughtEvent(thoughts.trim())]),
+    ...(said.trim() === '' ? [] : [{ type: 'message.assistant' as const, data: { message_id, text: said } }]),
+  ]
+}
+
+const thoughtEvent = (text: string): NewEvent => ({
+  type: 'reasoning',
+  data: { message_id: randomUUID(), text },
+})
 
 function callOf(part: Extract<Part, { type: 'tool-call' }>): EventData<'tool.call'> {
   const { toolCallId, toolName, providerMetadata } = part

@@ -16,6 +16,7 @@ import {
   type ProviderOptions,
   type ProviderSettings,
 } from './providers.ts'
+import { createTolerantFetch } from './wire/tolerant-fetch.ts'
 
 export interface ModelSettings {
   anthropic?: ProviderSettings
@@ -30,6 +31,8 @@ export interface ModelSettings {
   prices?: PriceList
   /** Tokens that models take in, in place of what is known; `*`: those of which nothing is. */
   context_windows?: Readonly<Record<string, number>>
+  /** Tokens that one answer of a model may have, at most; `*`: of all others. Absent: what the provider says of itself. */
+  output_limits?: Readonly<Record<string, number>>
   /** How long a provider may send nothing at all before its answer counts as broken; default 90,000. */
   silence_ms?: number
   /** The same where signs of life come, and nothing of the answer; default 600,000. */
@@ -43,6 +46,8 @@ export interface ResolvedModel extends ModelFigures {
   openModel(notes: AnswerNotes): Promise<LanguageModel>
   /** Passed with every call to this model. */
   provider_options: ProviderOptions
+  /** Tokens that an answer may have, at most; absent: as the provider has it. */
+  max_output_tokens?: number
   /** How long nothing of an answer may come. */
   idle_ms: number
 }
@@ -107,14 +112,21 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
     const { context_windows: own = {}, idle_ms = IDLE_MS, silence_ms = SILENCE_MS } = settings
     const context_window = own[model_id] ?? told?.context_window ?? figures.context_window ?? own['*']
     const window = context_window === undefined ? {} : { context_window }
+    const limit = limitOutput(model_id, settings.output_limits)
     let notes: AnswerNotes | undefined
     let opened: Promise<LanguageModel> | undefined
     return {
       ...{ model_id, provider_options, idle_ms, ...figures, ...window },
+      ...(limit !== undefined && { max_output_tokens: limit }),
       openModel(of_next) {
         notes = of_next
         // Once: the SDK makes the schemas of its answers anew with each model.
-        opened ??= provider.openModel(id, createPatientFetch({ silence_ms, stream: () => notes }))
+        if (opened) return opened
+        const patient = createPatientFetch({ silence_ms, stream: () => notes })
+        opened = provider.openModel(
+          id,
+          createTolerantFetch(patient, () => notes),
+        )
         return opened
       },
     }
@@ -167,6 +179,14 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
         })),
       ),
   }
+}
+
+/** Anthropic's API has to be told a limit, and its client says 4,096 of models that it does not know: too little for a file. */
+const UNKNOWN_OUTPUT = 32_000
+
+function limitOutput(model_id: string, limits: Readonly<Record<string, number>> = {}): number | undefined {
+  const is_unknown = model_id.startsWith('anthropic/') && !model_id.startsWith('anthropic/claude-')
+  return limits[model_id] ?? limits['*'] ?? (is_unknown ? UNKNOWN_OUTPUT : undefined)
 }
 
 /** In the order in which a default is looked for. */

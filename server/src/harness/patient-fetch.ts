@@ -21,8 +21,8 @@ const LAST_EVENT = /(^|\n)data: ?\[DONE\]\s*$/
 const LAST_EVENT_BYTES = 32
 /** The end of the connection follows at once, so that it can be used again; some servers keep it open for ever. */
 const ENDING_MS = 1_000
-/** Pages of proxies and sign-ins, and answers of servers that do not stream. Other types are let pass: not all servers tell theirs right. */
-const NO_STREAM = /^(text\/(html|xml)|application\/([\w.-]+\+)?(json|xml))\b/i
+/** Pages of proxies and sign-ins. Other types are let pass: not all servers tell theirs right. */
+const NO_STREAM = /^(text\/(html|xml)|application\/([\w.-]+\+)?xml)\b/i
 
 /**
  * A `fetch` that gives an answer up when no byte of it comes for so long, whether it has begun or not, and when it goes on

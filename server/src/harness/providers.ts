@@ -1,6 +1,9 @@
 import type { LanguageModel, streamText } from 'ai'
 import { isKnownEndpoint } from './known-endpoints.ts'
 import type { ListingRequest } from './model-listing.ts'
+import { EndpointHabits } from './wire/endpoint-habits.ts'
+import { giveBack } from './wire/give-back.ts'
+import { createLearningFetch } from './wire/learning-fetch.ts'
 
 export interface ProviderSettings {
   api_key?: string
@@ -51,14 +54,21 @@ export function openOpenAI(settings: ProviderSettings): Provider | null {
 export function openEndpoint(name: string, { base_url, api_key }: EndpointSettings): Provider {
   const baseURL = trim(base_url)
   const settings = { name, baseURL, includeUsage: true, ...(api_key && { apiKey: api_key }) }
+  const habits = new Map<string, EndpointHabits>()
   return {
     listing: {
       ...{ provider: name, base_url: baseURL, format: 'openai' },
       headers: api_key ? bearer(api_key) : {},
     },
     async openModel(id, fetch) {
-      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-      return createOpenAICompatible({ ...settings, fetch })(id)
+      const known = habits.get(id) ?? new EndpointHabits()
+      habits.set(id, known)
+      const [{ wrapLanguageModel }, { createOpenAICompatible }] = await Promise.all([
+        import('ai'),
+        import('@ai-sdk/openai-compatible'),
+      ])
+      const model = createOpenAICompatible({ ...settings, fetch: createLearningFetch(fetch, known) })(id)
+      return wrapLanguageModel({ model, middleware: giveBack(`${name}/${id}`) })
     },
     provider_options: {},
     is_public: isKnownEndpoint(name, baseURL),

@@ -60,7 +60,7 @@ export function readProgress(log: readonly NewEvent[]): Progress {
       open.delete(call.tool_call_id)
       waiting = true
       if (!event.data.is_error) last_calls.push(call)
-    } else if (event.type === 'retrying') {
+    } else if (event.type === 'retrying' || event.type === 'model.told') {
       waiting = true
     } else if (endsStep(event)) {
       waiting = calls_in_step > 0

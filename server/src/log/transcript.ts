@@ -24,7 +24,7 @@ export type Entry =
   | { type: 'user'; message: EventData<'message.user'> }
   /** What the agent said and did at once, with the results of its calls. Never empty. `id`: of its first message or call. */
   | { type: 'step'; id: string; parts: StepPart[] }
-  /** What became of the workspace, for the agent to know. */
+  /** What became of the workspace, or of its last answer, for the agent to know. */
   | { type: 'note'; text: string }
   /** Stands for what was said and done before it. */
   | { type: 'summary'; text: string }
@@ -69,6 +69,9 @@ class Transcript {
     else if (event.type === 'setup') {
       this.#notes.push(...notesOf(event.data))
       this.#is_complete ||= this.#notes.length > 0
+    } else if (event.type === 'model.told') {
+      this.#notes.push({ type: 'note', text: event.data.text })
+      this.#is_complete = true
     } else if (event.type === 'egress.refused')
       (this.#open[0] ?? this.#last)?.refusals.push(event.data.message)
     else if (endsStep(event)) this.#is_complete = true

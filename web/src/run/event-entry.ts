@@ -4,6 +4,13 @@ import type { Entry, Tone } from './entry.ts'
 
 export const keyOf = ({ sequence }: RunEvent): string => `event-${sequence}`
 
+/** What was wrong with an answer of the model. */
+const TOLD = {
+  cut: 'The answer was cut at the limit of output tokens; nothing of it was executed.',
+  call_as_text: 'The answer had a call of a tool as text; nothing was executed.',
+  call_unreadable: 'The provider could not read a call that the model began.',
+} as const
+
 /** The entry of an event that says all by itself; undefined of those that take others to be understood. */
 export function entryOf(event: RunEvent): Entry | undefined {
   const key = keyOf(event)
@@ -50,6 +57,8 @@ export function entryOf(event: RunEvent): Entry | undefined {
       const when = delay_ms > 0 ? ` in ${Math.ceil(delay_ms / 1_000)} s` : ''
       return note('warning', message, { more: `trying again${when} (${retry})` })
     }
+    case 'model.told':
+      return note('warning', TOLD[event.data.reason], { more: 'The model was told, and goes on.' })
     case 'context.compacted': {
       const { tokens_before, tokens_after, summary } = event.data
       const title = `The conversation was summarised: ${formatCount(tokens_before)} → ${formatCount(tokens_after)} tokens`

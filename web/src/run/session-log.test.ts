@@ -168,3 +168,15 @@ test('a kind of event that this page does not know changes nothing', () => {
   assert.deepEqual(log.view.entries, [])
   assert.equal(log.view.sequence, newer.sequence)
 })
+
+test('a provider that fails again in the same way is one line that counts', () => {
+  const failed = (message: string, retry: number) =>
+    event('retrying', { error_code: 'resource_unavailable', message, retry, delay_ms: 1_000 })
+  const log = readLog(failed('Busy.', 1), failed('Busy.', 2), failed('Away.', 3), failed('Busy.', 4))
+  const notes = log.view.entries.map((entry) => (entry.kind === 'note' ? [entry.text, entry.more] : []))
+  assert.deepEqual(notes, [
+    ['Busy.', 'trying again in 1 s (2)'],
+    ['Away.', 'trying again in 1 s (3)'],
+    ['Busy.', 'trying again in 1 s (4)'],
+  ])
+})

@@ -164,7 +164,15 @@ export class SessionLog {
     handle?.(event.data, event)
     if (event.type !== 'tool.result') this.#just_failed.clear()
     const entry = entryOf(event)
-    if (entry) this.#push(entry)
+    if (!entry) return
+    // A provider that fails again in the same way: one line that counts, and not one a try.
+    if (event.type === 'retrying' && this.#isLast(entry)) this.#entries.pop()
+    this.#push(entry)
+  }
+
+  #isLast(entry: Entry): boolean {
+    const last = this.#entries.at(-1)
+    return entry.kind === 'note' && last?.kind === 'note' && last.text === entry.text
   }
 
   #passMilestone(): void {

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import { asJsonText, asNumber, asRecord, asText, parsesAsRecord } from './values.ts'
+
+type Json = Record<string, unknown>
+
+interface OpenCall {
+  index: number
+  /** As the server says it: some say 0 of every call. */
+  told_index: number | undefined
+  id: string
+  name: string
+  arguments: string
+  /** Of which nothing was given on yet, for its name is to come. */
+  is_held: boolean
+}
+
+/** The calls of one answer: pieces come one after the other, of one call or of several in turn. */
+export class ChatCalls {
+  readonly #calls: OpenCall[] = []
+
+  get count(): number {
+    return this.#calls.length
+  }
+
+  /** One whose arguments are not whole. */
+  get has_open(): boolean {
+    return this.#calls.some((call) => call.is_held || !parsesAsRecord(call.arguments))
+  }
+
+  read(piece: Json): Json[] {
+    const { function: told, index, id, type: _, ...rest } = piece
+    // Some servers write the name and the arguments beside the id.
+    const { name, arguments: more } = told === undefined ? piece : asRecord(told)
+    const call = this.#find({ index: asNumber(index), id: asText(id) ?? '', name: asText(name) ?? '' })
+    const text = asJsonText(more)
+    call.arguments += text
+    if (call.name === '') return []
+    const given = call.is_held ? call.arguments : text
+    const first = call.is_held ? { id: call.id, type: 'function' } : {}
+    const named = call.is_held ? { name: call.name } : {}
+    call.is_held = false
+    return [{ ...rest, ...first, index: call.index, function: { ...named, arguments: given } }]
+  }
+
+  #find({ index, id, name }: { index: number | undefined; id: string; name: string }): OpenCall {
+    const last = this.#calls.at(-1)
+    const known =
+      (id !== '' && this.#calls.find((call) => call.id === id)) ||
+      (index !== undefined && this.#calls.findLast((call) => call.told_index === index)) ||
+      (index === undefined && id === '' && (name === '' || last?.name === '') && last)
+    // Another id and a name under the index of a call that has its name: that is the next one.
+    const is_next = known && id !== '' && known.id !== id && name !== '' && known.name !== ''
+    if (known && !is_next) {
+      // A name that comes in pieces, and one that comes again with each piece.
+      if (known.name === '') known.name = name
+      return known
+    }
+    const made = {
+      ...{ index: this.#calls.length, told_index: index, id: id || `call_${randomUUID()}` },
+      ...{ name, arguments: '', is_held: true },
+    }
+    this.#calls.push(made)
+    return made
+  }
+}

@@ -1,0 +1,37 @@
+import { isRecord } from '../../contract/storable-text.ts'
+import { findProviderError } from '../broken-answer.ts'
+import type { EndpointHabits } from './endpoint-habits.ts'
+import { readWords } from './provider-words.ts'
+
+/** Of one request: each time it is sent again something new was learned. */
+const MAX_CHANGES = 8
+/** By which servers refuse what they do not know. Those that have a meaning of their own are no matter of a field. */
+const isTeaching = (status: number): boolean => [400, 422, 500, 501].includes(status)
+
+/** A `fetch` for OpenAI's chat API that sends requests as this server takes them, and learns of its refusals how that is. */
+export function createLearningFetch(
+  fetch: typeof globalThis.fetch,
+  habits: EndpointHabits,
+): typeof globalThis.fetch {
+  return async (input, init) => {
+    const request: unknown = typeof init?.body === 'string' ? JSON.parse(init.body) : undefined
+    if (!isRecord(request)) return fetch(input, init)
+    for (let changes = 0; ; changes += 1) {
+      const body = habits.apply(request)
+      const learns = (said: string) => changes < MAX_CHANGES && habits.learn(body, readAll(said))
+      try {
+        const response = await fetch(input, { ...init, body: JSON.stringify(body) })
+        if (!isTeaching(response.status)) return response
+        const said = await response.text()
+        const { status, statusText, headers } = response
+        if (!learns(said)) return new Response(said, { status, statusText, headers })
+      } catch (error) {
+        const told = findProviderError(error)
+        if (!told || !learns(told.body)) throw error
+      }
+    }
+  }
+}
+
+/** The innermost words, and the whole, for some say beside the message which field is meant. */
+const readAll = (said: string): string => `${readWords(said).message}\n${said}`

@@ -7,6 +7,9 @@ const MAX_AT_ONCE = 8
 /** Of what one has printed and nobody has read, the newest. */
 const MAX_UNREAD_CHARACTERS = 200_000
 
+/** How the result of `bash_output` ends while its command goes on. */
+export const STILL_RUNS = /\[bg\d+ still runs\]$/
+
 interface Command {
   handle: ExecHandle
   unread: string

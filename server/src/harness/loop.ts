@@ -42,6 +42,7 @@ import { writeSkillNotes } from './skill-notes.ts'
 import { makeCallId } from './tool-call.ts'
 import { loadSkill } from './tools/load-skill.ts'
 import { createSubmitResult, SUBMIT_RESULT } from './tools/submit-result.ts'
+import { understandInput } from './understand-input.ts'
 
 export interface LoopOptions extends Partial<RetryOptions> {
   /** Steps of the model between two messages of the user, at most. */
@@ -358,7 +359,9 @@ class LoopTurn {
     const calls = events.flatMap((event) => (event.type === 'tool.call' ? [event.data] : []))
     for (const call of calls) {
       call.tool_call_id = makeCallId(call.tool_call_id, taken, this.#turn.mask)
-      const title = this.#turn.tools.get(call.name)?.title(call.input, this.#turn.mask)
+      const tool = this.#turn.tools.get(call.name)
+      if (tool) call.input = understandInput(call.input, tool.input_schema)
+      const title = tool?.title(call.input, this.#turn.mask)
       if (title !== undefined) call.title = storableText(title)
     }
     return calls

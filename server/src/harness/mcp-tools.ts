@@ -5,6 +5,8 @@ import { isRecord } from '../contract/storable-text.ts'
 import { shorten } from './cut-text.ts'
 import type { Tool, ToolContext, ToolOutcome } from './harness.ts'
 import { nestsDeeply, tame } from './mcp-limits.ts'
+import { refuseMalformed } from './tools/tool.ts'
+import { understandInput } from './understand-input.ts'
 
 /** OpenAI takes no request with more, whoever's they are; one more, `load_skill`, may come later. */
 const MAX_TOOLS = 128
@@ -65,7 +67,9 @@ export function offerTools(
       description: described,
       input_schema: schema.schema,
       title: (_input, mask) => shorten(`${server}: ${tame(name, 200)}`, mask),
-      run: (input, context) => call(name, isRecord(input) ? input : {}, context),
+      run: async (input, context) =>
+        refuseMalformed(offered, input, schema.schema) ??
+        call(name, isRecord(input) ? understandInput(input, schema.schema) : {}, context),
     })
   }
   return { tools, left_out }

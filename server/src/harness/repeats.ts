@@ -1,5 +1,6 @@
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { isInterrupted } from '../log/interruption.ts'
+import { STILL_RUNS } from './background-commands.ts'
 import type { Outcome } from './harness.ts'
 import { withoutPlace } from './keep-output.ts'
 
@@ -36,6 +37,9 @@ export class Repeats {
 
   /** As if this had been added. */
   countWith(result: EventData<'tool.result'>): number {
+    // To ask again is all that can be done meanwhile; the limit of steps holds all the same.
+    if (this.#calls.get(result.tool_call_id)?.name === 'bash_output' && STILL_RUNS.test(result.output ?? ''))
+      return 0
     return this.#count > 0 && this.#describe(result) === this.#last ? this.#count + 1 : 1
   }
 

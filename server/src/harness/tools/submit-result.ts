@@ -1,6 +1,6 @@
 import { checkValue, type Schema } from '../../schema/check-schema.ts'
 import type { Tool } from '../harness.ts'
-import { failure } from './tool.ts'
+import { failure, refuseMalformed } from './tool.ts'
 
 export const SUBMIT_RESULT = 'submit_result'
 
@@ -12,15 +12,18 @@ export function createSubmitResult(schema: Schema): Tool {
   const is_object = schema.type === 'object'
   const unwrap = (input: unknown): unknown =>
     is_object ? input : (input as { result?: unknown } | null)?.result
+  const input_schema = is_object ? schema : wrap(schema)
   return {
     name: SUBMIT_RESULT,
     description:
       'Hands in the result of the task, which ends it. Call it once, when everything is done and checked. If it does not fit ' +
       'the schema you are told why: correct it and call it again.',
-    input_schema: is_object ? schema : wrap(schema),
+    input_schema,
     title: () => 'result',
     ends: (input) => ({ state: 'SUCCEEDED', result: unwrap(input) }),
     async run(input) {
+      const malformed = refuseMalformed(SUBMIT_RESULT, input, input_schema)
+      if (malformed) return malformed
       const result = unwrap(input)
       const wrong = result === undefined ? 'result is missing' : await checkValue(schema, result)
       return wrong === null

@@ -1,8 +1,10 @@
 import { posix } from 'node:path'
 import { z } from 'zod'
+import { isRecord } from '../../contract/storable-text.ts'
 import { SandboxFileError } from '../../sandbox/sandbox.ts'
 import { shorten } from '../cut-text.ts'
 import type { Outcome, Tool, ToolContext, ToolOutcome, Turn } from '../harness.ts'
+import { explainMalformed, understandInput } from '../understand-input.ts'
 
 interface ToolDefinition<Input> {
   name: string
@@ -26,24 +28,29 @@ export function defineTool<Input>({
   ends,
   run,
 }: ToolDefinition<Input>): Tool {
+  const input_schema: Record<string, unknown> = z.toJSONSchema(schema, { io: 'input' })
+  const read = (input: unknown) =>
+    schema.safeParse(isRecord(input) ? understandInput(input, input_schema) : input)
   return {
     name,
     description,
-    input_schema: z.toJSONSchema(schema, { io: 'input' }),
+    input_schema,
     ...(needs && { needs }),
     repeatable,
     title(input, mask) {
-      const parsed = schema.safeParse(input)
+      const parsed = read(input)
       return parsed.success ? shorten(title(parsed.data), mask) : undefined
     },
     ...(ends && {
       ends(input: unknown) {
-        const parsed = schema.safeParse(input)
+        const parsed = read(input)
         return parsed.success ? ends(parsed.data) : null
       },
     }),
     async run(input, context) {
-      const parsed = schema.safeParse(input)
+      const parsed = read(input)
+      const malformed = refuseMalformed(name, input, input_schema)
+      if (malformed) return malformed
       if (!parsed.success)
         return failure(`The input of ${name} is not valid:\n${z.prettifyError(parsed.error)}`)
       try {
@@ -54,6 +61,18 @@ export function defineTool<Input>({
       }
     },
   }
+}
+
+/** The answer to a call whose arguments are no JSON object; `null` where they are. */
+export function refuseMalformed(
+  name: string,
+  input: unknown,
+  schema: Tool['input_schema'],
+): ToolOutcome | null {
+  const problem = explainMalformed(input, schema)
+  return problem === null
+    ? null
+    : failure(`The call was not made: the arguments of ${name} are not valid JSON: ${problem}.`)
 }
 
 /** Some begin with their code. */

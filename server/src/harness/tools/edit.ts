@@ -1,13 +1,16 @@
 import { z } from 'zod'
+import type { MaskText } from '../cut-text.ts'
 import type { ToolOutcome } from '../harness.ts'
-import { findText } from './find-text.ts'
+import { describeNearMiss } from './near-miss.ts'
+import { replaceText } from './replace-text.ts'
 import { readTextFile } from './text-file.ts'
 import { defineTool, failure, resolvePath } from './tool.ts'
 
 const MAX_EDITS = 50
+const MAX_PLACES = 5
 
 const Replacement = z.object({
-  old_text: z.string().min(1),
+  old_text: z.string(),
   new_text: z.string(),
   replace_all: z.boolean().default(false).describe('Everywhere in the file, not at one place.'),
 })
@@ -16,38 +19,38 @@ type Replacement = z.output<typeof Replacement>
 export const edit = defineTool({
   name: 'edit',
   description:
-    'Replaces exact pieces of a text file. old_text must stand in the file exactly once (or set replace_all), with its indentation ' +
-    'and line ends, and without the line numbers that read shows. Give several replacements of one file in edits: they are made ' +
-    'one after the other, all of them or none.',
+    'Replaces exact pieces of a text file. old_text must stand in the file exactly once (or set replace_all), with its ' +
+    'indentation, and without the line numbers that read shows. Line ends may be written as \\n: lines keep their own, CRLF or LF. ' +
+    'Give several replacements of one file in edits: they are made one after the other, all of them or none.',
   input: z
     .object({
       path: z.string().min(1).max(4096).describe('Relative paths start in the working directory.'),
-      old_text: z.string().min(1).optional(),
+      old_text: z.string().optional(),
       new_text: z.string().optional(),
       replace_all: z.boolean().optional(),
-      edits: z.array(Replacement).min(1).max(MAX_EDITS).optional(),
+      edits: z.array(Replacement).max(MAX_EDITS).optional(),
+    })
+    .refine((given) => given.edits?.length || given.old_text !== undefined || given.new_text !== undefined, {
+      error: 'give old_text and new_text, or edits',
+    })
+    // Some models fill in every field, with nothing where there is nothing to say.
+    .refine(({ old_text, new_text, edits }) => !edits?.length || (!old_text && !new_text), {
+      error: 'give old_text and new_text, or edits',
     })
     .refine(
       ({ old_text, new_text, edits }) =>
-        (edits === undefined) !== (old_text === undefined && new_text === undefined),
-      {
-        error: 'give old_text and new_text, or edits',
-      },
-    )
-    .refine(({ old_text, new_text }) => (old_text === undefined) === (new_text === undefined), {
-      error: 'old_text and new_text go together',
-    }),
+        edits?.length || (old_text === undefined) === (new_text === undefined),
+      { error: 'old_text and new_text go together' },
+    ),
   title: ({ path }) => `edit ${path}`,
-  async run({ path, old_text, new_text, replace_all = false, edits }, { turn }) {
-    const wanted: Replacement[] = edits ?? [
-      { old_text: old_text ?? '', new_text: new_text ?? '', replace_all },
-    ]
+  async run({ path, old_text = '', new_text = '', replace_all = false, edits }, { turn }) {
+    const wanted: Replacement[] = edits?.length ? edits : [{ old_text, new_text, replace_all }]
     const file = await readTextFile(turn, path)
     if ('refused' in file) return file.refused
     let { text } = file
     const places: string[] = []
     for (const [at, replacement] of wanted.entries()) {
-      const changed = replace(text, replacement, path)
+      const changed = replace(text, replacement, path, turn.mask)
       if ('is_error' in changed)
         return wanted.length === 1
           ? changed
@@ -55,56 +58,38 @@ export const edit = defineTool({
       text = changed.text
       places.push(changed.place)
     }
-    await turn.sandbox.writeFile(resolvePath(turn, path), text)
+    await turn.sandbox.writeFile(resolvePath(turn, path), file.encode(text))
     return { output: `Changed ${path} at ${places.join(', ')}.`, is_error: false }
   },
 })
 
 function replace(
   text: string,
-  { old_text, new_text, replace_all }: Replacement,
+  replacement: Replacement,
   path: string,
+  mask: MaskText,
 ): { text: string; place: string } | ToolOutcome {
-  if (old_text === new_text) return failure('old_text and new_text are the same, so nothing would change.')
-  const at = findText(text, old_text)
-  if (at === -1) return failure(`old_text is not in ${path}. ${guessWhy(text, old_text)}`)
-  if (replace_all) return replaceAll(text, old_text, new_text)
-  const again = findText(text, old_text, at + 1)
-  if (again !== -1) {
-    const places = `lines ${lineOf(text, at)} and ${lineOf(text, again)}`
+  const { old_text, replace_all } = replacement
+  if (old_text === '')
     return failure(
-      `old_text stands in ${path} more than once (${places}). Add lines around it to make it unique, or set replace_all.`,
+      'old_text is empty, so there is nothing to replace. To put text in, give a line there is as old_text and it with the new ones ' +
+        'as new_text; to make a file or replace all of it, use write.',
     )
+  const replaced = replaceText(text, replacement)
+  if ('text' in replaced) {
+    const { lines } = replaced
+    return { text: replaced.text, place: replace_all ? `${lines.length} places` : `line ${lines[0]}` }
   }
-  // Not String.replace: it would read `$&` and the like in the new text.
-  return {
-    text: text.slice(0, at) + new_text + text.slice(at + old_text.length),
-    place: `line ${lineOf(text, at)}`,
-  }
+  if (replaced.problem === 'same')
+    return failure('old_text and new_text are the same, so nothing would change.')
+  if (replaced.problem === 'missing')
+    return failure(`old_text is not in ${path}. ${describeNearMiss(text, old_text, mask)}`)
+  return failure(
+    `old_text stands in ${path} more than once (${listLines(replaced.lines)}). Add lines around it to make it unique, or set replace_all.`,
+  )
 }
 
-function replaceAll(text: string, old_text: string, new_text: string): { text: string; place: string } {
-  const parts: string[] = []
-  let from = 0
-  for (let at = findText(text, old_text); at !== -1; at = findText(text, old_text, from)) {
-    parts.push(text.slice(from, at))
-    from = at + old_text.length
-  }
-  parts.push(text.slice(from))
-  return { text: parts.join(new_text), place: `${parts.length - 1} places` }
-}
-
-const lineOf = (text: string, at: number) => text.slice(0, at).split('\n').length
-
-function guessWhy(text: string, old_text: string): string {
-  if (text.includes('\r\n') && findText(text.replaceAll('\r\n', '\n'), old_text) >= 0)
-    return 'The file has CRLF line ends; old_text needs \\r\\n too.'
-  const first = old_text
-    .split('\n')
-    .find((line) => line.trim() !== '')
-    ?.trim()
-  const line =
-    first === undefined ? -1 : text.split('\n').findIndex((candidate) => candidate.trim() === first)
-  if (line === -1) return 'Read the file again: it may have changed.'
-  return `Its first line resembles line ${line + 1}, but indentation or what follows differs. Read the file there.`
+function listLines(lines: readonly number[]): string {
+  if (lines.length > MAX_PLACES) return `lines ${lines.slice(0, MAX_PLACES).join(', ')} and more`
+  return `lines ${lines.slice(0, -1).join(', ')} and ${lines.at(-1)}`
 }

@@ -22,7 +22,11 @@ export const read = defineTool({
     const file = await readTextFile(turn, path)
     if ('refused' in file) return file.refused
     if (file.text === '') return { output: `(${path} is empty)`, is_error: false }
-    const lines = file.text.split('\n')
+    // Models would copy the marks, which they cannot see, into what they write.
+    const lines = file.text
+      .replace(/^\ufeff/, '')
+      .replaceAll('\r\n', '\n')
+      .split('\n')
     if (lines.at(-1) === '') lines.pop()
     if (offset > lines.length) return failure(`${path} has only ${lines.length} lines.`)
     const shown: string[] = []
@@ -36,6 +40,7 @@ export const read = defineTool({
     const last = offset - 1 + shown.length
     if (last < lines.length)
       shown.push(`[lines ${offset} to ${last} of ${lines.length}; go on with offset ${last + 1}]`)
+    if (file.text.includes('\r\n')) shown.push('[lines end with CRLF, which edit and write keep]')
     return { output: shown.join('\n'), is_error: false }
   },
 })

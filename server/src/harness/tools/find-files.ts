@@ -16,11 +16,15 @@ export interface FoundFiles {
 
 /**
  * The files of a directory and of those below. In a repository those that git tracks or would add, else all but what lies in
- * `.git` and `node_modules`. A string says why there are none.
+ * `.git` and `node_modules`; with `ignored` all there are. A string says why there are none.
  */
-export async function findFiles(turn: Turn, directory: string): Promise<FoundFiles | string> {
+export async function findFiles(
+  turn: Turn,
+  directory: string,
+  { ignored = false } = {},
+): Promise<FoundFiles | string> {
   const end = await collect(turn, {
-    command: COMMAND,
+    command: ignored ? ALL : COMMAND,
     cwd: directory,
     timeout_ms: FIND_MS,
     max_output_bytes: FIND_BYTES,
@@ -49,3 +53,4 @@ const NAMED = /^(?:[A-Z?] |\.\/)(.+)$/s
 const REMOVED = /^R (.+)$/s
 const COMMAND = `git ls-files -z -t --cached --others --deleted --exclude-standard 2>/dev/null ||
 find . \\( -name .git -o -name node_modules \\) -prune -o -type f -print0`
+const ALL = 'find . -type f -print0'

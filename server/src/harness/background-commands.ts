@@ -2,6 +2,7 @@ import type { NewEvent } from '../contract/event.ts'
 import { storableText } from '../contract/storable-text.ts'
 import type { ExecExit, ExecHandle, Sandbox } from '../sandbox/sandbox.ts'
 import type { MaskText } from './cut-text.ts'
+import { tellMemoryKills } from './memory-limit.ts'
 
 const MAX_AT_ONCE = 8
 /** Of what one has printed and nobody has read, the newest. */
@@ -16,6 +17,8 @@ interface Command {
   dropped: boolean
   /** How it ended; `null` while it runs. */
   exit: ExecExit | null
+  /** What the memory limit did, in words. */
+  killed: string | null
   ended: Promise<void>
 }
 
@@ -26,6 +29,8 @@ export interface Printed {
   dropped: boolean
   /** `null` while it runs. */
   exit: ExecExit | null
+  /** In words: processes were killed for the memory they took. */
+  killed: string | null
 }
 
 /** Where a command runs, and who hides values in what it prints. */
@@ -61,8 +66,15 @@ export class BackgroundCommands {
     const id = `bg${++this.#count}`
     // What it prints is dropped here once nobody reads it: the sandbox would keep the newest back until the command ends.
     const handle = sandbox.exec({ command, cwd, max_output_bytes: Number.POSITIVE_INFINITY })
-    const started: Command = { handle, unread: '', dropped: false, exit: null, ended: Promise.resolve() }
-    started.ended = follow(started, mask)
+    const started: Command = {
+      handle,
+      unread: '',
+      dropped: false,
+      exit: null,
+      killed: null,
+      ended: Promise.resolve(),
+    }
+    started.ended = follow(started, sandbox, mask)
     this.#commands.set(id, started)
     return { id }
   }
@@ -78,9 +90,9 @@ export class BackgroundCommands {
       await Promise.race([command.ended, waited.promise])
       clearTimeout(timer)
     }
-    const { unread: text, dropped, exit } = command
+    const { unread: text, dropped, exit, killed } = command
     Object.assign(command, { unread: '', dropped: false })
-    return { text, dropped, exit }
+    return { text, dropped, exit, killed }
   }
 
   /** False: there is no such command. */
@@ -98,7 +110,7 @@ export class BackgroundCommands {
   }
 }
 
-async function follow(command: Command, mask: MaskText): Promise<void> {
+async function follow(command: Command, sandbox: Sandbox, mask: MaskText): Promise<void> {
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() }
   command.handle.exit.catch(() => {})
   for await (const { stream, data } of command.handle.output) {
@@ -108,7 +120,9 @@ async function follow(command: Command, mask: MaskText): Promise<void> {
     command.unread = mask(command.unread).slice(-MAX_UNREAD_CHARACTERS).toWellFormed()
     command.dropped = true
   }
-  command.exit = await command.handle.exit.catch(() => FAILED)
+  const exit = await command.handle.exit.catch(() => FAILED)
+  command.killed = exit.aborted ? null : await tellMemoryKills(sandbox, exit)
+  command.exit = exit
 }
 
 /** The sandbox failed; what comes next meets that as well. */

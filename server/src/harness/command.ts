@@ -2,6 +2,7 @@ import type { NewEvent } from '../contract/event.ts'
 import { storableText } from '../contract/storable-text.ts'
 import type { ExecChunk, ExecExit } from '../sandbox/sandbox.ts'
 import type { Turn } from './harness.ts'
+import { tellMemoryKills } from './memory-limit.ts'
 
 const FLUSH_AFTER_MS = 100
 const FLUSH_AT_BYTES = 65_536
@@ -15,6 +16,8 @@ export interface CommandOptions {
 
 export interface CommandEnd extends ExecExit {
   duration_ms: number
+  /** In words: processes were killed for the memory that the sandbox's together took. `null`: none was. */
+  killed: string | null
   /** Both streams as text in the order of the events, without what the sandbox dropped. */
   text: string
   /** The same as the log shows it: no value is left where the sandbox dropped something, or where the streams took turns. */
@@ -48,6 +51,7 @@ export async function runCommand(
   const exit = await handle.exit
   return {
     ...exit,
+    killed: await tellMemoryKills(turn.sandbox, exit),
     duration_ms: Math.round(performance.now() - started),
     text: writer.text,
     readMasked: () => writer.readMasked(),

@@ -143,7 +143,9 @@ function resultOf(tool_call_id: string, step: Step, end: CommandEnd): EventData<
   const result = { tool_call_id, is_error: exit_code !== 0, exit_code, ...figures }
   if (end.timed_out)
     return { ...result, is_error: true, output: `was stopped at its timeout of ${step.timeout}` }
-  return exit_code === null ? { ...result, output: `was ended by ${end.signal ?? 'a signal'}` } : result
+  if (end.killed !== null && result.is_error) return { ...result, output: `was ${end.killed}` }
+  if (exit_code === null) return { ...result, output: `was ended by ${end.signal ?? 'a signal'}` }
+  return result
 }
 
 function judge(step: Step, result: EventData<'tool.result'>): Progress {

@@ -14,7 +14,9 @@ import {
 } from './bubblewrap-launcher.ts'
 import { BubblewrapShared } from './bubblewrap-shared.ts'
 import {
+  type ControlGroup,
   type ControlGroupParent,
+  countMemoryKills,
   findControlGroupParent,
   freezeControlGroup,
   killControlGroup,
@@ -33,6 +35,7 @@ import { holdsOnlyEmpty, isEmptyFolder } from './empty-folder.ts'
 import { superviseExec } from './exec-handle.ts'
 import { ExecSlots } from './exec-slots.ts'
 import { makeFileOperations } from './file-operations.ts'
+import { limitVariables, MemoryKills } from './memory-kills.ts'
 import { removeOldPipes } from './pipes.ts'
 import { findTree, signalTree } from './process-tree.ts'
 import { PROXY_ENV } from './proxy-uplink.ts'
@@ -359,12 +362,19 @@ class Bubblewrap implements SandboxBackend {
         stdin === undefined ? slots.run({ script, directory, env, once: false }, alone) : alone(),
       )
     }
+    const { group } = record.details
+    const kills = group && limitsHold(group) ? countKills(group) : null
+    const { disk_bytes } = spec.limits
+    const limits = kills ? spec.limits : { disk_bytes }
+    const variables = { ...(spec.proxy ? PROXY_ENV : {}), ...limitVariables(limits), ...spec.env }
     return {
       ref,
       workspace: '/workspace',
       home: '/home/agent',
-      exec: (options) => exec(options, { ...(spec.proxy ? PROXY_ENV : {}), ...spec.env, ...options.env }),
-      ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
+      limits,
+      exec: (options) => exec(options, { ...variables, ...options.env }),
+      ...makeFileOperations((options) => exec(options, {}), { import_bytes: disk_bytes }),
+      ...(kills ? { takeMemoryKills: () => kills.take() } : {}),
       isEmpty: (folder) => isEmptyFolder(join(this.#filesOf(record.id).places.workspace, folder)),
       isUntouched: async () => {
         const { workspace, home } = this.#filesOf(record.id).places
@@ -454,3 +464,7 @@ class Bubblewrap implements SandboxBackend {
     return new BubblewrapFiles(this.#records.directory(id), this.#shared.files)
   }
 }
+
+/** What was killed for an owner before is not told again. */
+const countKills = (group: ControlGroup): MemoryKills =>
+  new MemoryKills(async () => countMemoryKills(group), countMemoryKills(group) ?? 0)

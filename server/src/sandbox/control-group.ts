@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { readMemoryKills } from './memory-kills.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
 const MOUNT = '/sys/fs/cgroup'
@@ -140,6 +141,13 @@ export function membersOf(group: ControlGroup): number[] {
   const file = join(group.version === 1 ? group.freezer : group.unified, 'cgroup.procs')
   const listed = unlessGone(() => readFileSync(file, 'utf8'), '')
   return listed.split('\n').filter(Boolean).map(Number)
+}
+
+/** Processes that were killed in it for memory; `null` where nobody counts, or it is gone. */
+export function countMemoryKills(group: ControlGroup): number | null {
+  const file =
+    group.version === 1 ? join(group.memory, 'memory.oom_control') : join(group.unified, 'memory.events')
+  return readMemoryKills(unlessGone(() => readFileSync(file, 'utf8'), ''))
 }
 
 function findV1(): ControlGroupParent | null {

@@ -10,6 +10,7 @@ import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.t
 import { ExecSlot } from './exec-slot.ts'
 import { ExecSlots } from './exec-slots.ts'
 import { holdInside } from './hold-inside.ts'
+import { readMemoryKills } from './memory-kills.ts'
 import { collectExec, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
 
 const USER = '1000:1000'
@@ -22,6 +23,8 @@ const KILL_LIMIT_MS = 700
 /** The same where nobody waits for the end of a command: an engine that has much to do is no reason to end all others. */
 const PATIENT_KILL_LIMIT_MS = 5_000
 const POLL_MS = 25
+/** What is killed meanwhile is told another time. */
+const COUNT_LIMIT_MS = 5_000
 /** How long processes that were killed may take to go. */
 const VANISH_LIMIT_MS = 1_000
 
@@ -75,6 +78,14 @@ export class DockerContainer {
   async killAll(limit_ms = KILL_LIMIT_MS): Promise<void> {
     this.#slots.discard()
     if (!(await this.#attempt([this.#program, 'all'], limit_ms))) await this.#restart()
+  }
+
+  /** Of all that run in the container, by its own view of its control group; an image may have made that up. */
+  async countMemoryKills(): Promise<number | null> {
+    const command =
+      'cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null; exit 0'
+    const { stdout } = await collectExec(this.exec({ command, cwd: '/', timeout_ms: COUNT_LIMIT_MS }, {}))
+    return readMemoryKills(stdout.toString())
   }
 
   /** Nothing is started behind the commands' backs any more. */

@@ -16,6 +16,7 @@ import { containerName, DockerMaker, HOME, PARTS } from './docker-maker.ts'
 import { DockerUplinks } from './docker-uplinks.ts'
 import { describeEngine, measureVolumes } from './docker-usage.ts'
 import { makeFileOperations } from './file-operations.ts'
+import { limitVariables, MemoryKills } from './memory-kills.ts'
 import { PROXY_ENV } from './proxy-uplink.ts'
 import {
   type ExecHandle,
@@ -340,12 +341,17 @@ class DockerBackend implements SandboxBackend {
     inside: DockerContainer,
   ): Sandbox {
     const exec = (options: ExecOptions, env: Record<string, string>): ExecHandle => inside.exec(options, env)
+    const { limits } = spec
+    const kills = new MemoryKills(() => inside.countMemoryKills())
+    const variables = { ...(spec.proxy ? PROXY_ENV : {}), ...limitVariables(limits), ...spec.env }
     return {
       ref,
       workspace: '/workspace',
       image_digest: image.digest,
       home: HOME,
-      exec: (options) => exec(options, { ...(spec.proxy ? PROXY_ENV : {}), ...spec.env, ...options.env }),
+      limits,
+      exec: (options) => exec(options, { ...variables, ...options.env }),
+      takeMemoryKills: () => kills.take(),
       ...makeFileOperations((options) => exec(options, {}), { import_bytes: spec.limits.disk_bytes }),
       usage: (signal) =>
         measureVolumes({

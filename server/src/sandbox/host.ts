@@ -6,6 +6,7 @@ import { measureDisk } from './disk-usage.ts'
 import { isEmptyFolder } from './empty-folder.ts'
 import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
 import { makeFileOperations } from './file-operations.ts'
+import { limitVariables } from './memory-kills.ts'
 import { findTree, isMarkedBy, makeMarker, readEnvironment, signalTree } from './process-tree.ts'
 import {
   type ExecHandle,
@@ -139,10 +140,13 @@ class Host implements SandboxBackend {
     const ref = this.#refOf(record)
     const exec = (options: ExecOptions, env: Record<string, string>): ExecHandle =>
       superviseExec(options, () => this.#start(record, options, env))
+    const { disk_bytes } = spec.limits
     return {
       ref,
       workspace: '/workspace',
-      exec: (options) => exec(options, { ...spec.env, ...options.env }),
+      // The worker watches the disk; nothing holds the others.
+      limits: { disk_bytes },
+      exec: (options) => exec(options, { ...limitVariables({ disk_bytes }), ...spec.env, ...options.env }),
       ...makeFileOperations((options) => exec(options, {}), {
         import_bytes: spec.limits.disk_bytes,
         locate: (path) => this.#locate(record.id, path),

@@ -169,6 +169,8 @@ export interface Sandbox {
    * came from none, the engine's id. Absent where there are no images.
    */
   readonly image_digest?: string
+  /** Those of its limits that hold. Commands have them as variables, too: `RUNYARD_MEMORY_LIMIT_MB` and so on. */
+  readonly limits?: Partial<SandboxLimits>
   /** Its user's home directory; absent where that is not the sandbox's own. */
   readonly home?: '/home/agent'
   exec(options: ExecOptions): ExecHandle
@@ -193,6 +195,11 @@ export interface Sandbox {
    * a command could tell.
    */
   isUntouched?(): Promise<boolean>
+  /**
+   * How many processes the kernel has killed since this was asked last, because all of the sandbox's together were over its limit
+   * of memory. Absent where nobody counts. Never rejects.
+   */
+  takeMemoryKills?(): Promise<number>
   /**
    * Stops the processes that run in it now, and none that are started later, until what it returns is called. That never
    * fails: what cannot go on is killed. Killing ends stopped processes, too. Throws `SandboxFault`.

@@ -7,6 +7,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { tellMemoryKills } from '../../src/harness/memory-limit.ts'
 import { addressOfHost } from './host-address.ts'
 import { eventually, processesWith, run, type Subject, uniqueSeconds } from './sandbox-conformance.ts'
 
@@ -260,11 +261,35 @@ bash -c "cat < /dev/tcp/$host/${port}"`
       await sandbox.destroy()
     })
 
-    test('survives a memory hog', async () => {
+    test('survives a memory hog, and tells of it', async () => {
       const sandbox = await create({ limits: { ...spec().limits, memory_bytes: 128 * MiB } })
-      const { exit } = await run(sandbox, `perl -e '$x = "a" x (64 << 20); @y = map { $x . $_ } 1 .. 20'`)
+      const hog = `perl -e '$x = "a" x (64 << 20); @y = map { $x . $_ } 1 .. 20'`
+      const { exit } = await run(sandbox, hog)
       assert.notEqual(exit.code, 0)
       assert.equal((await run(sandbox, 'echo usable')).stdout, 'usable\n')
+      if (capabilities.limits === 'hard') {
+        assert.equal(exit.signal, 'SIGKILL')
+        assert.equal(await tellMemoryKills(sandbox, exit), 'killed: over the memory limit of 128 MiB')
+        // One below a shell that goes on as if nothing were.
+        const below = await run(sandbox, `(${hog}); true`)
+        assert.equal(
+          await tellMemoryKills(sandbox, below.exit),
+          'killed: over the memory limit of 128 MiB: a process of the sandbox',
+        )
+      }
+      assert.equal(await tellMemoryKills(sandbox, exit), null)
+      await sandbox.destroy()
+    })
+
+    test('limits that hold are variables of its commands', async () => {
+      const sandbox = await create({
+        limits: { memory_bytes: 256 * MiB, cpus: 0.5, pids: 99, disk_bytes: 512 * MiB },
+      })
+      const { stdout } = await run(
+        sandbox,
+        'echo "$RUNYARD_MEMORY_LIMIT_MB $RUNYARD_CPU_LIMIT $RUNYARD_PROCESS_LIMIT $RUNYARD_DISK_LIMIT_MB"',
+      )
+      assert.equal(stdout.trim(), capabilities.limits === 'hard' ? '256 0.5 99 512' : '512')
       await sandbox.destroy()
     })
 

@@ -21,7 +21,7 @@ export const readBackground = defineTool({
   async run({ id, wait_seconds }, { turn, tool_call_id, background }) {
     const printed = await background.read(id, wait_seconds * 1_000, turn.signal)
     if (!printed) return unknown(id)
-    const { text, dropped, exit } = printed
+    const { text, dropped, exit, killed } = printed
     const state =
       exit === null
         ? 'still runs'
@@ -31,6 +31,7 @@ export const readBackground = defineTool({
     const lines = [
       ...(dropped ? ['[older output was dropped]'] : []),
       (await keepOutput({ turn, tool_call_id }, text.trimEnd())) || '(no new output)',
+      ...(killed === null ? [] : [`[${killed}]`]),
       `[${id} ${state}]`,
     ]
     return { output: lines.join('\n'), is_error: false }

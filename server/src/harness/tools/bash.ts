@@ -42,9 +42,10 @@ export const bash = defineTool({
     const lines = [printed || '(no output)']
     if (truncated_bytes > 0)
       lines.push(`[${truncated_bytes} bytes in the middle were dropped: it printed too much]`)
+    if (end.killed !== null) lines.push(`[${end.killed}]`)
     if (end.timed_out) lines.push(`[killed after ${timeout_seconds} seconds; give timeout_seconds for more]`)
-    else if (exit_code === null) lines.push(`[ended by ${end.signal ?? 'a signal'}]`)
-    else if (exit_code !== 0) lines.push(`[exit code ${exit_code}]`)
+    else if (exit_code === null && end.killed === null) lines.push(`[ended by ${end.signal ?? 'a signal'}]`)
+    else if (exit_code !== null && exit_code !== 0) lines.push(`[exit code ${exit_code}]`)
     return { ...figures, is_error: exit_code !== 0, output: lines.join('\n') }
   },
 })

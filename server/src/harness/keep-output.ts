@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { SandboxFileError } from '../sandbox/sandbox.ts'
 import { clip } from './cut-text.ts'
 import type { Turn } from './harness.ts'
+import { showAsTerminal } from './terminal-text.ts'
 
 /** What lies below the folder of artifacts is kept as artifacts of the run at the end of a turn. */
 const FOLDER = '/workspace/artifacts/tool-output'
@@ -16,6 +17,19 @@ export const OUTPUT_NOTE = `Of output over ${MAX_CHARACTERS} characters the midd
 export const withoutPlace = (output: string): string =>
   output.replace(/; all of it is in \/workspace\/artifacts\/tool-output\/[\w-]+\.txt …\]/, '')
 
+/** The same of what a command printed, which the model gets as a terminal would show it in the end, and the file as it came. */
+export async function keepPrinted(
+  place: OutputPlace,
+  text: string,
+  readMasked: () => string = () => place.turn.mask(text),
+): Promise<string> {
+  const shown = showAsTerminal(text).trimEnd()
+  if (shown.length <= MAX_CHARACTERS) return shown
+  const masked = readMasked()
+  const end = showAsTerminal(masked).trimEnd()
+  return keepOutput(place, end, () => end, masked)
+}
+
 export interface OutputPlace {
   turn: Pick<Turn, 'sandbox' | 'mask' | 'signal'>
   tool_call_id: string
@@ -23,12 +37,14 @@ export interface OutputPlace {
 
 /**
  * A text short enough for the model. The middle of a longer one is left out, and all of it is put into a file that the agent
- * can read. `readMasked`: the whole text without the values of secrets, where masking the text does not find them all.
+ * can read. `readMasked`: the whole text without the values of secrets, where masking the text does not find them all; `whole`:
+ * what the file is to hold in its place.
  */
 export async function keepOutput(
   { turn, tool_call_id }: OutputPlace,
   text: string,
   readMasked: () => string = () => turn.mask(text),
+  whole?: string,
 ): Promise<string> {
   if (text.length <= MAX_CHARACTERS) return text
   const masked = readMasked()
@@ -38,7 +54,7 @@ export async function keepOutput(
   if (turn.signal.aborted) return clip(masked, MAX_CHARACTERS, asIs)
   const path = `${FOLDER}/${fileNameOf(tool_call_id)}.txt`
   try {
-    await turn.sandbox.writeFile(path, clip(masked, MAX_KEPT_CHARACTERS, asIs))
+    await turn.sandbox.writeFile(path, clip(whole ?? masked, MAX_KEPT_CHARACTERS, asIs))
   } catch (error) {
     if (!(error instanceof SandboxFileError)) throw error
     return clip(masked, MAX_CHARACTERS, asIs, `; it could not be kept in a file: ${error.code}`)

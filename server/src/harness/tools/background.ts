@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { keepOutput } from '../keep-output.ts'
+import { keepPrinted } from '../keep-output.ts'
 import { defineTool, failure } from './tool.ts'
 
 const id = z.string().min(1).max(32).describe('As bash gave it.')
@@ -30,7 +30,7 @@ export const readBackground = defineTool({
           : `ended with exit code ${exit.code}`
     const lines = [
       ...(dropped ? ['[older output was dropped]'] : []),
-      (await keepOutput({ turn, tool_call_id }, text.trimEnd())) || '(no new output)',
+      (await keepPrinted({ turn, tool_call_id }, text)) || '(no new output)',
       ...(killed === null ? [] : [`[${killed}]`]),
       `[${id} ${state}]`,
     ]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { TURN_STOPPED } from '../../log/interruption.ts'
 import { runCommand } from '../command.ts'
-import { keepOutput, OUTPUT_NOTE } from '../keep-output.ts'
+import { keepPrinted, OUTPUT_NOTE } from '../keep-output.ts'
 import { defineTool, failure } from './tool.ts'
 
 const DEFAULT_TIMEOUT_SECONDS = 120
@@ -37,7 +37,7 @@ export const bash = defineTool({
     const end = await runCommand(turn, tool_call_id, { command, timeout_ms: timeout_seconds * 1000 })
     const { code: exit_code, truncated_bytes } = end
     const figures = { exit_code, truncated_bytes }
-    const printed = await keepOutput({ turn, tool_call_id }, end.text.trimEnd(), end.readMasked)
+    const printed = await keepPrinted({ turn, tool_call_id }, end.text, end.readMasked)
     if (end.aborted) return { ...figures, is_error: true, output: `${TURN_STOPPED}\n${printed}`.trimEnd() }
     const lines = [printed || '(no output)']
     if (truncated_bytes > 0)

@@ -77,6 +77,25 @@ test('a file for a long output has a name of its own, whatever the id of the cal
   assert.notEqual(await keep('a/b'), await keep('a_b'))
 })
 
+test('of progress and colours the agent gets the last state, and the log and the file what came', async () => {
+  const before = turn.log.length
+  const progress = `for n in $(seq 1 2000); do printf '\\r\\033[32m%s of 2000\\033[0m' "$n"; done; printf '\\nbuilt\\b\\bxx\\n\\377\\000|\\n'`
+  assert.equal((await use('bash', { command: progress })).output, '2000 of 2000\nbuixx\n\ufffd\ufffd|')
+  const came = (n: number) => `\r\u001b[32m${n} of 2000\u001b[0m`
+  const raw = turn.log.slice(before).flatMap(({ type, data }) => (type === 'tool.output' ? [data.text] : []))
+  assert.ok(raw.join('').includes(came(7) + came(8)))
+  // One line without an end, behind progress.
+  const endless = `${progress}; head -c 100000 /dev/zero | tr '\\0' x`
+  const { output } = await use('bash', { command: endless })
+  assert.match(output, /^2000 of 2000\n/)
+  const path = /all of it is in (\S+) …\]/.exec(output)?.[1] ?? ''
+  const whole = (await sandbox.readFile(path)).toString()
+  assert.ok(whole.startsWith(came(1) + came(2)) && whole.endsWith('x'.repeat(100_000)))
+  const started = await use('bash', { command: `printf '1%%\\r2%%\\n'`, background: true })
+  const id = /bg\d+/.exec(started.output)?.[0]
+  assert.match((await use('bash_output', { id, wait_seconds: 60 })).output, /^2%\n\[bg\d+ ended/)
+})
+
 test('where the file cannot be written the agent is told so', async () => {
   await use('bash', {
     command: 'rm -rf artifacts/tool-output; mkdir -p artifacts; touch artifacts/tool-output',

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { TURN_STOPPED } from '../../log/interruption.ts'
 import { runCommand } from '../command.ts'
 import { keepPrinted, OUTPUT_NOTE } from '../keep-output.ts'
+import { watchLeft } from './left-running.ts'
 import { defineTool, failure } from './tool.ts'
 
 const DEFAULT_TIMEOUT_SECONDS = 120
@@ -10,9 +11,9 @@ export const bash = defineTool({
   name: 'bash',
   description:
     'Runs a shell command and returns what it printed and its exit code. Each call is a new shell in the working ' +
-    'directory: variables and cd do not carry over. There is no terminal, and standard input is empty. The call lasts ' +
-    'until everything the command started has ended: set background for servers and what takes long, read it with bash_output ' +
-    'and end it with bash_kill. ' +
+    'directory: variables and cd do not carry over. There is no terminal, and standard input is empty. Set background for servers ' +
+    'and what takes long, read it with bash_output and end it with bash_kill. Do not use & for that: what is left running ends ' +
+    'with the call, or holds it open until its time is over, and its output is lost; the result says what became of it. ' +
     OUTPUT_NOTE,
   input: z.object({
     command: z.string().min(1).max(100_000),
@@ -34,7 +35,11 @@ export const bash = defineTool({
       if ('refused' in started) return failure(started.refused)
       return { output: `It runs in the background as ${started.id}.`, is_error: false }
     }
-    const end = await runCommand(turn, tool_call_id, { command, timeout_ms: timeout_seconds * 1000 })
+    const leaving = watchLeft(command)
+    const end = await runCommand(turn, tool_call_id, {
+      command: leaving?.command ?? command,
+      timeout_ms: timeout_seconds * 1000,
+    })
     const { code: exit_code, truncated_bytes } = end
     const figures = { exit_code, truncated_bytes }
     const printed = await keepPrinted({ turn, tool_call_id }, end.text, end.readMasked)
@@ -42,6 +47,8 @@ export const bash = defineTool({
     const lines = [printed || '(no output)']
     if (truncated_bytes > 0)
       lines.push(`[${truncated_bytes} bytes in the middle were dropped: it printed too much]`)
+    const left = await leaving?.tell(turn, end.timed_out)
+    if (left) lines.push(`[${left}]`)
     if (end.killed !== null) lines.push(`[${end.killed}]`)
     if (end.timed_out) lines.push(`[killed after ${timeout_seconds} seconds; give timeout_seconds for more]`)
     else if (exit_code === null && end.killed === null) lines.push(`[ended by ${end.signal ?? 'a signal'}]`)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { offerTools } from './mcp-tools.ts'
+import { TOO_DEEP } from './tool-call.ts'
 import { TOOLS } from './tools/toolset.ts'
 import { explainMalformed, understandInput } from './understand-input.ts'
 
@@ -122,6 +123,11 @@ test('arguments of a tool server that are no JSON are told, not sent', async () 
     /^The call was not made: the arguments of db__go .*column 8/,
   )
   assert.deepEqual(sent, [{ n: 3 }])
+})
+
+test('arguments that are too deep are told as that', () => {
+  const problem = explainMalformed({ malformed: TOO_DEEP }, schemaOf('bash'))
+  assert.equal(problem, 'Nested more than 64 levels deep')
 })
 
 test('a tool that takes something of the name of broken arguments gets it', () => {

@@ -1,6 +1,6 @@
 import { isRecord, storableRecord } from '../contract/storable-text.ts'
 import { readLenientJson } from './lenient-json.ts'
-import { isTooDeep } from './tool-call.ts'
+import { isTooDeep, TOO_DEEP } from './tool-call.ts'
 
 type Schema = Record<string, unknown>
 
@@ -40,6 +40,7 @@ function readMalformed(
   if (names.length !== 1 || names[0] !== 'malformed') return null
   if (isRecord(schema.properties) && 'malformed' in schema.properties) return null
   let { malformed: given } = input
+  if (given === TOO_DEEP) return { problem: TOO_DEEP.replace(/\.$/, '') }
   // Some providers encode arguments twice.
   for (let times = 0; times < 2 && typeof given === 'string' && given.trim() !== ''; times += 1) {
     if (given.length > MAX_TEXT) return { problem: 'they are no JSON, and too long to find the place' }

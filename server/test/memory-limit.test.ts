@@ -7,7 +7,7 @@ import { TOOLS } from '../src/harness/tools/toolset.ts'
 import { openBubblewrap } from '../src/sandbox/bubblewrap.ts'
 import { DEFAULT_LIMITS, type Sandbox } from '../src/sandbox/sandbox.ts'
 import { whyNoBubblewrap } from './support/machine.ts'
-import { temporaryDirectory } from './support/service.ts'
+import { apiOf, shell, startService, temporaryDirectory } from './support/service.ts'
 import { TestTurn } from './support/turn.ts'
 
 /** More than the limit, and quick to get there. */
@@ -62,5 +62,32 @@ describe('memory of a sandbox', { skip: whyNoBubblewrap() }, () => {
     if (sandbox.takeMemoryKills)
       assert.match(told, /have 200 MiB of memory \(\$RUNYARD_MEMORY_LIMIT_MB\), 1 CPU \(/)
     assert.match(told, /10240 MiB of disk \(\$RUNYARD_DISK_LIMIT_MB\)/)
+  })
+
+  test('a step of a runbook and a setup command say so as well', async (t) => {
+    if (!sandbox.takeMemoryKills) return t.skip('no control groups to write to')
+    const service = await startService({
+      data_dir: temporaryDirectory('data'),
+      env: { RUNYARD_SANDBOX: 'bubblewrap' },
+    })
+    t.after(() => service.stop())
+    const api = apiOf(service)
+    const endOf = async (setup_commands: string[], prompt: string) => {
+      const environment = { name: crypto.randomUUID(), limits: { memory_mb: 200 }, setup_commands }
+      const made = await api.call('POST', '/agent/environments', environment)
+      const { uid } = (await made.json()) as { uid: string }
+      const { state, status_message } = await api.ended(
+        await api.create({ prompt, config: { environment_id: uid } }),
+      )
+      return `${state} ${status_message?.message}`
+    }
+    assert.match(
+      await endOf([HOG], shell('true')),
+      /^FAILED .*, killed: over the memory limit of 200 MiB\.$/m,
+    )
+    // Of what was killed in the setup the agent is not told.
+    const step = await endOf([`${HOG}; true`], shell(`false; ${HOG}`))
+    assert.match(step, /^FAILED .* was killed: over the memory limit of 200 MiB\.$/)
+    assert.match(await endOf([`${HOG}; true`], shell('exit 3')), /^FAILED .* ended with exit code 3\.$/)
   })
 })

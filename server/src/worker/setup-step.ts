@@ -53,6 +53,8 @@ export function createSetupSteps(hooks: {
       const handle = sandbox.exec(options)
       const output = await tailOf(handle.output, hooks.masked.stream())
       const exit = await handle.exit
+      // Taken in any case: else the agent's first command would be told of it.
+      const killed = ((await sandbox.takeMemoryKills?.()) ?? 0) > 0
       await told
       const failed = exit.code !== 0
       await emit({
@@ -65,7 +67,10 @@ export function createSetupSteps(hooks: {
       })
       if (failed)
         throw new SetupFailed(
-          [`${describe(phase, shown)} ${howItEnded(exit)}.`, ...lastLines(output)].join('\n'),
+          [
+            `${describe(phase, shown)} ${howItEnded(exit)}${killed ? describeKill(sandbox) : ''}.`,
+            ...lastLines(output),
+          ].join('\n'),
         )
     },
 
@@ -95,6 +100,12 @@ function howItEnded(exit: ExecExit): string {
   if (exit.aborted) return 'was stopped'
   if (exit.timed_out) return 'took too long'
   return exit.code === null ? `was killed by ${exit.signal}` : `ended with exit code ${exit.code}`
+}
+
+function describeKill({ limits }: Sandbox): string {
+  const bytes = limits?.memory_bytes
+  const limit = bytes === undefined ? '' : ` of ${Math.floor(bytes / 1024 ** 2)} MiB`
+  return `, killed: over the memory limit${limit}`
 }
 
 /** Masked before it is cut: the end of a value is not known for one. */

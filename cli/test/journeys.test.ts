@@ -17,7 +17,7 @@ const lastRun = async (): Promise<RunItem> => {
   return JSON.parse(stdout) as RunItem
 }
 
-before(() => home.serve(), LIMIT)
+before(() => home.serve({ env: { RUNYARD_LOCAL_REPOS: home.directory } }), LIMIT)
 after(() => home.remove(), LIMIT)
 
 test('run shows the run and ends with 0', LIMIT, async () => {
@@ -208,21 +208,32 @@ test('artifacts are downloaded under a safe name, and nothing is replaced unaske
 })
 
 test(
-  'a repository whose path begins with a dot is one of the folder where the command was given',
+  'a repository is an address unless it is plainly a path: with a dot, of the folder where the command was given',
   LIMIT,
   async () => {
     const directory = join(home.directory, 'elsewhere')
     mkdirSync(directory)
-    const repo = ['--repo', '.', '--repo', '../beside#main', '--repo', 'acme/site', '--repo', '.dotted']
+    const repo = [
+      '--repo',
+      '.',
+      '--repo',
+      '../beside#main',
+      '--repo',
+      'acme/site',
+      '--repo',
+      'git@example.org:shop.git#feat/#7',
+    ]
     const made = await home.run(['env', 'create', 'here', ...repo], { directory })
     assert.equal(made.code, 0, made.stderr)
     assert.equal(made.stderr, 'Created. Use it: runyard run … --env here\n')
     const read = JSON.parse((await home.run(['env', 'get', 'here'])).stdout) as Environment
+    const odd = await home.run(['env', 'create', 'odd', '--repo', 'shop'], { directory })
+    assert.match(odd.stderr, /repositories\.0\.url: must be the https address .* local_path/s)
     assert.deepEqual(read.config.repositories, [
       { local_path: directory },
       { local_path: join(home.directory, 'beside'), ref: 'main' },
-      { local_path: 'acme/site' },
-      { local_path: '.dotted' },
+      { url: 'https://github.com/acme/site' },
+      { url: 'https://example.org/shop.git', ref: 'feat/#7' },
     ])
   },
 )

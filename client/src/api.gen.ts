@@ -2095,11 +2095,11 @@ export interface components {
             directory?: string;
             /** @description A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS and outside its data directory. */
             local_path?: string;
-            /** @description Branch, tag or commit; default: the default branch. */
+            /** @description Branch, tag, whole ref (`refs/pull/7/head`) or id of a commit, whole or its beginning; default: the default branch. */
             ref?: string;
             /** @description Of a repository with `url`: whether its submodules are cloned as well; default false. Private ones need to be repositories of the environment. */
             submodules?: boolean;
-            /** Format: uri */
+            /** @description Address of the repository by https. `git@host:owner/repo.git`, `ssh://git@host/owner/repo`, `host/owner/repo`, and `owner/repo` of GitHub mean that address, and it is what is kept. */
             url?: string;
         };
         Error: {
@@ -3823,7 +3823,7 @@ export interface operations {
                 include_malformed_skills?: boolean;
                 /** @description The repositories are read again, as they are now, before the list is made. It waits for that up to 30 seconds. Viewers may not. */
                 refresh?: boolean;
-                /** @description Of this repository only: `owner/repo`. */
+                /** @description Of this repository only: `owner/repo`, or its address. */
                 repo?: string;
                 /** @description Default `name`. */
                 sort_by?: "name" | "last_run";

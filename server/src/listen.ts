@@ -1,4 +1,6 @@
+import { realpathSync } from 'node:fs'
 import { Server as HttpsServer } from 'node:https'
+import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Blobs, BlobsState } from './blobs/blobs.ts'
@@ -22,6 +24,7 @@ import type { Watch } from './store/watch.ts'
 import { countWorkers } from './store/workers.ts'
 import type { ServedTls } from './tls-files.ts'
 import { judgeReceiver } from './webhooks.ts'
+import { isBelow } from './worker/local-repository.ts'
 
 export interface ListenOptions {
   config: Config
@@ -80,6 +83,7 @@ export function buildFace(options: ListenOptions): Face {
     ...(config.images
       ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }
       : {}),
+    ...(config.local_repos ? { mayOpen: judgeLocalPath(config.local_repos, config.data_dir) } : {}),
     limit_maxima: config.limit_maxima,
     min_schedule_seconds: config.min_schedule_seconds,
     max_run_files_bytes: config.max_run_files_bytes,
@@ -101,6 +105,25 @@ export function buildFace(options: ListenOptions): Face {
     readiness: () => readiness(store, backend, config, fingerprints, options.blobs_state),
   })
   return { app, public_url }
+}
+
+/**
+ * By the words of a path alone: what is there, and where links lead, the worker looks at when it opens it. Both folders are
+ * called by their real names as well.
+ */
+function judgeLocalPath(root: string, data_dir: string): (local_path: string) => boolean {
+  const namesOf = (folder: string): string[] => {
+    try {
+      return [resolve(folder), realpathSync(folder)]
+    } catch {
+      return [resolve(folder)]
+    }
+  }
+  const isIn = (path: string, folder: string) => namesOf(folder).some((name) => isBelow(path, name))
+  return (local_path) => {
+    const path = resolve(root, local_path)
+    return isIn(path, root) && !isIn(path, data_dir)
+  }
 }
 
 /** Builds the HTTP face and listens. */

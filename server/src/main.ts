@@ -169,11 +169,12 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
       startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days }),
       startWebhooks(config, { store, watch, log }),
     )
+    const local_repos = config.local_repos ?? process.cwd()
     const worker = await work({
       config: {
         ...config,
         egress: config.egress ?? 'open',
-        local_repos: config.local_repos ?? process.cwd(),
+        local_repos,
       },
       store,
       blobs,
@@ -187,7 +188,8 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
     closers.unshift(() => worker.stop())
     closers.unshift(startSchedules({ config, store, blobs, watch, log }))
     const { app, public_url } = await listen({
-      ...{ config, store, blobs, blobs_state: state, watch, log },
+      ...{ store, blobs, blobs_state: state, watch, log },
+      config: { ...config, local_repos },
       // One person's own machine.
       request_maxima: { requests_per_minute: 0, creates_per_minute: 0 },
       backend: worker.backend,

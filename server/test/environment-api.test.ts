@@ -142,7 +142,7 @@ onEitherService('environments', (service) => {
       [400, { name: 'guarded', variables: { toString: '***' } }, /^variables\.toString: /],
       [400, { name: 'guarded', variables: { ...big, A: '***' } }, /^variables: are over 1 MiB together/],
       [400, { name: 'guarded', limits: { memory_mb: 1_048_576 } }, /^limits\.memory_mb: /],
-      [400, { name: 'guarded', repositories: [{ url: 'ssh://x.test/a' }] }, /^repositories\.0\.url: /],
+      [400, { name: 'guarded', repositories: [{ url: 'ftp://x.test/a' }] }, /^repositories\.0\.url: /],
       [400, { name: 'guarded', docker_image: 'a//b' }, /^docker_image: /],
       [404, { name: 'guarded' }, /^There is no environment with this id/],
     ] as const) {

@@ -140,14 +140,13 @@ describe('an environment', { concurrency: 4 }, () => {
       ))
 
     // As local-repositories.test.ts has it, with what happens to be readable here.
-    onlyLong('refuses what lies outside, by name or by link', async () => {
+    onlyLong('refuses what lies outside by a link', async () => {
       makeRepository(join(outside, 'secret'))
       symlinkSync(join(outside, 'secret'), local('link'))
       mkdirSync(local('pointer'))
       writeFileSync(join(local('pointer'), '.git'), `gitdir: ${join(outside, 'secret', '.git')}\n`)
-      const paths = [join(outside, 'secret'), `../../${outside.slice(1)}/secret`, 'link', 'pointer', '/etc']
       await Promise.all(
-        paths.map((local_path) =>
+        ['link', 'pointer'].map((local_path) =>
           assertFails({ repositories: [{ local_path }] }, /^There is no local repository at /),
         ),
       )
@@ -220,7 +219,7 @@ describe('an environment', { concurrency: 4 }, () => {
       { url: 'https://example.org/a', ref: 'a b' },
       { url: 'ext::sh -c id' },
       { url: 'file:///etc' },
-      { url: 'ssh://git@example.org/a' },
+      { url: 'ssh://git:secret@example.org/a' },
       { url: 'https://user:secret@example.org/a' },
       { url: 'HTTPS://user:secret@example.org/a' },
       { url: 'https:\\\\user:secret@example.org/a' },

@@ -65,7 +65,7 @@ describe('the git gateway', () => {
         hosts: [],
         private_hosts: [host.host],
         git: {
-          repositories: ['site', 'tool', 'moved', 'absent', 'odd'].map(path),
+          repositories: ['site', 'tool', 'moved', 'absent', 'odd', 'long'].map(path),
           credentials: [
             credentialOf({}),
             credentialOf({
@@ -77,7 +77,7 @@ describe('the git gateway', () => {
             credentialOf({ name: 'WRONG', repositories: ['acme/absent'], secret: 'wrong-token' }),
             credentialOf({ name: 'ODD', repositories: ['acme/odd'], secret: 'no token' }),
           ],
-          branches: ['runyard/one', 'docs/*'],
+          branches: ['runyard/one', 'docs/*', 'fix/機能'],
           kinds: { [host.host]: 'github' },
         },
       },
@@ -133,6 +133,7 @@ describe('the git gateway', () => {
     commit(directory, 'work')
     const head = git(directory, 'rev-parse', 'HEAD')
     assert.equal((await run(directory, 'push', 'origin', 'HEAD:refs/heads/runyard/one')).status, 0)
+    assert.equal((await run(directory, 'push', 'origin', 'HEAD:refs/heads/fix/機能')).status, 0)
     assert.equal((await run(directory, 'push', 'origin', 'HEAD:refs/heads/docs/new')).status, 0)
     assert.deepEqual([await hosted('site', 'runyard/one'), await hosted('site', 'docs/new')], [head, head])
     const main = await hosted('site', 'main')
@@ -145,7 +146,10 @@ describe('the git gateway', () => {
         `HEAD:${ref.includes('refs/') ? ref : `refs/heads/${ref}`}`,
       )
       assert.equal(status, 1, said)
-      assert.match(said, /\[remote rejected\].*this run may push runyard\/one, docs\/\*, and not refs\//)
+      assert.match(
+        said,
+        /\[remote rejected\].*this run may push runyard\/one, docs\/\*, fix\/機能, and not refs\//,
+      )
     }
     assert.equal(await hosted('site', 'main'), main)
     assert.equal(
@@ -280,6 +284,22 @@ describe('the git gateway', () => {
         `${method} /git/${host.host}${url} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       )
     })
+
+  test('finds a branch of a repository with ids of SHA-256 again', async () => {
+    const options = ['--quiet', '--initial-branch=main', '--object-format=sha256']
+    execFileSync('git', ['init', ...options, '--bare', join(root, 'acme/long.git')], { env: GIT_ENV })
+    const directory = join(temporaryDirectory('long'), 'long')
+    execFileSync('git', ['init', ...options, directory], { env: GIT_ENV })
+    writeFileSync(join(directory, 'file'), 'first')
+    git(directory, 'add', 'file')
+    git(directory, 'commit', '--quiet', '-m', 'first')
+    const pushed = await run(directory, 'push', `${base}/acme/long`, 'HEAD:refs/heads/runyard/one')
+    assert.equal(pushed.status, 0, pushed.said)
+    const commit = git(directory, 'rev-parse', 'HEAD')
+    const request = { host: host.host, path: 'acme/long', branch: 'runyard/one' }
+    assert.match(JSON.stringify(await way.publish({ ...request, commit })), /^\{"url":/)
+    assert.match(JSON.stringify(await way.publish({ ...request, commit: 'f'.repeat(64) })), /does not have/)
+  })
 
   test('has a pull request opened once, for a branch that was pushed', async () => {
     const commit = await hosted('site', 'runyard/one')

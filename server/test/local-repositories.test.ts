@@ -126,6 +126,16 @@ function testOn(
       assert.doesNotMatch(JSON.stringify(events), /fatal:|error:|tar:|git:/)
     }
 
+    /** What lies elsewhere by its very name no environment may have, whether it is there or not. */
+    async function assertElsewhere(local_path: string): Promise<void> {
+      const answer = await api.call('POST', '/agent/environments', {
+        ...{ name: randomUUID(), repositories: [{ local_path }] },
+      })
+      const { detail } = (await answer.json()) as { detail: string }
+      assert.deepEqual([answer.status, detail.includes(local_path)], [400, false])
+      assert.match(detail, /^repositories\.0\.local_path: lies outside of RUNYARD_LOCAL_REPOS, /)
+    }
+
     async function assertComes(local_path: string, content = 'third') {
       const { run, output, message } = await runWith(local_path, 'cat file')
       assert.equal(run.state, 'SUCCEEDED', message)
@@ -231,23 +241,13 @@ function testOn(
           mkdirSync(local('folder'))
           symlinkSync(join(outside, 'secret'), local('link'))
           symlinkSync(local('.runyard'), local('data'))
-          const paths = [
-            'absent',
-            'link',
-            `../${outside.split('/').at(-1)}/secret`,
-            join(outside, 'secret'),
-            '.runyard',
-            'seed/file',
-            workspace,
-          ]
-          const others = [
-            'folder',
-            'folder/../../../etc',
-            join(outside, 'absent'),
-            '/etc',
-            ...[workspace.replace(local('.runyard'), 'data'), join(workspace, '.git')],
-          ]
-          for (const path of LONG ? [...paths, ...others] : paths) await assertRefused(path, ABSENT)
+          const paths = ['absent', 'link', 'seed/file', workspace.replace(local('.runyard'), 'data')]
+          for (const path of LONG ? [...paths, 'folder'] : paths) await assertRefused(path, ABSENT)
+          for (const path of [
+            ...[`../${outside.split('/').at(-1)}/secret`, join(outside, 'secret'), join(outside, 'absent')],
+            ...['.runyard', workspace, join(workspace, '.git'), 'folder/../../../etc', '/etc'],
+          ])
+            await assertElsewhere(path)
         },
       )
 

@@ -126,7 +126,7 @@ const addConfigOptions = (command: Command): Command =>
       .option('--image <image>', 'container image')
       .option(
         '-r, --repo <url[#ref]>',
-        'https address or path of a repository (./… is from here); repeat for more',
+        'repository: its address, owner/repo of GitHub, or a path (./… is from here); repeat for more',
         repeated,
       )
       .option('--setup <command>', 'setup command; repeat for more', repeated)
@@ -206,13 +206,13 @@ function fieldsOf(
 }
 
 /**
- * `https://host/owner/name#ref`, or a path on the worker's machine: relative to the folder that its operator opened, but
- * from here when it begins with a dot, as in every other command.
+ * An address and perhaps a ref behind `#`, or a path on the worker's machine, which begins with a slash or a dot: from here when
+ * with a dot, as in every other command. The service understands addresses, and refuses what is none.
  */
 function readRepository(text: string): EnvironmentRepository {
-  const [place = '', ref] = text.split('#', 2)
-  const where = /^[a-z+]+:\/\//i.test(place)
-    ? { url: place }
-    : { local_path: /^\.{1,2}(\/|$)/.test(place) ? resolvePath(place) : place }
+  // A ref may hold another one.
+  const [, place = '', ref] = /^([^#]*)(?:#(.*))?$/s.exec(text) ?? []
+  const is_path = /^(\/|\.{1,2}(\/|$))/.test(place)
+  const where = is_path ? { local_path: place.startsWith('.') ? resolvePath(place) : place } : { url: place }
   return { ...where, ...(ref ? { ref } : {}) }
 }

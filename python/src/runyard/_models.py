@@ -328,10 +328,11 @@ class EnvironmentConfigLimits(WireModel):
 
 class EnvironmentRepository(WireModel):
     url: str | None = None
+    """Address of the repository by https. `git@host:owner/repo.git`, `ssh://git@host/owner/repo`, `host/owner/repo`, and `owner/repo` of GitHub mean that address, and it is what is kept."""
     local_path: str | None = None
     """A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS and outside its data directory."""
     ref: str | None = None
-    """Branch, tag or commit; default: the default branch."""
+    """Branch, tag, whole ref (`refs/pull/7/head`) or id of a commit, whole or its beginning; default: the default branch."""
     depth: int | None = None
     """Commits of history; default 1, 0 is all."""
     submodules: bool | None = None

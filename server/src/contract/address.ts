@@ -8,17 +8,25 @@ const USER = /^[a-z]+:\/\/[^/?#]*@/i
  * An absolute address, kept as `URL` writes it, so that what is checked, stored, shown and dialled is the same text. With
  * `open` everybody may read it, so it holds no name, password, query or fragment.
  */
-export function addressOf(options: { schemes: readonly string[]; error: string; open: boolean }) {
-  const { schemes, error, open } = options
-  return z
+export function addressOf(options: {
+  schemes: readonly string[]
+  error: string
+  open: boolean
+  /** What other ways to write an address mean. */
+  rewrite?: (text: string) => string
+}) {
+  const { schemes, error, open, rewrite = (text: string) => text } = options
+  const address = z
     .string()
     .max(2048)
     .refine((value) => !ODD.test(value), 'must hold no spaces, control characters or backslashes')
+    .overwrite((value) => (ODD.test(value) ? value : rewrite(value)))
     .refine((value) => isAbsolute(value, schemes), error)
     .refine((value) => !open || !USER.test(value), { error: 'must hold no credentials', abort: true })
     .overwrite((value) => URL.parse(value)?.href ?? value)
     .refine((value) => !open || !holdsMore(value), 'must hold no credentials, query or fragment')
-    .meta({ format: 'uri' })
+  // What may be written in other ways is no URI yet.
+  return options.rewrite ? address : address.meta({ format: 'uri' })
 }
 
 /** `https:host` and `https:///host` are the same to `URL` and to nobody else. */

@@ -1,6 +1,8 @@
 import { z } from 'zod'
-import { addressOf } from './address.ts'
 import { EnvironmentName } from './environment-name.ts'
+import { findFolderConflict, repositoriesOf } from './environment-repositories.ts'
+import { EnvironmentRepository } from './environment-repository.ts'
+import { BranchPattern } from './git-ref.ts'
 import { normalizeImage } from './image.ts'
 import { EnvironmentLimits } from './limits.ts'
 import { PageInfo, paging } from './page-info.ts'
@@ -11,17 +13,6 @@ import { SecretName } from './secret.ts'
 import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
 
-/** A branch, tag or commit. Anything that git could read as an option or a range is refused. */
-const GitRef = z
-  .string()
-  .max(255)
-  .regex(
-    /^(?![-/.])(?!.*(\.\.|@\{|\/\/|\.lock$|[/.]$))[A-Za-z0-9._/@+-]+$/,
-    'must be a branch, tag or commit',
-  )
-
-const HttpsUrl = addressOf({ schemes: ['https:'], error: 'must be an https address', open: true })
-
 /** As the network policy compares them: lower case; a wildcard needs a domain of two names at least. */
 const HostPattern = z
   .string()
@@ -31,53 +22,6 @@ const HostPattern = z
     /^(\*\.(?=[^.]+\.))?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(:\d{1,5})?$/,
     'must be a host name, such as example.com, *.example.com or example.com:8443',
   )
-
-/** `*` at the end stands for all that begins so. */
-const BranchPattern = z
-  .string()
-  .max(255)
-  .regex(
-    /^(?![-/.])(?!.*(\.\.|@\{|\/\/|\.lock$|\.$))[A-Za-z0-9._/@+-]*[A-Za-z0-9_@+*-]$/,
-    'must be the name of a branch, or the beginning of names with * behind it',
-  )
-
-/** One path segment, so that a repository can only land directly below the workspace. */
-const Directory = z
-  .string()
-  .max(128)
-  .regex(/^(?![.-])[A-Za-z0-9._-]+$/, 'must be one plain folder name')
-
-export const EnvironmentRepository = z
-  .object({
-    url: HttpsUrl.optional(),
-    local_path: z.string().max(4096).optional().meta({
-      description:
-        'A repository of the worker’s machine, below its RUNYARD_LOCAL_REPOS and outside its data directory.',
-    }),
-    ref: GitRef.optional().meta({ description: 'Branch, tag or commit; default: the default branch.' }),
-    depth: z
-      .int()
-      .min(0)
-      .max(1_000_000)
-      .optional()
-      .meta({ description: 'Commits of history; default 1, 0 is all.' }),
-    submodules: z.boolean().optional().meta({
-      description:
-        'Of a repository with `url`: whether its submodules are cloned as well; default false. Private ones need to be repositories of the environment.',
-    }),
-    directory: Directory.optional().meta({
-      description: 'Folder below /workspace; default: the name of the repository.',
-    }),
-  })
-  .check((ctx) => {
-    const { url, local_path, submodules } = ctx.value
-    const refuse = (message: string) => ctx.issues.push({ code: 'custom', message, input: ctx.value })
-    if ((url === undefined) === (local_path === undefined))
-      refuse('must have exactly one of url and local_path')
-    if (submodules && !url) refuse('must have a url to have submodules')
-  })
-  .meta({ id: 'EnvironmentRepository' })
-export type EnvironmentRepository = z.infer<typeof EnvironmentRepository>
 
 /** What a process can be started with, with room for the sandbox's own arguments and variables. */
 const MAX_VARIABLES = 1_000
@@ -183,6 +127,24 @@ export const EnvironmentConfig = z
   .refine(({ secrets = [], variables = {} }) => !secrets.some((name) => Object.hasOwn(variables, name)), {
     path: ['secrets'],
     message: 'must not name what is a variable already',
+  })
+  .check((ctx) => {
+    // Of what is no address nobody knows the folder.
+    if (ctx.issues.length > 0) return
+    const { github_repos = [], on_success = 'nothing' } = ctx.value
+    const repositories = repositoriesOf(ctx.value)
+    const conflict = findFolderConflict(repositories)
+    if (conflict) {
+      const { place, message } = conflict
+      const own = place - github_repos.length
+      const path = own < 0 ? ['github_repos', place] : ['repositories', own]
+      ctx.issues.push({ code: 'custom', path, message, input: ctx.value })
+    }
+    if (on_success !== 'nothing' && !repositories.some(({ url }) => url))
+      ctx.issues.push({
+        ...{ code: 'custom', path: ['on_success'], input: on_success },
+        message: `needs a repository with an address to push to, and the environment has ${repositories.length > 0 ? 'local ones alone' : 'none'}`,
+      })
   })
   .meta({ id: 'EnvironmentConfig' })
 export type EnvironmentConfig = z.infer<typeof EnvironmentConfig>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PageInfo, paging } from './page-info.ts'
+import { readRepositoryName } from './repository-address.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Timestamp } from './timestamp.ts'
 
@@ -32,11 +33,20 @@ const UserName = z
   .min(1)
   .refine((name) => !/[\p{Cc}:]/u.test(name), 'must not hold colons or control characters')
 
+const PATTERN =
+  /^(?!.*\.git$)(?!(.*\/)?\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*\/(\*|[A-Za-z0-9._-]+)$/
+
+/** Its address is understood as well, as people copy it. */
+const pathOfPattern = (text: string): string => {
+  const { host, path } = readRepositoryName(text)
+  return host === null ? text : path
+}
+
 const RepositoryPattern = z
   .string()
   .max(512)
-  .regex(
-    /^(?!.*\.git$)(?!(.*\/)?\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*\/(\*|[A-Za-z0-9._-]+)$/,
+  .refine(
+    (text) => PATTERN.test(pathOfPattern(text)),
     'must be a repository without ".git", such as acme/app, or acme/* for all below acme',
   )
 
@@ -60,6 +70,19 @@ export const GitAccess = z
       .optional()
       .meta({ description: 'A GitHub App: the value is its private key in PEM.' }),
   })
+  .check(({ value: { host, repositories = [] }, issues }) => {
+    for (const [place, text] of repositories.entries()) {
+      const named = readRepositoryName(text).host
+      if (named !== null && named !== host)
+        issues.push({
+          ...{ code: 'custom', path: ['repositories', place], input: text },
+          message: `is at ${named}, and the secret is for ${host}`,
+        })
+    }
+  })
+  .overwrite((access) =>
+    access.repositories ? { ...access, repositories: access.repositories.map(pathOfPattern) } : access,
+  )
   .meta({ id: 'GitAccess', description: 'Makes a secret a token of git over https.' })
 export type GitAccess = z.infer<typeof GitAccess>
 

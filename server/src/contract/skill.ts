@@ -40,7 +40,11 @@ export const AgentSkill = z
 export type AgentSkill = z.infer<typeof AgentSkill>
 
 export const ListSkillsQuery = z.object({
-  repo: z.string().max(256).optional().meta({ description: 'Of this repository only: `owner/repo`.' }),
+  repo: z
+    .string()
+    .max(256)
+    .optional()
+    .meta({ description: 'Of this repository only: `owner/repo`, or its address.' }),
   sort_by: z.enum(['name', 'last_run']).optional().meta({ description: 'Default `name`.' }),
   include_malformed_skills: flag()
     .optional()

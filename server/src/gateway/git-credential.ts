@@ -9,8 +9,10 @@ export function findCredential(
   host: string,
   path: string,
 ): GitCredential | null {
-  // A host may read `acme/../other/site` and `acme/%2e%2e/other/site` as another repository than the patterns do.
-  if (!path.split('/').every((part) => /^(?!\.{1,2}$)[\w.~+-]+$/.test(part))) return null
+  // A host may read `acme/../other/site` and `acme/%2e%2e/other/site` as another repository than the patterns do. Spaces and what
+  // is not ASCII mean nothing else, and hosts have projects that are called so.
+  if (!path.split('/').every((part) => /^(?!\.{1,2}$)(?:[\w.~+-]|%20|%[89a-f][0-9a-f])+$/i.test(part)))
+    return null
   let best: { credential: GitCredential; weight: number } | null = null
   for (const credential of credentials) {
     if (normalizeHost(credential.host) !== normalizeHost(host)) continue

@@ -21,7 +21,7 @@ import { basicOf } from './git-credential.ts'
 import { kindOf } from './git-host.ts'
 import { answerLfs, createGitLfs } from './git-lfs.ts'
 import { type GitRequest, readGitRequest } from './git-request.ts'
-import { gitPathOf, mayPush } from './git-rules.ts'
+import { gitPathOf, mayPush, readRef } from './git-rules.ts'
 import { askUpstream, passAnswer } from './git-upstream.ts'
 import { type LfsRequest, readLfsRequest } from './lfs-request.ts'
 import { BrokenLines } from './pkt-line.ts'
@@ -143,7 +143,7 @@ const pathOf = (
 
 function judge(git: GitRules, { ref, deletes }: PushCommand): string | null {
   const branches = git.branches.join(', ')
-  if (!mayPush(git, ref)) return `this run may push ${branches}, and not ${ref}`
+  if (!mayPush(git, ref)) return `this run may push ${branches}, and not ${readRef(ref)}`
   return deletes ? 'branches are not deleted from here' : null
 }
 

@@ -8,6 +8,9 @@ import type { GitTokens } from './git-tokens.ts'
 import { openPullRequest } from './pull-requests.ts'
 import { readBranch } from './read-branch.ts'
 
+/** Digits of an id; those of the other kind of repositories have more. */
+const SHA1_LENGTH = 40
+
 interface PublishServices {
   git: GitRules | undefined
   fetch: CheckedFetch
@@ -29,7 +32,9 @@ export async function publishBranch(
     const token = await tokens.tokenOf(credential, path)
     if (!pull_request) {
       const url = `https://${host}${gitPathOf(repository, kind)}`
-      const there = await readBranch(fetch, { url, authorization: basicOf(credential, token, kind), branch })
+      const sha256 = commit.length > SHA1_LENGTH
+      const authorization = basicOf(credential, token, kind)
+      const there = await readBranch(fetch, { url, authorization, branch, sha256 })
       if (there === undefined || there === commit) return { url: page }
       return { failure: `${host}/${path} does not have ${commit} as ${branch}.`, retryable: false }
     }

@@ -86,7 +86,9 @@ export function writeRejection(
 ): Buffer {
   const report = Buffer.concat([
     writeLine('unpack ok\n'),
-    ...commands.map(({ ref }, place) => writeLine(Buffer.from(`ng ${ref} ${reasonOf(place)}\n`, 'latin1'))),
+    ...commands.map(({ ref }, place) =>
+      writeLine(Buffer.concat([Buffer.from(`ng ${ref} `, 'latin1'), Buffer.from(`${reasonOf(place)}\n`)])),
+    ),
     Buffer.from(FLUSH),
   ])
   if (!capabilities.has('side-band-64k')) return report

@@ -10,11 +10,18 @@ const DELIMITER = '0001'
  */
 export async function readBranch(
   fetch: CheckedFetch,
-  { url, authorization, branch }: { url: string; authorization: string; branch: string },
+  {
+    url,
+    authorization,
+    branch,
+    sha256,
+  }: { url: string; authorization: string; branch: string; sha256: boolean },
 ): Promise<string | null | undefined> {
   const ref = `refs/heads/${branch}`
   const command = Buffer.concat([
     writeLine('command=ls-refs\n'),
+    // A server of the other kind says nothing then.
+    ...(sha256 ? [writeLine('object-format=sha256\n')] : []),
     Buffer.from(DELIMITER),
     writeLine(`ref-prefix ${ref}\n`),
     Buffer.from(FLUSH),

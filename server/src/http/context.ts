@@ -68,6 +68,8 @@ export interface HttpSettings {
   isGitHub: (host: string) => boolean
   /** Images that environments may name, where this process was told; the worker has the last word. */
   images?: ImagePolicy
+  /** Whether a local repository may lie there, where this process was told what workers open; the worker has the last word. */
+  mayOpen?: (local_path: string) => boolean
   /** The most that environments may ask for. */
   limit_maxima: LimitMaxima
   /** The least that may lie between two due times of a schedule. */

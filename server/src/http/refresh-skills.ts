@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { Actor } from '../contract/actor.ts'
 import { ownerOf, repositoriesOf } from '../contract/environment-repositories.ts'
 import { AppError } from '../contract/error.ts'
+import { readRepositoryName } from '../contract/repository-address.ts'
 import type { ListSkillsQuery, ListSkillsResponse } from '../contract/skill.ts'
 import { readRefreshes, requestRefreshes } from '../store/skill-refreshes.ts'
 import { readSkillPlaces } from '../store/skills.ts'
@@ -25,7 +26,7 @@ export async function refreshSkills(
 ): Promise<NotRefreshed> {
   if (role === 'viewer')
     throw new AppError('not_authorized', 'refresh: viewers see what is kept, and may have nothing read.')
-  const wanted = repo?.toLowerCase()
+  const wanted = repo === undefined ? undefined : readRepositoryName(repo).path.toLowerCase()
   const environments = (await readSkillPlaces(store.db)).filter(({ config }) =>
     repositoriesOf(config).some((repository) => {
       const place = ownerOf(repository)

@@ -27,6 +27,14 @@ test('a spec names a skill by repository and name or path', () => {
   assert.equal(idOf('acme/site:.claude/skills/deploy'), second)
   assert.equal(idOf('test'), 'acme/site:.claude/skills/test/SKILL.md')
   assert.equal(idOf('site:test'), 'acme/site:.claude/skills/test/SKILL.md')
+  for (const address of [
+    'https://github.com/acme/site',
+    'https://github.com/acme/site.git/',
+    'git@github.com:Acme/site.git',
+    'ssh://git@github.com/acme/site',
+  ])
+    assert.equal(idOf(`${address}:deploy`), first)
+  assert.equal(idOf(`git@github.com:acme/site:${second.split(':')[1]}`), second)
   assert.equal(idOf('tool:build'), 'group/sub/tool:skills/build/SKILL.md')
   assert.equal(idOf('group/sub/tool:skills/build/SKILL.md'), 'group/sub/tool:skills/build/SKILL.md')
 })

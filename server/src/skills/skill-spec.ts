@@ -11,7 +11,7 @@ export interface FoundSkill extends SkillRepository {
   path: string
 }
 
-/** What a spec asks for: `owner/repo:name`, `owner/repo:path/SKILL.md`, `repo:name`, `name`. */
+/** What a spec asks for: `owner/repo:name`, `owner/repo:path/SKILL.md`, `repo:name`, `name`; in place of `owner/repo` its address. */
 export interface SkillSpec {
   /** As a person wrote it: with or without its owner. */
   repository: string | null
@@ -21,15 +21,25 @@ export interface SkillSpec {
 }
 
 export function parseSpec(spec: string): SkillSpec | null {
-  const colon = spec.indexOf(':')
-  const repository = colon === -1 ? null : spec.slice(0, colon).trim().toLowerCase()
-  const rest = spec.slice(colon + 1).trim()
+  const { named, rest } = splitSpec(spec.trim())
+  const repository = named === null ? null : named.toLowerCase()
   const parts = rest.split('/').filter((part) => part !== '' && part !== '.')
   if (repository === '' || parts.length === 0 || parts.includes('..') || rest.includes('\0')) return null
   const by_path = parts.length > 1 || parts[0] === SKILL_FILE
   if (parts.at(-1) === SKILL_FILE) parts.pop()
   const path = by_path ? [...parts, SKILL_FILE].join('/') : null
   return { repository, path, name: parts.at(-1) ?? '' }
+}
+
+/** Addresses as people copy them, `https://host/owner/repo.git:name` and `git@host:owner/repo:name`, have colons of their own. */
+const ADDRESSED =
+  /^(?:[a-z][a-z+]*:\/\/[^/]+\/|[^@:/\s]+@[^:/]+:)(?<named>[^:]+?)(?:\.git)?\/?:(?<rest>.*)$/is
+
+function splitSpec(spec: string): { named: string | null; rest: string } {
+  const { named, rest } = ADDRESSED.exec(spec)?.groups ?? {}
+  if (named !== undefined && rest !== undefined) return { named, rest: rest.trim() }
+  const colon = spec.indexOf(':')
+  return { named: colon === -1 ? null : spec.slice(0, colon).trim(), rest: spec.slice(colon + 1).trim() }
 }
 
 export const SKILL_FILE = 'SKILL.md'

@@ -1,10 +1,10 @@
-import type { EnvironmentConfig, EnvironmentRepository } from '../contract/environment.ts'
-import { repositoriesOf } from '../contract/environment-repositories.ts'
+import type { EnvironmentConfig } from '../contract/environment.ts'
+import { directoryOf, repositoriesOf } from '../contract/environment-repositories.ts'
+import type { EnvironmentRepository } from '../contract/environment-repository.ts'
 import type { GitCredential, GitRules } from '../gateway/gateway.ts'
 import { PROXY_URL } from '../sandbox/sandbox.ts'
 import type { Commits } from '../store/sandboxes.ts'
 import type { WorkerSettings } from './context.ts'
-import { directoryOf } from './repository.ts'
 
 /** The branch that a run pushes unless it is told otherwise. */
 export const branchOf = (run_id: string): string => `runyard/${run_id}`

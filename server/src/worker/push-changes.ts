@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
-import type { EnvironmentRepository } from '../contract/environment.ts'
+import type { EnvironmentRepository } from '../contract/environment-repository.ts'
+import { shortBranch } from '../contract/git-ref.ts'
 import type { Egress } from '../gateway/gateway.ts'
 import type { PushOutcome, PushRequest } from '../harness/tool-services.ts'
 import { type Collected, collectExec } from '../sandbox/sandbox.ts'
@@ -106,7 +107,7 @@ async function pushRepository(
   }
   const is_new = commit !== before?.commit || (request.pull_request && !before.pull_request)
   if (request.only_new && !is_new) return null
-  const pull_request = { base: repository.ref ?? null, title, body }
+  const pull_request = { base: repository.ref ? shortBranch(repository.ref) : null, title, body }
   const publish = (more: object) =>
     Promise.race([egress.publish({ host, path, branch, commit, ...more }), stopped(signal)])
   const shown = await publish({})

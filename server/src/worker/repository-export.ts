@@ -20,7 +20,7 @@ const SAID = 2_000
 export const TRAILER = 'whole\n'
 
 export interface RepositoryExport {
-  /** The bundle and, if it is whole, TRAILER; whoever destroys it stops the export. */
+  /** A line with the commit at HEAD and its branch, the bundle and, if it is whole, TRAILER; whoever destroys it stops the export. */
   bundle: Readable
   /** Why there is no whole bundle, `null` when there is or its reader left. Resolves when nothing is left of the export. */
   finished: Promise<Error | null>
@@ -178,5 +178,10 @@ hardened() {
     -c core.fsmonitor=false "$@"
 }
 hardened rev-parse --git-dir > /dev/null
-hardened rev-parse --quiet --verify HEAD > /dev/null || exit 91
-hardened bundle create --quiet - HEAD --branches --tags`
+head=$(hardened rev-parse --quiet --verify HEAD) || exit 91
+# What HEAD names is not in a bundle.
+echo "$head $(hardened symbolic-ref --quiet HEAD)"
+# A bundle leaves out, without a word, a branch and a tag that share a name, unless they are named in full, which older gits do not take.
+names() { hardened for-each-ref --format="$1" refs/heads refs/tags; }
+if [ -z "$(names '%(refname:lstrip=2)' | sort | uniq -d | head -n 1)" ]; then hardened bundle create --quiet - HEAD --branches --tags
+else names '%(refname)' | hardened bundle create --quiet - HEAD --stdin; fi`

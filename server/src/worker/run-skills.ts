@@ -1,4 +1,4 @@
-import { ownerOf, repositoriesOf } from '../contract/environment-repositories.ts'
+import { directoryOf, ownerOf, repositoriesOf } from '../contract/environment-repositories.ts'
 import type { ResolvedRun } from '../contract/run.ts'
 import type { EnvironmentSkills } from '../contract/skill.ts'
 import type { Guide, Outcome, SkillBook, StartedSkill } from '../harness/harness.ts'
@@ -15,7 +15,6 @@ import { isNamedBy, parseSpec, resolveSpec } from '../skills/skill-spec.ts'
 import type { RunRow } from '../store/runs.ts'
 import { refuse } from './endings.ts'
 import type { Workspace } from './prepare.ts'
-import { directoryOf } from './repository.ts'
 
 /** What the repositories of a run say to its agent. */
 export interface RunSkills {

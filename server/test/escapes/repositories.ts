@@ -397,7 +397,8 @@ export const REPOSITORIES: Probe[] = [
         const text = await message(path)
         said.set(text, [...(said.get(text) ?? []), path])
       }
-      return said.size === 1
+      // What lies elsewhere by its very name is refused at once, whether it is there or not.
+      return said.size === 2 && said.get('400')?.length === paths.length - 1
         ? held([...said.keys()].join())
         : broken([...said].map(([text, found]) => `"${text.slice(0, 80)}" for ${found[0]}`).join('; '))
     },

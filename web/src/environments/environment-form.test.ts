@@ -55,3 +55,17 @@ test('what the form does not show stays, and what is taken out goes', () => {
     package_registries: false,
   })
 })
+
+test('a repository is an address unless it is plainly a path', () => {
+  const read = (repositories: string, before?: typeof CONFIG) =>
+    configOf({ ...formOf(undefined), name: 'x', repositories }, before).repositories
+  assert.deepEqual(read('git@github.com:acme/shop feat/機能\nacme/shop\nshop\n/srv/my repo main\n./here'), [
+    { url: 'git@github.com:acme/shop', ref: 'feat/機能' },
+    { url: 'acme/shop' },
+    { url: 'shop' },
+    { local_path: '/srv/my repo', ref: 'main' },
+    { local_path: './here' },
+  ])
+  const known = { ...CONFIG, repositories: [{ local_path: 'my tools', directory: 'tools' }] }
+  assert.deepEqual(configOf(formOf(known), known), known)
+})

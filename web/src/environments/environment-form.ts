@@ -133,12 +133,18 @@ function limitsOf(form: EnvironmentForm, before: EnvironmentConfig['limits']) {
 const wordsOf = (text: string): string[] => text.split(/\s+/).filter(Boolean)
 const linesOf = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '')
 
-/** What the line does not say of a repository (depth, folder) stays as it was. */
+/**
+ * What the line does not say of a repository (depth, folder) stays as it was, and so does what kind of place it is. Otherwise a
+ * path begins with a slash or a dot; the service understands addresses, and refuses what is none.
+ */
 function readRepository(line: string, known: readonly Repository[]): Repository {
-  const [address = '', ref] = line.trim().split(/\s+/)
+  // A path may hold spaces; a ref holds none.
+  const [, address = '', ref] = known.some((repository) => addressOf(repository) === line.trim())
+    ? [line, line.trim()]
+    : (/^(.*?)(?:\s+(\S+))?$/.exec(line.trim()) ?? [])
   const { ref: _, ...before } = known.find((repository) => addressOf(repository) === address) ?? {}
-  const place = /^[a-z]+:\/\//.test(address) ? { url: address } : { local_path: address }
-  return { ...before, ...place, ...(ref ? { ref } : {}) }
+  const is_path = 'local_path' in before || (!('url' in before) && /^(\/|\.{1,2}(\/|$))/.test(address))
+  return { ...before, ...(is_path ? { local_path: address } : { url: address }), ...(ref ? { ref } : {}) }
 }
 
 /** A value may hold spaces and further signs; the name may not. */

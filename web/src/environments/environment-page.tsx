@@ -128,7 +128,7 @@ function Form({ environment }: { environment: Environment | undefined }) {
       {area(
         'repositories',
         'Repositories',
-        'One a line: the address, then a branch, tag or commit if you want one.',
+        'One a line: the address, or owner/repo of GitHub, then a branch, tag or commit if you want one. A path of the worker’s machine begins with a slash.',
       )}
       {hasLongCommands(environment?.config) ? (
         <p className="m-0 text-sm text-soft">
@@ -136,7 +136,11 @@ function Form({ environment }: { environment: Environment | undefined }) {
           <code>runyard env update</code>.
         </p>
       ) : (
-        area('setup_commands', 'Setup commands', 'One a line. They run in order before the agent begins.')
+        area(
+          'setup_commands',
+          'Setup commands',
+          'One a line. They run in order before the agent begins, where it begins: in the repository’s folder if there is one repository, else in /workspace.',
+        )
       )}
       {area('variables', 'Variables', 'One a line, NAME=value. A value of *** stays as it is stored.')}
       {area('secrets', 'Secrets', 'Names of what is kept under Secrets.')}

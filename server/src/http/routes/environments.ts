@@ -114,9 +114,18 @@ async function requireNameable(
 
 /** What the operator allows, which a run is asked again. */
 function requireAllowed(
-  { docker_image, limits }: EnvironmentConfig,
+  { docker_image, limits, repositories = [] }: EnvironmentConfig,
   settings: HttpContext['settings'],
 ): void {
+  const { mayOpen = () => true } = settings
+  const elsewhere = repositories.findIndex(
+    ({ local_path }) => local_path !== undefined && !mayOpen(local_path),
+  )
+  if (elsewhere >= 0)
+    throw new AppError(
+      'invalid_request',
+      `repositories.${elsewhere}.local_path: lies outside of RUNYARD_LOCAL_REPOS, the folder whose repositories this installation opens, or in its data directory.`,
+    )
   if (docker_image && settings.images && !judgeImage(docker_image, settings.images))
     throw new AppError('feature_not_available', imageRefusal(docker_image))
   const excess = findExcess(limits, settings.limit_maxima)

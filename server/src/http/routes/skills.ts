@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { readRepositoryName } from '../../contract/repository-address.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { AgentSkill, ListSkillsQuery } from '../../contract/skill.ts'
 import { readLastRuns, readSkills, type SkillsOfEnvironment } from '../../store/skills.ts'
@@ -30,7 +31,7 @@ function gather(
 ): AgentSkill[] {
   const variants = new Map<string, Variant>()
   const names = new Map<string, string>()
-  const wanted = repo?.toLowerCase()
+  const wanted = repo === undefined ? undefined : readRepositoryName(repo).path.toLowerCase()
   for (const { uid, name: environment, found } of environments) {
     const malformed = include_malformed_skills ? found.malformed : []
     for (const skill of [...found.skills, ...malformed]) {

@@ -2,7 +2,7 @@ import type { FetchInit, RunStreamEvent } from '@runyard/client'
 import { cleanText } from './clean-text.ts'
 
 /** Their text comes in pieces, which may part an escape sequence: who puts them together cleans them. */
-const IN_PIECES = ['message.assistant.delta', 'message.assistant', 'tool.output']
+const IN_PIECES = ['message.assistant.delta', 'message.assistant', 'tool.output', 'setup.output']
 
 /** A decoded JSON value with every text in it made safe for a terminal, the names of properties too. */
 export function cleanValue(value: unknown): unknown {

@@ -20,6 +20,8 @@ type DataOf<T extends RunEvent['type']> = Extract<RunEvent, { type: T }>['data']
 type Kind = 'text' | 'tool' | 'step' | 'user'
 
 const QUOTED_LINES = 6
+/** In place of a call's id, of a step of the setup. */
+const SETUP = ''
 const WAITING: Partial<Record<string, string>> = {
   QUEUED: 'Waiting for a worker',
   CLAIMED: 'Preparing the sandbox',
@@ -50,6 +52,8 @@ export class RunView {
   #is_tall = false
   /** The call whose output is the last thing shown, where output is not folded. */
   #current: string | null = null
+  /** The step of the setup that is under way, and what it prints. */
+  #step: ToolBlock | null = null
 
   constructor(output: Output, options: { full?: boolean | undefined } = {}) {
     this.#output = output
@@ -83,7 +87,10 @@ export class RunView {
         this.#toolResult(event.data, event.occurred_at)
         break
       case 'setup':
-        this.#setup(event.data)
+        this.#setup(event.data, event.occurred_at)
+        break
+      case 'setup.output':
+        this.#setupOutput(event.data)
         break
       case 'run.state':
         this.#state(event.data)
@@ -96,6 +103,7 @@ export class RunView {
         // Its messages and calls begin anew.
         this.#open.clear()
         this.#tools.clear()
+        this.#step = null
         this.#note(noteOf(event, this.#output))
         break
       default:
@@ -236,22 +244,62 @@ export class RunView {
     this.#current = null
   }
 
-  #setup({ phase, name, status, exit_code, duration_ms, output = '' }: DataOf<'setup'>): void {
+  #setup({ phase, name, status, ...ended }: DataOf<'setup'>, occurred_at: string): void {
     const { colors } = this.#output
     const what = phase === 'command' ? `$ ${name.split('\n', 1)[0]}` : oneLine(`${phase} ${name}`)
     if (status === 'started') {
-      this.#wait(what)
+      const input = phase === 'command' ? { command: name } : {}
+      const call = {
+        tool_call_id: SETUP,
+        name: phase,
+        title: phase === 'command' ? '' : oneLine(name),
+        input,
+      }
+      const block = new ToolBlock(call, Date.parse(occurred_at), this.#output)
+      this.#step = block
+      const since = Date.now()
+      this.#endLine()
+      this.#status.show(() => `${what}  ${formatDuration(Date.now() - since)}  ${block.last_line}`.trimEnd())
       return
     }
-    const time = duration_ms === undefined ? '' : formatDuration(duration_ms)
+    const step = this.#step
+    this.#step = null
+    const time = ended.duration_ms === undefined ? '' : formatDuration(ended.duration_ms)
+    const code = typeof ended.exit_code === 'number' ? `exit code ${ended.exit_code}` : 'failed'
+    const outcome =
+      status === 'failed' ? colors.red([code, time].filter(Boolean).join(' · ')) : this.#dim(time)
+    const mark = status === 'failed' ? colors.red('✗') : colors.green('✓')
+    const rest = step?.takeRest() ?? []
+    if (step?.printed && !this.#folds()) {
+      if (this.#current !== SETUP) this.#open_block(SETUP, step)
+      this.#print([...this.#gutter(rest), `  ${mark} ${outcome}`])
+      this.#current = null
+      return
+    }
     if (status === 'finished') {
-      this.#note(`${colors.green('✓')} ${what}  ${this.#dim(time)}`.trimEnd())
+      this.#note(`${mark} ${what}  ${outcome}`.trimEnd())
       return
     }
-    const code = typeof exit_code === 'number' ? `exit code ${exit_code}` : 'failed'
-    const printed = output.trim() ? fold(output.trimEnd().split('\n'), this.#output) : []
-    const outcome = colors.red([code, time].filter(Boolean).join(' · '))
-    this.#block('step', [`${colors.red('✗')} ${what}  ${outcome}`, ...this.#gutter(printed)].join('\n'))
+    const { output = '', first_error } = ended
+    const shown = output.trim() ? fold(output.trimEnd().split('\n'), this.#output) : []
+    // What was printed after it may have pushed it out.
+    const first =
+      first_error && !shown.some((line) => line.includes(first_error)) ? [oneLine(first_error), '…'] : []
+    this.#block('step', [`${mark} ${what}  ${outcome}`, ...this.#gutter([...first, ...shown])].join('\n'))
+  }
+
+  #setupOutput({ text }: DataOf<'setup.output'>): void {
+    const step = this.#step
+    if (!step) return
+    step.add(text)
+    if (this.#folds()) {
+      step.takeLines()
+      return
+    }
+    const lines = step.takeLines()
+    if (lines.length === 0) return
+    if (this.#current !== SETUP) this.#open_block(SETUP, step)
+    this.#print(this.#gutter(lines))
   }
 
   #state({ state, attempt }: DataOf<'run.state'>): void {

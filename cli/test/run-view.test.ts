@@ -91,6 +91,29 @@ The end.
   )
 })
 
+const setup = (status: 'started' | 'failed', more: object = {}) =>
+  event('setup', { phase: 'command', name: 'npm ci', status, ...more })
+
+test('what a setup command prints is there line by line, and the first error where it is folded', () => {
+  const printed_by_setup = [
+    setup('started'),
+    event('setup.output', { stream: 'stderr', text: 'npm error code E4' }),
+    event('setup.output', { stream: 'stderr', text: `04\n${lines(20)}` }),
+    setup('failed', {
+      ...{ exit_code: 1, duration_ms: 1200, first_error: 'npm error code E404' },
+      output: lines(20),
+    }),
+  ]
+  assert.equal(
+    show(printed_by_setup),
+    `▸ $ npm ci\n  │ npm error code E404\n${lines(20).replace(/^(?=l)/gm, '  │ ')}  ✗ exit code 1 · 1.2 s\n\nThe end.\n`,
+  )
+  assert.match(
+    settled(show(printed_by_setup, 80)),
+    /✗ \$ npm ci {2}exit code 1 · 1\.2 s\n {2}│ npm error code E404\n {2}│ …\n.*line 20\n/s,
+  )
+})
+
 test('output of two calls at once stays apart', () => {
   const text = show([
     call('a', 'first'),

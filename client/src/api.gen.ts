@@ -2082,6 +2082,7 @@ export interface components {
             reuse_setup?: boolean;
             /** @description Names of secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
             secrets?: string[];
+            /** @description Run in order before the agent starts, each by a shell of its own (`bash` with `pipefail` where there is one), where the agent starts: in the repository’s folder if there is one repository, else in `/workspace`. */
             setup_commands?: string[];
             /** @description At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value. */
             variables?: {
@@ -2831,7 +2832,7 @@ export interface components {
             turn: number;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ReferenceReportedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["ModelToldEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["SetupOutputEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ReferenceReportedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["ModelToldEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             attachments?: components["schemas"]["Attachment"][];
             /** @description Replaces these limits of the run’s budget, whatever it has spent of them; the others stay. */
@@ -3119,6 +3120,8 @@ export interface components {
         SetupEventData: {
             duration_ms?: number;
             exit_code?: number | null;
+            /** @description Of a step that failed: the first line that it printed which reads as if it said why. */
+            first_error?: string;
             /** @description The backend, repository, command or tool server. */
             name: string;
             /** @description The end of what it printed. */
@@ -3144,6 +3147,30 @@ export interface components {
                 /** @description Messages that the agent had been given by then, the prompt included. */
                 turn?: number;
             };
+        };
+        SetupOutputEvent: {
+            data: components["schemas"]["SetupOutputEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "setup.output";
+        };
+        /** @description What the step of the setup that began last prints, while it prints. */
+        SetupOutputEventData: {
+            /**
+             * @description Behind what was printed in between and is not kept: the middle of a long output.
+             * @constant
+             */
+            after_gap?: true;
+            /** @enum {string} */
+            stream: "stdout" | "stderr";
+            text: string;
         };
         /** @description A link to a run for people without a key, without its address. */
         ShareLink: {

@@ -57,7 +57,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       const config = {
         name: `prepared ${randomUUID()}`,
         repositories: [{ local_path: 'app' }],
-        setup_commands: SETUP.map((command) => `cd app; ${command}`),
+        setup_commands: SETUP,
         variables: { WORD: 'one' },
         ...more,
       }

@@ -266,7 +266,7 @@ describe('skills', () => {
     const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
       ...{
         name: 'changed',
-        setup_commands: ['cd site && echo Evil >AGENTS.md && echo Evil >.agents/skills/review/SKILL.md'],
+        setup_commands: ['echo Evil >AGENTS.md && echo Evil >.agents/skills/review/SKILL.md'],
       },
       repositories: [{ local_path: join(place, 'acme/site'), directory: 'site' }],
     })

@@ -135,7 +135,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
     }
 
     test('a follow-up goes on in the workspace though its sandbox is gone', async () => {
-      const run_id = await inRepository(EDIT, { setup_commands: ['echo set up >> setup.log'] })
+      const run_id = await inRepository(EDIT, { setup_commands: ['echo set up >> ../setup.log'] })
       await succeeded(run_id)
       const { said: before } = await goOn(run_id, LOOK)
       assert.match(before, /^1 A\. .*staged\.txt$/m)

@@ -187,7 +187,9 @@ describe('the page of a run', { skip }, () => {
     const { page, complaints } = opened
     await state(page, 'Failed')
     const result = page.getByRole('region', { name: 'Result' })
-    await result.getByText(/The setup command .* ended with exit code 1\.$/).waitFor()
+    await result
+      .getByText(/The setup command .* ended with exit code 1: npm error \*\*code\*\* ERESOLVE\.$/)
+      .waitFor()
     const output = page.locator('pre', { hasText: 'ERESOLVE' })
     assert.equal(await output.filter({ visible: true }).count(), 0)
     await result.getByText('The end of its output').click()
@@ -196,7 +198,7 @@ describe('the page of a run', { skip }, () => {
       await output.filter({ visible: true }).textContent(),
       '2997\n2998\n2999\n3000\nnpm error **code** ERESOLVE',
     )
-    assert.equal(await page.locator('[data-entry=end]', { hasText: 'ERESOLVE' }).count(), 1)
+    assert.equal(await page.locator('[data-entry=end] pre', { hasText: 'ERESOLVE' }).count(), 1)
     await checkAccess(page)
     assert.deepEqual(complaints, [])
   })

@@ -129,7 +129,11 @@ const addConfigOptions = (command: Command): Command =>
         'repository: its address, owner/repo of GitHub, or a path (./… is from here); repeat for more',
         repeated,
       )
-      .option('--setup <command>', 'setup command; repeat for more', repeated)
+      .option(
+        '--setup <command>',
+        'setup command, run in the folder of the repository if there is one, else in /workspace; repeat for more',
+        repeated,
+      )
       .option('--variable <key=value>', 'environment variable; repeat for more', pair)
       .option('--secret <name>', 'secret that its runs use; repeat for more', repeated)
       .addOption(

@@ -855,6 +855,15 @@ class SetupEventDataWorkspace(WireModel):
     """What the agent is told."""
 
 
+class SetupOutputEventData(WireModel):
+    """What the step of the setup that began last prints, while it prints."""
+
+    stream: Literal["stdout", "stderr"] | str
+    text: str
+    after_gap: Literal[True] | None = None
+    """Behind what was printed in between and is not kept: the middle of a long output."""
+
+
 class ShareLink(WireModel):
     """A link to a run for people without a key, without its address."""
 
@@ -1473,6 +1482,7 @@ class EnvironmentConfig(WireModel):
     github_repos: list[EnvironmentConfigGithubRepo] | None = None
     repositories: list[EnvironmentRepository] | None = None
     setup_commands: list[str] | None = None
+    """Run in order before the agent starts, each by a shell of its own (`bash` with `pipefail` where there is one), where the agent starts: in the repository’s folder if there is one repository, else in `/workspace`."""
     variables: dict[str, str] | None = None
     """At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value."""
     secrets: list[str] | None = None
@@ -1871,7 +1881,19 @@ class SetupEventData(WireModel):
     duration_ms: int | None = None
     output: str | None = None
     """The end of what it printed."""
+    first_error: str | None = None
+    """Of a step that failed: the first line that it printed which reads as if it said why."""
     workspace: SetupEventDataWorkspace | None = None
+
+
+class SetupOutputEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["setup.output"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: SetupOutputEventData
 
 
 class ToolCallEvent(WireModel):
@@ -2530,6 +2552,7 @@ RunEvent = TypeAliasType(
         | AttemptStartedEvent
         | AttemptLostEvent
         | SetupEvent
+        | SetupOutputEvent
         | MessageUserEvent
         | MessageAssistantEvent
         | ReasoningEvent

@@ -56,7 +56,10 @@ export const EnvironmentConfig = z
       .max(20)
       .optional(),
     repositories: z.array(EnvironmentRepository).max(20).optional(),
-    setup_commands: z.array(z.string().min(1).max(65_536)).max(50).optional(),
+    setup_commands: z.array(z.string().min(1).max(65_536)).max(50).optional().meta({
+      description:
+        'Run in order before the agent starts, each by a shell of its own (`bash` with `pipefail` where there is one), where the agent starts: in the repository’s folder if there is one repository, else in `/workspace`.',
+    }),
     variables: z
       .record(
         VariableName,

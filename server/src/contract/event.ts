@@ -29,6 +29,9 @@ export const EVENT_DATA = {
     exit_code: z.int().nullable().optional(),
     duration_ms: z.int().optional(),
     output: z.string().optional().meta({ description: 'The end of what it printed.' }),
+    first_error: z.string().optional().meta({
+      description: 'Of a step that failed: the first line that it printed which reads as if it said why.',
+    }),
     workspace: z
       .object({
         kept_at: Timestamp.optional().meta({
@@ -45,6 +48,15 @@ export const EVENT_DATA = {
       .optional()
       .meta({ description: 'Of a `restore` that does not go on in the workspace as it was left.' }),
   }),
+  'setup.output': z
+    .object({
+      stream: z.enum(['stdout', 'stderr']),
+      text: z.string(),
+      after_gap: z.literal(true).optional().meta({
+        description: 'Behind what was printed in between and is not kept: the middle of a long output.',
+      }),
+    })
+    .meta({ description: 'What the step of the setup that began last prints, while it prints.' }),
   'message.user': z.object({
     message_id: id,
     text: z.string(),

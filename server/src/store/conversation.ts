@@ -40,7 +40,7 @@ export async function readConversation(
         order by r.run_id offset 0) r
       cross join lateral (
         select sequence, bytes from events
-        where run_id = r.run_id and sequence > r.after and type not in ('tool.output', 'followup.accepted')
+        where run_id = r.run_id and sequence > r.after and type not in ('tool.output', 'setup.output', 'followup.accepted')
         order by sequence limit ${PAGE_ROWS + 1}) e) r`,
     { order: sql`r.run_id, r.sequence`, bytes: sql`r.bytes`, limit: PAGE_ROWS },
   )

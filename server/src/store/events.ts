@@ -82,8 +82,8 @@ const isFinishedStep = (event: NewEvent): boolean =>
   event.type === 'tool.result' && !(event.data.is_error && event.data.exit_code === null)
 
 /**
- * The events of these parts of logs, part after part. Of what one call printed, those that begin within the last
- * OUTPUT_BYTES.
+ * The events of these parts of logs, part after part, without what the setup printed, which nobody goes on from. Of what one
+ * call printed, those that begin within the last OUTPUT_BYTES.
  */
 export async function readHistory(db: Db, parts: readonly LogPart[]): Promise<RunEvent[]> {
   if (parts.length === 0) return []
@@ -94,7 +94,7 @@ export async function readHistory(db: Db, parts: readonly LogPart[]): Promise<Ru
         rows between unbounded preceding and 1 preceding), 0) as later_bytes
       from jsonb_to_recordset(${json(parts.map((part, place) => ({ ...part, place })))})
         p (run_id uuid, sequence int, place int)
-      join events e on e.run_id = p.run_id and e.sequence <= p.sequence) h
+      join events e on e.run_id = p.run_id and e.sequence <= p.sequence and e.type <> 'setup.output') h
     where type <> 'tool.output' or later_bytes <= ${OUTPUT_BYTES}::int
     order by place, sequence`.execute(db)
   return found.rows.map(toRunEvent)

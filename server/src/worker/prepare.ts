@@ -25,6 +25,9 @@ import { limitsOf, planWorkspace, type WorkspacePlan } from './workspace-plan.ts
 
 const SETUP_MINUTES = 30
 
+/** A command before a pipe that fails is a setup that failed. On the line of the command: shells number lines. */
+const PIPEFAIL = '(set -o pipefail) 2>/dev/null && set -o pipefail; '
+
 export interface PrepareHooks extends SandboxHooks {
   emit: (...events: NewEvent[]) => Promise<void>
   signal: AbortSignal
@@ -160,7 +163,10 @@ async function setUp(
     if (found === 'spoiled') await clone()
     const began = performance.now()
     for (const command of config.setup_commands ?? []) {
-      await steps.exec('command', sandbox, { command, env: { CI: 'true', ...prepared?.env }, signal })
+      await steps.exec('command', sandbox, {
+        ...{ name: command, command: PIPEFAIL + command, cwd: plan.cwd, signal },
+        env: { CI: 'true', ...prepared?.env },
+      })
     }
     await prepared?.keep(performance.now() - began)
     return { commits }

@@ -12,7 +12,7 @@ import { limitsOfArchive, packWorkspace, UnusableArchive, unpackWorkspace } from
 import type { WorkspacePlan } from './workspace-plan.ts'
 
 /** Changes with what is kept, and how. */
-const FORMAT = 1
+const FORMAT = 2
 /** Commands that take less than this together are run again. */
 const WORTH_MS = 2_000
 const PACK_LIMIT_MS = 120_000

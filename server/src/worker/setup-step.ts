@@ -1,13 +1,10 @@
-import { StringDecoder } from 'node:string_decoder'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import type { ExecExit, ExecOptions, Sandbox } from '../sandbox/sandbox.ts'
-import type { MaskedStream } from '../sealing/mask.ts'
 import type { EventWriter } from './event-writer.ts'
+import { SetupOutput } from './setup-output.ts'
 
 type Phase = EventData<'setup'>['phase']
 
-/** Characters of output that an event keeps: the end says what went wrong. */
-const TAIL = 4_000
 /** Lines of it in the sentence that says why a run failed. */
 const LAST_LINES = 5
 
@@ -51,11 +48,13 @@ export function createSetupSteps(hooks: {
       const told = emit({ phase, name: shown, status: 'started' })
       told.catch(() => {})
       const handle = sandbox.exec(options)
-      const output = await tailOf(handle.output, hooks.masked.stream())
+      const output = new SetupOutput(hooks.emit, () => hooks.masked.stream())
+      for await (const chunk of handle.output) output.push(chunk)
       const exit = await handle.exit
       // Taken in any case: else the agent's first command would be told of it.
       const killed = ((await sandbox.takeMemoryKills?.()) ?? 0) > 0
       await told
+      const { tail, first_error } = await output.end()
       const failed = exit.code !== 0
       await emit({
         phase,
@@ -63,15 +62,13 @@ export function createSetupSteps(hooks: {
         status: failed ? 'failed' : 'finished',
         exit_code: exit.code,
         duration_ms: since(started),
-        ...(output ? { output } : {}),
+        ...(tail ? { output: tail } : {}),
+        ...(failed && first_error ? { first_error } : {}),
       })
-      if (failed)
-        throw new SetupFailed(
-          [
-            `${describe(phase, shown)} ${howItEnded(exit)}${killed ? describeKill(sandbox) : ''}.`,
-            ...lastLines(output),
-          ].join('\n'),
-        )
+      if (failed) {
+        const how = `${describe(phase, shown)} ${howItEnded(exit)}${killed ? describeKill(sandbox) : ''}`
+        throw new SetupFailed(explain(how, tail, first_error))
+      }
     },
 
     async tell(phase, about, started) {
@@ -90,6 +87,14 @@ function describe(phase: Phase, name: string): string {
   return phase === 'restore' ? `Restoring ${name}` : `The setup command "${name}"`
 }
 
+/** How it ended, the first line that says why, and the last ones below. */
+function explain(ending: string, tail: string, first_error: string | null): string {
+  const lines = lastLines(tail)
+  if (first_error === null) return [`${ending}.`, ...lines].join('\n')
+  const rest = lines.length === 1 && lines[0]?.trim() === first_error ? [] : lines
+  return [`${ending}: ${first_error.replace(/\.$/, '')}.`, ...rest].join('\n')
+}
+
 const lastLines = (output: string): string[] =>
   output
     .split('\n')
@@ -106,26 +111,4 @@ function describeKill({ limits }: Sandbox): string {
   const bytes = limits?.memory_bytes
   const limit = bytes === undefined ? '' : ` of ${Math.floor(bytes / 1024 ** 2)} MiB`
   return `, killed: over the memory limit${limit}`
-}
-
-/** Masked before it is cut: the end of a value is not known for one. */
-async function tailOf(output: AsyncIterable<{ data: Uint8Array }>, masked: MaskedStream): Promise<string> {
-  const decoder = new StringDecoder('utf8')
-  let tail = ''
-  for await (const chunk of output) {
-    tail += masked.push(decoder.write(Buffer.from(chunk.data)))
-    // Not after each chunk: one may be a single byte.
-    if (tail.length > 2 * TAIL) tail = tail.slice(-TAIL - 1)
-  }
-  return cutAtLine(tail + masked.push(decoder.end()) + masked.end())
-    .trim()
-    .toWellFormed()
-}
-
-/** Its end in whole lines, or of the last one where that alone is too long. */
-function cutAtLine(text: string): string {
-  if (text.length <= TAIL) return text
-  const end = text.slice(-TAIL)
-  const line_end = text.at(-TAIL - 1) === '\n' ? -1 : end.indexOf('\n')
-  return end.slice(line_end + 1).trim() === '' ? end : end.slice(line_end + 1)
 }

@@ -3,7 +3,8 @@ import type { TerminalText } from '../text/terminal-text.ts'
 
 type DataOf<T extends RunEvent['type']> = Extract<RunEvent, { type: T }>['data']
 
-export type SetupStep = DataOf<'setup'> & { key: string }
+/** `printed` is changed in place, and `revision` grows with it. */
+export type SetupStep = DataOf<'setup'> & { key: string; printed: TerminalText; revision: number }
 
 export interface ToolCall {
   kind: 'tool'

@@ -162,6 +162,24 @@ test('setup is one block of steps, and a step that ends replaces its start', () 
   )
 })
 
+test('what a step of the setup prints stands at the step, while it runs and afterwards', () => {
+  const log = readLog(
+    event('setup', { phase: 'clone', name: 'site', status: 'started' }),
+    event('setup', { phase: 'clone', name: 'site', status: 'finished' }),
+    event('setup', { phase: 'command', name: 'npm ci', status: 'started' }),
+    event('setup.output', { stream: 'stdout', text: 'one\ntw' }),
+    event('setup.output', { stream: 'stdout', text: 'o\n' }),
+    event('setup', { phase: 'command', name: 'npm ci', status: 'finished', output: 'two' }),
+  )
+  assert.deepEqual(
+    last(log, 'setup').steps.map(({ printed, revision }) => [printed.text, revision]),
+    [
+      ['', 0],
+      ['one\ntwo\n', 2],
+    ],
+  )
+})
+
 test('a kind of event that this page does not know changes nothing', () => {
   const newer = event('error', { error_code: 'internal_error', message: '', retryable: false })
   const log = readLog(Object.assign(newer, { type: 'new.kind' }))

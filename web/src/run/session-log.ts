@@ -117,6 +117,7 @@ export class SessionLog {
     },
     'attempt.lost': () => this.#dropUnfinished(),
     setup: (data, event) => this.#setUp(data, keyOf(event)),
+    'setup.output': (data) => this.#printSetup(data),
     'message.user': (data, event) => this.#ask(data, event.occurred_at),
     'message.assistant': ({ message_id, text }) => {
       this.#drafts.delete(message_id)
@@ -209,7 +210,7 @@ export class SessionLog {
 
   #setUp(data: DataOf<'setup'>, key: string): void {
     const setup = this.#entryOf(this.#setup)
-    const step = { ...data, key: `${data.phase} ${data.name}` }
+    const step = { ...data, key: `${data.phase} ${data.name}`, printed: new TerminalText(), revision: 0 }
     if (setup?.kind !== 'setup') {
       this.#setup = key
       this.#push({
@@ -221,8 +222,21 @@ export class SessionLog {
       return
     }
     const index = setup.steps.findIndex((known) => known.key === step.key && known.status === 'started')
-    const steps = index < 0 ? [...setup.steps, step] : setup.steps.with(index, step)
+    const begun = setup.steps[index]
+    const ended = begun ? { ...step, printed: begun.printed, revision: begun.revision } : step
+    const steps = begun ? setup.steps.with(index, ended) : [...setup.steps, step]
     this.#replace({ ...setup, steps, status: data.status === 'failed' ? 'failed' : setup.status })
+  }
+
+  #printSetup({ stream, text }: DataOf<'setup.output'>): void {
+    const setup = this.#entryOf(this.#setup)
+    if (setup?.kind !== 'setup') return
+    const index = setup.steps.findLastIndex(({ status }) => status === 'started')
+    const step = setup.steps[index]
+    if (!step) return
+    step.printed.append(stream, text)
+    const steps = setup.steps.with(index, { ...step, revision: step.revision + 1 })
+    this.#replace({ ...setup, steps })
   }
 
   #closeSetup(status: 'done' | 'stopped'): void {

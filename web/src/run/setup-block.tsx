@@ -6,6 +6,7 @@ import { ScrollText } from '../ui/scroll-box.tsx'
 import type { Entry, SetupStep } from './entry.ts'
 import { FoldBlock } from './fold-block.tsx'
 import { StatusDot } from './status-dot.tsx'
+import { TerminalOutput } from './terminal-output.tsx'
 
 const PHASES: Record<string, string> = {
   sandbox: 'Sandbox',
@@ -50,6 +51,13 @@ function Step({ step }: { step: SetupStep }) {
   const status = step.status === 'started' ? 'running' : step.status === 'failed' ? 'failed' : 'done'
   const output = step.output?.trim() ? plainText(step.output) : ''
   const note = step.workspace?.note
+  const is_live = step.status === 'started' && !step.printed.is_empty
+  // What a log of before holds is the end alone.
+  const printed = step.printed.is_empty ? (
+    <ScrollText className="mt-1 max-h-88 text-xs leading-relaxed">{output}</ScrollText>
+  ) : (
+    <TerminalOutput output={step.printed} revision={step.revision} saveAll={null} />
+  )
   return (
     <li className="grid gap-1">
       <span className="flex flex-wrap items-center gap-x-2.5">
@@ -68,10 +76,16 @@ function Step({ step }: { step: SetupStep }) {
           <BreakableText text={plainText(note)} />
         </p>
       ) : null}
-      {output ? (
+      {step.first_error ? (
+        <p className="m-0 pl-4.5 font-mono text-bad text-xs wrap-anywhere">
+          <BreakableText text={plainText(step.first_error)} />
+        </p>
+      ) : null}
+      {is_live ? <div className="pl-4.5">{printed}</div> : null}
+      {!is_live && (output || !step.printed.is_empty) ? (
         <details className="pl-4.5">
           <summary className="chevron w-fit text-soft">Output</summary>
-          <ScrollText className="mt-1 max-h-88 text-xs leading-relaxed">{output}</ScrollText>
+          {printed}
         </details>
       ) : null}
     </li>

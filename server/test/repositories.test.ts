@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
 import { GIT_ENV, git, makeRepository, serveRepositories } from './support/git.ts'
+import { openModelServer } from './support/model-server.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
 
@@ -18,6 +19,7 @@ describe('a repository', { concurrency: 3 }, () => {
   const served = temporaryDirectory('served')
   const root = temporaryDirectory('repositories')
   let server: Awaited<ReturnType<typeof serveRepositories>>
+  let model: Awaited<ReturnType<typeof openModelServer>>
   let service: TestService
   let api: ReturnType<typeof apiOf>
   const at = (name: string) => join(served, name)
@@ -41,8 +43,10 @@ describe('a repository', { concurrency: 3 }, () => {
     for (const text of ['first', 'second', 'third']) commit(at('sha256'), text)
     init(at('empty'))
     server = await serveRepositories(served)
+    model = await openModelServer(() => ({ text: 'Done.' }), { models: [{ id: 'scripted' }] })
     service = await startService({
       env: {
+        ...{ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'k', RUNYARD_DEFAULT_MODEL: 'openai/scripted' },
         RUNYARD_LOCAL_REPOS: root,
         RUNYARD_EGRESS: 'open',
         RUNYARD_PRIVATE_HOSTS: new URL(server.url).host,
@@ -52,6 +56,7 @@ describe('a repository', { concurrency: 3 }, () => {
   })
   after(async () => {
     await service?.stop()
+    await model?.close()
     server?.close()
   })
 
@@ -60,7 +65,10 @@ describe('a repository', { concurrency: 3 }, () => {
       name: `test ${randomUUID()}`,
       ...config,
     })
-    const run_id = await api.create({ prompt: shell(command), config: { environment_id: uid } })
+    const run_id = await api.create({
+      prompt: shell(command),
+      config: { environment_id: uid, harness: { type: 'runbook' } },
+    })
     const run = await api.ended(run_id)
     const events = await api.events(run_id)
     return { run, events, output: printed(events), said: run.status_message?.message ?? '' }
@@ -186,6 +194,29 @@ describe('a repository', { concurrency: 3 }, () => {
         /The HEAD of the repository names the branch main, and there is no such branch/,
       )
       assert.equal((await runOn('tags', { ref: 'v1' })).output, 'first\n')
+    })
+
+    test('that is shallow is said to be, to its agent, as long as it is', async () => {
+      const tellOf = async (repository: Partial<Repository>, setup_commands: string[] = []) => {
+        const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+          ...{ name: `test ${randomUUID()}`, egress: 'open', variables: variables(), setup_commands },
+          repositories: [{ url: `${server.url}/project`, ...repository }],
+        })
+        const mark = randomUUID()
+        const run = await api.ended(await api.create({ prompt: mark, config: { environment_id: uid } }))
+        assert.equal(run.state, 'SUCCEEDED', run.status_message?.message)
+        const { body } = model.requests.find(({ body }) => JSON.stringify(body.messages).includes(mark)) ?? {}
+        return String(body?.messages[0]?.content)
+      }
+      const deepen =
+        'git fetch --quiet --unshallow && git rev-list --count HEAD > ~/count && [ "$(cat ~/count)" = 3 ]'
+      const said =
+        /The clone in \/workspace\/project is shallow: it was made with the last (commit|2 commits) .*git fetch --unshallow/
+      assert.match(await tellOf({}), said)
+      assert.match(await tellOf({ depth: 2, ref: 'main' }), said)
+      assert.match(await tellOf({ ref: git(at('project'), 'rev-parse', 'main~1') }), said)
+      assert.doesNotMatch(await tellOf({ depth: 0 }), /is shallow/)
+      assert.doesNotMatch(await tellOf({}, [deepen]), /is shallow/)
     })
 
     test('that is empty is there to be filled', async () => {

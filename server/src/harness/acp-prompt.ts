@@ -71,14 +71,16 @@ export function introduce(
     context,
     skill,
     attached_skills,
+    workspace_notes = [],
     mask,
-  }: Pick<Execution, 'run' | 'context' | 'skill' | 'attached_skills' | 'mask'>,
+  }: Pick<Execution, 'run' | 'context' | 'skill' | 'attached_skills' | 'workspace_notes' | 'mask'>,
   { before, partial, notes }: Omit<Work, 'messages'>,
   fresh: boolean,
 ): string[] {
   const told: string[] = []
   if (fresh) {
     if (run.config.base_prompt) told.push(run.config.base_prompt)
+    told.push(...workspace_notes.map(service))
     // What the repositories say besides agents read themselves.
     told.push(
       ...writeSkillNotes({ ...(skill && { skill }), ...(attached_skills && { attached_skills }), mask }),

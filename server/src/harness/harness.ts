@@ -209,6 +209,8 @@ export interface Execution extends Emitter, ToolServices {
   skills?: SkillBook
   /** What its repositories say to every agent. */
   guides?: readonly Guide[]
+  /** What the service says of the workspace, in sentences: every agent is told it, whatever it reads itself. */
+  workspace_notes?: readonly string[]
   /** Where the harness `runs_inside` and there is a way to them. */
   models?: ModelGate
   model_calls?: ModelCalls
@@ -238,7 +240,14 @@ export interface TurnRequest {
 export interface Turn
   extends Omit<
       Execution,
-      'signal' | 'tool_servers' | 'attached_skills' | 'skills' | 'guides' | 'models' | 'model_calls'
+      | 'signal'
+      | 'tool_servers'
+      | 'attached_skills'
+      | 'skills'
+      | 'guides'
+      | 'workspace_notes'
+      | 'models'
+      | 'model_calls'
     >,
     TurnRequest {
   /** What the agent is told besides, by who started it. */

@@ -6,14 +6,18 @@ const MAX_LISTED = 100
 const MAX_DESCRIPTION = 300
 const MAX_GUIDE = 32_000
 
-/** What the agent is told of its repositories: their own words, their skills, and the skill it is started with. */
+/** What the agent is told of its repositories: how they are there, their own words, their skills, and the skill it is started with. */
 export function writeSkillNotes({
+  workspace_notes = [],
   guides = [],
   skills,
   skill,
   attached_skills = [],
   mask,
-}: Pick<Execution, 'guides' | 'skills' | 'skill' | 'attached_skills' | 'mask'>): string[] {
+}: Pick<
+  Execution,
+  'workspace_notes' | 'guides' | 'skills' | 'skill' | 'attached_skills' | 'mask'
+>): string[] {
   const told = guides.map(
     ({ directory, path, text }) =>
       `What follows, to the line of =====, are the words of the repository in ${directory} (${path}): how its people want work \
@@ -40,5 +44,5 @@ on it done. Keep to them where they concern the task. They do not change what th
   }
   for (const attached of attached_skills)
     told.push(`The skill ${attached.name} belongs to it.${filesOf(attached)}\n\n${attached.text}`)
-  return told
+  return [...workspace_notes, ...told]
 }

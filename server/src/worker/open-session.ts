@@ -12,6 +12,7 @@ import type { Workspace } from './prepare.ts'
 import { RunChildren } from './run-children.ts'
 import { RunKeeper } from './run-keeper.ts'
 import type { RunSkills } from './run-skills.ts'
+import { noteShallowClones } from './shallow-clones.ts'
 import { turnRunOf } from './turn.ts'
 import { rulesOf } from './unsupported.ts'
 import type { WayOut } from './way-out.ts'
@@ -38,6 +39,7 @@ export async function openSession(
 ): Promise<Session> {
   const { sandbox, cwd, values, models, skill, skills, attached_skills, guides } = workspace
   const can_push = pushableOf(workspace).length > 0
+  const workspace_notes = await noteShallowClones(workspace)
   let kept = run.harness_state
   const { spawnRun } = context
   const services: ToolServices = {
@@ -61,7 +63,7 @@ export async function openSession(
     tools: new Map([...context.tools].filter(([, { needs }]) => !needs || services[needs])),
     tool_servers: way_out.reachServers(workspace.tool_servers, workspace.tool_hosts),
     permissions: [...rulesOf(run), workspace.environment?.config.permissions ?? []],
-    ...{ values, skills, attached_skills, guides, ...(skill ? { skill } : {}) },
+    ...{ values, skills, attached_skills, guides, workspace_notes, ...(skill ? { skill } : {}) },
     ...(harness.runs_inside && models ? { models: models.gate, model_calls: way_out.calls } : {}),
     ...services,
     mask: (text) => writer.masked.text(text),

@@ -75,6 +75,11 @@ export class Comparison {
     }
   }
 
+  /** Says something more, before all else. */
+  note(text: string): void {
+    this.#notes.push(text)
+  }
+
   notes(): string[] {
     const left_out = `Too large for the patch, or not readable: ${list(this.#left_out)}. It holds up to ${FILE_BYTES / MiB} MiB of a file and ${PATCH_BYTES / MiB} MiB in all, within what the run may keep.`
     return [...this.#notes, ...(this.#left_out.length > 0 ? [left_out] : [])].map((note) =>

@@ -8,6 +8,7 @@ import type { CollectOptions } from './collect-artifacts.ts'
 import { Comparison } from './comparison.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
+import { keepOutsideWork } from './keep-outside-work.ts'
 import { putArtifact, type StoredBytes } from './put-artifact.ts'
 
 /** The patch is not masked, or it could not be applied; the names of its files are. */
@@ -30,6 +31,9 @@ export async function keepChanges(
   const { run_id } = store.lease
   const room = context.settings.max_run_files_bytes - (await store.readKeptBytes())
   const comparison = new Comparison(commits, room, masked)
+  const last = await store.findDiff()
+  for (const note of await keepOutsideWork(context, store, sandbox, { commits, masked, room, last, signal }))
+    comparison.note(note)
   const parts = comparison.compare(sandbox, signal, (directory, said) =>
     context.log.warn(
       { ...store.lease, directory, said: masked.text(said) },
@@ -38,7 +42,6 @@ export async function keepChanges(
   )
   // Most turns change nothing, and a file costs more than all else here.
   const first = await parts.next()
-  const last = await store.findDiff()
   if (signal.aborted || (first.done && !last && comparison.notes().length === 0)) return
   const patch = async function* () {
     for (let next = first; !next.done; next = await parts.next()) yield next.value

@@ -1,21 +1,24 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { PROVIDER_SETTINGS, readProviders } from './config-providers.ts'
 import { AppError } from './contract/error.ts'
-import { MODEL_APIS, ModelPrices } from './contract/model.ts'
-import { KNOWN_ENDPOINTS, type KnownEndpoint } from './harness/known-endpoints.ts'
+import { CLOUDS, MODEL_APIS, ModelPrices } from './contract/model.ts'
 import type { ModelSettings } from './harness/models.ts'
-import { whole } from './setting.ts'
+import { address, key, whole } from './setting.ts'
 
-const key = z.string().min(1).optional()
-const address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' })
+const Endpoints = z
+  .record(z.string(), z.strictObject({ base_url: address, api_key: z.string().min(1).exactOptional() }))
+  .superRefine((endpoints, ctx) => {
+    for (const name of Object.keys(endpoints)) {
+      const message = whyNoName(name)
+      if (message !== null) ctx.addIssue({ code: 'custom', path: [name], message })
+    }
+  })
 
-const Endpoints = z.record(
-  z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be named with a-z, 0-9 and "-"')
-    .refine((name) => !MODEL_APIS.some((api) => api === name), 'has a variable of its own'),
-  z.strictObject({ base_url: address, api_key: z.string().min(1).exactOptional() }),
-)
+function whyNoName(name: string): string | null {
+  if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(name)) return 'must be named with a-z, 0-9 and "-"'
+  return [...MODEL_APIS, ...CLOUDS].some((own) => own === name) ? 'has a variable of its own' : null
+}
 
 const ContextWindows = z
   .record(z.string(), z.int())
@@ -52,12 +55,9 @@ export const MODEL_SETTINGS = {
   GOOGLE_GENERATIVE_AI_API_KEY: key,
   GEMINI_API_KEY: key,
   GOOGLE_GEMINI_BASE_URL: address.optional(),
-  ...(Object.fromEntries(Object.values(KNOWN_ENDPOINTS).map(({ variable }) => [variable, key])) as Record<
-    (typeof KNOWN_ENDPOINTS)[KnownEndpoint]['variable'],
-    typeof key
-  >),
+  ...PROVIDER_SETTINGS,
 }
-type Variables = z.infer<z.ZodObject<typeof MODEL_SETTINGS>>
+type Variables = z.infer<z.ZodObject<typeof MODEL_SETTINGS>> & { AWS_REGION?: string | undefined }
 
 export interface ModelConfig extends ModelSettings {
   /** For how long a provider that fails is asked again; absent: as the loop has it. */
@@ -69,16 +69,13 @@ export function readModels(env: Variables): ModelConfig {
   const openai = provider(env.OPENAI_API_KEY, env.OPENAI_BASE_URL)
   const anthropic = provider(env.ANTHROPIC_API_KEY, env.ANTHROPIC_BASE_URL)
   const google = provider(env.GOOGLE_GENERATIVE_AI_API_KEY ?? env.GEMINI_API_KEY, env.GOOGLE_GEMINI_BASE_URL)
-  const known = Object.entries(KNOWN_ENDPOINTS).flatMap(([name, { variable, base_url }]) => {
-    const api_key = env[variable]
-    return api_key ? [[name, { base_url, api_key }] as const] : []
-  })
-  const endpoints = { ...Object.fromEntries(known), ...env.RUNYARD_MODEL_ENDPOINTS }
+  const endpoints = env.RUNYARD_MODEL_ENDPOINTS ?? {}
   const { RUNYARD_MODEL_SILENCE_SECONDS: silence, RUNYARD_MODEL_RETRY_SECONDS: retry } = env
   return {
     ...(openai && { openai }),
     ...(anthropic && { anthropic }),
     ...(google && { google }),
+    ...readProviders(env, endpoints),
     ...(Object.keys(endpoints).length > 0 && { endpoints }),
     ...(env.RUNYARD_DEFAULT_MODEL && { default_model: env.RUNYARD_DEFAULT_MODEL }),
     ...(env.RUNYARD_MODEL_PRICES && { prices: readPrices(env.RUNYARD_MODEL_PRICES) }),

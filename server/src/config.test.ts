@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { readConfig } from './config.ts'
-import { KNOWN_ENDPOINTS } from './harness/known-endpoints.ts'
+import { PROVIDER_SETTINGS } from './config-providers.ts'
 
 test('empty variables count as absent', () => {
   const config = readConfig({ DATABASE_URL: '', RUNYARD_PORT: '', OPENAI_API_KEY: ' ' })
@@ -91,7 +91,7 @@ test('docs/configuration.md names every variable the service reads, and no other
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
   const read = new Set([
     ...[...source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name]) => name),
-    ...Object.values(KNOWN_ENDPOINTS).map(({ variable }) => variable),
+    ...Object.keys(PROVIDER_SETTINGS),
   ])
   const clients = ['RUNYARD_BASE_URL', 'RUNYARD_API_KEY']
   const told = new Set([...page.matchAll(/`([A-Z][A-Z]+_[A-Z0-9_]+)`/g)].map(([, name]) => name))

@@ -9,7 +9,7 @@ import { AppError } from './contract/error.ts'
 import { isImagePattern } from './contract/image.ts'
 import { MODEL_APIS } from './contract/model.ts'
 import { AGENT_SILENCE_SECONDS } from './harness/acp-silence.ts'
-import { flag, number, whole } from './setting.ts'
+import { flag, number, splitList, whole } from './setting.ts'
 
 const MiB = 1024 ** 2
 const AGENTS_EXAMPLE =
@@ -261,13 +261,6 @@ function readAgents(text: string): z.infer<typeof Agents> | null {
   } catch {
     return null
   }
-}
-
-function splitList(text: string): string[] {
-  return text
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean)
 }
 
 function readGitHost(item: string): [string, 'github' | 'gitlab'] {

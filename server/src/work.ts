@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Blobs } from './blobs/blobs.ts'
 import { readDiskSpace } from './blobs/disk-space.ts'
 import type { Config } from './config.ts'
+import { listEndpoints } from './config-providers.ts'
 import { AppError } from './contract/error.ts'
 import { LOOP, RUNBOOK } from './contract/harness-fields.ts'
 import type { Persist } from './database-wait.ts'
@@ -120,7 +121,7 @@ export async function work({
     )
   }
   const models = openModels(config.models)
-  const providers = findProviders(config.models)
+  const providers = findProviders({ ...config.models, endpoints: listEndpoints(config.models) })
   const { retry_for_ms } = config.models
   const retries = retry_for_ms === undefined ? {} : { retry_for_ms }
   // A fifth of what a start would load, and runs of neither kind may ever come.

@@ -4,8 +4,14 @@ import { z } from 'zod'
 export const MODEL_APIS = ['anthropic', 'openai', 'google'] as const
 export type ModelApi = (typeof MODEL_APIS)[number]
 
-/** The API of a provider, by its name. */
-export const apiOf = (provider: string): ModelApi => MODEL_APIS.find((api) => api === provider) ?? 'openai'
+/** They have variables of their own: more than a key and an address. */
+export const CLOUDS = ['bedrock', 'vertex', 'azure'] as const
+/** Of them, those that no program in a sandbox can be led to. */
+const SIGNED: readonly string[] = ['bedrock', 'vertex']
+
+/** The API of a provider, by its name; `null`: one of its own, which no agent in a sandbox speaks to by the gateway. */
+export const apiOf = (provider: string): ModelApi | null =>
+  SIGNED.includes(provider) ? null : (MODEL_APIS.find((api) => api === provider) ?? 'openai')
 
 const price = z.number().nonnegative()
 

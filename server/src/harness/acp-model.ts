@@ -55,7 +55,7 @@ function split(resolved: { model_id: string } | { reason: string }): { provider:
   return { provider, id: rest.join('/') }
 }
 
-const takes = ({ apis }: AcpAgent, provider: string): boolean => apis.includes(apiOf(provider))
+const takes = ({ apis }: AcpAgent, provider: string): boolean => apis.some((api) => api === apiOf(provider))
 
 const names = ({ apis }: AcpAgent): string =>
   apis.map((api) => (api === 'openai' ? 'openai and servers with its API' : api)).join(', ')
@@ -82,7 +82,6 @@ export function modelEnv(
   gate: ModelGate | undefined,
 ): Record<string, string> {
   const way = chosen && gateOf(gate, chosen.provider)
-  return chosen && way
-    ? agent.modelEnv({ ...chosen, ...way, api: apiOf(chosen.provider) } satisfies AgentModel)
-    : {}
+  const api = chosen && apiOf(chosen.provider)
+  return chosen && way && api ? agent.modelEnv({ ...chosen, ...way, api } satisfies AgentModel) : {}
 }

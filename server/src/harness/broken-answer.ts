@@ -25,6 +25,15 @@ export class ProviderError extends Error {
   }
 }
 
+/** The service itself has nothing to authenticate with, or did not get it now: a role of the machine may be late. */
+export class NoCredentials extends BrokenAnswer {
+  override name = 'NoCredentials'
+
+  constructor(provider: string, why: string) {
+    super(`The service has no credentials for ${provider}: ${why.replace(/\.?\s*$/, '.')}`, 2)
+  }
+}
+
 export const wasSilent = (silence_ms: number): BrokenAnswer =>
   new BrokenAnswer(`The model provider sent nothing for ${Math.round(silence_ms / 1_000)} s.`)
 

@@ -13,6 +13,15 @@ const PREFERRED: Readonly<Record<string, readonly string[]>> = {
   deepseek: ['deepseek-chat'],
   groq: ['openai/gpt-oss-120b', 'llama-3.3-70b-versatile'],
   xai: ['grok-4', 'grok-4-fast'],
+  together: ['moonshotai/Kimi-K2-Instruct-0905', 'openai/gpt-oss-120b'],
+  cerebras: ['zai-glm-4.7', 'gpt-oss-120b'],
+  fireworks: ['accounts/fireworks/models/kimi-k2-instruct-0905', 'accounts/fireworks/models/gpt-oss-120b'],
+  deepinfra: ['moonshotai/Kimi-K2-Instruct-0905', 'openai/gpt-oss-120b'],
+  moonshot: ['kimi-k2.5', 'kimi-k2-0905-preview'],
+  alibaba: ['qwen3-coder-plus', 'qwen3-max'],
+  cohere: ['command-a-03-2025'],
+  bedrock: ['global.anthropic.claude-sonnet-4-6', 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'],
+  vertex: ['gemini-3.8-flash', 'gemini-3.7-flash', 'gemini-2.5-pro'],
 }
 
 /** Words in the ids of models that do something else than answer a conversation. */

@@ -22,7 +22,12 @@ export interface ModelFigures {
 export type PriceList = Readonly<Record<string, ModelPrices>>
 
 /** The ids by which `genai-prices` knows providers that are named otherwise here. */
-const CATALOG_IDS: Readonly<Record<string, string>> = { xai: 'x-ai' }
+const CATALOG_IDS: Readonly<Record<string, string>> = {
+  xai: 'x-ai',
+  moonshot: 'moonshotai',
+  bedrock: 'aws',
+  vertex: 'google',
+}
 const MILLION = 1_000_000
 
 /**

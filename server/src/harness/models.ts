@@ -1,10 +1,12 @@
 import type { LanguageModel } from 'ai'
 import { MODEL_APIS, type Model } from '../contract/model.ts'
 import type { AnswerNotes } from './answer-notes.ts'
+import { type CloudSettings, openClouds } from './cloud-providers.ts'
 import { chooseDefault, keepChatModels } from './default-models.ts'
 import { fetchModels, type ListingRequest, type NoListing } from './model-listing.ts'
 import { type ModelFigures, type PriceList, readFigures } from './model-prices.ts'
 import { MODEL_VARIABLES } from './model-variables.ts'
+import { isNamed, type NamedProviderName, type NamedSettings, openNamed } from './named-providers.ts'
 import { createPatientFetch } from './patient-fetch.ts'
 import {
   type EndpointSettings,
@@ -18,12 +20,14 @@ import {
 } from './providers.ts'
 import { createTolerantFetch } from './wire/tolerant-fetch.ts'
 
-export interface ModelSettings {
+export interface ModelSettings extends CloudSettings {
   anthropic?: ProviderSettings
   /** A `base_url` that is not OpenAI's makes this any server with the OpenAI chat API; a key is then optional. */
   openai?: ProviderSettings
   google?: ProviderSettings
-  /** Further servers with that API, by the names that go before their models. */
+  /** Providers that a key alone sets up, each spoken to by its own package. */
+  named?: Partial<Record<NamedProviderName, NamedSettings>>
+  /** Further servers with OpenAI's chat API, by the names that go before their models. */
   endpoints?: Record<string, EndpointSettings>
   /** What a run without `model_id` uses. */
   default_model?: string
@@ -101,7 +105,8 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
   const use = (name: string, id: string): ResolvedModel | null => {
     const provider = providers.get(name)
     if (!provider || id === '') return null
-    const { provider_options, listing } = provider
+    const { listing } = provider
+    const provider_options = provider.provider_options(id)
     const model_id = `${name}/${id}`
     // Nobody waits for a listing to learn how much a model takes in.
     const told = listings
@@ -121,12 +126,19 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
       openModel(of_next) {
         notes = of_next
         // Once: the SDK makes the schemas of its answers anew with each model.
-        if (opened) return opened
-        const patient = createPatientFetch({ silence_ms, stream: () => notes })
-        opened = provider.openModel(
+        const patient = createPatientFetch(
+          provider.is_binary
+            ? { silence_ms, max_line_bytes: Number.POSITIVE_INFINITY }
+            : { silence_ms, stream: () => notes },
+        )
+        opened ??= provider.openModel(
           id,
           createTolerantFetch(patient, () => notes),
         )
+        // Credentials of a machine may be there the next time.
+        opened.catch(() => {
+          opened = undefined
+        })
         return opened
       },
     }
@@ -191,11 +203,13 @@ function limitOutput(model_id: string, limits: Readonly<Record<string, number>> 
 
 /** In the order in which a default is looked for. */
 function openProviders(settings: ModelSettings): Map<string, Provider> {
-  const { anthropic = {}, openai = {}, google = {}, endpoints = {} } = settings
+  const { anthropic = {}, openai = {}, google = {}, named = {}, endpoints = {} } = settings
   const opened = [
     openAnthropic(anthropic),
     openOpenAI(openai),
     openGoogle(google),
+    ...Object.entries(named).flatMap(([name, one]) => (isNamed(name) && one ? [openNamed(name, one)] : [])),
+    ...openClouds(settings),
     ...Object.entries(endpoints).map(([name, endpoint]) => openEndpoint(name, endpoint)),
   ]
   return new Map(opened.flatMap((provider) => (provider ? [[provider.listing.provider, provider]] : [])))

@@ -1,5 +1,4 @@
 import type { LanguageModel, streamText } from 'ai'
-import { isKnownEndpoint } from './known-endpoints.ts'
 import type { ListingRequest } from './model-listing.ts'
 import { EndpointHabits } from './wire/endpoint-habits.ts'
 import { giveBack } from './wire/give-back.ts'
@@ -24,10 +23,12 @@ export interface Provider {
   listing: ListingRequest
   /** Loads what speaks its API, which other providers, and services without one, do not need. */
   openModel(id: string, fetch: typeof globalThis.fetch): Promise<LanguageModel>
-  /** Passed with every call. */
-  provider_options: ProviderOptions
+  /** Passed with every call of a model. */
+  provider_options: (id: string) => ProviderOptions
   /** It is the provider that the world calls so, not another server under its name: the table of defaults knows it. */
   is_public: boolean
+  /** Its answers are frames of bytes, not lines of text. */
+  is_binary?: true
 }
 
 const OPENAI_URL = 'https://api.openai.com/v1'
@@ -46,7 +47,7 @@ export function openOpenAI(settings: ProviderSettings): Provider | null {
       return createOpenAI({ apiKey: api_key, baseURL, fetch })(id)
     },
     // The log is the only memory: nothing is kept at the provider, reasoning comes back encrypted instead.
-    provider_options: { openai: { store: false } },
+    provider_options: () => ({ openai: { store: false } }),
     is_public: true,
   }
 }
@@ -70,8 +71,8 @@ export function openEndpoint(name: string, { base_url, api_key }: EndpointSettin
       const model = createOpenAICompatible({ ...settings, fetch: createLearningFetch(fetch, known) })(id)
       return wrapLanguageModel({ model, middleware: giveBack(`${name}/${id}`) })
     },
-    provider_options: {},
-    is_public: isKnownEndpoint(name, baseURL),
+    provider_options: NO_OPTIONS,
+    is_public: false,
   }
 }
 
@@ -87,7 +88,7 @@ export function openAnthropic(settings: ProviderSettings): Provider | null {
       return createAnthropic({ apiKey: api_key, baseURL, fetch })(id)
     },
     // Each step sends the whole conversation again; without the cache it would be paid for in full each time.
-    provider_options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+    provider_options: () => ({ anthropic: { cacheControl: { type: 'ephemeral' } } }),
     is_public: true,
   }
 }
@@ -105,10 +106,11 @@ export function openGoogle(settings: ProviderSettings): Provider | null {
       const { createGoogle } = await import('@ai-sdk/google')
       return createGoogle({ apiKey: api_key, baseURL, fetch })(id)
     },
-    provider_options: {},
+    provider_options: NO_OPTIONS,
     is_public: true,
   }
 }
 
+const NO_OPTIONS = (): ProviderOptions => ({})
 const trim = (url: string): string => url.replace(/\/+$/, '')
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` })

@@ -3,13 +3,14 @@ import { describe, test } from 'node:test'
 import { sandbox, useSandbox } from '../../test/support/loop-scene.ts'
 import { CALLS, LAST_WORDS, openWireServer, type Wire } from '../../test/support/provider-wires.ts'
 import { CHAT } from '../../test/support/provider-wires-chat.ts'
+import { CLOUD } from '../../test/support/provider-wires-cloud.ts'
 import { OWN } from '../../test/support/provider-wires-own.ts'
 import { TestTurn } from '../../test/support/turn.ts'
 import { createLoop } from './loop.ts'
 import { openModels } from './models.ts'
 import { PROVIDER_NAMES } from './named-providers.ts'
 
-const WIRES: readonly Wire[] = [...CHAT, ...OWN]
+const WIRES: readonly Wire[] = [...CHAT, ...OWN, ...CLOUD]
 
 /** Puts back what it was. */
 async function withVariables<T>(variables: Record<string, string>, work: () => Promise<T>): Promise<T> {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { ModelSettings } from '../../src/harness/models.ts'
+import { event } from './provider-server.ts'
 
 export type Body = Record<string, unknown>
 
@@ -113,3 +114,15 @@ export const isRecord = (value: unknown): value is Body =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const recordsOf = (value: unknown): Body[] => (Array.isArray(value) ? value.filter(isRecord) : [])
+
+/** The first field that is not among those. */
+export const unknownIn = (value: unknown, known: readonly string[]): string | undefined =>
+  isRecord(value) ? Object.keys(value).find((name) => !known.includes(name)) : undefined
+
+/** A server-sent event with its type twice. */
+export const named = (type: string, data: Body): string => event({ type, ...data }, type)
+
+export const calling = (name: string, text: string) => ({
+  type: 'function',
+  function: { name, arguments: text },
+})

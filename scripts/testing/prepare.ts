@@ -9,7 +9,7 @@ import {
 } from '../../server/test/support/postgres-server.ts'
 import { buildWeb } from '../build-web.ts'
 import { bundleCommand } from '../bundle-command.ts'
-import { installLitellm } from '../install-litellm.ts'
+import { installPythonTool } from '../install-python-tools.ts'
 import { installTestTools } from '../install-test-tools.ts'
 
 const PACKAGES = ['sandbox', 'postgres', 'docker', 'browser', 'python', 'lfs']
@@ -38,8 +38,9 @@ export async function prepareTests(
   for (const [name, is_needed] of tools)
     if (is_needed && !installTestTools(name))
       console.log(`test/${name} is not installed; the tests that need it are skipped and named below.`)
-  if (files.includes('server/test/litellm.long.ts') && !installLitellm())
-    console.log('LiteLLM is missing; the tests that need it are skipped and named below.')
+  for (const name of ['litellm', 'model-clients'] as const)
+    if (files.includes(`server/test/${name}.long.ts`) && !installPythonTool(name))
+      console.log(`${name} is missing; the tests that need it are skipped and named below.`)
   if (!findPostgres()) return null
   const postgres = await startPostgres()
   process.env.RUNYARD_TEST_POSTGRES = postgres.url

@@ -334,6 +334,22 @@ describe('the model gateway', () => {
       '/model/',
     ])
       assert.equal(await send('POST', path), 404, path)
+    for (const path of [
+      '/model/openai/v1/models/..',
+      '/model/openai/v1/models/a/../../files',
+      '/model/openai/v1/models/a%2f..%2f..%2ffiles',
+      '/model/openai/v1/models/a%2e%2e',
+      '/model/openai/v1/models//files',
+      '/model/openai/v1/responses/resp_1/../../files',
+      '/model/openai/v1/responses/%2e%2e',
+      '/model/openai/v1beta/models',
+      '/model/anthropic/v1/models/../files',
+      '/model/google/v1beta/v1/models',
+      '/model/google/v2/models',
+      '/model/google/v1beta/models/../files',
+      '/model/google/v1beta/interactions/../files',
+    ])
+      assert.equal(await send('GET', path), 404, path)
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'HEAD'])
       assert.equal(await send(method, '/model/openai/v1/responses'), 404, method)
     assert.equal(provider.requests.length, 0)

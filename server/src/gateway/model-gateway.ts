@@ -83,7 +83,8 @@ export function createModelGateway(
     const body = readBody(incoming, asked.unwanted)
     const first_word_ms = () =>
       asked.streams || body.streams() ? silent_ms : Math.max(silent_ms, WHOLE_ANSWER_MS)
-    const call = { provider, path: asked.path, to, body: body.stream, silent_ms: first_word_ms }
+    const { path, version } = asked
+    const call = { provider, path, version, to, body: body.stream, silent_ms: first_word_ms }
     const asking = askModel(incoming, call, signal)
     asking.catch(() => {})
     const answer = await Promise.race([asking, body.failed]).catch((error) => {
@@ -102,7 +103,7 @@ export function createModelGateway(
     }
     if (status >= 400) return passError(answer, response, to.api_key, silent_ms)
     const streams = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '')
-    const meter = asked.generates ? createModelMeter(to.api, streams) : null
+    const meter = asked.generates ? createModelMeter(to.api, streams, asked.is_silent) : null
     let said = false
     let broke: ModelCallState | null = null
     answer.setTimeout(silent_ms, () => {

@@ -22,8 +22,8 @@ interface Said {
   fault: string | null
 }
 
-/** `streams`: the answer is one of server-sent events. */
-export function createModelMeter(api: ModelApi, streams: boolean): ModelMeter {
+/** `streams`: the answer is one of server-sent events. `is_silent`: it has nothing that a model has written. */
+export function createModelMeter(api: ModelApi, streams: boolean, is_silent = false): ModelMeter {
   const said: Said = { model: null, usage: {}, fault: null }
   let bytes = 0
   let events = 0
@@ -73,7 +73,7 @@ export function createModelMeter(api: ModelApi, streams: boolean): ModelMeter {
       const guess = {
         input_tokens: Math.ceil(request_bytes / BYTES_OF_A_TOKEN),
         // An event of a stream holds a token or a few; a stream without any is no stream.
-        output_tokens: streams && events > 0 ? events : Math.ceil(bytes / BYTES_OF_A_TOKEN),
+        output_tokens: is_silent ? 0 : streams && events > 0 ? events : Math.ceil(bytes / BYTES_OF_A_TOKEN),
       }
       if (!counted) return { model, ...guess, estimated: true }
       if (whole || counted.output_tokens >= guess.output_tokens) return { model, ...counted }
@@ -94,7 +94,7 @@ function read(said: Said, text: string): void {
   for (const each of [value].flat()) {
     said.fault ??= readFault(each)
     if (!isObject(each)) continue
-    for (const part of [each, each.message, each.response]) {
+    for (const part of [each, each.message, each.response, each.interaction]) {
       if (!isObject(part)) continue
       const model = part.model ?? part.modelVersion
       if (typeof model === 'string') said.model = model.slice(0, 200)
@@ -122,6 +122,12 @@ const COUNTS: Record<ModelApi, (usage: Record<string, unknown>) => Counted | nul
   },
   google(usage) {
     const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usage
+    // Of interactions, which have names of their own for all of it.
+    if (typeof usage.total_input_tokens === 'number') {
+      const { total_input_tokens, total_tool_use_tokens, total_output_tokens, total_thought_tokens } = usage
+      const sums = [total_input_tokens, total_tool_use_tokens]
+      return counted(sums, [total_output_tokens, total_thought_tokens], usage.total_cached_tokens)
+    }
     const input = [promptTokenCount, toolUsePromptTokenCount]
     return counted(input, [candidatesTokenCount, thoughtsTokenCount], usage.cachedContentTokenCount)
   },

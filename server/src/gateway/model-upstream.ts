@@ -29,6 +29,8 @@ export interface ModelCall {
   provider: string
   /** Behind the base URL, from the first slash. */
   path: string
+  /** In place of the version at the end of the base URL, if there is one. */
+  version: string | null
   to: ModelProvider
   body: Readable
   /** How long the provider may say nothing, in milliseconds, before its answer begins: asked when the body was sent. */
@@ -47,7 +49,7 @@ export class Silent extends Error {
 /** Sends a request on and resolves with the head of its answer. Throws `Unreachable`, `Silent`. */
 export function askModel(
   incoming: IncomingMessage,
-  { provider, path, to, body, silent_ms }: ModelCall,
+  { provider, path, version, to, body, silent_ms }: ModelCall,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const base = new URL(to.base_url)
@@ -56,7 +58,7 @@ export function askModel(
   const outgoing = (is_tls ? requestHttps : requestHttp)({
     ...{ protocol: base.protocol, host: base.hostname.replace(/^\[|\]$/g, ''), port: base.port },
     ...{ agent: is_tls ? AGENTS.https : AGENTS.http, signal, timeout: silent_ms() },
-    ...{ method: incoming.method, path: `${base.pathname.replace(/\/+$/, '')}${path}` },
+    ...{ method: incoming.method, path: `${placeOf(base, version)}${path}` },
     headers: {
       ...keptHeaders(incoming),
       ...(length === undefined ? {} : { 'content-length': length }),
@@ -83,6 +85,11 @@ export function askModel(
   sendBody(body, outgoing)
   body.once('error', () => outgoing.destroy())
   return answered
+}
+
+function placeOf({ pathname }: URL, version: string | null): string {
+  const place = pathname.replace(/\/+$/, '')
+  return version === null ? place : place.replace(/\/v1(alpha|beta)?$/, `/${version}`)
 }
 
 function credential(api: ModelProvider['api'], api_key: string): Record<string, string> {

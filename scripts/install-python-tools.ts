@@ -4,15 +4,22 @@ import { installOnce } from './install-once.ts'
 import { basePython } from './setup-python.ts'
 
 const folder = fileURLToPath(new URL('../test/tools/', import.meta.url))
-const requirements = `${folder}litellm.txt`
-const venv = `${folder}.venv`
 
-/** LiteLLM's proxy (750 MB, some minutes), in an environment of its own; done again only when its version has changed. `false` when it failed. */
-export const installLitellm = (): boolean =>
-  installOnce({ wanted: requirements, stamp: `${venv}/runyard-stamp` }, () => {
+/** By the file of its requirements in `test/tools`: where its environment is. */
+const TOOLS = {
+  /** LiteLLM's proxy: 750 MB, some minutes. */
+  litellm: '.venv',
+  'model-clients': '.venv-clients',
+} as const
+
+/** What others wrote in Python, in an environment of its own; done again only when its versions have changed. `false` when it failed. */
+export function installPythonTool(name: keyof typeof TOOLS): boolean {
+  const requirements = `${folder}${name}.txt`
+  const venv = `${folder}${TOOLS[name]}`
+  return installOnce({ wanted: requirements, stamp: `${venv}/runyard-stamp` }, () => {
     const base = basePython()
     if ('missing' in base) return false
-    console.log('Installing LiteLLM …')
+    console.log(`Installing ${name} …`)
     const steps = [
       [base.python, '-m', 'venv', '--clear', venv],
       [`${venv}/bin/python`, '-m', 'pip', '--disable-pip-version-check', '-q', 'install', '-r', requirements],
@@ -21,3 +28,4 @@ export const installLitellm = (): boolean =>
       ([command = '', ...args]) => spawnSync(command, args, { stdio: 'inherit' }).status === 0,
     )
   })
+}

@@ -1,12 +1,13 @@
 import type { AmbientAgentConfig, PermissionRule } from '@runyard/client'
 import type { Command } from 'commander'
-import { PERMISSION_HELP, permission, wholeNumber } from './option-values.ts'
+import { PERMISSION_HELP, permission, repeated, wholeNumber } from './option-values.ts'
 import { readJsonObject } from './read-input.ts'
 
 /** How runs are executed, as options say it. */
 export interface AgentOptions {
   env?: string
   model?: string
+  fallback?: string[]
   permission?: PermissionRule[]
   harness?: string
   host?: string
@@ -21,6 +22,11 @@ export const addAgentOptions = (command: Command): Command =>
   command
     .option('-e, --env <environment>', 'environment to run in, by name or id')
     .option('-m, --model <id>', 'model, as `runyard model list` names it')
+    .option(
+      '--fallback <id>',
+      'model that goes on when the one before fails for good; repeat for more',
+      repeated,
+    )
     .option('--permission <rule>', PERMISSION_HELP, permission)
     .option('--harness <name>', 'what executes it: oz, runbook, or an agent such as claude or opencode')
     .option('--reasoning <level>', 'how much the model of the built-in agent thinks, such as low or high')
@@ -35,6 +41,7 @@ export async function agentConfigOf(options: AgentOptions): Promise<AmbientAgent
   const mcp = options.mcp ? await readJsonObject(options.mcp) : undefined
   return {
     ...(options.model ? { model_id: options.model } : {}),
+    ...(options.fallback ? { fallback_model_ids: options.fallback } : {}),
     // An empty one is refused by the service: without its environment a run would have none of its rules.
     ...(options.env === undefined ? {} : { environment_id: options.env }),
     ...(options.host ? { worker_host: options.host } : {}),

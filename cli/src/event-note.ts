@@ -51,6 +51,10 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
       return colors.yellow(`↻ ${oneLine(event.data.message)} ${colors.dim(nextTry(event.data))}`)
     case 'model.told':
       return colors.yellow(`! ${TOLD[event.data.reason]} ${colors.dim('the model was told')}`)
+    case 'model.switched': {
+      const { from, to, message = '' } = event.data
+      return `${colors.yellow(`⇄ Switched from ${oneLine(from)} to ${oneLine(to)}`)}  ${colors.dim(oneLine(message))}`.trimEnd()
+    }
     case 'context.compacted': {
       const { tokens_before, tokens_after } = event.data
       const tokens = `${tokens_before.toLocaleString('en')} → ${tokens_after.toLocaleString('en')} tokens`

@@ -220,6 +220,19 @@ test('a line without an end that comes in many pieces is shown whole', () => {
   assert.match(text, /x{1000000}/)
 })
 
+test('another model that goes on is one line, with why', () => {
+  const switched = { from: 'openai/a', to: 'groq/b', reason: 'quota', message: 'No credit\nleft.' } as const
+  assert.match(
+    show([event('model.switched', switched)]),
+    /^⇄ Switched from openai\/a to groq\/b {2}No credit left\.\n/,
+  )
+  const { message: _, ...asked } = switched
+  assert.match(
+    show([event('model.switched', { ...asked, reason: 'followup' })]),
+    /^⇄ Switched from openai\/a to groq\/b\n/,
+  )
+})
+
 test('a summary of the conversation is one line', () => {
   const text = show([
     event('context.compacted', {

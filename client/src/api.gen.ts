@@ -1259,6 +1259,8 @@ export interface components {
             computer_use_enabled?: boolean;
             /** @description Id or name of an environment; returned as the id. */
             environment_id?: string;
+            /** @description Models that go on when the provider of the one before is away, has no credit left, or refuses for good: the first that was not tried, in this order. Default: those of the installation; an empty list: none. */
+            fallback_model_ids?: string[];
             harness?: components["schemas"]["HarnessConfig"];
             harness_auth_secrets?: {
                 claude_auth_secret_name?: string;
@@ -2161,6 +2163,7 @@ export interface components {
             author?: string;
             followup_id: string;
             message: string;
+            model_id?: string;
             outcome: string;
         };
         FollowupDeliveredEvent: {
@@ -2435,6 +2438,8 @@ export interface components {
             author?: string;
             followup_id?: string;
             message_id: string;
+            /** @description The model that the message asks for, from here on. */
+            model_id?: string;
             text: string;
         };
         Model: {
@@ -2452,6 +2457,33 @@ export interface components {
             cached_input?: number;
             input: number;
             output: number;
+        };
+        ModelSwitchedEvent: {
+            data: components["schemas"]["ModelSwitchedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "model.switched";
+        };
+        /** @description Another model goes on with the run: the next fallback, or the one that a follow-up asked for. */
+        ModelSwitchedEventData: {
+            /** @description The model so far. */
+            from: string;
+            /** @description What went wrong, in the words of a failed run. */
+            message?: string;
+            /**
+             * @description Why: the provider was away until no new try was left; the account has no credit; its key was refused; it does not have the model, or is not set up; it refused the request; a follow-up asked for it.
+             * @enum {string}
+             */
+            reason: "unavailable" | "quota" | "key_refused" | "unknown_model" | "refused" | "followup";
+            /** @description The model from here on. */
+            to: string;
         };
         ModelToldEvent: {
             data: components["schemas"]["ModelToldEventData"];
@@ -2832,7 +2864,7 @@ export interface components {
             turn: number;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["SetupOutputEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ReferenceReportedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["ModelToldEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["SetupOutputEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ReferenceReportedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["ModelToldEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["ModelSwitchedEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             attachments?: components["schemas"]["Attachment"][];
             /** @description Replaces these limits of the run’s budget, whatever it has spent of them; the others stay. */
@@ -2840,6 +2872,8 @@ export interface components {
             message?: string;
             /** @enum {string} */
             mode?: "normal" | "plan" | "orchestrate";
+            /** @description The model that answers from this message on, as `config.model_id`. Of the built-in agent alone: another one keeps its model, and this is a 400. */
+            model_id?: string;
             /**
              * @description What to do when the agent works: wait for its next step (default), stop its turn first, or refuse with 409.
              * @enum {string}

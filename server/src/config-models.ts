@@ -4,7 +4,7 @@ import { PROVIDER_SETTINGS, readProviders } from './config-providers.ts'
 import { AppError } from './contract/error.ts'
 import { CLOUDS, MODEL_APIS, ModelPrices } from './contract/model.ts'
 import type { ModelSettings } from './harness/models.ts'
-import { address, key, whole } from './setting.ts'
+import { address, key, splitList, whole } from './setting.ts'
 
 const Endpoints = z
   .record(z.string(), z.strictObject({ base_url: address, api_key: z.string().min(1).exactOptional() }))
@@ -42,6 +42,11 @@ const OutputLimits = z
 /** The variables that say which models there are. */
 export const MODEL_SETTINGS = {
   RUNYARD_DEFAULT_MODEL: z.string().min(1).optional(),
+  RUNYARD_FALLBACK_MODELS: z
+    .string()
+    .transform(splitList)
+    .refine((models) => models.length <= 10, 'must be at most 10 models, separated by commas')
+    .optional(),
   RUNYARD_MODEL_ENDPOINTS: z.string().transform(parseJson).pipe(Endpoints).optional(),
   RUNYARD_MODEL_PRICES: z.string().min(1).optional(),
   RUNYARD_CONTEXT_WINDOWS: z.string().transform(parseJson).pipe(ContextWindows).optional(),
@@ -78,6 +83,7 @@ export function readModels(env: Variables): ModelConfig {
     ...readProviders(env, endpoints),
     ...(Object.keys(endpoints).length > 0 && { endpoints }),
     ...(env.RUNYARD_DEFAULT_MODEL && { default_model: env.RUNYARD_DEFAULT_MODEL }),
+    ...(env.RUNYARD_FALLBACK_MODELS && { fallback_models: env.RUNYARD_FALLBACK_MODELS }),
     ...(env.RUNYARD_MODEL_PRICES && { prices: readPrices(env.RUNYARD_MODEL_PRICES) }),
     ...(env.RUNYARD_CONTEXT_WINDOWS && { context_windows: env.RUNYARD_CONTEXT_WINDOWS }),
     ...(env.RUNYARD_MAX_OUTPUT_TOKENS && { output_limits: env.RUNYARD_MAX_OUTPUT_TOKENS }),

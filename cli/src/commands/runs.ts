@@ -20,6 +20,7 @@ interface FollowOptions extends ClientOptions {
 interface MessageOptions extends ClientOptions, BudgetOptions {
   file?: string
   attach?: string[]
+  model?: string
   interrupt?: boolean
   reject?: boolean
   wait?: boolean
@@ -71,6 +72,10 @@ export function addRunsCommands(program: Command): void {
         .description('Sends a message to the agent, whatever the run is doing; an ended run goes on with it.')
         .option('-f, --file <file>', 'read the message from a file, - for standard input')
         .option('-a, --attach <file>', 'file for the agent; repeat for more', repeated)
+        .option(
+          '-m, --model <id>',
+          'model that answers from this message on, as `runyard model list` names it',
+        )
         .option('--interrupt', 'stop what the agent is doing now')
         .option('--reject', 'refuse when the agent is working')
         .option('-w, --wait', 'watch what comes of it')
@@ -158,6 +163,7 @@ async function sendMessage(run_id: string, words: string[], options: MessageOpti
   const followup: RunFollowupRequest = {
     message,
     ...budgetOf(options),
+    ...(options.model ? { model_id: options.model } : {}),
     ...(options.interrupt ? { on_busy: 'interrupt' } : options.reject ? { on_busy: 'reject' } : {}),
     ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
   }

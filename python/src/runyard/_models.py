@@ -382,6 +382,7 @@ class FollowupAcceptedEventData(WireModel):
     message: str
     outcome: str
     author: str | None = None
+    model_id: str | None = None
 
 
 class FollowupDeliveredEventData(WireModel):
@@ -516,6 +517,19 @@ class ModelPrices(WireModel):
     input: float
     output: float
     cached_input: float | None = None
+
+
+class ModelSwitchedEventData(WireModel):
+    """Another model goes on with the run: the next fallback, or the one that a follow-up asked for."""
+
+    from_: Annotated[str, Field(alias="from")]
+    """The model so far."""
+    to: str
+    """The model from here on."""
+    reason: Literal["unavailable", "quota", "key_refused", "unknown_model", "refused", "followup"] | str
+    """Why: the provider was away until no new try was left; the account has no credit; its key was refused; it does not have the model, or is not set up; it refused the request; a follow-up asked for it."""
+    message: str | None = None
+    """What went wrong, in the words of a failed run."""
 
 
 class ModelToldEventData(WireModel):
@@ -714,6 +728,8 @@ class RunFollowupRequest(WireModel):
     on_busy: Literal["enqueue", "interrupt", "reject"] | str | None = None
     """What to do when the agent works: wait for its next step (default), stop its turn first, or refuse with 409."""
     attachments: list[Attachment] | None = None
+    model_id: str | None = None
+    """The model that answers from this message on, as `config.model_id`. Of the built-in agent alone: another one keeps its model, and this is a 400."""
     budget: BudgetLimits | None = None
 
 
@@ -1181,6 +1197,8 @@ class AmbientAgentConfig(WireModel):
     """Label for grouping and filtering."""
     model_id: str | None = None
     """`provider/model`, as listed by GET /agent/models."""
+    fallback_model_ids: list[str] | None = None
+    """Models that go on when the provider of the one before is away, has no credit left, or refuses for good: the first that was not tried, in this order. Default: those of the installation; an empty list: none."""
     base_prompt: str | None = None
     """Instructions put before the conversation."""
     environment_id: str | None = None
@@ -1629,6 +1647,8 @@ class MessageUserEventData(WireModel):
     followup_id: str | None = None
     author: str | None = None
     attachments: list[MessageUserEventDataAttachment] | None = None
+    model_id: str | None = None
+    """The model that the message asks for, from here on."""
 
 
 class Model(WireModel):
@@ -1639,6 +1659,16 @@ class Model(WireModel):
     context_window: int | None = None
     """Tokens, where it is known."""
     prices: ModelPrices | None = None
+
+
+class ModelSwitchedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["model.switched"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ModelSwitchedEventData
 
 
 class ModelToldEvent(WireModel):
@@ -2571,6 +2601,7 @@ RunEvent = TypeAliasType(
         | ContextCompactedEvent
         | ModelToldEvent
         | RetryingEvent
+        | ModelSwitchedEvent
         | EgressRefusedEvent
         | ErrorEvent
         | UnknownEvent,

@@ -66,6 +66,8 @@ class AmbientAgentConfigParam(TypedDict, total=False):
     """Label for grouping and filtering."""
     model_id: str
     """`provider/model`, as `models.list` has it."""
+    fallback_model_ids: Sequence[str]
+    """Models that go on when the one before fails for good, in order; an empty list: none."""
     base_prompt: str
     """Instructions put before the conversation."""
     environment_id: str
@@ -182,6 +184,8 @@ class FollowupParams(RequestOptions, total=False):
     on_busy: Literal["enqueue", "interrupt", "reject"]
     """When the agent works: wait for its next step (default), stop its turn first, or refuse with 409."""
     attachments: Sequence[AttachmentParam | Attachment]
+    model_id: str
+    """The model that answers from this message on; of the built-in agent alone."""
     budget: BudgetParam
     """Replaces these limits of the run's budget; the others stay."""
 

@@ -84,6 +84,10 @@ export const AmbientAgentConfig = z
   .object({
     name: text(NAME_MAX_LENGTH).optional().meta({ description: 'Label for grouping and filtering.' }),
     model_id: text(256).optional().meta({ description: '`provider/model`, as listed by GET /agent/models.' }),
+    fallback_model_ids: z.array(text(256).min(1)).max(10).optional().meta({
+      description:
+        'Models that go on when the provider of the one before is away, has no credit left, or refuses for good: the first that was not tried, in this order. Default: those of the installation; an empty list: none.',
+    }),
     base_prompt: text(1_048_576)
       .optional()
       .meta({ description: 'Instructions put before the conversation.' }),

@@ -65,6 +65,10 @@ export const EVENT_DATA = {
     attachments: z
       .array(z.object({ file_name: z.string(), mime_type: z.string(), path: z.string() }))
       .optional(),
+    model_id: z
+      .string()
+      .optional()
+      .meta({ description: 'The model that the message asks for, from here on.' }),
   }),
   'message.assistant': z.object({ message_id: id, text: z.string() }),
   reasoning: z.object({
@@ -121,6 +125,7 @@ export const EVENT_DATA = {
     message: z.string(),
     outcome: z.string(),
     author: z.string().optional(),
+    model_id: z.string().optional(),
   }),
   'followup.delivered': z.object({ followup_id: id }),
   interrupted: z.object({ attempt: z.int(), by: z.string().optional() }),
@@ -221,6 +226,20 @@ export const EVENT_DATA = {
     .meta({
       description:
         'The model provider failed in a way that may pass; the step is going to be asked for again.',
+    }),
+  'model.switched': z
+    .object({
+      from: z.string().meta({ description: 'The model so far.' }),
+      to: z.string().meta({ description: 'The model from here on.' }),
+      reason: z.enum(['unavailable', 'quota', 'key_refused', 'unknown_model', 'refused', 'followup']).meta({
+        description:
+          'Why: the provider was away until no new try was left; the account has no credit; its key was refused; it does not have the model, or is not set up; it refused the request; a follow-up asked for it.',
+      }),
+      message: z.string().optional().meta({ description: 'What went wrong, in the words of a failed run.' }),
+    })
+    .meta({
+      description:
+        'Another model goes on with the run: the next fallback, or the one that a follow-up asked for.',
     }),
   'egress.refused': z
     .object({

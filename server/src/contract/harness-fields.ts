@@ -46,6 +46,12 @@ const modelOf = ({ takes_model, apis, kind }: HarnessTraits, asked = ''): string
   return `calls models of ${apis.join(', ')} and not of ${api}`
 }
 
+/** Whether the model can change in the middle of a run. */
+export const keepsModel = ({ kind }: HarnessTraits): string | null => {
+  if (kind === 'loop') return null
+  return kind === 'runbook' ? `${NO_AGENT} that could use a model` : 'keeps the model it was started with'
+}
+
 const reasoningOf = ({ kind }: HarnessTraits, level = ''): string | null => {
   if (kind === 'runbook') return `${NO_AGENT} that could reason`
   if (kind === 'agent') return "has no level of reasoning to be set: that is in the agent's own files"
@@ -93,6 +99,11 @@ export const HARNESS_FIELDS: readonly HarnessField[] = [
     field: 'config.harness.model_id',
     isGiven: ({ config }) => Boolean(config?.harness?.model_id),
     whyNot: (harness, { config }) => modelOf(harness, config?.harness?.model_id),
+  },
+  {
+    field: 'config.fallback_model_ids',
+    isGiven: ({ config }) => (config?.fallback_model_ids?.length ?? 0) > 0,
+    whyNot: keepsModel,
   },
   {
     field: 'config.harness.reasoning_level',

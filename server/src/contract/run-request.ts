@@ -167,6 +167,10 @@ export const RunFollowupRequest = z
         'What to do when the agent works: wait for its next step (default), stop its turn first, or refuse with 409.',
     }),
     attachments: Attachments.optional(),
+    model_id: z.string().min(1).max(256).optional().meta({
+      description:
+        'The model that answers from this message on, as `config.model_id`. Of the built-in agent alone: another one keeps its model, and this is a 400.',
+    }),
     budget: BudgetLimits.optional().meta({
       description:
         'Replaces these limits of the run’s budget, whatever it has spent of them; the others stay.',

@@ -1,4 +1,3 @@
-import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { LOOP, REASONING_LEVELS } from '../contract/harness-fields.ts'
 import { storableText } from '../contract/storable-text.ts'
@@ -31,6 +30,7 @@ import {
 import { writeInstructions } from './instructions.ts'
 import { ToolServers } from './mcp.ts'
 import { addReminders, buildMessages } from './messages.ts'
+import { ModelChoice, modelOf } from './model-choice.ts'
 import { EMPTY_ANSWER, type LastingFailure, modelOutcome, type PassingFailure } from './model-errors.ts'
 import { askModel, describeTools, type FinishReason, type StepRequest } from './model-step.ts'
 import { available, IS_ADDRESS_RIGHT, type Models, type ResolvedModel } from './models.ts'
@@ -60,6 +60,7 @@ const MAX_CALLS = 64
 const TOO_MANY = `${MARK}too many calls in one answer: the first ${MAX_CALLS} are made. Make this one again if it is still needed.`
 const ROUND = `${MARK}the turn ended before this call was started: calls before it were alike`
 const MAX_REMINDERS = 2
+const NOTHING_SHOWN = { partial: [], take_back: [] }
 
 /**
  * The built-in agent: one request to the model a step, each step stored before its tools are executed, one after the
@@ -106,9 +107,6 @@ const withSkills = (tools: Turn['tools'], { skills }: Execution): Turn['tools'] 
   return new Map([...tools, [tool.name, tool]])
 }
 
-const modelOf = (config: AmbientAgentConfig): string | undefined =>
-  config.harness?.model_id ?? config.model_id
-
 const closeAll = (calls: ReadonlyArray<EventData<'tool.call'>>, why: string): NewEvent[] =>
   calls.map(({ tool_call_id }) => ({ type: 'tool.result', data: closeInterrupted(tool_call_id, why) }))
 
@@ -120,6 +118,9 @@ class LoopTurn {
   readonly #max_steps: number
   readonly #retries: Retries
   readonly #compaction: Compaction
+  readonly #choice: ModelChoice
+  /** For the model that was asked for then. */
+  #prepared: { model: string | undefined; request: Omit<StepRequest, 'messages'> } | undefined
   /** The history and what this turn added to it. */
   readonly #log: NewEvent[] = []
   readonly #repeats = new Repeats()
@@ -139,6 +140,7 @@ class LoopTurn {
     this.#models = models
     this.#max_steps = options.max_steps ?? MAX_STEPS
     this.#retries = new Retries(options)
+    this.#choice = new ModelChoice(turn.run.config, models.fallbacks)
     this.#compaction = new Compaction(turn, {
       record: (...events) => this.#record(...events),
       waitFor: (failure) => this.#waitFor(failure),
@@ -154,7 +156,6 @@ class LoopTurn {
 
   async run(): Promise<Outcome> {
     await this.#settle()
-    let request: Omit<StepRequest, 'messages'> | undefined
     while (!this.#turn.signal.aborted) {
       this.#add(await this.#turn.inbox.take())
       const { needs_step, steps, answers, last_calls, open_calls } = readProgress(this.#log)
@@ -170,19 +171,27 @@ class LoopTurn {
         const message = `The agent reached the limit of ${steps} steps without finishing. Send a follow-up to continue.`
         return { state: 'FAILED', status_message: { message, retryable: false } }
       }
-      const prepared = request ?? (await this.#prepare())
-      if ('state' in prepared) return prepared
-      request = prepared
-      const outcome = await this.#takeStep(request)
+      const outcome = await this.#askNext()
       if (outcome) return outcome
     }
     return STOPPED_TURN
+  }
+
+  async #askNext(): Promise<Outcome | null> {
+    // A message may have asked for another one, or the one before has failed.
+    if (this.#prepared?.model !== this.#choice.asked) this.#prepared = undefined
+    const request = this.#prepared?.request ?? (await this.#prepare())
+    if ('state' in request) return this.#fallBack(request)
+    this.#prepared = { model: this.#choice.asked, request }
+    return this.#takeStep(request)
   }
 
   async #prepare(): Promise<Omit<StepRequest, 'messages'> | Outcome> {
     const { config } = this.#turn.run
     const resolved = await this.#resolveModel()
     if ('state' in resolved) return resolved
+    const switched = this.#choice.announce(resolved.model_id)
+    if (switched) await this.#record(switched)
     const level = config.harness?.reasoning_level
     const reasoning = REASONING_LEVELS.find((known) => known === level)
     return {
@@ -250,7 +259,7 @@ class LoopTurn {
   /** A provider that is away is waited for as in the middle of the work. */
   async #resolveModel(): Promise<ResolvedModel | Outcome> {
     while (!this.#turn.signal.aborted) {
-      const resolved = await this.#models.resolve(modelOf(this.#turn.run.config))
+      const resolved = await this.#models.resolve(this.#choice.asked)
       if (!('reason' in resolved)) return resolved
       if (!resolved.away) return modelOutcome('FAILED', resolved.reason, 'integration_not_configured')
       const outcome = modelOutcome('ERROR', resolved.reason, 'resource_unavailable', true)
@@ -261,8 +270,9 @@ class LoopTurn {
   }
 
   async #takeStep(request: Omit<StepRequest, 'messages'>): Promise<Outcome | null> {
+    const { model_id } = request.resolved
     const spoiled = await this.#compaction.makeRoom(request, this.#log)
-    if (spoiled) return spoiled
+    if (spoiled) return this.#fallBack(spoiled, model_id)
     const too_large = this.#judgePrompt(request)
     if (too_large) return too_large
     const conversation = buildMessages([...this.#turn.context, ...this.#log])
@@ -275,7 +285,8 @@ class LoopTurn {
     }
     if (end.type === 'complete' && end.is_empty && !UNFINISHED.has(end.finish_reason)) {
       await this.#record(...end.events)
-      return this.#waitFor(EMPTY_ANSWER)
+      const ending = await this.#waitFor(EMPTY_ANSWER)
+      return ending && this.#fallBack(ending, model_id)
     }
     if (end.type === 'complete') {
       this.#retries.reset()
@@ -285,15 +296,30 @@ class LoopTurn {
     await this.#record(...end.usage)
     if (failure.type === 'passing') {
       const ending = await this.#waitFor(failure, end.take_back)
-      if (ending) await this.#record(...end.partial)
-      return ending
+      return ending && this.#fallBack(ending, model_id, end)
     }
     if (failure.type === 'overflow') {
       await this.#record(...end.take_back)
-      return this.#compaction.shorten(request, this.#log, failure)
+      const ending = await this.#compaction.shorten(request, this.#log, failure)
+      return ending && this.#fallBack(ending, model_id)
     }
-    await this.#record(...end.partial)
-    return this.#refuse(failure, request.resolved.model_id)
+    return this.#fallBack(await this.#refuse(failure, model_id), model_id, end)
+  }
+
+  /** `null`: the next model goes on. What was shown of an answer that failed stays only where nobody does. */
+  async #fallBack(
+    outcome: Outcome,
+    failed?: string,
+    { partial, take_back }: { partial: NewEvent[]; take_back: NewEvent[] } = NOTHING_SHOWN,
+  ): Promise<Outcome | null> {
+    const switched = this.#turn.signal.aborted ? null : this.#choice.fallBack(outcome, failed)
+    if (!switched) {
+      await this.#record(...partial)
+      return outcome
+    }
+    this.#retries.reset()
+    await this.#record(...take_back, switched)
+    return null
   }
 
   /** A request that is more than the budget bears is not sent: it would be paid for, whatever came of it. */
@@ -435,6 +461,7 @@ class LoopTurn {
   #add(events: readonly NewEvent[]): void {
     for (const event of events) {
       this.#log.push(event)
+      this.#choice.add(event)
       this.#repeats.add(event)
     }
   }

@@ -31,6 +31,8 @@ export interface ModelSettings extends CloudSettings {
   endpoints?: Record<string, EndpointSettings>
   /** What a run without `model_id` uses. */
   default_model?: string
+  /** Models that go on in place of one that fails, in order, where the run does not say. */
+  fallback_models?: readonly string[]
   /** In place of the public prices. */
   prices?: PriceList
   /** Tokens that models take in, in place of what is known; `*`: those of which nothing is. */
@@ -65,6 +67,8 @@ export interface NoModel {
 export interface Models {
   /** Whether any provider has been set up. */
   readonly configured: boolean
+  /** Of runs that name none. */
+  readonly fallbacks?: readonly string[]
   /** What can hold a conversation. Cached for minutes. A provider that is away contributes nothing; never throws. */
   list(): Promise<Model[]>
   /** Asks every provider anew; `failure` as `fetchModels` gives it. Never throws. */
@@ -181,6 +185,7 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
 
   return {
     configured: providers.size > 0,
+    ...(settings.fallback_models ? { fallbacks: settings.fallback_models } : {}),
     list,
     resolve,
     check: () =>

@@ -1,5 +1,6 @@
+import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import { AppError } from '../contract/error.ts'
-import type { HarnessTraits } from '../contract/harness-fields.ts'
+import { type HarnessTraits, keepsModel } from '../contract/harness-fields.ts'
 import type { RunAgentRequest, RunFollowupRequest } from '../contract/run-request.ts'
 import type { Db } from '../store/db.ts'
 import { isAgentMissing } from '../store/workers.ts'
@@ -29,6 +30,13 @@ function configFieldsOf(config: RunAgentRequest['config'] = {}): string[] {
     ...(computer_use_enabled ? ['config.computer_use_enabled'] : []),
     ...(Object.keys(harness_auth_secrets).length > 0 ? ['config.harness_auth_secrets'] : []),
   ]
+}
+
+/** Throws `invalid_request` where the run's harness cannot go on with another model. */
+export function requireSwitch(harnesses: readonly HarnessTraits[], { harness }: AmbientAgentConfig): void {
+  const named = harnesses.find(({ name }) => name === harness?.type)
+  const why = named && keepsModel(named)
+  if (why) throw new AppError('invalid_request', `model_id: the harness ${named.name} ${why}.`)
 }
 
 /**

@@ -102,6 +102,7 @@ export function buildConversation(
       case 'changes.pushed':
       case 'reference.reported':
       case 'retrying':
+      case 'model.switched':
       case 'context.compacted':
       case 'egress.refused':
       case 'error':

@@ -21,6 +21,9 @@ export interface Progress {
   torn: Array<Extract<NewEvent, { type: 'message.assistant' | 'reasoning' }>>
 }
 
+/** Behind these the model is asked again. */
+const GOES_ON: ReadonlySet<string> = new Set(['retrying', 'model.told', 'model.switched'])
+
 /**
  * What the log leaves to do for the built-in loop. A step is stored in this order: its text, reasoning and tool calls,
  * then its `usage`, which marks it as complete, then the results of its calls.
@@ -60,7 +63,7 @@ export function readProgress(log: readonly NewEvent[]): Progress {
       open.delete(call.tool_call_id)
       waiting = true
       if (!event.data.is_error) last_calls.push(call)
-    } else if (event.type === 'retrying' || event.type === 'model.told') {
+    } else if (GOES_ON.has(event.type)) {
       waiting = true
     } else if (endsStep(event)) {
       waiting = calls_in_step > 0

@@ -41,7 +41,10 @@ export async function appendEvents(
   const usage = events.filter((event) => event.type === 'usage').map((event) => event.data)
   const sum = (of: (data: (typeof usage)[number]) => number) =>
     usage.reduce((total, data) => total + of(data), 0)
-  const visible = events.some((event) => event.type === 'usage' || event.type === 'artifact.created')
+  const switched = events.findLast((event) => event.type === 'model.switched')?.data.to
+  const visible =
+    switched !== undefined ||
+    events.some((event) => event.type === 'usage' || event.type === 'artifact.created')
   const stepped = events.some(isFinishedStep)
   const closed = events.flatMap((event) =>
     event.type === 'message.assistant' ? [event.data.message_id] : [],
@@ -51,6 +54,7 @@ export async function appendEvents(
       update runs set batch = ${batch}::int, last_sequence = last_sequence + ${events.length}
         ${visible ? sql`, updated_at = next_update(updated_at)` : sql``}
         ${stepped ? sql`, lost_attempts = 0` : sql``}
+        ${switched === undefined ? sql`` : sql`, model_id = ${switched}::text, resolved = jsonb_set(resolved, '{model_id}', to_jsonb(${switched}::text))`}
         ${
           usage.length
             ? sql`, input_tokens = least(input_tokens + ${sum((u) => u.input_tokens)}::bigint, ${MOST}),
@@ -103,6 +107,15 @@ export async function readHistory(db: Db, parts: readonly LogPart[]): Promise<Ru
 /** A run's own log, whole. */
 export const readOwnHistory = (db: Db, run_id: string): Promise<RunEvent[]> =>
   readHistory(db, [{ run_id, sequence: MAX_SEQUENCE }])
+
+/** The model that a message asked for, or that took the place of another one, whichever came last; `null`: neither. */
+export async function readAskedModel(db: Db, run_id: string): Promise<string | null> {
+  const found = await sql<{ model_id: string }>`
+    select coalesce(data ->> 'to', data ->> 'model_id') as model_id from events
+    where run_id = ${run_id} and (type = 'model.switched' or (type = 'message.user' and data ->> 'model_id' is not null))
+    order by sequence desc limit 1`.execute(db)
+  return found.rows[0]?.model_id ?? null
+}
 
 /** A part of a log, and how the log stood in the same snapshot. */
 export interface LogPage {

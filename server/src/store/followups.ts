@@ -23,6 +23,8 @@ export interface NewFollowup {
   mode: string
   on_busy: OnBusy
   attachments: StoredAttachment[]
+  /** The model from this message on. */
+  model_id?: string | null
   /** Limits that replace those of the run. */
   budget?: BudgetLimits | null
 }
@@ -79,8 +81,9 @@ export async function acceptFollowup(
       where run_id = ${run.run_id} returning *),
     logged as (
       insert into events (run_id, sequence, type, data)
-      select run_id, last_sequence, 'followup.accepted', jsonb_build_object('followup_id', ${followup_id}::text,
-        'message', ${followup.message}::text, 'outcome', ${outcome}::text, 'author', ${run.author}::text) from changed)
+      select run_id, last_sequence, 'followup.accepted', jsonb_strip_nulls(jsonb_build_object('followup_id', ${followup_id}::text,
+        'message', ${followup.message}::text, 'outcome', ${outcome}::text, 'author', ${run.author}::text,
+        'model_id', ${followup.model_id ?? null}::text)) from changed)
     insert into followups (followup_id, run_id, position, message, mode, outcome, author_id)
     select ${followup_id}::uuid, run_id, last_sequence, ${followup.message}, ${followup.mode}, ${outcome}, ${followup.author.principal_id}::uuid
     from changed`.execute(trx)
@@ -134,7 +137,9 @@ export async function deliverFollowups(db: Db, lease: Lease): Promise<Delivery> 
           (row_number() over (order by f.position))::int as place,
           (select jsonb_agg(jsonb_build_object('file_name', a.file_name, 'mime_type', a.mime_type,
             'path', a.path) order by a.attachment_id)
-            from attachments a where a.followup_id = f.followup_id) as attachments
+            from attachments a where a.followup_id = f.followup_id) as attachments,
+          -- Its place is that of the event that said so.
+          (select e.data ->> 'model_id' from events e where e.run_id = f.run_id and e.sequence = f.position) as model_id
         from followups f join principals p on p.principal_id = f.author_id
         where f.run_id = ${lease.run_id} and f.delivered_at is null),
       marked as (
@@ -149,7 +154,7 @@ export async function deliverFollowups(db: Db, lease: Lease): Promise<Delivery> 
       union all
       select ${lease.run_id}::uuid, ${run.last_sequence}::int + 2 * place, 'message.user', jsonb_strip_nulls(jsonb_build_object(
         'message_id', followup_id, 'text', message, 'followup_id', followup_id, 'author', author,
-        'attachments', attachments)) from waiting
+        'attachments', attachments, 'model_id', model_id)) from waiting
       -- Their times are those of this order.
       order by sequence
       returning 1`.execute(trx)

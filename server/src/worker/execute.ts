@@ -176,7 +176,7 @@ export class Execution {
     const skills = await readRunSkills(run, prepared, this.#stopping.from('cancelled'))
     if ('failure' in skills) return this.#giveUp(skills.failure, inbox)
     if (prepared.environment) await this.#store.recordSkills(prepared.environment, skills.found)
-    const model = await harness.resolveModel?.(run.config)
+    const model = await harness.resolveModel?.(await this.#store.readConfig(run))
     if (model && !model.has_price && budget.limits_cost) return this.#giveUp(unpriced(model.model_id), inbox)
     this.#snapshots = this.#openSnapshots(prepared)
     const { image, commits, sandbox } = prepared

@@ -24,6 +24,7 @@ import { type EnvironmentRow, findEnvironment, markSetup } from '../store/enviro
 import {
   appendEvents,
   type OpenMessage,
+  readAskedModel,
   readHistory,
   readLogPages,
   readOwnHistory,
@@ -109,6 +110,12 @@ export class FencedStore {
   /** The run's own log. */
   readHistory(): Promise<RunEvent[]> {
     return this.#write(() => readOwnHistory(this.#db, this.lease.run_id))
+  }
+
+  /** The run's config with the model that goes on with it: the log may know a later one. */
+  async readConfig({ config }: RunRow): Promise<RunRow['config']> {
+    const model_id = await this.#write(() => readAskedModel(this.#db, this.lease.run_id))
+    return model_id === null ? config : { ...config, model_id, harness: { ...config.harness, model_id } }
   }
 
   async start(resolved: ResolvedRun): Promise<void> {

@@ -40,6 +40,7 @@ function writeCommand(request: CreateRunParams): string {
     ['--sequence', fork_of?.sequence],
     ['--env', config.environment_id],
     ['--model', config.model_id],
+    ...(config.fallback_model_ids ?? []).map((id): [string, string] => ['--fallback', id]),
     ['--harness', config.harness?.type],
     ['--reasoning', config.harness?.reasoning_level],
     ['--base-prompt', config.base_prompt],

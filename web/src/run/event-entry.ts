@@ -59,6 +59,15 @@ export function entryOf(event: RunEvent): Entry | undefined {
     }
     case 'model.told':
       return note('warning', TOLD[event.data.reason], { more: 'The model was told, and goes on.' })
+    case 'model.switched': {
+      const { from, to, reason, message } = event.data
+      const text = `Switched from ${from} to ${to}`
+      return note(
+        reason === 'followup' ? 'plain' : 'warning',
+        text,
+        message === undefined ? {} : { more: message },
+      )
+    }
     case 'context.compacted': {
       const { tokens_before, tokens_after, summary } = event.data
       const title = `The conversation was summarised: ${formatCount(tokens_before)} → ${formatCount(tokens_after)} tokens`

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ROUTES } from '../../contract/routes.ts'
 import { storeAttachments, withAttachments } from '../../intake/attachments.ts'
-import { requireAvailable } from '../../intake/unavailable.ts'
+import { requireAvailable, requireSwitch } from '../../intake/unavailable.ts'
 import { type Db, transact } from '../../store/db.ts'
 import { acceptFollowup } from '../../store/followups.ts'
 import type { Services } from '../context.ts'
@@ -12,17 +12,19 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
   const { store, watch, blobs, settings } = services
   const files = { db: store.db, blobs, max_run_files_bytes: settings.max_run_files_bytes }
   serve(app, services, ROUTES.submitFollowup, async (call) => {
-    const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [], budget } = call.body
-    const { run_id } = await requireRun(services, call.params.run_id, call.actor)
+    const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [] } = call.body
+    const { budget = null, model_id = null } = call.body
+    const { run_id, config } = await requireRun(services, call.params.run_id, call.actor)
     // A repeated message must not be refused for want of room that its own attachments take.
     const earlier = await readEarlier(store.db, call)
     if (earlier) return earlier.body
     requireAvailable(call.body)
+    if (model_id !== null) requireSwitch(settings.harnesses, config)
     const stored = await storeAttachments(files, run_id, attachments)
     let pool: string | null = null
     const accept = async (db: Db) => {
       const said = { run_id, author: call.actor, message, mode, on_busy, attachments: stored }
-      const followup = { ...said, budget: budget ?? null }
+      const followup = { ...said, budget, model_id }
       const accepted = await transact(db, (trx) => acceptFollowup(trx, followup))
       pool = accepted.claimable_in
       return { status: 200, body: { followup_id: accepted.followup_id, outcome: accepted.outcome } }

@@ -213,7 +213,7 @@ describe('a tool server with an address', { skip: missingServers() }, () => {
       ended.setup.map(({ name, status, output }) => [name, `${status}: ${output}`]),
     )
     assert.match(said.moved ?? '', /^failed: .*answers with a redirect, which is not followed/)
-    assert.match(said.endless ?? '', /^failed: .*(more than \d+ bytes|not ready within)/)
+    assert.match(said.endless ?? '', /^failed: .*(too long|more than \d+ bytes|not ready within)/)
     assert.match(said.broken ?? '', /^failed: .*500.*no such database/s)
     assert.equal(far.asked.length, before)
   })

@@ -1,29 +1,22 @@
-import { createMCPClient, type MCPClient, MCPClientError } from '@ai-sdk/mcp'
-import { ZodError } from 'zod'
+import { ProtocolError, SdkHttpError } from '@modelcontextprotocol/client'
 import { TURN_STOPPED } from '../log/interruption.ts'
 import type { Execution, ToolContext, ToolOutcome, ToolServer } from './harness.ts'
+import { closeClient, type OpenClient, openClient } from './mcp-client.ts'
+import { LOST, tellsLostSession } from './mcp-http.ts'
 import { tame } from './mcp-limits.ts'
+import { AnyResult, type ListedTools, listTools, NEVER_MS } from './mcp-list.ts'
+import { givenResult } from './mcp-message.ts'
 import { tellResult } from './mcp-result.ts'
-import { StdioTransport } from './mcp-stdio.ts'
-import type { ToolDefinition } from './mcp-tools.ts'
+import type { StdioTransport } from './mcp-stdio.ts'
 import { failure } from './tools/tool.ts'
 
 /** From its start until its tools are known. */
 const START_MS = 20_000
-const MAX_PAGES = 20
 const MAX_SAID = 2_000
-/** After the end of an answer, for whoever reads it. */
-const LOST_MS = 1_000
-/** Ending a session elsewhere is a courtesy. */
-const CLOSE_MS = 2_000
+/** What servers answer to a call of a session they do not know, beside 404. */
+const SESSION_NOT_FOUND = -32_001
 
-export type Started = { definitions: ToolDefinition[]; instructions: string } | { failure: string }
-
-interface Open {
-  client: MCPClient
-  /** Of a process in the sandbox. */
-  stdio: StdioTransport | null
-}
+export type Started = { listed: ListedTools; instructions: string } | { failure: string }
 
 type Host = Pick<Execution, 'sandbox' | 'mask' | 'signal'> & { cwd: string }
 
@@ -31,10 +24,9 @@ type Host = Pick<Execution, 'sandbox' | 'mask' | 'signal'> & { cwd: string }
 export class ServerConnection {
   readonly server: ToolServer
   readonly #host: Host
-  #open: Open | null = null
+  #open: OpenClient | null = null
   #closed = false
-  /** Aborted when the call that waits has lost its answer. */
-  #waiting: AbortController | null = null
+  #changed = false
 
   constructor(server: ToolServer, host: Host) {
     this.server = server
@@ -49,14 +41,27 @@ export class ServerConnection {
     const opened = await this.#connect(either, late)
     if ('failure' in opened) return opened
     try {
-      const definitions = await listTools(opened.client, either)
+      this.#changed = false
+      opened.client.setNotificationHandler('notifications/tools/list_changed', () => {
+        this.#changed = true
+      })
+      const listed = await listTools(opened.client, either)
       this.#open = opened
-      return { definitions, instructions: this.#say(opened.client.instructions ?? '') }
+      return { listed, instructions: this.#say(opened.client.getInstructions() ?? '') }
     } catch (error) {
       const why = late() ?? this.#explain(error, opened.stdio)
-      await closeOpen(opened)
+      await closeClient(opened)
       return { failure: this.#withPrinted(why, opened.stdio) }
     }
+  }
+
+  /** Its tools, where it said that they are others now; `null`: they are not, or it does not say which. */
+  async listAnew(signal: AbortSignal): Promise<ListedTools | null> {
+    const open = this.#open
+    if (!this.#changed || !open) return null
+    this.#changed = false
+    const either = AbortSignal.any([signal, AbortSignal.timeout(START_MS), this.#host.signal])
+    return await listTools(open.client, either).catch(() => null)
   }
 
   /** Never throws but for faults of the sandbox. */
@@ -66,39 +71,48 @@ export class ServerConnection {
     input: Record<string, unknown>,
   ): Promise<ToolOutcome> {
     const { name: server, timeout_ms } = this.server
-    if (this.#open?.stdio?.ending) await this.drop()
-    if (!this.#open) {
-      const again = await this.start(turn.signal)
-      if (turn.signal.aborted) return failure(TURN_STOPPED)
-      if ('failure' in again)
-        return failure(`The tool server ${server} had ended and could not be started again: ${again.failure}`)
-    }
-    const open = this.#open
-    if (!open) return failure(TURN_STOPPED)
     const deadline = AbortSignal.timeout(timeout_ms)
-    const lost = new AbortController()
-    const signal = AbortSignal.any([turn.signal, deadline, lost.signal])
-    this.#waiting = lost
-    try {
-      const result = await open.client.callTool({ name, arguments: input, options: { signal } })
-      return await tellResult({ turn, tool_call_id }, result)
-    } catch (error) {
+    const signal = AbortSignal.any([turn.signal, deadline])
+    const request = { method: 'tools/call', params: { name, arguments: input } }
+    for (let again = false; ; again = true) {
+      const open = await this.#ready(turn.signal)
       if (turn.signal.aborted) return failure(TURN_STOPPED)
-      if (deadline.aborted)
-        return failure(
-          `The tool server ${server} did not answer within ${timeout_ms / 1000} seconds; the call was cancelled.`,
-        )
-      const why = lost.signal.aborted ? 'its answer ended too soon' : this.#explain(error, open.stdio)
-      // The server's own words: it is well, and the call was not.
-      if (MCPClientError.isInstance(error) && error.code !== undefined) return failure(why)
-      const printed = this.#withPrinted(why, open.stdio)
-      await this.drop()
-      return failure(
-        `The call to the tool server ${server} broke off: ${printed}\nIt is started again at the next call. Check first how far this one came.`,
-      )
-    } finally {
-      this.#waiting = null
+      if ('failure' in open) return failure(open.failure)
+      try {
+        const result = await open.client.request(request, AnyResult, { signal, timeout: NEVER_MS })
+        return await tellResult({ turn, tool_call_id }, givenResult(result))
+      } catch (error) {
+        if (turn.signal.aborted) return failure(TURN_STOPPED)
+        if (deadline.aborted)
+          return failure(
+            `The tool server ${server} did not answer within ${timeout_ms / 1000} seconds; the call was cancelled.`,
+          )
+        // It did not know whose call it was, so nothing has run.
+        if (again || open.stdio || !isLostSession(error)) return failure(await this.#tellBroken(error, open))
+        await this.drop()
+      }
     }
+  }
+
+  /** Started again where it has ended. */
+  async #ready(signal: AbortSignal): Promise<OpenClient | { failure: string }> {
+    if (this.#open?.stdio?.ending) await this.drop()
+    if (this.#open) return this.#open
+    const started = await this.start(signal)
+    if ('failure' in started)
+      return {
+        failure: `The tool server ${this.server.name} had ended and could not be started again: ${started.failure}`,
+      }
+    return this.#open ?? { failure: TURN_STOPPED }
+  }
+
+  async #tellBroken(error: unknown, { stdio }: OpenClient): Promise<string> {
+    const why = this.#explain(error, stdio)
+    // The server's own words: it is well, and the call was not.
+    if (error instanceof ProtocolError && error.code !== LOST && !stdio?.ending) return why
+    const printed = this.#withPrinted(why, stdio)
+    await this.drop()
+    return `The call to the tool server ${this.server.name} broke off: ${printed}\nIt is started again at the next call. Check first how far this one came.`
   }
 
   async close(): Promise<void> {
@@ -110,55 +124,23 @@ export class ServerConnection {
   async drop(): Promise<void> {
     const open = this.#open
     this.#open = null
-    if (open) await closeOpen(open)
+    if (open) await closeClient(open)
   }
 
-  async #connect(signal: AbortSignal, late: () => string | null): Promise<Open | { failure: string }> {
+  async #connect(signal: AbortSignal, late: () => string | null): Promise<OpenClient | { failure: string }> {
     const { launch } = this.server
     if (this.#closed) return { failure: 'the session is over' }
     if (launch.type === 'refused') return { failure: launch.why }
     const { sandbox, cwd, signal: session } = this.#host
-    const stdio =
-      launch.type === 'command' ? new StdioTransport({ sandbox, ...launch, cwd, signal: session }) : null
-    try {
-      const client = await createMCPClient({
-        transport: stdio ?? { type: 'http', ...this.#address() },
-        initializationOptions: { signal },
-        clientName: 'runyard',
-        // What is not of the protocol is a stranger's, and nothing to print.
-        onUncaughtError() {},
-      })
-      return { client, stdio }
-    } catch (error) {
-      const why = late() ?? this.#explain(error, stdio)
-      await stdio?.close()
-      return { failure: this.#withPrinted(why, stdio) }
-    }
-  }
-
-  #address(): { url: string; headers: Record<string, string>; fetch: typeof fetch } {
-    const { launch } = this.server
-    if (launch.type !== 'url') throw new Error('The tool server has no address.')
-    const { url, headers } = launch
-    return { url, headers, fetch: (input, init) => this.#fetch(launch.fetch, input, init) }
-  }
-
-  /** The client waits for an answer whose stream has ended without it: calls are made one by one, so it is known which. */
-  async #fetch(go: typeof fetch, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-    const waiting = this.#waiting
-    const response = await go(input, init)
-    if (!waiting || init?.method !== 'POST' || !response.body) return response
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
-    const end = () => setTimeout(() => waiting.abort(), LOST_MS)
-    response.body.pipeTo(writable).then(end, end)
-    return new Response(readable, response)
+    const opened = await openClient({ launch, sandbox, cwd, session }, signal)
+    if (!('error' in opened)) return opened
+    const why = late() ?? this.#explain(opened.error, opened.stdio)
+    return { failure: this.#withPrinted(why, opened.stdio) }
   }
 
   #explain(error: unknown, stdio: StdioTransport | null): string {
     if (stdio?.own_ending) return stdio.own_ending
-    // Of an answer over HTTP that is none of the protocol: pages of what each kind of message would have had.
-    if (error instanceof ZodError) return 'its answer is none that MCP has'
-    return this.#say(error instanceof Error ? error.message : String(error))
+    return this.#say(tellError(error))
   }
 
   #withPrinted(why: string, stdio: StdioTransport | null): string {
@@ -171,22 +153,21 @@ export class ServerConnection {
   }
 }
 
-async function listTools(client: MCPClient, signal: AbortSignal): Promise<ToolDefinition[]> {
-  if (!client.initializeResult.capabilities.tools) return []
-  const tools: ToolDefinition[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const listed = await client.listTools({ ...(cursor ? { params: { cursor } } : {}), options: { signal } })
-    tools.push(...listed.tools)
-    cursor = listed.nextCursor
-    if (!cursor) break
+/** The reason within: a failed connection hides it. */
+function tellError(error: unknown): string {
+  if (error instanceof SdkHttpError) {
+    const { status } = error.data
+    return `HTTP ${status}: ${error.message.replace(/^Error POSTing to endpoint: /, '')}`
   }
-  return tools
+  if (!(error instanceof Error)) return String(error)
+  const { message, cause } = error
+  return cause instanceof Error && /^fetch failed$|probe failed/.test(message)
+    ? `${message}: ${cause.message}`
+    : message
 }
 
-async function closeOpen({ client, stdio }: Open): Promise<void> {
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, CLOSE_MS)
-  await Promise.race([Promise.allSettled([client.close(), stdio?.close()]), late.promise])
-  clearTimeout(timer)
+function isLostSession(error: unknown): boolean {
+  if (error instanceof SdkHttpError)
+    return error.data.status === 404 || (error.data.status === 400 && tellsLostSession(error.message))
+  return error instanceof ProtocolError && error.code === SESSION_NOT_FOUND && tellsLostSession(error.message)
 }

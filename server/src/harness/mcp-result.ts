@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { CallToolResult } from '@ai-sdk/mcp'
 import { z } from 'zod'
+import { isRecord } from '../contract/storable-text.ts'
 import { SandboxFileError } from '../sandbox/sandbox.ts'
 import type { ToolOutcome, Turn } from './harness.ts'
 import { keepOutput, type OutputPlace } from './keep-output.ts'
@@ -9,60 +9,76 @@ import { tame } from './mcp-limits.ts'
 const MAX_PARTS = 200
 const MAX_FILE_BYTES = 6 * 1024 ** 2
 const MAX_TEXT = 1024 ** 2
+const MAX_UNKNOWN = 2000
 
+const Text = z.string().nullish().catch(undefined)
 const Part = z.union([
-  z.object({ type: z.literal('text'), text: z.string() }),
-  z.object({ type: z.enum(['image', 'audio']), data: z.string(), mimeType: z.string() }),
-  z.object({ type: z.literal('resource_link'), uri: z.string(), name: z.string().optional() }),
+  z.object({ type: z.literal('text'), text: z.unknown().optional() }),
+  z.object({ type: z.enum(['image', 'audio']), data: z.string(), mimeType: Text }),
+  z.object({ type: z.literal('resource_link'), uri: z.string(), name: Text, description: Text }),
   z.object({
     type: z.literal('resource'),
-    resource: z.object({
-      uri: z.string(),
-      mimeType: z.string().optional(),
-      text: z.string().optional(),
-      blob: z.string().optional(),
-    }),
+    resource: z.object({ uri: Text, mimeType: Text, text: Text, blob: Text }),
   }),
 ])
 type Part = z.infer<typeof Part>
 
-/** What a server answered as the model is told it. Files in it are kept as artifacts of the run, and named. */
-export async function tellResult(place: OutputPlace, result: CallToolResult): Promise<ToolOutcome> {
+/**
+ * What a server answered as the model is told it, whatever shape it has. Files in it are kept as artifacts of the run, and
+ * named.
+ */
+export async function tellResult(place: OutputPlace, result: Record<string, unknown>): Promise<ToolOutcome> {
   const { turn } = place
-  const parts = 'content' in result && Array.isArray(result.content) ? result.content : []
+  const { content, isError, structuredContent, toolResult } = result
+  const parts = Array.isArray(content) ? content : content === undefined || content === null ? [] : [content]
   const told: string[] = []
-  for (const given of parts.slice(0, MAX_PARTS)) {
-    const part = Part.safeParse(given)
-    told.push(part.success ? await tellPart(turn, part.data) : '[a part that is not known]')
-  }
+  for (const given of parts.slice(0, MAX_PARTS)) told.push(await tellGiven(turn, given))
   if (parts.length > MAX_PARTS) told.push(`[${parts.length - MAX_PARTS} more parts left out]`)
-  const rest = 'structuredContent' in result ? result.structuredContent : undefined
-  const other = 'toolResult' in result ? result.toolResult : undefined
+  const rest = structuredContent ?? toolResult
   // Servers repeat it as text, for those that do not know it.
-  if (told.length === 0 && (rest ?? other) !== undefined) told.push(JSON.stringify(rest ?? other))
+  if (told.every((part) => part.trim() === '') && rest !== undefined && rest !== null)
+    told.push(typeof rest === 'string' ? rest : JSON.stringify(rest))
   const whole = told.join('\n')
   // Of a value that was cut nobody knows that it is one.
   const text = tame(whole.length > MAX_TEXT ? turn.mask(whole) : whole, MAX_TEXT)
-  return {
-    output: (await keepOutput(place, text.trimEnd())) || '(no output)',
-    is_error: 'isError' in result && result.isError === true,
-  }
+  const is_error = isError === true || isError === 'true' || isError === 1
+  const empty = is_error ? 'The tool failed and does not say why.' : '(no output)'
+  return { output: (await keepOutput(place, text.trimEnd())) || empty, is_error }
+}
+
+async function tellGiven(turn: Pick<Turn, 'sandbox'>, given: unknown): Promise<string> {
+  if (typeof given === 'string') return given
+  const part = Part.safeParse(given)
+  if (part.success) return tellPart(turn, part.data)
+  if (!isRecord(given)) return given === null || given === undefined ? '' : JSON.stringify(given)
+  if (typeof given.text === 'string') return given.text
+  // What we do not know may mean something to the model.
+  return `[a part of a kind that is not known: ${JSON.stringify(given).slice(0, MAX_UNKNOWN)}]`
 }
 
 async function tellPart(turn: Pick<Turn, 'sandbox'>, part: Part): Promise<string> {
-  if (part.type === 'text') return part.text
-  if (part.type === 'resource_link') return `[link: ${[part.name, part.uri].filter(Boolean).join(', ')}]`
+  if (part.type === 'text') return tellText(part.text)
+  if (part.type === 'resource_link')
+    return `[link: ${[part.name, part.uri, part.description].filter(Boolean).join(', ')}]`
   if (part.type !== 'resource') return keepFile(turn, part.type, part)
-  const { uri, mimeType = 'application/octet-stream', text, blob } = part.resource
-  if (blob !== undefined) return `${uri}: ${await keepFile(turn, 'file', { data: blob, mimeType })}`
-  return `[${uri}]\n${text ?? ''}`
+  const { uri, mimeType, text, blob } = part.resource
+  if (typeof blob === 'string')
+    return `${uri || 'resource'}: ${await keepFile(turn, 'file', { data: blob, mimeType: mimeType ?? 'application/octet-stream' })}`
+  return uri ? `[${uri}]\n${text ?? ''}` : (text ?? '')
 }
+
+const tellText = (text: unknown): string =>
+  typeof text === 'string' ? text : text === null || text === undefined ? '' : JSON.stringify(text)
 
 async function keepFile(
   { sandbox }: Pick<Turn, 'sandbox'>,
   what: string,
-  { data, mimeType }: { data: string; mimeType: string },
+  given: { data: string; mimeType?: string | null | undefined },
 ): Promise<string> {
+  // Some write the address that a page would have.
+  const address = /^data:([^;,]*)[^,]*;base64,/.exec(given.data)
+  const data = address ? given.data.slice(address[0].length) : given.data
+  const mimeType = given.mimeType || address?.[1] || ''
   const type = /^[a-z0-9.+-]+\/([a-z0-9]{1,12})\b[a-z0-9.+-]*$/i.exec(mimeType)
   const bytes = Buffer.from(data, 'base64')
   const told = `${what}, ${type?.[0] ?? 'of unknown type'}, ${bytes.length} bytes`

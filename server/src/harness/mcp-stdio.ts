@@ -1,11 +1,8 @@
 import { PassThrough } from 'node:stream'
-import { type JSONRPCMessage, type MCPTransport, validateJSONRPCMessage } from '@ai-sdk/mcp'
-import { isRecord } from '../contract/storable-text.ts'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { type ExecExit, type ExecHandle, quote, type Sandbox } from '../sandbox/sandbox.ts'
-import { nestsDeeply } from './mcp-limits.ts'
+import { Asked, MAX_MESSAGE_BYTES, readMessages } from './mcp-message.ts'
 
-/** One message; a picture fits. */
-const MAX_MESSAGE_BYTES = 8 * 1024 ** 2
 /** What a server may send between two answers: a log, progress, or no end. */
 const MAX_UNASKED_BYTES = 64 * 1024 ** 2
 /** What may wait for a server that does not read. */
@@ -27,7 +24,7 @@ export interface StdioOptions {
  * A tool server as a process in the sandbox, spoken to in lines of JSON (MCP 2025-11-25, "stdio"). What it writes is a
  * stranger's: lines that are no messages are left out, and one without end ends the server.
  */
-export class StdioTransport implements MCPTransport {
+export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -43,8 +40,7 @@ export class StdioTransport implements MCPTransport {
   #line: Uint8Array[] = []
   #line_bytes = 0
   #unasked_bytes = 0
-  /** The id of the last request. There is one at a time. */
-  #asked: Id | null = null
+  readonly #asked = new Asked()
 
   constructor(options: StdioOptions) {
     this.#options = options
@@ -75,16 +71,14 @@ export class StdioTransport implements MCPTransport {
     void this.#read(this.#handle)
   }
 
-  async send(message: JSONRPCMessage, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+  async send(message: JSONRPCMessage): Promise<void> {
     if (this.#over) throw new Error('The server has ended.')
     if (this.#input.readableLength + this.#input.writableLength > MAX_WAITING_BYTES) {
       this.#fail('it does not read what it is sent')
       throw new Error('The server does not read what it is sent.')
     }
+    this.#asked.add(message)
     this.#input.write(`${JSON.stringify(message)}\n`)
-    if (!('method' in message && 'id' in message)) return
-    this.#asked = message.id
-    if (signal) this.#cancelWith(signal, message.id)
   }
 
   /** Ends its input, then it. */
@@ -93,16 +87,6 @@ export class StdioTransport implements MCPTransport {
     this.#input.end()
     await this.#handle?.kill()
     if (this.#handle) await this.#ended.promise
-  }
-
-  /** A request that was answered may be cancelled all the same: whoever receives that ignores it (MCP, "Cancellation"). */
-  #cancelWith(signal: AbortSignal, requestId: string | number): void {
-    const cancel = () => {
-      const params = { requestId, reason: 'The call was stopped.' }
-      if (!this.#over) this.#input.write(`${JSON.stringify({ jsonrpc: '2.0', method: CANCELLED, params })}\n`)
-    }
-    if (signal.aborted) cancel()
-    else signal.addEventListener('abort', cancel, { once: true })
   }
 
   async #read(handle: ExecHandle): Promise<void> {
@@ -142,16 +126,13 @@ export class StdioTransport implements MCPTransport {
       this.#fail(TOO_LONG)
       return
     }
-    const message = readMessage(line, this.#asked)
-    if (!message) this.#keep(Buffer.concat([line, Buffer.of(NEWLINE)]))
-    else {
-      try {
-        this.onmessage?.(message)
-        if (!('method' in message)) this.#unasked_bytes = 0
-      } catch {
-        // The client throws at answers to no call that it waits for, such as one that was given up.
-        this.#keep(line)
-      }
+    const messages = MAY_BE_MESSAGE.test(line.subarray(0, 64).toString())
+      ? readMessages(line.toString().replace(BEFORE_MESSAGE, ''), this.#asked)
+      : []
+    if (messages.length === 0) this.#keep(Buffer.concat([line, Buffer.of(NEWLINE)]))
+    for (const message of messages) {
+      this.onmessage?.(message)
+      if (!('method' in message)) this.#unasked_bytes = 0
     }
   }
 
@@ -169,42 +150,10 @@ export class StdioTransport implements MCPTransport {
 
 const NEWLINE = 0x0a
 const TOO_LONG = 'it sent a message that is too long'
-const CANCELLED = 'notifications/cancelled'
-const INTERNAL_ERROR = -32603
-const MAX_SHOWN = 200
-
-type Id = string | number
-
-function readMessage(line: Buffer, asked: Id | null): JSONRPCMessage | null {
-  if (line[0] !== 0x7b) return null
-  const text = line.toString()
-  let message: unknown
-  try {
-    message = JSON.parse(text)
-    const valid = nestsDeeply(text) ? null : validateJSONRPCMessage(message)
-    if (valid && ('method' in valid || valid.id !== undefined)) return valid
-  } catch {
-    // It may be an answer all the same.
-  }
-  return asked !== null && isAnswerTo(asked, message) ? refuse(asked, message, text) : null
-}
-
-/** One without an id is to the last request: so JSON-RPC answers what could not be read. */
-function isAnswerTo(asked: Id, message: unknown): message is Record<string, unknown> {
-  if (!isRecord(message) || 'method' in message) return false
-  const { jsonrpc, id = null } = message
-  const is_to = id === null ? jsonrpc === '2.0' : String(id) === String(asked)
-  return is_to && ('result' in message || 'error' in message)
-}
-
-/** In place of an answer that the client would not take, as if there were none: whoever waits for it hears so at once. */
-function refuse(id: Id, { error }: Record<string, unknown>, text: string): JSONRPCMessage {
-  const message =
-    isRecord(error) && typeof error.message === 'string'
-      ? error.message
-      : `The answer of the tool server is none that MCP has, or is nested too deeply. It begins with ${text.slice(0, MAX_SHOWN)}`
-  return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message } }
-}
+/** A mark of the byte order, blanks and escapes for colours are written before a message too. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is meant.
+const BEFORE_MESSAGE = /^(?:[\ufeff\s]|\x1b\[[\d;?]*[A-Za-z])+/
+const MAY_BE_MESSAGE = new RegExp(`(?:${BEFORE_MESSAGE.source})?[{[]`)
 
 function describeExit(exit: ExecExit | null): string {
   if (exit?.code !== null && exit !== null) return `it ended with exit code ${exit.code}`

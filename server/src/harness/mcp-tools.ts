@@ -1,23 +1,19 @@
 import { createHash } from 'node:crypto'
-import type { ListToolsResult } from '@ai-sdk/mcp'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { isRecord } from '../contract/storable-text.ts'
 import { shorten } from './cut-text.ts'
 import type { Tool, ToolContext, ToolOutcome } from './harness.ts'
-import { nestsDeeply, tame } from './mcp-limits.ts'
+import { tame } from './mcp-limits.ts'
+import type { ToolDefinition } from './mcp-list.ts'
+import { readInputSchema, underOwnNames } from './mcp-schema.ts'
 import { refuseMalformed } from './tools/tool.ts'
 import { understandInput } from './understand-input.ts'
 
 /** OpenAI takes no request with more, whoever's they are; one more, `load_skill`, may come later. */
 const MAX_TOOLS = 128
 const MAX_DESCRIPTION = 4096
-const MAX_SCHEMA = 32 * 1024
-const MAX_SCHEMA_DEPTH = 32
 /** Of one server's tools together: each request to the model holds them. */
 const MAX_ALL = 256 * 1024
 const MAX_NAME = 64
-
-export type ToolDefinition = ListToolsResult['tools'][number]
 
 export interface OfferedTools {
   tools: Tool[]
@@ -44,9 +40,9 @@ export function offerTools(
   const tools: Tool[] = []
   const left_out: string[] = []
   let size = 0
-  for (const { name, description, inputSchema } of definitions) {
-    const schema = readSchema(inputSchema)
-    const described = tame(description ?? '', MAX_DESCRIPTION)
+  for (const { name, description, input_schema } of definitions) {
+    const schema = readInputSchema(input_schema)
+    const described = tame(description, MAX_DESCRIPTION)
     const refusal =
       taken.size >= MAX_TOOLS - 1
         ? `there are ${MAX_TOOLS} tools at most, of the agent and all its servers`
@@ -67,9 +63,13 @@ export function offerTools(
       description: described,
       input_schema: schema.schema,
       title: (_input, mask) => shorten(`${server}: ${tame(name, 200)}`, mask),
-      run: async (input, context) =>
-        refuseMalformed(offered, input, schema.schema) ??
-        call(name, isRecord(input) ? understandInput(input, schema.schema) : {}, context),
+      run: async (input, context) => {
+        const understood = isRecord(input) ? understandInput(input, schema.schema) : {}
+        return (
+          refuseMalformed(offered, input, schema.schema) ??
+          call(name, underOwnNames(understood, schema.renamed), context)
+        )
+      },
     })
   }
   return { tools, left_out }
@@ -84,17 +84,4 @@ export function nameTool(server: string, tool: string, taken: ReadonlySet<string
   let name = whole.length > MAX_NAME ? fit(`_${mark}`) : whole
   for (let n = 2; taken.has(name); n += 1) name = fit(`_${n}`)
   return name
-}
-
-let ajv: Ajv2020 | undefined
-
-function readSchema(given: unknown): { schema: Record<string, unknown>; size: number } | { refusal: string } {
-  const text = JSON.stringify(given ?? {})
-  if (text.length > MAX_SCHEMA) return { refusal: 'the schema of its input is too long' }
-  if (nestsDeeply(text, MAX_SCHEMA_DEPTH)) return { refusal: 'the schema of its input is nested too deeply' }
-  const { $schema: _dialect, ...rest } = JSON.parse(text) as Record<string, unknown>
-  const schema = { properties: {}, ...rest, type: 'object' }
-  ajv ??= new Ajv2020({ strict: false, validateFormats: false, logger: false })
-  const valid = (rest.type ?? 'object') === 'object' && ajv.validateSchema(schema) === true
-  return valid ? { schema, size: text.length } : { refusal: 'the schema of its input is not valid' }
 }

@@ -295,15 +295,16 @@ test('an answer that is none of the protocol is told at once, and the server goe
     /^The answer of the tool server is none that MCP has, or is nested too deeply\. It begins with \{/
   const told = [
     odd,
-    odd,
+    // Without `jsonrpc` it is clear all the same.
+    null,
     /^Nobody can read that\.$/,
     /^Nobody at all\.$/,
     odd,
     /broke off: it sent a message that is too long/,
   ]
   for (const [at, expected] of told.entries()) {
-    assert.equal(results[at]?.is_error, true)
-    assert.match(results[at]?.output ?? '', expected)
+    assert.equal(results[at]?.is_error, expected !== null)
+    assert.match(results[at]?.output ?? '', expected ?? /^\(no output\)$/)
   }
   assert.equal(results[6]?.is_error, false, results[6]?.output)
 })
@@ -333,7 +334,7 @@ test('so it is of a server with an address', async () => {
     [call('far__go'), { text: 'Done.' }],
   )
   server.close()
-  assert.match(results[0]?.output ?? '', /^The call .* broke off: its answer is none that MCP has\n/)
+  assert.match(results[0]?.output ?? '', /^The answer of the tool server is none that MCP has/)
 })
 
 test('an answer that nobody waits for costs nothing: one to no call, or to one that was given up', async () => {
@@ -360,6 +361,7 @@ test('what a hostile server lists is cut to what a provider takes', async () => 
     { name: 'long', description: 'd'.repeat(1e6) + '\\u001b[2J', inputSchema: { type: 'object' } },
     { name: 'escape\\u001b[2J ../x', inputSchema: { type: 'object' } },
     { name: 'escape\\u001b[2J ../x', inputSchema: { type: 'object' } },
+    { name: 'escape\\u001b[2J :./x', inputSchema: { type: 'object' } },
     { name: 'n'.repeat(500), inputSchema: { type: 'object' } },
     { name: 'string', inputSchema: { type: 'string' } },
     { name: 'invalid', inputSchema: { type: 'object', properties: { a: { type: 'strng' } } } },
@@ -399,7 +401,7 @@ test('what a hostile server lists is cut to what a provider takes', async () => 
   assert(long.length < 5000)
   assert.match(
     setup[0]?.output ?? '',
-    /^5 tools\n.*string: .*not valid\n.*invalid: .*not valid\n.*huge: .*too long\n.*deep: /s,
+    /^5 tools\nleft out: escape.* lists it twice\n.*string: .*not valid\n.*invalid: .*not valid\n.*huge: .*too long\n.*deep: /s,
   )
 })
 
@@ -437,10 +439,10 @@ test('output without end, of whatever kind, costs the server its life and nobody
       ['noise', 'failed', 'it sends without end'],
       ['notes', 'failed', 'it sends without end'],
       ['nested', 'failed', 'it ended with exit code 1'],
-      ['pages', 'finished', '20 tools'],
+      ['pages', 'finished', '1 tools'],
     ],
   )
-  assert.equal(names.length, 20)
+  assert.equal(names.length, 1)
   assert(process.memoryUsage().rss - before < 300 * 1024 ** 2)
 })
 

@@ -1,7 +1,8 @@
 import type { NewEvent } from '../contract/event.ts'
 import { storableText } from '../contract/storable-text.ts'
 import type { Execution, Outcome, Tool } from './harness.ts'
-import { ServerConnection, type Started } from './mcp-connection.ts'
+import { ServerConnection } from './mcp-connection.ts'
+import type { ListedTools } from './mcp-list.ts'
 import { offerTools } from './mcp-tools.ts'
 
 export interface SessionTools {
@@ -17,6 +18,8 @@ export class ToolServers {
   readonly #tools: ReadonlyMap<string, Tool>
   readonly #connections: ServerConnection[]
   #started: SessionTools | { failure: Outcome } | null = null
+  /** What each server listed last, in their order. */
+  readonly #listed = new Map<ServerConnection, ListedTools>()
 
   /** `tools`: those there are besides. */
   constructor(execution: Execution, tools: ReadonlyMap<string, Tool>) {
@@ -32,7 +35,7 @@ export class ToolServers {
    * done without, unless it is required: then the turn ends with `failure`. Once the signal fires what is returned is of no use.
    */
   async start(signal: AbortSignal): Promise<SessionTools | { failure: Outcome }> {
-    if (this.#started) return this.#started
+    if (this.#started) return await this.#refresh(this.#started, signal)
     const began = performance.now()
     const taken = new Set(this.#tools.keys())
     const tools = new Map(this.#tools)
@@ -50,21 +53,17 @@ export class ToolServers {
     }
     for (const { connection, started, duration_ms } of all) {
       const { name, required } = connection.server
-      await this.#tell(name, { started, duration_ms }, () => {
-        if ('failure' in started) {
-          notes.push(`- The tool server ${name} could not be started; its tools are not there.`)
-          if (required)
-            missing.push(`The tool server ${name} is required and did not start: ${started.failure}`)
-          return []
-        }
-        const offered = offerTools(name, started.definitions, taken, (tool, input, context) =>
-          connection.call(context, tool, input),
-        )
-        for (const tool of offered.tools) tools.set(tool.name, tool)
-        if (started.instructions)
-          notes.push(`- The tool server ${name} says of itself: ${started.instructions}`)
-        return [`${offered.tools.length} tools`, ...offered.left_out.map((why) => `left out: ${why}`)]
-      })
+      if ('failure' in started) {
+        notes.push(`- The tool server ${name} could not be started; its tools are not there.`)
+        if (required)
+          missing.push(`The tool server ${name} is required and did not start: ${started.failure}`)
+        await this.#tell(name, { failed: true, duration_ms }, [started.failure])
+        continue
+      }
+      if (started.instructions)
+        notes.push(`- The tool server ${name} says of itself: ${started.instructions}`)
+      const lines = this.#offer(connection, started.listed, { tools, taken })
+      await this.#tell(name, { failed: false, duration_ms }, lines)
     }
     this.#started =
       missing.length > 0
@@ -82,6 +81,48 @@ export class ToolServers {
     return this.#started
   }
 
+  /** The tools of servers that said that they have others now are offered from the next turn on. */
+  async #refresh(
+    started: SessionTools | { failure: Outcome },
+    signal: AbortSignal,
+  ): Promise<SessionTools | { failure: Outcome }> {
+    if ('failure' in started) return started
+    const began = performance.now()
+    const listings = await Promise.all(
+      this.#connections.map(async (connection) => ({
+        connection,
+        listed: await connection.listAnew(signal),
+      })),
+    )
+    if (signal.aborted || listings.every(({ listed }) => listed === null)) return started
+    const taken = new Set(this.#tools.keys())
+    const tools = new Map(this.#tools)
+    for (const { connection, listed } of listings) {
+      const known = listed ?? this.#listed.get(connection)
+      if (!known) continue
+      const lines = this.#offer(connection, known, { tools, taken })
+      const duration_ms = Math.round(performance.now() - began)
+      if (listed) await this.#tell(connection.server.name, { failed: false, duration_ms }, lines)
+    }
+    this.#started = { ...started, tools }
+    return this.#started
+  }
+
+  #offer(
+    connection: ServerConnection,
+    listed: ListedTools,
+    { tools, taken }: { tools: Map<string, Tool>; taken: Set<string> },
+  ): string[] {
+    this.#listed.set(connection, listed)
+    const { name } = connection.server
+    const offered = offerTools(name, listed.tools, taken, (tool, input, context) =>
+      connection.call(context, tool, input),
+    )
+    for (const tool of offered.tools) tools.set(tool.name, tool)
+    const left_out = [...listed.left_out, ...offered.left_out].map((why) => `left out: ${why}`)
+    return [`${offered.tools.length} tools`, ...left_out]
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#connections.map((connection) => connection.close()))
   }
@@ -93,17 +134,14 @@ export class ToolServers {
 
   async #tell(
     name: string,
-    { started, duration_ms }: { started: Started; duration_ms: number },
-    offer: () => string[],
+    { failed, duration_ms }: { failed: boolean; duration_ms: number },
+    lines: string[],
   ): Promise<void> {
-    const lines = offer()
-    const failed = 'failure' in started
-    const output = failed ? started.failure : lines.slice(0, 50).join('\n')
     const event: NewEvent = {
       type: 'setup',
       data: {
         ...{ phase: 'tool_server', name, status: failed ? 'failed' : 'finished', duration_ms },
-        output: storableText(output),
+        output: storableText(lines.slice(0, 50).join('\n')),
       },
     }
     await this.#execution.emit(event)

@@ -3156,15 +3156,15 @@ export interface components {
             exit_code?: number | null;
             /** @description Of a step that failed: the first line that it printed which reads as if it said why. */
             first_error?: string;
-            /** @description The backend, repository, command or tool server. */
+            /** @description The backend, repository, command, tool server or skill. */
             name: string;
             /** @description The end of what it printed. */
             output?: string;
             /**
-             * @description What was done: making the sandbox, restoring a workspace, a clone, a setup command, starting a tool server.
+             * @description What was done: making the sandbox, restoring a workspace, a clone, a setup command, starting a tool server, a skill that cannot be used.
              * @enum {string}
              */
-            phase: "sandbox" | "restore" | "clone" | "command" | "tool_server";
+            phase: "sandbox" | "restore" | "clone" | "command" | "tool_server" | "skill";
             /** @enum {string} */
             status: "started" | "finished" | "failed";
             /** @description Of a `restore` that does not go on in the workspace as it was left. */

@@ -79,6 +79,7 @@ describe('skills', () => {
       '.agents/skills/review/SKILL.md': skill('review', 'Review with care.'),
       '.claude/skills/review/SKILL.md': skill('review', 'The second one.'),
       '.codex/skills/odd/SKILL.md': skill('even', 'Wrong name.'),
+      '.codex/skills/colon/SKILL.md': `---\nname: colon\ndescription: Use when reviewing: x\nargument-hint: [a] [b]\n---\nRead.`,
       'tools/skills/build/SKILL.md': skill('build', 'Build by place.'),
     })
     commit('acme/site')
@@ -288,6 +289,23 @@ describe('skills', () => {
     assert.deepEqual(text.slice(0, 2), ['of the skill first\n', 'of the prompt\n'])
   })
 
+  test('are told of in the log where they cannot be used', async () => {
+    const { events, system } = await run({ config: { environment_id: environments.site } })
+    assert.deepEqual(
+      ofType(events, 'setup').flatMap(({ data }) =>
+        data.phase === 'skill' ? [[data.name, data.status, data.output]] : [],
+      ),
+      [
+        [
+          'acme/site:.codex/skills/odd/SKILL.md',
+          'failed',
+          'It cannot be used. name: is "even", and its folder is "odd".',
+        ],
+      ],
+    )
+    assert.match(system, /colon.*Use when reviewing: x/)
+  })
+
   test('are listed, with those that are malformed where they are asked for', async () => {
     // The tests before have had runs in all these environments.
     const listed = async (query = '') =>
@@ -297,6 +315,7 @@ describe('skills', () => {
       all.map(({ name, variants }) => [name, variants.map(({ id }) => id)]),
       [
         ['build', ['acme/site:tools/skills/build/SKILL.md']],
+        ['colon', ['acme/site:.codex/skills/colon/SKILL.md']],
         ['deploy', ['acme/app:.claude/skills/deploy/SKILL.md', 'acme/site:.claude/skills/deploy/SKILL.md']],
         ['review', ['acme/site:.agents/skills/review/SKILL.md', 'acme/site:.claude/skills/review/SKILL.md']],
         ['steps', ['acme/app:.claude/skills/steps/SKILL.md']],
@@ -326,7 +345,7 @@ describe('skills', () => {
     await new Promise((resolve) => child.once('close', resolve))
     assert.match(
       printed,
-      /^NAME +ID +ENVIRONMENTS +DESCRIPTION\ndeploy +acme\/site:\S+\/SKILL\.md .*\nodd .*cannot be used: name/s,
+      /^NAME +ID +ENVIRONMENTS +DESCRIPTION\ncolon .*\ndeploy +acme\/site:\S+\/SKILL\.md .*\nodd .*cannot be used: name/s,
     )
     assert.deepEqual(
       (await client.skills.list({ repo: 'acme/app' })).agents.map(({ name }) => name),

@@ -1902,10 +1902,10 @@ class SecretConfig(WireModel):
 
 
 class SetupEventData(WireModel):
-    phase: Literal["sandbox", "restore", "clone", "command", "tool_server"] | str
-    """What was done: making the sandbox, restoring a workspace, a clone, a setup command, starting a tool server."""
+    phase: Literal["sandbox", "restore", "clone", "command", "tool_server", "skill"] | str
+    """What was done: making the sandbox, restoring a workspace, a clone, a setup command, starting a tool server, a skill that cannot be used."""
     name: str
-    """The backend, repository, command or tool server."""
+    """The backend, repository, command, tool server or skill."""
     status: Literal["started", "finished", "failed"] | str
     exit_code: int | None = None
     duration_ms: int | None = None

@@ -20,11 +20,11 @@ export const EVENT_DATA = {
   'attempt.started': z.object({ attempt: z.int(), execution: z.int(), worker_id: id, pool: z.string() }),
   'attempt.lost': z.object({ attempt: z.int(), reason: z.string() }),
   setup: z.object({
-    phase: z.enum(['sandbox', 'restore', 'clone', 'command', 'tool_server']).meta({
+    phase: z.enum(['sandbox', 'restore', 'clone', 'command', 'tool_server', 'skill']).meta({
       description:
-        'What was done: making the sandbox, restoring a workspace, a clone, a setup command, starting a tool server.',
+        'What was done: making the sandbox, restoring a workspace, a clone, a setup command, starting a tool server, a skill that cannot be used.',
     }),
-    name: z.string().meta({ description: 'The backend, repository, command or tool server.' }),
+    name: z.string().meta({ description: 'The backend, repository, command, tool server or skill.' }),
     status: z.enum(['started', 'finished', 'failed']),
     exit_code: z.int().nullable().optional(),
     duration_ms: z.int().optional(),

@@ -109,11 +109,16 @@ test('an input is understood as the schema of a tool server says', () => {
 
 test('arguments of a tool server that are no JSON are told, not sent', async () => {
   const sent: unknown[] = []
-  const inputSchema = { type: 'object' as const, properties: { n: { type: 'integer' } } }
-  const { tools } = offerTools('db', [{ name: 'go', inputSchema }], new Set(), async (_name, input) => {
-    sent.push(input)
-    return { output: 'ok', is_error: false }
-  })
+  const input_schema = { type: 'object', properties: { n: { type: 'integer' } } }
+  const { tools } = offerTools(
+    'db',
+    [{ name: 'go', description: '', input_schema }],
+    new Set(),
+    async (_name, input) => {
+      sent.push(input)
+      return { output: 'ok', is_error: false }
+    },
+  )
   const run = tools[0]?.run
   assert(run)
   const call = (input: unknown) => run(input, {} as Parameters<typeof run>[1])

@@ -223,10 +223,17 @@ async function readBlobs(
       .split(' ')
     if (end === -1) break
     const length = type === 'blob' ? Number(size) : 0
-    if (type === 'blob') texts.set(id, printed.subarray(end + 1, end + 1 + length).toString())
+    if (type === 'blob') texts.set(id, decode(printed.subarray(end + 1, end + 1 + length)))
     at = end + 1 + (type === 'blob' ? length + 1 : 0)
   }
   return texts
+}
+
+/** Editors of Windows write UTF-16 with a mark of its byte order. */
+function decode(bytes: Buffer): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes)
+  return bytes.toString()
 }
 
 const OPTIONS = {

@@ -1,5 +1,5 @@
-import { parse } from 'yaml'
 import { z } from 'zod'
+import { readFrontMatter } from './front-matter.ts'
 
 /** Beyond it, a front matter is no description of a skill. */
 const MAX_FRONT_MATTER = 16 * 1024
@@ -16,23 +16,23 @@ export interface SkillFile {
   text: string
 }
 
-/**
- * Reads a SKILL.md (agentskills.io): YAML between two lines of `---`, then Markdown. Split by hand and without aliases: a
- * library that knows more kinds of front matter runs some of them, and a few aliases can stand for gigabytes.
- */
+/** A line of dashes; people indent it, put blank lines before it, and end it in the way of YAML. */
+const FILE =
+  /^\ufeff?\s*?-{3,}[ \t]*(?:\r\n?|\n)([\s\S]*?)(?:^|(?<=[\r\n]))[ \t]*(?:-{3,}|\.{3})[ \t]*(?:\r\n?|\n|$)([\s\S]*)$/
+
+/** Reads a SKILL.md (agentskills.io): a front matter between two lines of `---`, then Markdown. */
 export function parseSkill(content: string, folder: string): SkillFile | { error: string } {
-  const lines = /^\ufeff?---[ \t]*\r?\n([\s\S]*?)(?:^|\n)---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(content)
-  if (!lines) return { error: 'It does not begin with a front matter between two lines of ---.' }
+  const lines = FILE.exec(content)
+  if (!lines?.[1]?.trim()) return { error: 'It does not begin with a front matter between two lines of ---.' }
   const [, front = '', text = ''] = lines
   if (front.length > MAX_FRONT_MATTER) return { error: 'Its front matter is too long.' }
-  let value: unknown
-  try {
-    value = parse(front.replaceAll('\r', ''), { maxAliasCount: 0, schema: 'core', logLevel: 'error' })
-  } catch (error) {
-    const [why = ''] = error instanceof Error ? error.message.split('\n') : []
-    return { error: `Its front matter is no YAML that is read here: ${clean(why.slice(0, 200))}` }
-  }
-  const read = FrontMatter.safeParse(value)
+  const { fields, fault } = readFrontMatter(front)
+  const read = FrontMatter.safeParse({
+    name: plainName(fields.get('name')) ?? folder,
+    description: fields.get('description') ?? '',
+  })
+  if (!read.success && fault !== null && !(fields.get('description') ?? ''))
+    return { error: `Its front matter is no YAML that is read here: ${clean(fault)}` }
   if (!read.success) {
     const [issue] = read.error.issues
     return { error: `${issue?.path.join('.') || 'The front matter'}: ${issue?.message ?? 'not valid'}.` }
@@ -42,6 +42,13 @@ export function parseSkill(content: string, folder: string): SkillFile | { error
   if (text.trim() === '') return { error: 'It has no text.' }
   return { name, description: clean(description), text: text.trim() }
 }
+
+/** A title is written for a name: `Code Review` in the folder `code-review`. */
+const plainName = (name: string | undefined): string | undefined =>
+  name
+    ?.trim()
+    .toLowerCase()
+    .replace(/[\s_]+/g, '-') || undefined
 
 /** It is shown on terminals. */
 const clean = (line: string): string => line.replace(/[\s\p{Cc}]+/gu, ' ').trim()

@@ -19,7 +19,7 @@ import { FAILED, giveBack, letGo, STOPPING, stopProcesses } from './let-go.ts'
 import { judgePush, requestOnSuccess } from './on-success.ts'
 import { openSession } from './open-session.ts'
 import { prepareSandbox, type Workspace } from './prepare.ts'
-import { type RunSkills, readRunSkills } from './run-skills.ts'
+import { describeDropped, type RunSkills, readRunSkills } from './run-skills.ts'
 import { judgeDeaths } from './sandbox-deaths.ts'
 import { SandboxGate } from './sandbox-gate.ts'
 import { Snapshots } from './snapshots.ts'
@@ -176,6 +176,7 @@ export class Execution {
     const skills = await readRunSkills(run, prepared, this.#stopping.from('cancelled'))
     if ('failure' in skills) return this.#giveUp(skills.failure, inbox)
     if (prepared.environment) await this.#store.recordSkills(prepared.environment, skills.found)
+    for (const event of describeDropped(skills.found)) await this.#emit(event)
     const model = await harness.resolveModel?.(await this.#store.readConfig(run))
     if (model && !model.has_price && budget.limits_cost) return this.#giveUp(unpriced(model.model_id), inbox)
     this.#snapshots = this.#openSnapshots(prepared)

@@ -1,6 +1,8 @@
 import { directoryOf, ownerOf, repositoriesOf } from '../contract/environment-repositories.ts'
+import type { NewEvent } from '../contract/event.ts'
 import type { ResolvedRun } from '../contract/run.ts'
 import type { EnvironmentSkills } from '../contract/skill.ts'
+import { storableText } from '../contract/storable-text.ts'
 import type { Guide, Outcome, SkillBook, StartedSkill } from '../harness/harness.ts'
 import {
   type Checkout,
@@ -128,6 +130,23 @@ function withMalformed(refusal: string, spec: string, contents: readonly Reposit
   const malformed = contents.flatMap((content) => content.malformed)
   const meant = resolveSpec(spec, malformed)
   return 'skill' in meant ? `${meant.skill.id} cannot be used. ${meant.skill.error}` : refusal
+}
+
+const MAX_TOLD = 20
+
+/** Skills that cannot be used, with the reason: nobody would miss one that is only left out. */
+export function describeDropped({ malformed }: EnvironmentSkills): NewEvent[] {
+  const tell = (name: string, output: string): NewEvent => ({
+    type: 'setup',
+    data: { phase: 'skill', name: storableText(name), status: 'failed', output: storableText(output) },
+  })
+  const more = malformed.length - MAX_TOLD
+  return [
+    ...malformed.slice(0, MAX_TOLD).map(({ id, error }) => tell(id, `It cannot be used. ${error}`)),
+    ...(more > 0
+      ? [tell(`${more} more`, 'These skills cannot be used either: runyard skill list --malformed')]
+      : []),
+  ]
 }
 
 /** Of the text of a skill, and of all of an environment, that is listed: lists are read by whoever may read environments. */

@@ -180,6 +180,14 @@ test('what a step of the setup prints stands at the step, while it runs and afte
   )
 })
 
+test('a skill that cannot be used is a step that failed, not a setup that did', () => {
+  const log = readLog(
+    event('setup', { phase: 'skill', name: 'acme/site:x', status: 'failed', output: 'Why.' }),
+  )
+  const setup = last(log, 'setup')
+  assert.deepEqual([setup.status, setup.steps[0]?.status], ['running', 'failed'])
+})
+
 test('a kind of event that this page does not know changes nothing', () => {
   const newer = event('error', { error_code: 'internal_error', message: '', retryable: false })
   const log = readLog(Object.assign(newer, { type: 'new.kind' }))

@@ -211,13 +211,15 @@ export class SessionLog {
   #setUp(data: DataOf<'setup'>, key: string): void {
     const setup = this.#entryOf(this.#setup)
     const step = { ...data, key: `${data.phase} ${data.name}`, printed: new TerminalText(), revision: 0 }
+    // A skill that cannot be used is left out, and the rest stands.
+    const failed = data.status === 'failed' && data.phase !== 'skill'
     if (setup?.kind !== 'setup') {
       this.#setup = key
       this.#push({
         kind: 'setup',
         key,
         steps: [step],
-        status: data.status === 'failed' ? 'failed' : 'running',
+        status: failed ? 'failed' : 'running',
       })
       return
     }
@@ -225,7 +227,7 @@ export class SessionLog {
     const begun = setup.steps[index]
     const ended = begun ? { ...step, printed: begun.printed, revision: begun.revision } : step
     const steps = begun ? setup.steps.with(index, ended) : [...setup.steps, step]
-    this.#replace({ ...setup, steps, status: data.status === 'failed' ? 'failed' : setup.status })
+    this.#replace({ ...setup, steps, status: failed ? 'failed' : setup.status })
   }
 
   #printSetup({ stream, text }: DataOf<'setup.output'>): void {

@@ -14,6 +14,7 @@ const PHASES: Record<string, string> = {
   clone: 'Clone',
   command: 'Setup',
   tool_server: 'Tool server',
+  skill: 'Skill',
 }
 const TITLES = { running: 'Setting up', done: 'Set up', failed: 'Setup failed', stopped: 'Setup was stopped' }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { currentProcess, resolvePath } from './current-process.ts'
+import { decodeText } from './decode-text.ts'
 import { usageFailure } from './failure.ts'
 
 const UNREADABLE: Partial<Record<string, string>> = {
@@ -22,8 +23,14 @@ export function readNamedFile(file: string): Buffer {
 }
 
 /** Text from a file, or from standard input for `-`. */
-export const readText = async (file: string): Promise<string> =>
-  file === '-' ? text(currentProcess().stdin) : readNamedFile(file).toString('utf8')
+export async function readText(file: string): Promise<string> {
+  const bytes = file === '-' ? await buffer(currentProcess().stdin) : readNamedFile(file)
+  const decoded = decodeText(bytes)
+  if ('text' in decoded) return decoded.text
+  throw usageFailure(`${nameOf(file)} is ${decoded.is}, not text in UTF-8 or UTF-16.`, decoded.hint)
+}
+
+const nameOf = (file: string): string => (file === '-' ? 'Standard input' : file)
 
 /** A message given as words, as `-` for standard input, or as a file; undefined when it is given as none of them. */
 export async function readMessage(
@@ -43,5 +50,5 @@ export async function readJsonObject(file: string): Promise<Record<string, unkno
     const value: unknown = JSON.parse(content)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   } catch {}
-  throw usageFailure(`${file === '-' ? 'Standard input' : file} does not hold a JSON object.`)
+  throw usageFailure(`${nameOf(file)} does not hold a JSON object.`)
 }

@@ -35,6 +35,36 @@ test('a prompt from a file and from standard input', LIMIT, async () => {
   assert.match((await home.run(['run', '-'], { input: block('echo from a pipe') })).stdout, /│ from a pipe\n/)
 })
 
+test(
+  'files are read in the encodings that editors and shells write, or their encoding is named',
+  LIMIT,
+  async () => {
+    const prompt = block('echo größer')
+    const write = (name: string, bytes: Uint8Array) => writeFileSync(join(home.directory, name), bytes)
+    write('utf16.md', Buffer.from(`\ufeff${prompt}`, 'utf16le'))
+    assert.match((await home.run(['run', '-f', 'utf16.md'])).stdout, /│ größer\n/)
+    const input = Buffer.from(`\ufeff${prompt.replaceAll('\n', '\r\n')}`)
+    assert.match((await home.run(['run', '-'], { input })).stdout, /│ größer\n/)
+    write('latin1.md', Buffer.from(prompt, 'latin1'))
+    const refused = await home.run(['run', '-f', 'latin1.md'])
+    assert.equal(refused.code, 2)
+    assert.match(
+      refused.stderr,
+      /latin1\.md is text in an encoding of one byte a letter, such as Latin-1.*\n.*iconv -f WINDOWS-1252/s,
+    )
+    assert.match(
+      (await home.run(['run', '-'], { input: Buffer.from(prompt, 'latin1') })).stderr,
+      /Standard input is text/,
+    )
+    write('env.json', Buffer.from('\ufeff{"description": "With a mark."}'))
+    const created = await home.run(['env', 'create', 'marked', '--file', 'env.json', '-o', 'json'])
+    assert.equal(created.code, 0, created.stderr)
+    write('env16.json', Buffer.from('\ufeff{"description": "As PowerShell writes it."}', 'utf16le'))
+    const changed = await home.run(['env', 'create', 'shell', '--file', 'env16.json', '-o', 'json'])
+    assert.equal(changed.code, 0, changed.stderr)
+  },
+)
+
 test('a failed run ends with 1 and says why', LIMIT, async () => {
   const { code, stdout } = await home.run(['run', block('exit 7')])
   assert.equal(code, 1)

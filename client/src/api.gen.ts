@@ -4833,6 +4833,13 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
+            /** @description Of a stream: `Last-Event-ID` is the last there will be. An `EventSource` stops at this. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description `invalid_request` */
             400: {
                 headers: {
@@ -6827,6 +6834,13 @@ export interface operations {
                     "application/json": components["schemas"]["ListEventsResponse"];
                     "text/event-stream": string;
                 };
+            };
+            /** @description Of a stream: `Last-Event-ID` is the last there will be. An `EventSource` stops at this. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid_request` */
             400: {

@@ -1,6 +1,7 @@
 /** Streams over many runs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EventSource } from 'eventsource'
 import type { RunEvent } from '../src/contract/event.ts'
 import { NOBODY, onEitherService } from './support/each-service.ts'
 import { readMessages, type StreamMessage } from './support/event-stream.ts'
@@ -22,7 +23,10 @@ onEitherService('streams of many runs', (service) => {
   const readAll = async (query: string, headers: Record<string, string> = {}) => {
     const messages: StreamMessage[] = []
     let end: { cursor: string } | undefined
-    for await (const message of readMessages(await stream(query, headers))) {
+    const response = await stream(query, headers)
+    // Who comes back and has all of it is told not to come again.
+    if (response.status === 204) return { messages, events: [], end }
+    for await (const message of readMessages(response)) {
       assert.equal(end, undefined)
       if (message.event === 'end') end = JSON.parse(message.data ?? '') as { cursor: string }
       else if (message.event !== 'message.assistant.delta') messages.push(message)
@@ -40,9 +44,10 @@ onEitherService('streams of many runs', (service) => {
     let child = ''
     for (let ended = false; !ended; ) {
       let messages = 0
-      for await (const message of readMessages(
-        await stream(query, cursor ? { 'last-event-id': cursor } : {}),
-      )) {
+      const response = await stream(query, { 'last-event-id': cursor })
+      // It was left just before the end message.
+      if (response.status === 204) break
+      for await (const message of readMessages(response)) {
         if (message.event === 'end') ended = true
         else {
           assert(message.id)
@@ -148,5 +153,41 @@ onEitherService('streams of many runs', (service) => {
       [200, 'text/event-stream; charset=utf-8'],
     )
     assert.equal(await head.text(), '')
+  })
+
+  test('an EventSource comes back once after the end, and stops', { timeout: 30_000 }, async () => {
+    const { admin } = service()
+    const run_id = await admin.create({ prompt: shell('echo seen') })
+    await admin.ended(run_id)
+    const { length } = await admin.events(run_id)
+    const end = (await readAll(`run_ids=${run_id}`)).end?.cursor
+    const paths = [
+      `/agent/runs/${run_id}/events`,
+      `/agent/runs/${run_id}/events?after=${length}`,
+      `/agent/events/stream?run_ids=${run_id}`,
+      `/agent/events/stream?run_ids=${run_id}&since=${end}`,
+      // Of a run that has none below it.
+      `/agent/events/stream?ancestor_run_id=${run_id}`,
+    ]
+    const follow = async (path: string) => {
+      const statuses: number[] = []
+      const closed = Promise.withResolvers<void>()
+      const source = new EventSource(`${service().base_url}${path}`, {
+        fetch: async (_address, init) => {
+          const headers = Object.fromEntries(new Headers(init?.headers))
+          const response = await admin.call('GET', path, undefined, headers)
+          statuses.push(response.status)
+          return response
+        },
+      })
+      source.onerror = () => source.readyState === source.CLOSED && closed.resolve()
+      await closed.promise
+      assert.deepEqual(statuses, [200, 204], path)
+    }
+    await Promise.all(paths.map(follow))
+    // One that waits for follow-ups has no end.
+    const waiting = await stream(`run_ids=${run_id}&follow=true`, { 'last-event-id': String(end) })
+    assert.equal(waiting.status, 200)
+    await waiting.body?.cancel()
   })
 })

@@ -97,7 +97,15 @@ function answersOf(route: RouteDefinition, { answer }: Example, components: Json
     status,
     { description, content: { 'application/problem+json': problemOf(status) } },
   ])
-  return { [route.status]: success, ...Object.fromEntries(failures) }
+  const over = route.streams
+    ? {
+        204: {
+          description:
+            'Of a stream: `Last-Event-ID` is the last there will be. An `EventSource` stops at this.',
+        },
+      }
+    : {}
+  return { [route.status]: success, ...over, ...Object.fromEntries(failures) }
 }
 
 const problemOf = (status: number): Json => ({

@@ -72,6 +72,17 @@ export async function* followRuns(
   }
 }
 
+/** Whether all of these runs have ended, and a reader at these places has all of them. */
+export async function haveAll(
+  db: Db,
+  { places, since, ...followed }: Followed & Pick<FollowManyOptions, 'places' | 'since'>,
+): Promise<boolean> {
+  const { logs, events } = await readLogs(db, followed, places, since, PAGE)
+  return (
+    events.length === 0 && logs.every((log) => log.settled && (!log.shown || log.after >= log.last_sequence))
+  )
+}
+
 /** A cursor may name runs that this stream does not follow, or that never were. */
 function forgetOthers(places: Places, logs: readonly LogState[]): void {
   const tails = new Set(logs.map(({ run_id }) => tailOf(run_id)))
@@ -125,7 +136,8 @@ export async function* formatMany(items: AsyncIterable<ManyItem>): AsyncGenerato
   for await (const item of items) {
     if (item.kind === 'event') yield formatEvent(item.event, item.cursor)
     else if (item.kind === 'delta') yield formatDelta(item.run_id, item.delta)
-    else if (item.kind === 'end') yield `event: end\ndata: ${JSON.stringify({ cursor: item.cursor })}\n\n`
+    else if (item.kind === 'end')
+      yield `id: ${item.cursor}\nevent: end\ndata: ${JSON.stringify({ cursor: item.cursor })}\n\n`
     else yield KEEP_ALIVE
   }
 }

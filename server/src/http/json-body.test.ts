@@ -19,6 +19,16 @@ describe('a JSON body', () => {
     assert.deepEqual(parse(JSON.stringify(one).replaceAll('/', '\\/')), one)
   })
 
+  test('may begin with a mark of its byte order, and is told that it is UTF-16', () => {
+    assert.deepEqual(parse('\ufeff{"a":"é"}'), { a: 'é' })
+    const little = Buffer.from('{"a":"é"}', 'utf16le')
+    const marked = Buffer.from('\ufeff{"a":1}', 'utf16le')
+    for (const bytes of [little, Buffer.from(little).swap16(), marked, Buffer.from(marked).swap16()])
+      assert.throws(() => parseJson(bytes), /The body is JSON in UTF-16/)
+    assert.throws(() => parseJson(Buffer.from('{"a":"é"}', 'latin1')), /not valid UTF-8/)
+    assert.throws(() => parse('\ufeff{'), /not valid JSON/)
+  })
+
   test('ends its strings where a parser does', () => {
     for (const value of [
       '',

@@ -12,6 +12,7 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (error) {
+    if (isUtf16(bytes)) throw refuse('The body is JSON in UTF-16. Send it in UTF-8.')
     throw refuse(
       error instanceof SyntaxError ? 'The body is not valid JSON.' : 'The body is not valid UTF-8.',
     )
@@ -19,6 +20,13 @@ export function parseJson(bytes: Buffer): unknown {
   checkValue(value, 'The body')
   return value
 }
+
+/** With a mark of its byte order, or without: of each pair of bytes one is empty in what JSON begins with. */
+const isUtf16 = ([first, second]: Buffer): boolean =>
+  (first === 0xff && second === 0xfe) ||
+  (first === 0xfe && second === 0xff) ||
+  (first === 0 && second !== 0) ||
+  (first !== 0 && second === 0)
 
 /** JSON is UTF-8, whatever else a header may promise: read as that, other bytes would be other letters. */
 export function requireUtf8(content_type = 'application/json'): void {

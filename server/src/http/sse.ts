@@ -65,6 +65,12 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
   }
 }
 
+/** Whether the run has ended, and a reader at `after` has all of it. */
+export async function hasAll(db: Db, run_id: string, after: number): Promise<boolean> {
+  const page = await readLog(db, run_id, after, 1)
+  return page?.settled === true && after >= page.last_sequence
+}
+
 /** What of an open message the reader has not seen; all of it, the first time. */
 export function deltaOf({ message_id, text }: OpenMessage, sent: Map<string, number>): MessageDelta[] {
   const offset = sent.get(message_id) ?? 0
@@ -100,7 +106,8 @@ export async function* formatStream(
     if (item.kind === 'event') yield formatEvent(item.event, item.event.sequence)
     else if (item.kind === 'delta') yield formatDelta(run_id, item.delta)
     else if (item.kind === 'end') {
-      yield `event: end\ndata: ${JSON.stringify({ run_id, last_sequence: item.last_sequence })}\n\n`
+      // With an id, so that who had nothing to read before it comes back with one as well.
+      yield `id: ${item.last_sequence}\nevent: end\ndata: ${JSON.stringify({ run_id, last_sequence: item.last_sequence })}\n\n`
     } else yield KEEP_ALIVE
   }
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/error.ts'
 import { MOST_FOLLOWED } from '../../contract/event-stream.ts'
 import { ROUTES } from '../../contract/routes.ts'
@@ -8,10 +8,10 @@ import type { Db } from '../../store/db.ts'
 import { readLog } from '../../store/events.ts'
 import { type Followed, listFollowed } from '../../store/many-logs.ts'
 import type { Services } from '../context.ts'
-import { followRuns, formatMany } from '../follow-runs.ts'
+import { followRuns, formatMany, haveAll } from '../follow-runs.ts'
 import { KeyCheck } from '../key-check.ts'
 import { type Call, SENT, serve } from '../route.ts'
-import { type FollowOptions, followRun, formatStream } from '../sse.ts'
+import { type FollowOptions, followRun, formatStream, hasAll } from '../sse.ts'
 import { decodePlaces, type Places } from '../stream-cursor.ts'
 import { StreamLimit } from '../stream-limit.ts'
 import { noSuchRun, requireRun } from './runs.ts'
@@ -35,9 +35,11 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
     return { events: page.events, has_more: page.has_more }
   })
 
-  function stream(call: Call<typeof ROUTES.listEvents>, run_id: string) {
+  async function stream(call: Call<typeof ROUTES.listEvents>, run_id: string) {
     const { actor, request, reply } = call
-    const after = lastEventId(request) ?? call.query.after ?? 0
+    const last = lastEventId(request)
+    const after = last ?? call.query.after ?? 0
+    if (last !== undefined && !call.query.follow && (await hasAll(db, run_id, last))) return endForGood(reply)
     const body = streams.open(actor.key_id, () =>
       openStream(services, request, {
         run_id,
@@ -58,6 +60,8 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
     }
     const start = startOf(request, query.since)
     await requireFollowed(db, followed)
+    const returns = request.headers['last-event-id'] !== undefined
+    if (returns && !query.follow && (await haveAll(db, { ...followed, ...start }))) return endForGood(reply)
     reply.headers(STREAM_HEADERS)
     // Answering HEAD would drain an endless stream.
     if (request.method === 'HEAD') reply.send('')
@@ -76,6 +80,12 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
     }
     return SENT
   })
+}
+
+/** An `EventSource` comes back after every end, and stops at this alone (HTML standard, section 9.2.3). */
+function endForGood(reply: FastifyReply): typeof SENT {
+  reply.code(204).send()
+  return SENT
 }
 
 async function requireFollowed(db: Db, followed: Followed): Promise<void> {

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { EventData, NewEvent } from '../contract/event.ts'
 import { isRecord, storableRecord, storableText } from '../contract/storable-text.ts'
 import { closeInterrupted } from '../log/interruption.ts'
+import { SandboxFileError } from '../sandbox/sandbox.ts'
 import { namesOf } from './acp-permissions.ts'
 import { type AgentUpdate, type CallUpdate, pieceOf, readCall, terminalOf, textOf } from './acp-update.ts'
+import { describePart } from './content-part.ts'
 import { clip, shorten } from './cut-text.ts'
 import type { Execution } from './harness.ts'
 import { StreamedText } from './streamed-text.ts'
@@ -48,9 +50,13 @@ export interface AnnouncedCall extends EventData<'tool.call'> {
   names: string[]
 }
 
+type Surroundings = Pick<Execution, 'emit' | 'delta' | 'mask' | 'sandbox'>
+
 /** Makes events of an agent's updates, in their order. */
 export class AcpLog {
-  readonly #execution: Pick<Execution, 'emit' | 'delta' | 'mask'>
+  readonly #execution: Surroundings
+  /** Of files that agents show. */
+  readonly #kept = new Set<string>()
   readonly #taken: Set<string>
   readonly #calls = new Map<string, Call>()
   #block: Block | null = null
@@ -62,11 +68,7 @@ export class AcpLog {
   #said = ''
 
   /** `taken`: ids of calls that the log knows. `onFailed`: an event could not be stored; `settle` tells why. */
-  constructor(
-    execution: Pick<Execution, 'emit' | 'delta' | 'mask'>,
-    taken: Iterable<string>,
-    onFailed: () => void,
-  ) {
+  constructor(execution: Surroundings, taken: Iterable<string>, onFailed: () => void) {
     this.#execution = execution
     this.#taken = new Set(taken)
     this.#onFailed = onFailed
@@ -142,15 +144,38 @@ export class AcpLog {
       messageId,
     }: Extract<AgentUpdate, { sessionUpdate: 'agent_message_chunk' | 'agent_thought_chunk' }>,
   ): void {
-    if (!('text' in content) || content.text === '') return
+    const told = this.#tellPart(content)
+    if (told === '') return
     const theirs = messageId ?? undefined
     if (this.#block && (this.#block.type !== type || this.#block.theirs !== theirs)) this.#endText()
     this.#block ??= { type, message_id: randomUUID(), theirs, text: '', shown: new StreamedText() }
     const block = this.#block
-    block.text += content.text
-    const shown = type === 'message.assistant' ? block.shown.add(content.text) : ''
+    // What is no text stands in lines of its own.
+    const gap = block.text === '' || block.text.endsWith('\n\n') ? '' : '\n\n'
+    const piece = content.type === 'text' ? told : `${gap}${told}\n\n`
+    block.text += piece
+    const shown = type === 'message.assistant' ? block.shown.add(piece) : ''
     if (block.text.length >= MAX_TEXT) this.#endText()
     else if (shown !== '') this.#execution.delta(block.message_id, shown)
+  }
+
+  /** A block of content as text. Pictures, sound and files are kept as artifacts of the run, once each. */
+  #tellPart(content: unknown): string {
+    const { text, file } = describePart(content)
+    if (!file || this.#kept.has(file.path)) return text
+    this.#kept.add(file.path)
+    this.#store(this.#write(file))
+    return text
+  }
+
+  async #write({ path, bytes }: { path: string; bytes: Buffer }): Promise<void> {
+    try {
+      await this.#execution.sandbox.writeFile(path, bytes)
+    } catch (error) {
+      if (!(error instanceof SandboxFileError)) throw error
+      const text = `[${path} could not be kept: ${error.code}]`
+      await this.#execution.emit({ type: 'message.assistant', data: { message_id: randomUUID(), text } })
+    }
   }
 
   #endText(): void {
@@ -179,7 +204,7 @@ export class AcpLog {
     const piece = pieceOf(update)
     if (piece !== '' && call.state === 'announced') this.#open(call)
     if (piece !== '') this.#show(call, call.shown + piece)
-    const text = textOf(update.content)
+    const text = textOf(update.content, (part) => this.#tellPart(part))
     if (status === 'completed' || status === 'failed') this.#close(call, update, text)
     else if (call.state === 'open' && prints) this.#show(call, text)
     return call
@@ -250,7 +275,10 @@ export class AcpLog {
   }
 
   #emit(event: NewEvent): void {
-    const stored = this.#failure ? Promise.resolve() : this.#execution.emit(event)
+    this.#store(this.#failure ? Promise.resolve() : this.#execution.emit(event))
+  }
+
+  #store(stored: Promise<unknown>): void {
     this.#pending += 1
     this.#tail = Promise.all([this.#tail, stored])
       .catch((error) => {

@@ -3,7 +3,8 @@ import { isRecord } from '../contract/storable-text.ts'
 
 /** What of an agent's updates is made use of. Agents send more, and some of it before it is in any release of the protocol. */
 const Text = z.object({ type: z.literal('text'), text: z.string() })
-const Other = z.object({ type: z.string() })
+/** Pictures, sound and files: their fields are read where they are told. */
+const Other = z.looseObject({ type: z.string() })
 const Content = z.union([
   z.object({ type: z.literal('content'), content: z.union([Text, Other]) }),
   z.object({ type: z.literal('diff'), path: z.string() }),
@@ -44,12 +45,12 @@ export function readCall(call: unknown): CallUpdate | null {
   return Call.safeParse(call).data ?? null
 }
 
-/** What a call shows of its output: text as it is, and which files were changed. */
-export function textOf(content: CallUpdate['content']): string {
+/** What a call shows of its output: text as it is, other parts as `tell` has them, and which files were changed. */
+export function textOf(content: CallUpdate['content'], tell: (part: unknown) => string): string {
   return (content ?? [])
     .flatMap((part) => {
-      if ('content' in part) return 'text' in part.content ? [part.content.text] : []
-      return 'path' in part ? [`Changed ${part.path}.`] : []
+      if (part.type === 'content' && 'content' in part) return [tell(part.content)]
+      return 'path' in part && typeof part.path === 'string' ? [`Changed ${part.path}.`] : []
     })
     .join('\n')
 }

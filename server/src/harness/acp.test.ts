@@ -374,6 +374,26 @@ test('images go with the message, other files as links', async () => {
   assert.deepEqual((await told()).at(-1), ['Look.', '[image image/png]', '[resource_link b c.pdf]'])
 })
 
+test('pictures, sound and files that an agent shows are kept, and named where they stood', async () => {
+  const turn = turnOf({ prompt: 'show' })
+  assert.deepEqual(await turn.runHarness(harnessOf('')), { state: 'SUCCEEDED' })
+  const said = turn.data('message.assistant').map(({ text }) => text)
+  assert.match(
+    said[0] ?? '',
+    /^Look: \n\n\[image, image\/png, 9 bytes, kept as (\S+\.png)\]\n\n\[file:\/\/\/notes\.md\]\nNotes\..*file:\/\/\/a\.bin: \[file, application\/octet-stream, 9 bytes, kept as .*\[link: a page, https:\/\/example\.com\/\].*\[audio, audio\/wav, 9 bytes.*That is all\.$/s,
+  )
+  const files = [...(said[0] ?? '').matchAll(/kept as ([^\]\s]+)/g)].map(([, path = '']) => path)
+  assert.equal(files.length, 3)
+  for (const path of files) assert.equal((await sandbox.readFile(path)).toString(), 'a picture')
+  const [output] = turn.data('tool.output')
+  const shot = /^Taken\.\n\[image, image\/png, 8 bytes, kept as (\S+)\]\nChanged a\.txt\.$/.exec(
+    output?.text ?? '',
+  )
+  assert(shot?.[1], output?.text)
+  assert.equal((await sandbox.readFile(shot[1])).toString(), 'a screen')
+  assert.equal(turn.data('tool.output').length, 1)
+})
+
 test('an agent that says more than can be stored at once is made to wait', async () => {
   const turn = turnOf({ prompt: 'flood' })
   let pending = 0

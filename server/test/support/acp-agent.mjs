@@ -64,6 +64,30 @@ function goOn(texts) {
   return said.includes('allowed') ? left : left.slice(1)
 }
 
+/** What agents say besides words. */
+function show(sessionId) {
+  const say = (content) => update(sessionId, { sessionUpdate: 'agent_message_chunk', content })
+  const data = Buffer.from('a picture').toString('base64')
+  const image = { type: 'image', data, mimeType: 'image/png' }
+  say({ type: 'text', text: 'Look: ' })
+  say(image)
+  say({ type: 'resource', resource: { uri: 'file:///notes.md', text: 'Notes.', mimeType: 'text/markdown' } })
+  say({ type: 'resource', resource: { uri: 'file:///a.bin', blob: data } })
+  say({ type: 'resource_link', uri: 'https://example.com/', name: 'a page', mimeType: null })
+  say({ type: 'audio', data, mimeType: 'audio/wav' })
+  say({ type: 'text', text: 'That is all.' })
+  const toolCallId = 'shot'
+  const call = { toolCallId, title: 'screenshot', kind: 'other', status: 'in_progress' }
+  update(sessionId, { sessionUpdate: 'tool_call', ...call })
+  const content = [
+    { type: 'content', content: { type: 'text', text: 'Taken.' } },
+    { type: 'content', content: { ...image, data: Buffer.from('a screen').toString('base64') } },
+    { type: 'diff', path: 'a.txt', newText: '' },
+  ]
+  update(sessionId, { sessionUpdate: 'tool_call_update', toolCallId, content })
+  update(sessionId, { sessionUpdate: 'tool_call_update', toolCallId, status: 'completed', content })
+}
+
 function commandsOf(texts) {
   const done = texts
     .filter((text) => isService(text) && text.includes('was begun and then lost'))
@@ -179,6 +203,7 @@ async function prompt({ sessionId, prompt: blocks }) {
     }
   const say = (text) =>
     update(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+  if (texts.some((text) => text === 'show')) show(sessionId)
   if (texts.some((text) => text === 'flood'))
     for (let n = 0; n < 3_000; n += 1) {
       const toolCallId = `call ${n}`

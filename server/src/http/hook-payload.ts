@@ -6,36 +6,48 @@ import type { TriggerVerification } from '../contract/trigger.ts'
 import type { Sent } from '../intake/delivery.ts'
 import { Mask } from '../sealing/mask.ts'
 import type { Posted } from './hook-signature.ts'
-import { parseJson } from './json-body.ts'
+import { checkValue, parseJson } from './json-body.ts'
 
 const EVENT_HEADERS: Partial<Record<TriggerVerification, string>> = {
   github: 'x-github-event',
   gitlab: 'x-gitlab-event',
   linear: 'linear-event',
 }
-const ID_HEADERS: Partial<Record<TriggerVerification, string>> = {
-  standard_webhooks: 'webhook-id',
-  github: 'x-github-delivery',
-  gitlab: 'x-gitlab-event-uuid',
-  linear: 'linear-delivery',
+/** The first that is there. GitLab's event is the same for all that one hook brings about, its key of one delivery alone. */
+const ID_HEADERS: Partial<Record<TriggerVerification, string[]>> = {
+  standard_webhooks: ['webhook-id'],
+  github: ['x-github-delivery'],
+  gitlab: ['idempotency-key', 'x-gitlab-event-uuid'],
+  linear: ['linear-delivery'],
 }
 /** Headers that prove something, or may. */
 const PROVING = /authorization|cookie|signature|token|secret|api-?key|credential/
+/** Of a form. */
+const MAX_FIELDS = 500
 const MAX_ID_LENGTH = 256
 const MAX_EVENT_LENGTH = 128
 
 /** Throws where the body is no JSON that can be kept: an object or an array. */
 export function readPayload({ headers, body }: Posted): unknown {
-  const payload = parseJson(jsonOf(headers['content-type'] ?? '', body))
+  const payload = readBody(headers['content-type'] ?? '', body)
   if (typeof payload === 'object' && payload !== null) return payload
   throw new AppError('invalid_request', 'The body must be a JSON object or array.')
 }
 
-/** GitHub sends a form with one field unless it is told to send JSON. */
-function jsonOf(content_type: string, body: Buffer): Buffer {
-  if (!/^application\/x-www-form-urlencoded\b/i.test(content_type)) return body
-  const field = new URLSearchParams(body.toString('utf8')).get('payload')
-  return field === null ? body : Buffer.from(field)
+/**
+ * GitHub sends a form with JSON in one field unless it is told to send JSON, as Slack does for what is pressed and filled in. A
+ * form without that field is what Slack sends for a command: its fields are the payload.
+ */
+function readBody(content_type: string, body: Buffer): unknown {
+  if (!/^application\/x-www-form-urlencoded\b/i.test(content_type)) return parseJson(body)
+  const fields = new URLSearchParams(body.toString('utf8'))
+  const field = fields.get('payload')
+  if (field !== null) return parseJson(Buffer.from(field))
+  // Some say that JSON is a form.
+  if (/^\s*[{[]/.test(body.subarray(0, 64).toString())) return parseJson(body)
+  const payload = Object.fromEntries([...fields].slice(0, MAX_FIELDS))
+  checkValue(payload, 'The form')
+  return payload
 }
 
 /** The secret does not stay in it, wherever it stood. */
@@ -65,13 +77,16 @@ function eventOf(
   if (said !== undefined) return said
   if (!isRecord(payload)) return null
   const inner = isRecord(payload.event) ? payload.event.type : undefined
-  return [inner, payload.type].find((type) => typeof type === 'string') ?? null
+  const { command } = payload
+  const name = verification === 'slack' && typeof command === 'string' ? command : undefined
+  return [inner, payload.type, name].find((type) => typeof type === 'string') ?? null
 }
 
 /** The sender's own id of the delivery, else what tells bodies apart. */
 function idOf(verification: TriggerVerification, { headers, body }: Posted, payload: unknown): string {
   const event_id = verification === 'slack' && isRecord(payload) ? payload.event_id : undefined
-  const id = typeof event_id === 'string' ? event_id : headers[ID_HEADERS[verification] ?? '']
+  const header = ID_HEADERS[verification]?.find((name) => headers[name])
+  const id = typeof event_id === 'string' ? event_id : headers[header ?? '']
   if (id !== undefined && id !== '' && id.length <= MAX_ID_LENGTH) return id
   return `sha256:${createHash('sha256').update(body).digest('hex')}`
 }

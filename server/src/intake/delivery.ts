@@ -20,7 +20,7 @@ import {
 import { insertReply } from '../store/trigger-replies.ts'
 import { holdHook, type TriggerRow } from '../store/triggers.ts'
 import type { RunServices } from './new-run.ts'
-import { type PullRequestNews, pullRequestOf } from './pull-request-of.ts'
+import { at, type PullRequestNews, pullRequestOf } from './pull-request-of.ts'
 import { isOwnComment, threadOf } from './thread-of.ts'
 import { fillPrompt, resolveTriggeredRun } from './trigger.ts'
 
@@ -47,6 +47,8 @@ export async function whyFiltered(
 ): Promise<string | null> {
   if (verification === 'github' && event === 'ping') return 'GitHub asked whether anybody is here.'
   if (verification === 'github' && isOwnComment(payload)) return 'It is about a comment of our own.'
+  if (verification === 'slack' && at(payload, 'ssl_check') !== undefined)
+    return 'Slack asked whether anybody is here.'
   if (filter === null) return null
   const { passes, wrong } = await passesFilter(filter, { payload, headers }, trigger_id)
   if (passes) return null

@@ -17,11 +17,11 @@ export const MAX_FAULTS = 3
 /** What each call of such an answer is told. */
 export const notMade = ({ text }: Told): string => `${MARK}this call was not made: ${text}`
 
-/** `null`: it can be used. `events`: the step as it is stored. */
+/** `null`: it can be used. `events`: the step as it is stored. `count`: of faults in a row before it. */
 export function judgeAnswer(
   events: readonly NewEvent[],
   finish_reason: FinishReason,
-  tools: ReadonlyMap<string, Tool>,
+  { tools, count }: { tools: ReadonlyMap<string, Tool>; count: number },
 ): Told | null {
   if (finish_reason === 'length') return { reason: 'cut', text: describeCut(events) }
   if (finish_reason === 'unreadable-call') return { reason: 'call_unreadable', text: UNREADABLE }
@@ -29,6 +29,9 @@ export function judgeAnswer(
     .flatMap((event) => (event.type === 'message.assistant' ? [event.data.text] : []))
     .join('\n')
   const has_calls = events.some(({ type }) => type === 'tool.call')
+  // That it ends in calls may be said of all answers: once is enough to ask for the one that is not there.
+  if (finish_reason === 'tool-calls' && !has_calls && count === 0)
+    return { reason: 'call_unreadable', text: UNREADABLE }
   return !has_calls && printsCall(text, new Set(tools.keys()))
     ? { reason: 'call_as_text', text: AS_TEXT }
     : null
@@ -64,7 +67,7 @@ function describeCut(events: readonly NewEvent[]): string {
 }
 
 const UNREADABLE =
-  'the provider could not read the call of a tool in your last answer, so nothing was executed. Make the call again, as a call of a tool that is offered, with arguments that are one JSON object.'
+  'the provider could not read the call of a tool in your last answer, so nothing was executed. Make the call again, as a call of a tool that is offered, with arguments that are one JSON object. If no call was meant, say in plain words what is done.'
 const AS_TEXT =
   'your last answer has a call of a tool as text, so nothing was executed. Make it as a real call of the tool. If no call was meant, say in plain words what is done.'
 

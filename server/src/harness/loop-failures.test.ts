@@ -135,12 +135,24 @@ test('of a refusal that is not about the key nothing is said of the key', async 
   for (const [body, said] of [
     [{ error: { message: 'Country, region, or territory not supported' } }, /Country, region, or territory/],
     [page, /Attention Required! \| Cloudflare/],
+    [{ error: { message: 'Your account must be verified' } }, /must be verified/],
     [{ error: 'Your plan does not include this model' }, /Your plan does not include/],
   ] as const) {
     const { outcome } = await play({ script: () => ({ error: { status: 403, body } }) })
     assert.match(outcome.status_message?.message ?? '', said)
     assert.doesNotMatch(outcome.status_message?.message ?? '', /key/)
   }
+})
+
+test('a 404 that is not about the model is told as it was said', async () => {
+  const message = 'No endpoints found that support tool use'
+  const { outcome } = await play({
+    script: () => ({ error: { status: 404, body: { error: { message, code: 404 } } } }),
+  })
+  assert.match(
+    outcome.status_message?.message ?? '',
+    /\(HTTP 404\): No endpoints found that support tool use\./,
+  )
 })
 
 test('a refused request that may pass is tried again, and each time is told', async () => {

@@ -353,9 +353,10 @@ class LoopTurn {
 
   async #finishStep(events: NewEvent[], finish_reason: FinishReason): Promise<Outcome | null> {
     const calls = this.#nameCalls(events)
-    const fault = judgeAnswer(events, finish_reason, this.#turn.tools)
+    const before = countFaults(this.#log)
+    const fault = judgeAnswer(events, finish_reason, { tools: this.#turn.tools, count: before })
     if (fault) {
-      const count = countFaults(this.#log) + 1
+      const count = before + 1
       // A call of an answer that is not whole may be half of what was meant.
       await this.#record(
         ...events,

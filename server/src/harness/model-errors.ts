@@ -65,6 +65,9 @@ const REFUSED_KEY =
   /invalid[_ ]api[_ -]?key|incorrect api key|api[_ -]?key (is |was )?(not valid|invalid|incorrect|expired|not found|missing|required|revoked|disabled)|api_key_invalid|authentication_error|no_db_connection|no auth credentials|(invalid|expired|missing|bad) (auth\w*|bearer|access)? ?(token|credentials?)|unauthenticated|invalid x-api-key|user not found/i
 /** LiteLLM answers 400, most others 404. */
 const UNKNOWN_MODEL = /model_not_found|invalid model name|model .{0,200}(does not exist|not found)/i
+/** What is not there is mostly the model; OpenRouter says with 404, too, that none of its servers does what was asked for. */
+const NOT_THERE =
+  /not[_ -]?found|does not exist|doesn't exist|no such|unknown|invalid (model|url)|cannot (get|post)|no route|not available|\bmodel\b.{0,100}\b(exist|deployed|loaded|pulled)/i
 const POLICY =
   /content[_ ]policy|content[_ ]filter|content management policy|safety system|moderation|flagged|inappropriate content|data_inspection_failed|violates? .{0,60}polic(y|ies)|usage polic(y|ies)/i
 /** That somebody may not do it, and not that the key is wrong. */
@@ -219,6 +222,7 @@ function judgeKnown(status: number | undefined, words: ProviderWords): ModelFail
       'content_policy_violation',
     )
   }
+  if (status === 404 && message !== '' && !NOT_THERE.test(message)) return null
   const is_unknown = status === 404 || status === 405 || (status === 400 && UNKNOWN_MODEL.test(evidence))
   return is_unknown ? { type: 'unknown_model' } : null
 }

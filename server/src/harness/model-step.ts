@@ -257,14 +257,16 @@ class StepContent {
   }
 }
 
-/** Thoughts whose beginning stands in the prompt of the model's server end in the middle of what looks like an answer. */
-const UNOPENED = /^((?:(?!<think(?:ing)?>)[\s\S])*?)<\/think(?:ing)?>[ \t]*(?:\r?\n|$)/
+/** Thoughts in the text: between tags at its beginning, or up to an end whose beginning stands in the prompt of the server. */
+const THOUGHTS =
+  /^\s*<(think|thinking|thought|reasoning)>([\s\S]*?)<\/\1>\s*|^((?:(?!<think(?:ing)?>)[\s\S])*?)<\/think(?:ing)?>[ \t]*(?:\r?\n\s*|$)/
 
 function textEvents({ message_id, text }: EventData<'message.assistant'>): NewEvent[] {
-  const [whole = '', thoughts = ''] = UNOPENED.exec(text) ?? []
-  const said = text.slice(whole.length).replace(whole === '' ? /^/ : /^\s+/, '')
+  const [whole = '', , tagged = '', unopened = ''] = THOUGHTS.exec(text) ?? []
+  const thoughts = (tagged || unopened).trim()
+  const said = text.slice(whole.length)
   return [
-    ...(thoughts.trim() === '' ? [] : [thoughtEvent(thoughts.trim())]),
+    ...(thoughts === '' ? [] : [thoughtEvent(thoughts)]),
     ...(said.trim() === '' ? [] : [{ type: 'message.assistant' as const, data: { message_id, text: said } }]),
   ]
 }

@@ -322,6 +322,25 @@ test('what a model thought is stored as such, and is no part of its answer', asy
   }
 })
 
+test('an answer that ends in calls and has none is asked for them once, and then is what it says', async () => {
+  const { turn, outcome } = await play('openai', [
+    { body: say('I look.') + stop('tool_calls') },
+    { body: say('Done.') + stop('tool_calls') },
+  ])
+  assert.equal(outcome.state, 'SUCCEEDED')
+  assert.deepEqual(
+    turn.data('model.told').map(({ reason }) => reason),
+    ['call_unreadable'],
+  )
+})
+
+test('an answer that broke off at its server is asked for again', async () => {
+  for (const reason of ['error', 'insufficient_system_resource', 'abort']) {
+    const { outcome } = await play('openai', [{ body: say('Hel') + stop(reason) }])
+    assert.equal(outcome.status_message?.error_code, 'resource_unavailable')
+  }
+})
+
 const ERRORS: ReadonlyArray<readonly [body: unknown, code: string, said: RegExp]> = [
   [
     { error: { message: 'Insufficient credits. Add more.', code: 402 } },

@@ -24,7 +24,10 @@ const REASONS: Readonly<Record<string, string>> = {
   ...{ prohibited_content: 'content_filter', sensitive: 'content_filter', blocklist: 'content_filter' },
 }
 /** Of an answer that broke off. */
-const BROKEN = new Set(['error', 'network_error', 'abort', 'aborted', 'cancelled'])
+const BROKEN = new Set([
+  ...['error', 'network_error', 'server_error', 'internal_error', 'insufficient_system_resource'],
+  ...['abort', 'aborted', 'cancelled', 'timeout'],
+])
 /** Under which a server may tell what the model thought; the clients know the first two. */
 const THOUGHTS = ['reasoning_content', 'reasoning', 'reasoning_text', 'thinking', 'thought']
 /** What some servers want to be given back with the answer it came with. */
@@ -36,6 +39,7 @@ export class ChatAnswer implements AnswerReader {
   readonly #tags = new ThinkTags()
   readonly #calls = new ChatCalls()
   #has_ended = false
+  #has_broken = false
   #has_text = false
 
   read(event: Json): Json[] {
@@ -75,11 +79,15 @@ export class ChatAnswer implements AnswerReader {
 
   #readChoice(choice: Json | undefined): Json | null {
     if (!choice) return null
-    const { delta: told, message, finish_reason, index } = choice
+    const { delta, message, text, finish_reason, index } = choice
+    // Some answer as an older API did, or with the text alone.
+    const content = asText(delta) ?? asText(text)
+    const told = content === undefined ? asRecord(delta ?? message) : { content }
     const reason = typeof finish_reason === 'string' ? nameReason(finish_reason) : null
-    const delta = this.#readDelta(asRecord(told ?? message), reason !== null)
+    this.#has_broken ||= typeof finish_reason === 'string' && BROKEN.has(finish_reason.toLowerCase())
+    const made = this.#readDelta(told, reason !== null)
     if (reason !== null) this.#has_ended = true
-    return { index: asNumber(index) ?? 0, delta, finish_reason: reason }
+    return { index: asNumber(index) ?? 0, delta: made, finish_reason: reason }
   }
 
   #readDelta(told: Json, is_last: boolean): Json {

@@ -32,7 +32,7 @@ export class ChatCalls {
     // Some servers write the name and the arguments beside the id.
     const { name, arguments: more } = told === undefined ? piece : asRecord(told)
     const call = this.#find({ index: asNumber(index), id: asText(id) ?? '', name: asText(name) ?? '' })
-    const text = asJsonText(more)
+    const text = newText(call.arguments, asJsonText(more))
     call.arguments += text
     if (call.name === '') return []
     const given = call.is_held ? call.arguments : text
@@ -62,4 +62,13 @@ export class ChatCalls {
     this.#calls.push(made)
     return made
   }
+}
+
+/**
+ * Of a piece of arguments what is not there yet: some servers send the whole once more at the end, and some say `{}` or `null`
+ * before the first piece; a call without arguments says nothing.
+ */
+function newText(known: string, piece: string): string {
+  if (known === '') return ['{}', 'null'].includes(piece.trim()) ? '' : piece
+  return piece === known && parsesAsRecord(known) ? '' : piece
 }

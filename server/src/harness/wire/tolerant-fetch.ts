@@ -18,6 +18,7 @@ const READERS: ReadonlyArray<readonly [RegExp, () => AnswerReader]> = [
 /** Of what is no stream of events: as much as an answer in one piece may have. */
 const MAX_WHOLE_CHARACTERS = 2 ** 22
 const DONE = '[DONE]'
+const EVENTS = /^\s*(data|event|id|retry)?:/
 
 /**
  * A `fetch` whose answers are as the providers' clients expect them, whatever the server makes of its API: odd events are left
@@ -36,9 +37,14 @@ export function createTolerantFetch(
     if (!response.ok || !response.body || !open) return response
     const reader = open()
     const type = response.headers.get('content-type') ?? ''
-    const events: ReadableStream<Uint8Array> = /^application\/([\w.-]+\+)?json\b/i.test(type)
-      ? streamOf(readBody(await response.text(), reader, notes()))
-      : ReadableStream.from(new EventRepair(reader, notes()).read(response.body))
+    const read = (body: ReadableStream<Uint8Array>) =>
+      ReadableStream.from(new EventRepair(reader, notes()).read(body))
+    let events: ReadableStream<Uint8Array>
+    if (/^application\/([\w.-]+\+)?json\b/i.test(type)) {
+      const body = await response.text()
+      // What says it is JSON may be a stream of events all the same.
+      events = EVENTS.test(body) ? read(streamOf(body)) : streamOf(readBody(body, reader, notes()))
+    } else events = read(response.body)
     return new Response(events, { status: response.status, headers: { 'content-type': 'text/event-stream' } })
   }
 }
@@ -145,12 +151,21 @@ class EventRepair {
   }
 
   #end(): void {
-    // Some say it is a stream of events, and send one piece of JSON.
-    const is_whole = !this.#has_events && parse(this.#beginning.trim()) !== undefined
-    if (!is_whole) this.#close(false)
-    else this.#writeWhole()
+    if (this.#has_events) this.#close(false)
+    else if (parse(this.#beginning.trim()) !== undefined) this.#writeWhole()
+    else this.#readLines()
   }
 
+  /** Some send events as lines of JSON. */
+  #readLines(): void {
+    for (const line of this.#beginning.split('\n')) {
+      const told = parse(line.trim())
+      if (isRecord(told)) this.#read(told)
+    }
+    if (!this.#has_failed) this.#close(false)
+  }
+
+  /** Some say it is a stream of events, and send one piece of JSON. */
   #writeWhole(): void {
     try {
       this.#written += readBody(this.#beginning, this.#reader, this.#notes)

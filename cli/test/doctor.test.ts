@@ -175,14 +175,19 @@ test('it asks each model provider and says why one does not answer', LIMIT, asyn
   }).listen(0, '127.0.0.1')
   await once(provider, 'listening')
   const base_url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
-  const ask = async (key: string) => {
-    const environment = { ...NO_DOCKER, OPENAI_BASE_URL: base_url, OPENAI_API_KEY: key }
+  const ask = async (key: string, more: NodeJS.ProcessEnv = {}) => {
+    const environment = { ...more, ...NO_DOCKER, OPENAI_BASE_URL: base_url, OPENAI_API_KEY: key }
     return (await examine(makeHome(), environment, '--sandbox', 'host')).of('Models')
   }
   assert.deepEqual(await ask('the-right-key'), [
     { area: 'Models', state: 'good', says: `openai answers at ${base_url} and lists 2 models.` },
     { area: 'Models', state: 'good', says: 'Runs that name no model get openai/one.' },
   ])
+  const [, , useless] = await ask('the-right-key', {
+    RUNYARD_FALLBACK_MODELS: 'openai/two,anthropic/claude-x',
+  })
+  assert.equal(useless?.state, 'bad')
+  assert.match(useless?.says ?? '', /^The model "anthropic\/claude-x" is not available here/)
   const [refused] = await ask('another-key')
   assert.deepEqual([refused?.state, refused?.says], ['bad', `openai at ${base_url} refuses the key (401).`])
   provider.close()

@@ -215,13 +215,25 @@ async function examineModels({ models: settings }: Config): Promise<Finding[]> {
   const answers = checks.map(({ provider, base_url, models: { length }, failure }): Finding => {
     if (failure === undefined)
       return { state: 'good', says: `${provider} answers at ${base_url} and lists ${length} models.` }
-    const fix = failure.startsWith('refuses')
-      ? 'Give the service another key.'
-      : 'Check the network and the address; a provider that is only away for now needs nothing.'
+    const fix = fixOf(failure)
     return { state: 'bad', says: `${provider} at ${base_url} ${failure}.`, fix }
   })
+  const fallbacks = await Promise.all((settings.fallback_models ?? []).map((id) => models.resolve(id)))
+  const useless = fallbacks.flatMap((found): Finding[] =>
+    'reason' in found
+      ? [{ state: 'bad', says: found.reason, fix: 'Name another one in RUNYARD_FALLBACK_MODELS.' }]
+      : [],
+  )
   // Where nobody answers that is said, and is all there is to say.
-  return checks.every(({ failure }) => failure !== undefined) ? answers : [...answers, choice]
+  return checks.every(({ failure }) => failure !== undefined) ? answers : [...answers, choice, ...useless]
+}
+
+function fixOf(failure: string): string {
+  if (failure.startsWith('refuses')) return 'Give the service another key.'
+  if (failure.startsWith('cannot be asked'))
+    return 'Give the machine a role, or the service a key: docs/models.md.'
+  if (failure.startsWith('has no deployments')) return 'Name them in AZURE_OPENAI_DEPLOYMENTS.'
+  return 'Check the network and the address; a provider that is only away for now needs nothing.'
 }
 
 /** Images may have others. */

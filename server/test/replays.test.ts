@@ -118,6 +118,15 @@ describe('a replay', () => {
     })
     const other = await ask({ replay_of_run_id, config: { harness: { type: 'oz' } } })
     assert.deepEqual([other.model_id, other.harness], [undefined, { type: 'oz' }])
+    // Fallbacks are for the harness that takes them.
+    const fallback_model_ids = ['openai/four']
+    const built_in = await api.owner.create({
+      prompt: 'Hello.',
+      config: { ...IDLE.config, fallback_model_ids },
+    })
+    assert.deepEqual((await ask({ replay_of_run_id: built_in })).fallback_model_ids, fallback_model_ids)
+    const agent = { replay_of_run_id: built_in, config: { harness: { type: 'codex' } } }
+    assert.equal((await ask(agent)).fallback_model_ids, undefined)
   })
 
   test('has the values of tool servers for whoever gave them, and for nobody else', async () => {

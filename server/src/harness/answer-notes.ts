@@ -15,7 +15,7 @@ const BEGINNING_BYTES = 1_024
 const EXCERPT_CHARACTERS = 200
 /** Servers of one's own take any: `none`, `x`. */
 const MIN_KEY = 8
-const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key']
+const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key']
 /** Of a stream of events. */
 const DATA = /(^|[\r\n])data:/
 const DATA_BYTES = 6

@@ -122,6 +122,28 @@ test('Azure has the deployments it was told of, once it answers', async () => {
   assert.equal('model_id' in chosen && chosen.model_id, 'azure/our-gpt')
 })
 
+test('Azure without any is told as such', async () => {
+  const { url } = await serve({ '/openai/v1/models': { data: [{ id: 'gpt-4o-2024-08-06' }] } })
+  const [check] = await openModels({ azure: { api_key: 'key', endpoint: url } }).check()
+  assert.equal(check?.failure, 'has no deployments that the service was told of')
+})
+
+test('the default of Bedrock is the one of its part of the world', async () => {
+  const names = [
+    'eu.amazon.nova-micro-v1:0',
+    'eu.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    'eu.anthropic.claude-sonnet-4-6',
+  ]
+  const { url } = await serve({
+    '/inference-profiles?maxResults=1000': {
+      inferenceProfileSummaries: names.map((inferenceProfileId) => ({ inferenceProfileId })),
+    },
+  })
+  const bedrock = { region: 'eu-central-1', control_url: url, api_key: 'key' }
+  const chosen = await openModels({ bedrock }).resolve()
+  assert.equal('model_id' in chosen && chosen.model_id, 'bedrock/eu.anthropic.claude-sonnet-4-6')
+})
+
 test('a machine without credentials is told as such', async () => {
   const nowhere = {
     ...{ AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_EC2_METADATA_DISABLED: 'true' },

@@ -20,7 +20,11 @@ const PREFERRED: Readonly<Record<string, readonly string[]>> = {
   moonshot: ['kimi-k2.5', 'kimi-k2-0905-preview'],
   alibaba: ['qwen3-coder-plus', 'qwen3-max'],
   cohere: ['command-a-03-2025'],
-  bedrock: ['global.anthropic.claude-sonnet-4-6', 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'],
+  bedrock: [
+    'global.anthropic.claude-sonnet-5',
+    'global.anthropic.claude-sonnet-4-6',
+    'global.anthropic.claude-sonnet-4-5',
+  ],
   vertex: ['gemini-3.8-flash', 'gemini-3.7-flash', 'gemini-2.5-pro'],
 }
 
@@ -46,7 +50,9 @@ export function chooseDefault(
   const ids = listed.map(({ model_id }) => model_id.slice(provider.length + 1))
   if (ids.length === 0) return preferred[0] ?? null
   for (const id of preferred) {
-    const found = ids.find((listed_id) => listed_id === id || isDated(listed_id, id))
+    const found = ids.find(
+      (listed_id) => listed_id === id || isDated(listed_id, id) || isProfile(listed_id, id),
+    )
     if (found !== undefined) return found
   }
   return ids[0] ?? null
@@ -55,3 +61,10 @@ export function chooseDefault(
 /** `claude-sonnet-5-20260901` is `claude-sonnet-5`. */
 const isDated = (listed_id: string, id: string): boolean =>
   listed_id.startsWith(id) && /^-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$/.test(listed_id.slice(id.length))
+
+/** Bedrock has each model once for each part of the world: `eu.anthropic.claude-sonnet-5-20260901-v1:0`. */
+const isProfile = (listed_id: string, id: string): boolean => {
+  const name = /^global\.(.+)$/.exec(id)?.[1]
+  const rest = name && /^[a-z-]{2,8}\.(.+)$/.exec(listed_id)?.[1]
+  return rest?.startsWith(name ?? '') === true && /^(-\d{8})?(-v\d+(:\d+)?)?$/.test(rest.slice(name?.length))
+}

@@ -177,6 +177,8 @@ export async function fetchModels(request: ListingRequest): Promise<{ models: Mo
   const [first] = lists
   // A key may be allowed to read one of them alone.
   if (found.length === 0 && first && 'failure' in first) return first
+  if (only?.length === 0)
+    return { failure: 'has no deployments that the service was told of', is_missing: true }
   const models = only ? only.map((id) => listed(id)) : found.flat()
   return {
     models: models.map((model) => ({ ...model, provider, model_id: `${provider}/${model.model_id}` })),

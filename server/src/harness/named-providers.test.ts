@@ -73,6 +73,49 @@ describe('five turns with tools and reasoning, at a provider that refuses what i
     assert(sent.includes('"reasoning":"Now number 1."'))
   })
 
+  for (const [model_id, settings, said] of [
+    [
+      'bedrock/amazon.nova-pro-v1:0',
+      { bedrock: { region: 'eu-central-1' } },
+      /^The service has no credentials for Amazon Bedrock: Could not load credentials.* 3 tries/,
+    ],
+    [
+      'vertex/gemini-3-pro-preview',
+      { vertex: { project: 'acme-1', location: 'global' } },
+      /^The service has no credentials for Google Vertex: .*\/nowhere\/key\.json.* 3 tries/,
+    ],
+  ] as const)
+    test(`${model_id}, without credentials, says so`, async () => {
+      const turn = new TestTurn({ sandbox, prompt: 'Count to four.', config: { model_id } })
+      const nowhere = {
+        ...{
+          AWS_EC2_METADATA_DISABLED: 'true',
+          AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+          AWS_CONFIG_FILE: '/nowhere',
+        },
+        GOOGLE_APPLICATION_CREDENTIALS: '/nowhere/key.json',
+      }
+      const { state, status_message } = await withVariables(nowhere, () =>
+        turn.runHarness(createLoop(openModels(settings), { retry_delay_ms: 1 })),
+      )
+      assert.equal(state, 'ERROR')
+      assert.match(status_message?.message ?? '', said)
+      assert.equal(status_message?.error_code, 'resource_unavailable')
+    })
+
+  test('a key that Azure quotes is hidden', async () => {
+    const azure = WIRES.find(({ model_id }) => model_id === 'azure/our-gpt')
+    assert(azure)
+    const message = 'Nothing for key-of-wire here.'
+    await using server = await openWireServer({
+      ...azure,
+      refuse: () => ({ status: 400, body: { error: { message } } }),
+    })
+    const turn = new TestTurn({ sandbox, prompt: 'Count.', config: { model_id: azure.model_id } })
+    const { status_message } = await turn.runHarness(createLoop(openModels(azure.settings(server.url))))
+    assert.match(status_message?.message ?? '', /Nothing for \*\*\* here\./)
+  })
+
   test('there is one for each provider that is named', () => {
     const asked = new Set(WIRES.map(({ model_id }) => model_id.split('/')[0]))
     assert.deepEqual([...asked].sort(), [...PROVIDER_NAMES, 'azure', 'bedrock', 'vertex'].sort())

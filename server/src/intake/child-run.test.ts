@@ -104,6 +104,16 @@ onEitherDatabase('child runs', (open) => {
     assert.deepEqual(child?.rules_above, [permissions])
   })
 
+  test('what goes on in place of its parent’s model goes on in place of its own', async () => {
+    const held = await holdRun(db)
+    const fallback_model_ids = ['second/m']
+    await sql`update runs set config = ${JSON.stringify({ fallback_model_ids })}::jsonb
+      where run_id = ${held.run_id}`.execute(db)
+    const made = await create(held, 'call-1')
+    const [child] = 'run_id' in made ? await readRuns(db, [made.run_id]) : []
+    assert.deepEqual(child?.config.fallback_model_ids, fallback_model_ids)
+  })
+
   test('children of children are counted together', async () => {
     const held = await holdRun(db)
     const made = await create(held, 'call-0')

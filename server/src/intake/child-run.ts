@@ -88,7 +88,7 @@ export async function createChild(
 }
 
 function requestOf(parent: RunRow, { prompt, title, model_id, skill }: ChildWish): unknown {
-  const { harness, model_id: own_model, base_prompt } = parent.config
+  const { harness, model_id: own_model, base_prompt, fallback_model_ids } = parent.config
   return {
     prompt,
     ...(title ? { title } : {}),
@@ -98,6 +98,7 @@ function requestOf(parent: RunRow, { prompt, title, model_id, skill }: ChildWish
     config: {
       ...(base_prompt ? { base_prompt } : {}),
       ...(model_id ? { model_id } : own_model ? { model_id: own_model } : {}),
+      ...(fallback_model_ids ? { fallback_model_ids } : {}),
       ...(harness ? { harness: model_id ? { ...harness, model_id } : harness } : {}),
     },
   }

@@ -73,10 +73,10 @@ export function takeOver(
 const namesSkill = ({ skill, config }: RunAgentRequest): boolean =>
   (skill ?? config?.skill_spec ?? config?.skills?.[0]) !== undefined
 
-/** Field by field, but that a skill takes the place of a skill, and a model goes with its harness. */
+/** Field by field, but that a skill takes the place of a skill, and models go with their harness. */
 function mergeConfig(before: AmbientAgentConfig, asked: RunAgentRequest): AmbientAgentConfig {
   const { config: given = {} } = asked
-  const { skill_spec, skills, harness, model_id, ...kept } = before
+  const { skill_spec, skills, harness, model_id, fallback_model_ids, ...kept } = before
   const stays = !given.harness || (given.harness.type ?? 'oz') === (harness?.type ?? 'oz')
   const merged = given.harness ?? harness
   return {
@@ -84,6 +84,7 @@ function mergeConfig(before: AmbientAgentConfig, asked: RunAgentRequest): Ambien
     ...(skill_spec === undefined || namesSkill(asked) ? {} : { skill_spec }),
     ...(skills === undefined || namesSkill(asked) ? {} : { skills }),
     ...(model_id === undefined || !stays ? {} : { model_id }),
+    ...(fallback_model_ids === undefined || !stays ? {} : { fallback_model_ids }),
     ...given,
     ...(merged === undefined
       ? {}

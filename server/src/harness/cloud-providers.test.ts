@@ -8,7 +8,9 @@ async function serve(answers: Record<string, unknown>) {
   const server = await openProviderServer(({ url }, response) => {
     const body = answers[url]
     response
-      .writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      .writeHead(body === undefined ? 404 : 200, {
+        ...{ 'content-type': 'application/json', 'metadata-flavor': 'Google' },
+      })
       .end(JSON.stringify(body ?? { message: 'not here' }))
   })
   after(() => server.close())
@@ -142,6 +144,30 @@ test('the default of Bedrock is the one of its part of the world', async () => {
   const bedrock = { region: 'eu-central-1', control_url: url, api_key: 'key' }
   const chosen = await openModels({ bedrock }).resolve()
   assert.equal('model_id' in chosen && chosen.model_id, 'bedrock/eu.anthropic.claude-sonnet-4-6')
+})
+
+test('Vertex lists what the role of the machine may see', async () => {
+  const { url, requests } = await serve({
+    '/computeMetadata/v1/instance/service-accounts/default/token?scopes=https%3A%2F%2Fwww.googleapis.com%2Fauth%2Fcloud-platform':
+      { access_token: 'ya29.of-the-machine', expires_in: 3_600, token_type: 'Bearer' },
+    '/v1beta1/publishers/google/models?pageSize=1000': {
+      publisherModels: [
+        { name: 'publishers/google/models/gemini-3-pro-preview' },
+        { name: 'publishers/google/models/imagen-4.0-generate' },
+      ],
+    },
+    '/v1beta1/publishers/anthropic/models?pageSize=1000': {
+      publisherModels: [{ name: 'publishers/anthropic/models/claude-sonnet-x' }],
+    },
+  })
+  const role = { GCE_METADATA_HOST: new URL(url).host, METADATA_SERVER_DETECTION: 'assume-present' }
+  const names = await withVariables({ ...role, GOOGLE_APPLICATION_CREDENTIALS: '' }, async () =>
+    (await openModels({ vertex: { project: 'acme-1', location: 'global', base_url: url } }).list()).map(
+      ({ model_id }) => model_id,
+    ),
+  )
+  assert.deepEqual(names, ['vertex/gemini-3-pro-preview', 'vertex/claude-sonnet-x'])
+  assert.equal(requests.at(-1)?.headers.authorization, 'Bearer ya29.of-the-machine')
 })
 
 test('a machine without credentials is told as such', async () => {

@@ -132,9 +132,8 @@ function openVertex({ project, location, base_url }: VertexSettings): Provider {
     try {
       client ??= findClient()
       const found = await client
-      const { token } = await found.getAccessToken()
-      if (!token) throw new Error('there is no access token')
-      return { client: found, token }
+      // With the project that pays, where the credentials name one.
+      return { client: found, headers: await found.getRequestHeaders() }
     } catch (error) {
       client = undefined
       throw new NoCredentials('Google Vertex', (error as Error).message)
@@ -143,10 +142,7 @@ function openVertex({ project, location, base_url }: VertexSettings): Provider {
   return {
     listing: {
       ...{ provider: 'vertex', base_url: root, list_url: `${root}/v1beta1`, format: 'vertex', headers: {} },
-      authorize: async () => ({
-        authorization: `Bearer ${(await authenticate()).token}`,
-        'x-goog-user-project': project,
-      }),
+      authorize: async () => Object.fromEntries((await authenticate()).headers),
     },
     async openModel(id, fetch) {
       const { client: authClient } = await authenticate()

@@ -373,4 +373,26 @@ const VERTEX_CLAUDE: Wire = {
   },
 }
 
-export const CLOUD: readonly Wire[] = [AZURE_CHAT, BEDROCK, VERTEX, VERTEX_CLAUDE]
+/** Models of others in the model garden: OpenAI's chat, at an address of the project. */
+const VERTEX_GARDEN: Wire = {
+  ...{ model_id: 'vertex/meta/llama-4-maverick-17b-128e-instruct-maas', settings: vertex, env: ROLE },
+  path: '/v1/projects/acme-1/locations/europe-west4/endpoints/openapi/chat/completions',
+  refuse(body, headers) {
+    const name = unknownIn(body, [
+      'model',
+      'messages',
+      'tools',
+      'tool_choice',
+      'stream',
+      'stream_options',
+      'max_tokens',
+    ])
+    if (name || body.model !== 'meta/llama-4-maverick-17b-128e-instruct-maas')
+      return invalid(`Unknown: ${name}`)
+    return forbidden(headers)
+  },
+  results: AZURE_CHAT.results,
+  answer: AZURE_CHAT.answer,
+}
+
+export const CLOUD: readonly Wire[] = [AZURE_CHAT, BEDROCK, VERTEX, VERTEX_CLAUDE, VERTEX_GARDEN]

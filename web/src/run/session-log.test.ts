@@ -48,6 +48,22 @@ test('a message that comes in pieces becomes the message that is stored, in its 
   assert.deepEqual(log.view.entries, [{ kind: 'said', key: 'm1', text: 'Hello world.', is_growing: false }])
 })
 
+test('another model that goes on is noted, with why it was needed', () => {
+  const switched = { from: 'openai/a', to: 'groq/b' }
+  const message = 'The account has no credit left.'
+  const log = readLog(
+    event('model.switched', { ...switched, reason: 'quota', message }),
+    event('model.switched', { from: 'groq/b', to: 'openai/a', reason: 'followup' }),
+  )
+  const notes = log.view.entries.flatMap((entry) =>
+    entry.kind === 'note' ? [[entry.tone, entry.text, entry.more]] : [],
+  )
+  assert.deepEqual(notes, [
+    ['warning', 'Switched from openai/a to groq/b', message],
+    ['plain', 'Switched from groq/b to openai/a', undefined],
+  ])
+})
+
 test('an event that comes twice counts once', () => {
   const said = event('message.assistant', { message_id: 'm2', text: 'Once.' })
   const usage = event('usage', { model_id: 'm', input_tokens: 1, output_tokens: 2, total_tokens: 3 })

@@ -60,9 +60,9 @@ export class ChatAnswer implements AnswerReader {
 
   end(said: boolean): Json[] {
     const rest = this.#has_ended ? [] : this.#endText()
+    const is_empty = !this.#has_text && this.#calls.count === 0
     // Without a reason the end of the connection may be that of a cut answer.
-    if (!said || this.#has_ended || this.#calls.has_open || !(this.#has_text || this.#calls.count > 0))
-      return rest
+    if (!said || is_empty || this.#has_ended || this.#has_broken || this.#calls.has_open) return rest
     return [...rest, this.#chunk({}, this.#calls.count > 0 ? 'tool_calls' : 'stop')]
   }
 

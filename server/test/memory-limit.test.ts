@@ -1,8 +1,11 @@
 /** What is killed for memory says so to the agent, with the limit. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { createAcp } from '../src/harness/acp.ts'
+import { listAgents } from '../src/harness/acp-agents.ts'
 import { BackgroundCommands } from '../src/harness/background-commands.ts'
 import { writeInstructions } from '../src/harness/instructions.ts'
+import { openModels } from '../src/harness/models.ts'
 import { TOOLS } from '../src/harness/tools/toolset.ts'
 import { openBubblewrap } from '../src/sandbox/bubblewrap.ts'
 import { DEFAULT_LIMITS, type Sandbox } from '../src/sandbox/sandbox.ts'
@@ -55,6 +58,20 @@ describe('memory of a sandbox', { skip: whyNoBubblewrap() }, () => {
       '(no new output)\n[killed: over the memory limit of 200 MiB]\n[bg1 ended by SIGKILL]',
     )
     assert.equal((await use('bash', { command: 'kill -9 $$' })).output, '(no output)\n[ended by SIGKILL]')
+  })
+
+  test('an agent of another make that was killed for it, too', async (t) => {
+    if (!sandbox.takeMemoryKills) return t.skip('no control groups to write to')
+    const command = ['perl', '-e', HOG.slice("perl -e '".length, -1)]
+    const agent = listAgents({ hungry: { command } }).find(({ name }) => name === 'hungry')
+    assert(agent)
+    const outcome = await new TestTurn({ sandbox, prompt: 'Eat.' }).runHarness(
+      createAcp(agent, openModels({})),
+    )
+    assert.match(
+      outcome.status_message?.message ?? '',
+      /hungry ended \(SIGKILL\) before it was done\. It was killed: over the memory limit of 200 MiB/,
+    )
   })
 
   test('its limits are told', async () => {

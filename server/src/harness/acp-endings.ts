@@ -54,8 +54,9 @@ export function describeGone(agent: AcpAgent, { end }: AgentGone, mask: MaskText
     : end
       ? `ended${how === undefined ? '' : ` (${how})`} before it was done.`
       : 'did not answer in time.'
-  const hint =
-    end?.exit?.signal === 'SIGKILL' && !end.severed
+  const hint = end?.killed
+    ? ` It was ${end.killed} (limits.memory_mb of the environment).`
+    : end?.exit?.signal === 'SIGKILL' && !end.severed
       ? ' Its sandbox may have too little memory (limits.memory_mb).'
       : ''
   const said = end?.said ? ` It said: ${quote(end.said, mask)}` : ''

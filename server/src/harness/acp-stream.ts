@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ndJsonStream, type Stream } from '@agentclientprotocol/sdk'
 import { type ExecExit, type ExecHandle, quote, type Sandbox, TOOLS_PLACE } from '../sandbox/sandbox.ts'
+import { tellMemoryKills } from './memory-limit.ts'
 
 /** One message of an agent: files travel in them. */
 const MAX_MESSAGE_BYTES = 32 * 1024 ** 2
@@ -37,6 +38,8 @@ export interface AgentEnd {
   exit: ExecExit | null
   said: string
   severed?: Severed
+  /** In words: it was killed for the memory that the sandbox's processes took. */
+  killed?: string
 }
 
 /** Starts an agent in the sandbox, to be spoken to over its standard streams. */
@@ -64,14 +67,20 @@ export function startAgent(
   handle.exit.catch(() => {})
   const { messages, said } = readOutput(handle, options)
   let killed_for: Severed | undefined
+  let killing: Promise<void> | undefined
   const ended = (async (): Promise<AgentEnd> => {
     const exit = await handle.exit.catch(() => null)
     const told = said()
     const severed = killed_for ?? (CLOSED.exec(told)?.[1] as Severed | undefined)
     const missing = exit?.code === NOT_FOUND
-    return { missing, exit, said: told.replace(CLOSED, '').trim(), ...(severed && { severed }) }
+    const is_ours = killing !== undefined || severed !== undefined || exit?.signal !== 'SIGKILL'
+    const killed = is_ours ? null : await tellMemoryKills(sandbox, exit)
+    return {
+      ...{ missing, exit, said: told.replace(CLOSED, '').trim() },
+      ...(severed && { severed }),
+      ...(killed !== null && { killed }),
+    }
   })()
-  let killing: Promise<void> | undefined
   const kill = () => {
     input.destroy()
     killing ??= handle.kill()

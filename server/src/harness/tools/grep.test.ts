@@ -122,8 +122,8 @@ test('what a repository configures changes nothing of what is found', async () =
 test('without git, and without a grep that knows more than POSIX, patterns are put into its words', async () => {
   // Programs of the sandbox, without git, and a grep that refuses -P as busybox does.
   await sandbox.exec({
-    command: `mkdir -p bin && cd bin && for p in readlink head od mktemp rm iconv tr wc; do ln -s "$(command -v $p)" $p; done
-      printf '#!/bin/sh\\nfor a; do case $a in -P) echo "grep: bad option" >&2; exit 2;; esac; done\\nexec %s "$@"\\n' "$(command -v grep)" > grep && chmod +x grep`,
+    command: `mkdir -p bin && cd bin && for p in find readlink head od mktemp rm iconv tr wc; do ln -s "$(command -v $p)" $p; done
+      printf '#!/bin/sh\\nfor a; do case $a in -P|-*I*|--*-*) echo "grep: bad option" >&2; exit 2;; esac; done\\nexec %s "$@"\\n' "$(command -v grep)" > grep && chmod +x grep`,
   }).exit
   const exec = sandbox.exec.bind(sandbox)
   const poor = new TestTurn({
@@ -142,6 +142,10 @@ test('without git, and without a grep that knows more than POSIX, patterns are p
   ] as const)
     assert.equal((await ask(pattern, 'repo/unix.txt')).output, expected, pattern)
   assert.equal((await ask('// FOO$', 'repo/crlf')).output, './dos.txt:2:x = 12; // FOO')
+  const lines = (await ask('FOO', 'plain')).output.split('\n').sort()
+  assert.deepEqual(lines, ['./a.txt:1:FOO plain', './inner/c.txt:1:FOO nested'])
+  assert.equal((await ask('nowhere')).output.split('\n')[0], 'No line of repo matches nowhere.')
+  assert.match((await ask('FOO(')).output, /^The pattern was not understood: /)
   for (const pattern of ['foo(?=7)', '(?<n>foo)', 'fo++', '\\Kfoo'])
     assert.match(
       (await ask(pattern)).output,

@@ -23,7 +23,7 @@ export interface Leaving {
 export function watchLeft(command: string): Leaving | null {
   if (!LEAVES.test(command)) return null
   const file = `/tmp/.runyard-left-${randomUUID()}`
-  const note = `{ runyard_code=$?; jobs -lr > ${file}; (exit "$runyard_code"); } 2> /dev/null`
+  const note = `{ runyard_code=$?; jobs -l > ${file}; (exit "$runyard_code"); } 2> /dev/null`
   return {
     command: `${command}\n${note}`,
     async tell(turn, timed_out) {

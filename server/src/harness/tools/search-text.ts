@@ -48,7 +48,8 @@ export async function searchText(turn: Turn, search: Search): Promise<SearchEnd>
     return { refusal: `It took longer than ${SEARCH_MS / 1_000} seconds: choose a smaller path.` }
   const lines = end.stdout
     .split('\n')
-    .filter((line) => line !== '')
+    // Some print what is no text, too.
+    .filter((line) => line !== '' && !line.includes('\0'))
     .map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line))
   const problems = end.stderr.split('\n').filter((line) => line.trim() !== '')
   const closed = problems.filter((line) => /Permission denied$/.test(line) && !/unable to access/.test(line))
@@ -76,7 +77,8 @@ function explainFailure(problems: readonly string[], code: number | null): strin
   if (/match limit exceeded|backtracking limit|error code -47/.test(first))
     return `The search was given up: trying the pattern on one of the lines takes too long. Avoid repeats within repeats. (${first})`
   const syntax =
-    /^fatal: -e option, '.*': (.+)$/s.exec(problems.join('\n'))?.[1] ?? /^grep: (.+)$/.exec(first)?.[1]
+    /^fatal: -e option, '.*': (.+)$/s.exec(problems.join('\n'))?.[1] ??
+    /^(?:\S*\/)?grep: (?:bad regex '.*': )?(.+)$/s.exec(first)?.[1]
   if (syntax !== undefined)
     return `The pattern was not understood: ${syntax}. It is a regular expression in Perl's syntax: before ( ) [ ] { } . * + ? | ^ $ that are meant as they are stands a backslash.`
   return problems.slice(0, 5).join('\n') || first
@@ -84,7 +86,7 @@ function explainFailure(problems: readonly string[], code: number | null): strin
 
 async function run(turn: Turn, search: Search, program: 'git' | 'perl' | 'posix') {
   const { pattern, path, ignore_case, files_only, context } = search
-  const flags = `${ignore_case ? 'i' : ''}${files_only ? 'l' : 'n'}I`
+  const flags = `${ignore_case ? 'i' : ''}${files_only ? 'l' : 'n'}${program === 'git' ? 'I' : ''}`
   // `$` of a `grep` does not know CRLF.
   const wanted = program === 'git' ? `(*ANYCRLF)${pattern}` : program === 'perl' ? beforeCr(pattern) : pattern
   return collect(turn, {
@@ -132,10 +134,14 @@ then how=--untracked; git_grep '' .
 else git_grep '' . ':(exclude,glob)**/.git/**' ':(exclude,glob)**/node_modules/**'
 fi`
 
+/** busybox's knows none of the longer options. Its pattern is tried first: find tells no match from a mistake. */
 const BY_GREP = `${ENTER}
 if [ "$SYNTAX" = P ]; then echo x | grep -P x > /dev/null 2>&1 || exit ${NO_PERL}; fi
+echo | grep -$SYNTAX -e "$PATTERN" > /dev/null
+[ "$?" -le ${NOTHING} ] || exit 2
+echo x | grep -I x > /dev/null 2>&1 && OPTIONS="$OPTIONS -I"
 if [ "$file" ]; then grep $OPTIONS -h -$SYNTAX -e "$PATTERN" -- "$file"
-else grep -r --exclude-dir=.git --exclude-dir=node_modules $OPTIONS -$SYNTAX -e "$PATTERN" .
+else find . \\( -name .git -o -name node_modules \\) -prune -o -type f -exec grep -H $OPTIONS -$SYNTAX -e "$PATTERN" {} +
 fi`
 
 const UNSEARCHED = `export LC_ALL=C

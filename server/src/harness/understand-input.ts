@@ -89,7 +89,10 @@ function fitObject(value: Record<string, unknown>, schema: Schema, place: Place)
 function isMeantAbsent(item: unknown, given: unknown, place: Place): boolean {
   if (item !== null && !(typeof item === 'string' && ABSENT.test(item.trim()))) return false
   if (!isRecord(given)) return false
-  const types = typesOf(follow(given, place), place)
+  const schema = follow(given, place)
+  // OpenAPI's word for it.
+  if (item === null && schema.nullable === true) return false
+  const types = typesOf(schema, place)
   return types !== null && !types.has(item === null ? 'null' : 'string')
 }
 

@@ -57,5 +57,8 @@ printf '%s\\0%s' "$alive" "$ended"`
 const jobsOf = (lines: string): string[] =>
   lines.split('\n').flatMap((line) => {
     const [, pid, what] = /^\[\d+\]\s*[-+]?\s*(\d+)\s+Running\s+(.*)$/.exec(line) ?? []
-    return pid === undefined || what === undefined ? [] : [`${what.replace(/\s*&$/, '')} (process ${pid})`]
+    if (pid === undefined || what === undefined) return []
+    // A plain sh does not say what it is.
+    const name = what.replace(/\s*&$/, '')
+    return [name === '' ? `process ${pid}` : `${name} (process ${pid})`]
   })

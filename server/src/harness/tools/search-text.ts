@@ -120,12 +120,15 @@ if [ ! -d "$place" ]; then
 fi
 cd -- "$place" || exit 2`
 
-/** What stands in the configuration of a repository must change nothing of what is printed. */
+/**
+ * What stands in the configuration of a repository must change nothing of what is printed. As many threads as the machine has
+ * processors could be more than the sandbox may have.
+ */
 const BY_GIT = `${ENTER}
 command -v git > /dev/null || exit ${NO_PERL}
 git_grep() {
   literal=$1; shift
-  git -c core.quotePath=false -c grep.column=false -c grep.fullName=false --no-pager $literal grep --no-color --no-recurse-submodules $how $OPTIONS -P -e "$PATTERN" -- "$@"
+  git -c core.quotePath=false -c grep.threads=4 -c grep.column=false -c grep.fullName=false --no-pager $literal grep --no-color --no-recurse-submodules $how $OPTIONS -P -e "$PATTERN" -- "$@"
 }
 how=--no-index
 if [ "$file" ]; then how='--no-index -h'; git_grep --literal-pathspecs "$file"

@@ -128,6 +128,20 @@ test('what is not there is refused with the nearest that is', async () => {
     await refusal(code, { old_text: '4\tdef b():\n5\t\treturn second(2)', new_text: '' }),
     /line numbers that read shows/,
   )
+  // What looks alike to a model, or is not seen at all.
+  assert.match(
+    await refusal('say \u201chello\u201d\n', { old_text: 'say "hello"', new_text: '' }),
+    /Only characters that look alike differ\. The file has:\n1\tsay \u201chello\u201d\n\(in these lines \u201c is U\+201C, \u201d is U\+201D\)$/,
+  )
+  assert.match(
+    await refusal('one\na\u00a0b \u2013 c\n', { old_text: 'a b - c', new_text: '' }),
+    /look alike differ\. The file has:\n2\t.*U\+00A0, .*U\+2013/s,
+  )
+  assert.match(
+    await refusal('a\u00a0b\n', { old_text: 'a b', new_text: '' }),
+    /white space differs.*U\+00A0/s,
+  )
+  assert.match(await refusal('cafe\u0301\n', { old_text: 'caf\u00e9', new_text: '' }), /look alike/)
   assert.match(await refusal(code, { old_text: 'class Z', new_text: '' }), /Nothing resembles it/)
   assert.match(await refusal(code, { old_text: 'return ', new_text: '' }), /\(lines 2, 5 and 8\)/)
   assert.match(
@@ -138,6 +152,10 @@ test('what is not there is refused with the nearest that is', async () => {
   assert.match(await refusal(code, { old_text: '', new_text: 'x' }), /old_text is empty.*use write/)
   assert.match(await refusal(code, { old_text: 'a', new_text: 'a' }), /are the same/)
   assert.match(await refusal(code, { edits: [] }), /give old_text and new_text, or edits/)
+  assert.match(
+    (await use('edit', { file_path: 'file', old_string: 'a', new_string: 'b' })).output,
+    /not valid:.*\nThere is no file_path, old_string, new_string; the fields are path, old_text, new_text, replace_all, edits\.$/s,
+  )
   // Fields that are filled in with nothing.
   const edits = [{ old_text: 'third', new_text: '3rd' }]
   assert.match(await edited(code, { old_text: '', new_text: '', replace_all: null, edits }), /3rd\(3\)/)

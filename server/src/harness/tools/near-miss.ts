@@ -15,9 +15,14 @@ export function describeNearMiss(whole: string, wanted_text: string, mask: MaskT
   if (without_numbers !== wanted && findText(text, without_numbers) !== -1)
     return 'It has the line numbers that read shows; leave them out.'
   const count = wanted.replace(/\n$/, '').split('\n').length
-  const show = (line: number) => showLines(text, line, Math.min(count, MAX_SHOWN), mask)
-  const spaced = findWithoutSpace(text, wanted)
+  const show = (line: number) => {
+    const lines = showLines(text, line, Math.min(count, MAX_SHOWN), mask)
+    return lines + nameUnusual(lines)
+  }
+  const spaced = findAlike(text, wanted, withoutSpace)
   if (spaced !== null) return `Only white space differs. The file has:\n${show(spaced)}`
+  const folded = findAlike(text, wanted, withoutLooks)
+  if (folded !== null) return `Only characters that look alike differ. The file has:\n${show(folded)}`
   const near = findMostAlike(text, wanted)
   if (near !== null) return `The nearest there is:\n${show(near)}`
   return 'Nothing resembles it. Read the file again: it may have changed.'
@@ -30,15 +35,36 @@ const showLines = (text: string, line: number, count: number, mask: MaskText): s
     .map((each, at) => `${line + at + 1}\t${cutLine(each, MAX_LINE, mask)}`)
     .join('\n')
 
-/** The line, from 0, where it begins if all white space is left out. */
-function findWithoutSpace(text: string, wanted: string): number | null {
-  const piece = wanted.replace(/\s+/g, '')
+const withoutSpace = (text: string): string => text.replace(/\s+/g, '')
+
+/** Without what models do not see or write otherwise: kinds of quotes, dashes and spaces, composed letters. */
+const withoutLooks = (text: string): string =>
+  withoutSpace(text.normalize('NFKC'))
+    .replace(/[\u200b-\u200d\u2060\ufeff\u00ad]/gu, '')
+    .replace(/[\u2018-\u201b\u2032`\u00b4]/g, "'")
+    .replace(/[\u201c-\u201f\u2033\u00ab\u00bb]/g, '"')
+    .replace(/[\u2010-\u2015\u2212]/g, '-')
+
+/** Characters that look like others or like nothing, so that they can be written. */
+function nameUnusual(lines: string): string {
+  const found = new Set(
+    lines.match(/[\u00a0\u00ad\u2000-\u2015\u2018-\u201f\u202f\u2032\u2033\u2060\u2212\u3000\ufeff]/gu),
+  )
+  const names = [...found].map(
+    (each) => `${each} is U+${each.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`,
+  )
+  return names.length === 0 ? '' : `\n(in these lines ${names.join(', ')})`
+}
+
+/** The line, from 0, where it begins if both are folded so. */
+function findAlike(text: string, wanted: string, fold: (text: string) => string): number | null {
+  const piece = fold(wanted)
   if (piece === '') return null
-  const at = findText(text.replace(/\s+/g, ''), piece)
+  const at = findText(fold(text), piece)
   if (at === -1) return null
   let seen = 0
   for (const [line, each] of text.split('\n').entries()) {
-    seen += each.replace(/\s+/g, '').length
+    seen += fold(each).length
     if (seen > at) return line
   }
   return null

@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { z } from 'zod'
 import { isRecord } from '../../contract/storable-text.ts'
 import { SandboxFileError } from '../../sandbox/sandbox.ts'
-import { shorten } from '../cut-text.ts'
+import { type MaskText, shorten } from '../cut-text.ts'
 import type { Outcome, Tool, ToolContext, ToolOutcome, Turn } from '../harness.ts'
 import { explainMalformed, understandInput } from '../understand-input.ts'
 
@@ -52,7 +52,9 @@ export function defineTool<Input>({
       const malformed = refuseMalformed(name, input, input_schema)
       if (malformed) return malformed
       if (!parsed.success)
-        return failure(`The input of ${name} is not valid:\n${z.prettifyError(parsed.error)}`)
+        return failure(
+          `The input of ${name} is not valid:\n${z.prettifyError(parsed.error)}${nameFields(input, input_schema, context.turn.mask)}`,
+        )
       try {
         return await run(parsed.data, context)
       } catch (error) {
@@ -61,6 +63,14 @@ export function defineTool<Input>({
       }
     },
   }
+}
+
+/** For models that know a tool of this kind by the names of another agent's. */
+function nameFields(input: unknown, { properties }: Tool['input_schema'], mask: MaskText): string {
+  if (!isRecord(input) || !isRecord(properties)) return ''
+  const unknown = Object.keys(input).filter((field) => !Object.hasOwn(properties, field))
+  if (unknown.length === 0) return ''
+  return `\nThere is no ${shorten(unknown.join(', '), mask)}; the fields are ${Object.keys(properties).join(', ')}.`
 }
 
 /** The answer to a call whose arguments are no JSON object; `null` where they are. */

@@ -247,6 +247,43 @@ describe('a repository', { concurrency: 3 }, () => {
       assert.equal(output, `third\nthird\nthird\n${urls.join('')}`, said)
     })
 
+    test('has an address with a space, a slash at its end or none of .git, and a folder that fits', async () => {
+      git(served, 'clone', '--quiet', '--bare', at('project'), at('my shop.git'))
+      for (const [name, folder] of [
+        ['my%20shop.git/', 'my-shop'],
+        ['my%20shop', 'my-shop'],
+        ['project///', 'project'],
+        ['project/.git', 'project'],
+      ] as const) {
+        const { output, said } = await runOn(name, {}, 'pwd; cat file')
+        assert.equal(output, `/workspace/${folder}\nthird\n`, said)
+      }
+    })
+
+    test('may hold what many do not: odd names, links that lead out, ends of lines and many files', async () => {
+      init(at('odd'))
+      const script = `
+        printf '* text=auto eol=crlf\\n*.raw -text\\n' > .gitattributes
+        echo one > "new
+line"; echo one > "$(printf 'latin\\351')"; echo one > 'with space'; echo one > README; echo two > readme; echo one > -x
+        ln -s /etc/passwd out; ln -s ../.. up; printf 'a\\r\\nb\\n' > mixed.raw; mkdir many; cd many; seq 3000 | xargs touch`
+      execFileSync('sh', ['-c', script], { cwd: at('odd'), env: GIT_ENV })
+      git(at('odd'), 'add', '--all')
+      git(at('odd'), 'commit', '--quiet', '-m', 'odd')
+      const change = `for each in new* latin* with* README readme -x mixed.raw; do printf 'more\\r\\n' >> "./$each"; done
+        ln -sfn /etc/shadow out; ls many | wc -l; git status --short | wc -l`
+      const { run, output, said } = await runOn('odd', {}, change)
+      assert.equal(output, '3000\n8\n', said)
+      const { patch } = await api.json<{ patch: { data: { download_url: string } } }>(
+        'GET',
+        `/agent/runs/${run.run_id}/diff`,
+      )
+      const file = join(temporaryDirectory('patch'), 'changes.patch')
+      writeFileSync(file, Buffer.from(await (await fetch(patch.data.download_url)).arrayBuffer()))
+      git(at('odd'), 'apply', '--binary', '--index', file)
+      assert.equal(git(at('odd'), 'diff', '--cached', '--name-only').split('\n').length, 8)
+    })
+
     test('has its submodules by https, whatever their addresses are, and theirs', async () => {
       const pointed = git(at('project'), 'rev-parse', 'main')
       const point = (path: string, submodules: Record<string, [url: string, commit: string]>) => {

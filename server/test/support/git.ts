@@ -85,7 +85,7 @@ export function runBackend(
       GIT_CONFIG_KEY_1: 'http.receivepack',
       GIT_CONFIG_VALUE_1: String(push),
       GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-      PATH_INFO: pathname,
+      PATH_INFO: decodeURIComponent(pathname),
       QUERY_STRING: search.slice(1),
       REQUEST_METHOD: request.method,
       CONTENT_TYPE: request.headers['content-type'] ?? '',

@@ -83,6 +83,9 @@ export function buildFace(options: ListenOptions): Face {
     ...(config.images
       ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }
       : {}),
+    ...(backend?.hasImage
+      ? { hasImage: async (image) => (await backend.hasImage?.(image).catch(() => true)) ?? true }
+      : {}),
     ...(config.local_repos ? { mayOpen: judgeLocalPath(config.local_repos, config.data_dir) } : {}),
     limit_maxima: config.limit_maxima,
     min_schedule_seconds: config.min_schedule_seconds,

@@ -37,10 +37,16 @@ describe('images of environments', { skip: undocked }, () => {
     const start = (env: Record<string, string>) =>
       startService({ data_dir, sandbox: 'docker', env: { RUNYARD_DEFAULT_IMAGE: TEST_IMAGE, ...env } })
 
+    const listing = await start({ RUNYARD_IMAGES: `${registry.host}/*` })
+    const absent = await createEnvironment(apiOf(listing), foreign)
+    await listing.stop()
+
     const service = await start({})
     const api = apiOf(service)
     const present = await createEnvironment(api, TEST_IMAGE)
-    const absent = await createEnvironment(api, foreign)
+    const unpulled = await api.call('POST', '/agent/environments', { name: 'test', docker_image: foreign })
+    assert.equal(unpulled.status, 403)
+    assert.match(await unpulled.text(), /is not on this machine’s Docker engine, and it may not be pulled/)
     assert.equal((await runIn(api, present.uid))[0], 'SUCCEEDED')
     const [run_id = ''] = runs
     assert.match(

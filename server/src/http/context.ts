@@ -68,6 +68,8 @@ export interface HttpSettings {
   isGitHub: (host: string) => boolean
   /** Images that environments may name, where this process was told; the worker has the last word. */
   images?: ImagePolicy
+  /** Whether the worker of this process has an image, by its name in full; true where it cannot tell. */
+  hasImage?: (image: string) => Promise<boolean>
   /** Whether a local repository may lie there, where this process was told what workers open; the worker has the last word. */
   mayOpen?: (local_path: string) => boolean
   /** The most that environments may ask for. */

@@ -81,7 +81,7 @@ function digestOf({ Id, RepoDigests }: Docker.ImageInspectInfo, image: string): 
   return found?.[1] ?? Id
 }
 
-async function inspectImage(docker: Docker, image: string): Promise<Docker.ImageInspectInfo | null> {
+export async function inspectImage(docker: Docker, image: string): Promise<Docker.ImageInspectInfo | null> {
   try {
     return await docker.getImage(image).inspect()
   } catch (error) {

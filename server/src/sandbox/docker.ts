@@ -9,7 +9,7 @@ import {
   messageOf,
   statusOf,
 } from './docker-engine.ts'
-import { requireImage, type SandboxImage } from './docker-image.ts'
+import { inspectImage, requireImage, type SandboxImage } from './docker-image.ts'
 import { ImageRights } from './docker-image-rights.ts'
 import { LABELS, LOOK } from './docker-labels.ts'
 import { containerName, DockerMaker, HOME, PARTS } from './docker-maker.ts'
@@ -134,6 +134,10 @@ class DockerBackend implements SandboxBackend {
         : 'no lists of allowed hosts (that takes root beside its engine, with socat and util-linux)',
       'no disk quota',
     ].join('; ')
+  }
+
+  async hasImage(image: string): Promise<boolean> {
+    return (await inspectImage(this.#docker, image)) !== null
   }
 
   async create(spec: SandboxSpec): Promise<Sandbox> {

@@ -265,6 +265,8 @@ export interface SandboxBackend {
   /** One sentence for the start log and `/readyz`: what isolates, and what is weak about it. */
   readonly description: string
   create(spec: SandboxSpec): Promise<Sandbox>
+  /** Whether an image, by its name in full, is there without being pulled. Absent where there are none. Throws `SandboxFault`. */
+  hasImage?(image: string): Promise<boolean>
   /**
    * Makes one in advance. `run_id` is a name of its own, which no run has, and its attempt is 0: whoever adopts it comes later.
    * Absent where making one takes no time worth saving.

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { ImagePolicy } from '../contract/image.ts'
 import type { Model } from '../contract/model.ts'
 import type { Db } from './db.ts'
 import { json } from './storable.ts'
@@ -15,13 +16,23 @@ export interface WorkerRegistration {
   models: { models: Model[]; default_model_id?: string }
   /** Agents that surely none of its sandboxes has, but for what environments bring along. */
   lacking_agents: readonly string[]
+  /** Which images environments may name there; absent: its sandboxes are made of none. */
+  images?: ImagePolicy
 }
 
 export async function registerWorker(db: Db, worker: WorkerRegistration): Promise<void> {
   await sql`
-    insert into workers (worker_id, pool, place, slots, sandbox, models, lacking_agents)
+    insert into workers (worker_id, pool, place, slots, sandbox, models, lacking_agents, images)
     values (${worker.worker_id}, ${worker.pool}, ${worker.place}, ${worker.slots}, ${worker.sandbox},
-      ${json(worker.models)}, ${[...worker.lacking_agents]}::text[])`.execute(db)
+      ${json(worker.models)}, ${[...worker.lacking_agents]}::text[],
+      ${worker.images ? json(worker.images) : null}::jsonb)`.execute(db)
+}
+
+/** Of all workers that go on working: which images environments may name there, null where images are not used. */
+export async function readImagePolicies(db: Db): Promise<Array<ImagePolicy | null>> {
+  const { rows } = await sql<{ images: ImagePolicy | null }>`
+    select distinct images from workers where not (lost or draining)`.execute(db)
+  return rows.map(({ images }) => images)
 }
 
 export async function updateModels(

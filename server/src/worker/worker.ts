@@ -67,6 +67,7 @@ export async function startWorker(
     sandbox: base.backend.name,
     models: await options.readModels(),
     lacking_agents,
+    ...(base.backend.default_image === undefined ? {} : { images: settings.images }),
   })
   const reason = Promise.withResolvers<string>()
   const warden = await options.openWarden(worker_id, reason.resolve)

@@ -3,7 +3,7 @@ import type { Actor } from '../../contract/actor.ts'
 import { type Environment, EnvironmentConfig } from '../../contract/environment.ts'
 import { kindOfReference } from '../../contract/environment-name.ts'
 import { AppError } from '../../contract/error.ts'
-import { imageRefusal, judgeImage } from '../../contract/image.ts'
+import { imageRefusal, judgeImage, normalizeImage } from '../../contract/image.ts'
 import { findExcess } from '../../contract/limits.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
@@ -22,6 +22,7 @@ import {
 import { removeGrants, requireGrants } from '../../store/grants.ts'
 import { randomText } from '../../store/random-text.ts'
 import { findUnknownSecrets } from '../../store/secrets.ts'
+import { readImagePolicies } from '../../store/workers.ts'
 import type { HttpContext, Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
 
@@ -51,7 +52,7 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   })
 
   serve(app, services, ROUTES.createEnvironment, async (call) => {
-    requireAllowed(call.body, settings)
+    await requireAllowed(call.body, services)
     return sendOnce(store.db, call, async (db) => {
       await requireNameable(db, call.body.secrets ?? [], [], call.actor)
       const uid = randomText(22)
@@ -66,7 +67,7 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   )
 
   serve(app, services, ROUTES.updateEnvironment, async ({ params: { environment_id }, body, actor }) => {
-    requireAllowed(body, settings)
+    await requireAllowed(body, services)
     await requireChangeable(store.db, environment_id, actor, body)
     const row = await replaceEnvironment(store.db, environment_id, actor, ({ uid, sealed }) =>
       sealContent(uid, body, () => (sealed ? unseal(seal_key, uid, sealed) : {})),
@@ -113,10 +114,10 @@ async function requireNameable(
 }
 
 /** What the operator allows, which a run is asked again. */
-function requireAllowed(
+async function requireAllowed(
   { docker_image, limits, repositories = [] }: EnvironmentConfig,
-  settings: HttpContext['settings'],
-): void {
+  { store, settings }: Services,
+): Promise<void> {
   const { mayOpen = () => true } = settings
   const elsewhere = repositories.findIndex(
     ({ local_path }) => local_path !== undefined && !mayOpen(local_path),
@@ -126,10 +127,26 @@ function requireAllowed(
       'invalid_request',
       `repositories.${elsewhere}.local_path: lies outside of RUNYARD_LOCAL_REPOS, the folder whose repositories this installation opens, or in its data directory.`,
     )
-  if (docker_image && settings.images && !judgeImage(docker_image, settings.images))
-    throw new AppError('feature_not_available', imageRefusal(docker_image))
+  const refusal = docker_image && (await judgeEverywhere(docker_image, store.db, settings))
+  if (refusal) throw new AppError('feature_not_available', refusal)
   const excess = findExcess(limits, settings.limit_maxima)
   if (excess) throw new AppError('invalid_request', excess)
+}
+
+/** Why no worker would use the image; `null`: one may, or nobody knows. */
+async function judgeEverywhere(
+  name: string,
+  db: Db,
+  { images, hasImage }: HttpContext['settings'],
+): Promise<string | null> {
+  const policies = images ? [images] : await readImagePolicies(db)
+  // Of workers whose sandboxes are made of no images, an image is nobody's matter.
+  const verdicts = policies.flatMap((policy) => (policy ? [judgeImage(name, policy)] : []))
+  if (verdicts.length === 0 || verdicts.length < policies.length || verdicts.includes('pull')) return null
+  if (!verdicts.includes('local')) return imageRefusal(name)
+  const full = normalizeImage(name)
+  if (!hasImage || !full || (await hasImage(full))) return null
+  return `The image ${name} is not on this machine’s Docker engine, and it may not be pulled; RUNYARD_IMAGES says which may.`
 }
 
 /** The variables with the values they keep: what was read can be changed and written, though it was read without them. */

@@ -5,6 +5,7 @@ import { KNOWN_COMMITS } from './clone-scripts.ts'
 const LOOK_MS = 60_000
 /** Of each kind that is named. */
 const SHOWN = 20
+const LOOKED_AT = 500
 
 /** Work of an agent that no comparison of the checked-out files with the cloned commit sees. */
 export interface OutsideWork {
@@ -104,7 +105,11 @@ tell() {
   [ "\${n:-0}" -gt 0 ] && printf '%s\\t%s\\t%s\\t%s\\n' "$1" "$2" "$3" "$n"
 }
 uncommitted() {
-  path=$(cat "$common/worktrees/$1/gitdir") && path=\${path%/.git} && [ -d "$path" ] || return
+  path=$(cat "$common/worktrees/$1/gitdir") || return
+  # Newer gits may write it from there.
+  case "$path" in /*) ;; *) path=$common/worktrees/$1/$path ;; esac
+  path=\${path%/.git}
+  [ -d "$path" ] || return
   [ -n "$(safe -C "$path" status --porcelain | head -n 1)" ] || return
   (
     export GIT_OBJECT_DIRECTORY="$kept/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$common/objects" GIT_INDEX_FILE="$kept/index"
@@ -117,11 +122,18 @@ uncommitted() {
     tree=$(safe write-tree) && echo "Not committed in the worktree $1" | safe commit-tree "$tree" -p HEAD
   )
 }
+# Names of one kind that were not there at first. A process for each would take minutes in a repository with many.
+named() {
+  safe for-each-ref --format='%(objectname)%09%(refname:lstrip=2)' "$1" | grep -vF -f "$kept/first" | head -n ${LOOKED_AT} |
+    while IFS="$tab" read -r id name; do tell "$2" "$name" "$id"; done | head -n ${SHOWN}
+}
 tips() {
-  safe for-each-ref --format='%(objectname)%09%(refname:lstrip=2)' refs/heads | while IFS="$tab" read -r id name; do
-    grep -qxF "$id" "$common/${KNOWN_COMMITS}" 2>/dev/null || tell branch "$name" "$id"; done | head -n ${SHOWN}
-  safe for-each-ref --format='%(objectname)%09%(refname:lstrip=2)' refs/tags | while IFS="$tab" read -r id name; do
-    grep -qxF "$id" "$common/${KNOWN_COMMITS}" 2>/dev/null || tell tag "$name" "$id"; done | head -n ${SHOWN}
+  cat "$common/${KNOWN_COMMITS}" > "$kept/first" 2>/dev/null
+  if [ -n "$({ safe for-each-ref --format='%(objectname)' refs/heads refs/tags; known; [ -z "$head" ] || echo "^$head"; } |
+    safe rev-list --max-count=1 --ignore-missing --stdin 2>/dev/null)" ]; then
+    named refs/heads branch
+    named refs/tags tag
+  fi
   place=0
   safe stash list --format=%H 2>/dev/null | head -n ${SHOWN} | while read -r id; do tell stash "$place" "$id"; place=$((place + 1)); done
   for folder in "$common"/worktrees/*/; do

@@ -10,6 +10,8 @@ const TOOLS = {
   /** LiteLLM's proxy: 750 MB, some minutes. */
   litellm: '.venv',
   'model-clients': '.venv-clients',
+  /** Makes a client of openapi.json. */
+  'openapi-python-client': '.venv-openapi-client',
 } as const
 
 /** What others wrote in Python, in an environment of its own; done again only when its versions have changed. `false` when it failed. */

@@ -1420,66 +1420,8 @@ export interface components {
             /** @description What the agent says of it, or of its plan. */
             title?: string;
         };
-        ArtifactItem: {
-            /**
-             * @description The plan of the agent, in Markdown; the newest.
-             * @constant
-             */
-            artifact_type: "PLAN";
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            created_at: string;
-            data: {
-                artifact_uid?: string;
-                document_uid: string;
-                title?: string;
-            };
-        } | {
-            /** @constant */
-            artifact_type: "PULL_REQUEST";
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            created_at: string;
-            data: {
-                branch: string;
-                url: string;
-            };
-        } | {
-            /** @constant */
-            artifact_type: "SCREENSHOT";
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            created_at: string;
-            data: {
-                artifact_uid: string;
-                description?: string;
-                mime_type: string;
-                title?: string;
-            };
-        } | {
-            /** @constant */
-            artifact_type: "FILE";
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            created_at: string;
-            data: {
-                artifact_uid: string;
-                description?: string;
-                filename: string;
-                filepath: string;
-                mime_type: string;
-                size_bytes: number;
-                title?: string;
-            };
-        } | {
+        ArtifactItem: components["schemas"]["ArtifactItemPlan"] | components["schemas"]["ArtifactItemPullRequest"] | components["schemas"]["ArtifactItemScreenshot"] | components["schemas"]["ArtifactItemFile"] | components["schemas"]["ArtifactItemDiff"] | components["schemas"]["ArtifactItemExternalReference"];
+        ArtifactItemDiff: {
             /**
              * @description The changes as a patch, after a turn.
              * @constant
@@ -1503,7 +1445,8 @@ export interface components {
                 /** @description Messages that the agent had been given by then, the prompt included. */
                 turn: number;
             };
-        } | {
+        };
+        ArtifactItemExternalReference: {
             /** @constant */
             artifact_type: "EXTERNAL_REFERENCE";
             /**
@@ -1515,6 +1458,69 @@ export interface components {
                 reference_type: string;
                 title?: string;
                 url: string;
+            };
+        };
+        ArtifactItemFile: {
+            /** @constant */
+            artifact_type: "FILE";
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            data: {
+                artifact_uid: string;
+                description?: string;
+                filename: string;
+                filepath: string;
+                mime_type: string;
+                size_bytes: number;
+                title?: string;
+            };
+        };
+        ArtifactItemPlan: {
+            /**
+             * @description The plan of the agent, in Markdown; the newest.
+             * @constant
+             */
+            artifact_type: "PLAN";
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            data: {
+                artifact_uid?: string;
+                document_uid: string;
+                title?: string;
+            };
+        };
+        ArtifactItemPullRequest: {
+            /** @constant */
+            artifact_type: "PULL_REQUEST";
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            data: {
+                branch: string;
+                url: string;
+            };
+        };
+        ArtifactItemScreenshot: {
+            /** @constant */
+            artifact_type: "SCREENSHOT";
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            created_at: string;
+            data: {
+                artifact_uid: string;
+                description?: string;
+                mime_type: string;
+                title?: string;
             };
         };
         ArtifactResponse: {
@@ -1747,41 +1753,7 @@ export interface components {
         };
         ConversationStep: {
             messages: {
-                blocks: ({
-                    text: string;
-                    /** @constant */
-                    type: "text";
-                } | {
-                    text: string;
-                    /** @constant */
-                    type: "reasoning";
-                } | {
-                    action_id: string;
-                    input: {
-                        [key: string]: unknown;
-                    };
-                    name: string;
-                    title?: string;
-                    /** @constant */
-                    type: "action";
-                } | {
-                    action_id: string;
-                    duration_ms?: number;
-                    exit_code?: number | null;
-                    is_error: boolean;
-                    output: string;
-                    /** @description It printed more than 64 KiB, and `output` is the end. The events have more of it. */
-                    output_truncated?: boolean;
-                    /** @constant */
-                    type: "action_result";
-                } | {
-                    data: {
-                        [key: string]: unknown;
-                    };
-                    event_type: string;
-                    /** @constant */
-                    type: "event";
-                })[];
+                blocks: (components["schemas"]["ConversationStepMessageBlockText"] | components["schemas"]["ConversationStepMessageBlockReasoning"] | components["schemas"]["ConversationStepMessageBlockAction"] | components["schemas"]["ConversationStepMessageBlockActionResult"] | components["schemas"]["ConversationStepMessageBlockEvent"])[];
                 /**
                  * Format: date-time
                  * @description RFC 3339, UTC, milliseconds.
@@ -1793,6 +1765,45 @@ export interface components {
                 run_id: string;
             }[];
             step: number;
+        };
+        ConversationStepMessageBlockAction: {
+            action_id: string;
+            input: {
+                [key: string]: unknown;
+            };
+            name: string;
+            title?: string;
+            /** @constant */
+            type: "action";
+        };
+        ConversationStepMessageBlockActionResult: {
+            action_id: string;
+            duration_ms?: number;
+            exit_code?: number | null;
+            is_error: boolean;
+            output: string;
+            /** @description It printed more than 64 KiB, and `output` is the end. The events have more of it. */
+            output_truncated?: boolean;
+            /** @constant */
+            type: "action_result";
+        };
+        ConversationStepMessageBlockEvent: {
+            data: {
+                [key: string]: unknown;
+            };
+            event_type: string;
+            /** @constant */
+            type: "event";
+        };
+        ConversationStepMessageBlockReasoning: {
+            text: string;
+            /** @constant */
+            type: "reasoning";
+        };
+        ConversationStepMessageBlockText: {
+            text: string;
+            /** @constant */
+            type: "text";
         };
         CreateAgentIdentityRequest: {
             /** @description Only `CUSTOM` here. */

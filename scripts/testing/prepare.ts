@@ -13,7 +13,8 @@ import { installPythonTool } from '../install-python-tools.ts'
 import { installTestTools } from '../install-test-tools.ts'
 
 const PACKAGES = ['sandbox', 'postgres', 'docker', 'browser', 'python', 'lfs']
-const NEEDS_TOOLS = /^client\/test\/|^cli\/test\/package\.|^server\/(test|src\/harness)\/.*(mcp|tool-servers)/
+const NEEDS_TOOLS =
+  /^client\/test\/|^cli\/test\/package\.|^server\/(test|src\/harness)\/.*(mcp|tool-servers|trigger-payloads)/
 const NEEDS_LONG_TOOLS = /^client\/test\/runtimes\.|^server\/test\/(agents\.long|cancel\.long|fix-a-test\.)/
 
 /** `null` where no test of Node's is wanted, or PostgreSQL is not installed. */
@@ -38,7 +39,7 @@ export async function prepareTests(
   for (const [name, is_needed] of tools)
     if (is_needed && !installTestTools(name))
       console.log(`test/${name} is not installed; the tests that need it are skipped and named below.`)
-  for (const name of ['litellm', 'model-clients'] as const)
+  for (const name of ['litellm', 'model-clients', 'openapi-python-client'] as const)
     if (files.includes(`server/test/${name}.long.ts`) && !installPythonTool(name))
       console.log(`${name} is missing; the tests that need it are skipped and named below.`)
   if (!findPostgres()) return null

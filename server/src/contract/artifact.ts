@@ -25,42 +25,54 @@ export const keptFile = {
 
 export const ArtifactItem = z
   .discriminatedUnion('artifact_type', [
-    z.object({
-      artifact_type: z
-        .literal('PLAN')
-        .meta({ description: 'The plan of the agent, in Markdown; the newest.' }),
-      created_at,
-      data: z.object({
-        document_uid: z.string(),
-        artifact_uid: z.string().optional(),
-        title: z.string().optional(),
-      }),
-    }),
-    z.object({
-      artifact_type: z.literal('PULL_REQUEST'),
-      created_at,
-      data: z.object({ branch: z.string(), url: z.string() }),
-    }),
-    z.object({
-      artifact_type: z.literal('SCREENSHOT'),
-      created_at,
-      data: z.object({ artifact_uid: z.string(), mime_type: z.string(), ...saidOfFile }),
-    }),
-    z.object({
-      artifact_type: z.literal('FILE'),
-      created_at,
-      data: z.object({ ...keptFile, ...saidOfFile }),
-    }),
-    z.object({
-      artifact_type: z.literal('DIFF').meta({ description: 'The changes as a patch, after a turn.' }),
-      created_at,
-      data: z.object({ ...keptFile, ...diffSummary }),
-    }),
-    z.object({
-      artifact_type: z.literal('EXTERNAL_REFERENCE'),
-      created_at,
-      data: z.object({ reference_type: z.string(), url: z.string(), title: z.string().optional() }),
-    }),
+    z
+      .object({
+        artifact_type: z
+          .literal('PLAN')
+          .meta({ description: 'The plan of the agent, in Markdown; the newest.' }),
+        created_at,
+        data: z.object({
+          document_uid: z.string(),
+          artifact_uid: z.string().optional(),
+          title: z.string().optional(),
+        }),
+      })
+      .meta({ id: 'ArtifactItemPlan' }),
+    z
+      .object({
+        artifact_type: z.literal('PULL_REQUEST'),
+        created_at,
+        data: z.object({ branch: z.string(), url: z.string() }),
+      })
+      .meta({ id: 'ArtifactItemPullRequest' }),
+    z
+      .object({
+        artifact_type: z.literal('SCREENSHOT'),
+        created_at,
+        data: z.object({ artifact_uid: z.string(), mime_type: z.string(), ...saidOfFile }),
+      })
+      .meta({ id: 'ArtifactItemScreenshot' }),
+    z
+      .object({
+        artifact_type: z.literal('FILE'),
+        created_at,
+        data: z.object({ ...keptFile, ...saidOfFile }),
+      })
+      .meta({ id: 'ArtifactItemFile' }),
+    z
+      .object({
+        artifact_type: z.literal('DIFF').meta({ description: 'The changes as a patch, after a turn.' }),
+        created_at,
+        data: z.object({ ...keptFile, ...diffSummary }),
+      })
+      .meta({ id: 'ArtifactItemDiff' }),
+    z
+      .object({
+        artifact_type: z.literal('EXTERNAL_REFERENCE'),
+        created_at,
+        data: z.object({ reference_type: z.string(), url: z.string(), title: z.string().optional() }),
+      })
+      .meta({ id: 'ArtifactItemExternalReference' }),
   ])
   .meta({ id: 'ArtifactItem' })
 export type ArtifactItem = z.infer<typeof ArtifactItem>

@@ -4,27 +4,35 @@ import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
 
 const Block = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: z.string() }),
-  z.object({ type: z.literal('reasoning'), text: z.string() }),
-  z.object({
-    type: z.literal('action'),
-    action_id: z.string(),
-    name: z.string(),
-    input: z.record(z.string(), z.unknown()),
-    title: z.string().optional(),
-  }),
-  z.object({
-    type: z.literal('action_result'),
-    action_id: z.string(),
-    is_error: z.boolean(),
-    output: z.string(),
-    output_truncated: z.boolean().optional().meta({
-      description: 'It printed more than 64 KiB, and `output` is the end. The events have more of it.',
-    }),
-    exit_code: z.int().nullable().optional(),
-    duration_ms: z.int().optional(),
-  }),
-  z.object({ type: z.literal('event'), event_type: z.string(), data: z.record(z.string(), z.unknown()) }),
+  z.object({ type: z.literal('text'), text: z.string() }).meta({ id: 'ConversationStepMessageBlockText' }),
+  z
+    .object({ type: z.literal('reasoning'), text: z.string() })
+    .meta({ id: 'ConversationStepMessageBlockReasoning' }),
+  z
+    .object({
+      type: z.literal('action'),
+      action_id: z.string(),
+      name: z.string(),
+      input: z.record(z.string(), z.unknown()),
+      title: z.string().optional(),
+    })
+    .meta({ id: 'ConversationStepMessageBlockAction' }),
+  z
+    .object({
+      type: z.literal('action_result'),
+      action_id: z.string(),
+      is_error: z.boolean(),
+      output: z.string(),
+      output_truncated: z.boolean().optional().meta({
+        description: 'It printed more than 64 KiB, and `output` is the end. The events have more of it.',
+      }),
+      exit_code: z.int().nullable().optional(),
+      duration_ms: z.int().optional(),
+    })
+    .meta({ id: 'ConversationStepMessageBlockActionResult' }),
+  z
+    .object({ type: z.literal('event'), event_type: z.string(), data: z.record(z.string(), z.unknown()) })
+    .meta({ id: 'ConversationStepMessageBlockEvent' }),
 ])
 export type ConversationBlock = z.infer<typeof Block>
 

@@ -27,6 +27,23 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): 
   return { $ref: `${REF}${id}` }
 }
 
+/** Generators name what has no name by its place among others (`…Type0`); this is what stands beside `null`, or beside a text. */
+function nameVariants(name: string, value: unknown): unknown {
+  if (!isObject(value) || !Array.isArray(value.anyOf)) return value
+  const named = (member: unknown) =>
+    isObject(member) && (member.type === 'object' || member.type === 'array' || member.enum !== undefined)
+  const { length } = value.anyOf.filter(named)
+  if (length !== 1) return value
+  const title = name.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return {
+    ...value,
+    anyOf: value.anyOf.map((member: unknown) => (named(member) ? { title, ...Object(member) } : member)),
+  }
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /**
  * References point to `components`; objects stay open, since answers may gain fields within v1; the bounds zod gives
  * every integer are left out.
@@ -43,7 +60,13 @@ function tidy(value: unknown): unknown {
   return Object.fromEntries(
     entries.map(([key, inner]) => [
       key,
-      key === '$ref' && typeof inner === 'string' ? inner.replace('#/$defs/', REF) : tidy(inner),
+      key === '$ref' && typeof inner === 'string'
+        ? inner.replace('#/$defs/', REF)
+        : key === 'properties' && isObject(inner)
+          ? Object.fromEntries(
+              Object.entries(inner).map(([name, each]) => [name, nameVariants(name, tidy(each))]),
+            )
+          : tidy(inner),
     ]),
   )
 }

@@ -50,7 +50,11 @@ export interface RouteDefinition {
   large?: boolean
 }
 
-export const Empty = z.object({}).nullish().meta({ description: 'No body is needed.' })
+export const Empty = z
+  .object({})
+  .meta({ title: 'NoBody' })
+  .nullish()
+  .meta({ description: 'No body is needed.' })
 export const define = <const T extends RouteDefinition>(route: T): T => route
 export const reading: ErrorCode[] = ['authentication_required', 'resource_not_found', 'resource_unavailable']
 export const writing: ErrorCode[] = ['invalid_request', 'not_authorized', 'conflict', ...reading]

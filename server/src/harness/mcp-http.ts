@@ -10,8 +10,9 @@ import { Asked, MAX_MESSAGE_BYTES, noAnswer, readMessages, refusal } from './mcp
 
 /** The code of an error that stands for an answer that never came: none that the protocol or a server has. */
 export const LOST = -32_899
-/** A stream that ends may be asked for again so often at once, and after that once a second. */
+/** A stream that ends may be asked for again so often at once, then so often once a second. */
 const QUICK_RETURNS = 20
+const SLOW_RETURNS = 200
 const [QUICK_MS, SLOW_MS, MAX_RETURN_MS] = [50, 1000, 30_000]
 
 export interface Address {
@@ -42,7 +43,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       // A server may name a time, and one that names none would have us come back without end.
       reconnectionScheduler(reconnect, delay) {
         returns += 1
-        const least = returns > QUICK_RETURNS ? SLOW_MS : QUICK_MS
+        const least = returns > SLOW_RETURNS ? MAX_RETURN_MS : returns > QUICK_RETURNS ? SLOW_MS : QUICK_MS
         const timer = setTimeout(
           () => {
             timers.delete(timer)
@@ -110,6 +111,8 @@ function tolerantFetch(
     const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
     if (response.ok && type === 'text/event-stream' && response.body)
       return withBody(response, repairStream(response.body, { asked, ...(onEnd ? { onEnd } : {}) }))
+    // A page for people would be read as a stream that has ended, and asked for again and again.
+    if (init?.method === 'GET' && response.ok && !on_one_stream) return await noStream(response)
     if (!sent || on_one_stream) return response
     const { id, method } = sent
     return method !== undefined && (typeof id === 'string' || typeof id === 'number')
@@ -121,6 +124,11 @@ function tolerantFetch(
 function readSent(body: unknown): Record<string, unknown> | undefined {
   const sent: unknown = typeof body === 'string' ? JSON.parse(body) : undefined
   return isRecord(sent) ? sent : undefined
+}
+
+async function noStream(response: Response): Promise<Response> {
+  await response.body?.cancel()
+  return new Response(null, { status: 405 })
 }
 
 /** What a server says to a message that is no request changes nothing: the next request shows what is wrong. */

@@ -8,6 +8,8 @@ const INTERNAL_ERROR = -32603
 const MAX_SHOWN = 200
 /** The oldest version: what we use of the protocol has not changed since. */
 const OLDEST = '2024-11-05'
+/** The newest that begins with a handshake: what a server names beyond it, it has answered in this one. */
+const NEWEST = '2025-11-25'
 
 type Id = string | number
 
@@ -140,10 +142,11 @@ function give(result: unknown): Record<string, unknown> | undefined {
 
 function repairHandshake(result: Record<string, unknown>): Record<string, unknown> {
   const { protocolVersion, capabilities, serverInfo, instructions } = result
-  const version = typeof protocolVersion === 'string' && /^\d{4}-\d\d-\d\d/.test(protocolVersion)
+  const given = typeof protocolVersion === 'string' ? protocolVersion : ''
+  const version = !/^\d{4}-\d\d-\d\d/.test(given) ? OLDEST : given > NEWEST ? NEWEST : given
   const { name, version: release } = isRecord(serverInfo) ? serverInfo : {}
   return {
-    protocolVersion: version ? protocolVersion : OLDEST,
+    protocolVersion: version,
     capabilities: repairCapabilities(capabilities),
     serverInfo: { name: String(name ?? 'unnamed'), version: String(release ?? '0') },
     ...(typeof instructions === 'string' ? { instructions } : {}),

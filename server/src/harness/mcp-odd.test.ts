@@ -87,6 +87,7 @@ test('handshakes that leave out or add things are taken', async () => {
     `{ protocolVersion: '2024-11-05', capabilities: { tools: null, resources: null, logging: true }, serverInfo: null }`,
     `{ capabilities: { tools: true } }`,
     `{ protocolVersion: '1.0', capabilities: [], serverInfo: { name: 'x' }, instructions: null, _meta: null, extra: 1 }`,
+    `{ ...well.initialize, protocolVersion: '2031-01-01' }`,
     `{ ...well.initialize, protocolVersion: '2024-10-07', serverInfo: { name: 5, version: 1.2, icons: 'x' }, instructions: ['a'] }`,
   ]) {
     await using servers = await openServers(sandbox, [handshake(result)])
@@ -109,6 +110,19 @@ test('what is not of the protocol among its lines is left out, and what is nearl
   await using servers = await openServers(sandbox, [programmed('x', noisy)])
   const { output } = await servers.call('x__go')
   assert.match(output, /ping-1 .*roots-1-32601 /)
+})
+
+test('a message over several lines is read, and what only looks like one takes nothing along', async () => {
+  const server = programmed(
+    'x',
+    `raw('{\\n  log: 1\\n}\\n{\\n"never": "closed"\\n')
+    if (message.id !== undefined && message.method in well) {
+      if (message.method !== 'initialize') raw('}\\n' + JSON.stringify({ jsonrpc: '2.0', id: message.id, result: well[message.method] }, null, 2) + '\\n')
+      else rest(message)
+    }`,
+  )
+  await using servers = await openServers(sandbox, [server])
+  assert.equal((await servers.call('x__go')).output, 'well', servers.setup()[0])
 })
 
 test('errors of odd shapes are told in their words', async () => {

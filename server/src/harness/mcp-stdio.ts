@@ -40,6 +40,8 @@ export class StdioTransport implements Transport {
   #line: Uint8Array[] = []
   #line_bytes = 0
   #unasked_bytes = 0
+  /** The lines so far of what may be a message over several. */
+  #spread: string[] | null = null
   readonly #asked = new Asked()
 
   constructor(options: StdioOptions) {
@@ -126,14 +128,33 @@ export class StdioTransport implements Transport {
       this.#fail(TOO_LONG)
       return
     }
-    const messages = MAY_BE_MESSAGE.test(line.subarray(0, 64).toString())
-      ? readMessages(line.toString().replace(BEFORE_MESSAGE, ''), this.#asked)
-      : []
+    const text = line.toString()
+    const alone = MAY_BE_MESSAGE.test(text.slice(0, 64)) ? this.#readMessage(text) : []
+    const messages = alone.length > 0 ? alone : this.#readSpread(text)
+    if (messages === null) return
     if (messages.length === 0) this.#keep(Buffer.concat([line, Buffer.of(NEWLINE)]))
+    // It was not one over several lines.
+    this.#spread = null
     for (const message of messages) {
       this.onmessage?.(message)
       if (!('method' in message)) this.#unasked_bytes = 0
     }
+  }
+
+  #readMessage(text: string): JSONRPCMessage[] {
+    return readMessages(text.replace(BEFORE_MESSAGE, ''), this.#asked)
+  }
+
+  /** Of a message that is printed over several lines, which the protocol has not; `null`: its end is still to come. */
+  #readSpread(line: string): JSONRPCMessage[] | null {
+    if (/^\W*[{[]\s*$/.test(line) && !this.#spread) {
+      this.#spread = [line]
+      return null
+    }
+    if (!this.#spread) return []
+    this.#spread.push(line)
+    if (!/^[}\]]\s*$/.test(line)) return this.#spread.length < MAX_LINES ? null : []
+    return this.#readMessage(this.#spread.join('\n'))
   }
 
   #keep(data: Uint8Array): void {
@@ -149,6 +170,7 @@ export class StdioTransport implements Transport {
 }
 
 const NEWLINE = 0x0a
+const MAX_LINES = 20_000
 const TOO_LONG = 'it sent a message that is too long'
 /** A mark of the byte order, blanks and escapes for colours are written before a message too. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is meant.

@@ -57,7 +57,7 @@ async function runOn(repositories: string[], script: string): Promise<RunItem> {
   const name = `with-${repositories.join('-')}`
   let environment = environments.get(name)
   if (environment === undefined) {
-    const repo = repositories.flatMap((path) => ['--repo', path])
+    const repo = repositories.flatMap((path) => ['--repo', place(path)])
     const made = await home.run(['env', 'create', name, ...repo])
     assert.equal(made.code, 0, made.stderr)
     environment = made.stdout.trim()

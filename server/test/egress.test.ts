@@ -184,7 +184,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       assert.deepEqual([run.state, run.status_message?.error_code], ['FAILED', 'environment_setup_failed'])
       assert.match(
         run.status_message?.message ?? '',
-        /response 403 Refused by the network policy: addresses without a name are not allowed \(10\.255\.255\.1\)\.$/,
+        /response 403\. Refused by the network policy: addresses without a name are not allowed \(10\.255\.255\.1\)\.$/,
       )
     })
 

@@ -291,11 +291,11 @@ export const HOSTILE_BODIES: HostileCase[] = [
   environment(
     'a repository that is an option',
     { name: 'x', repositories: [{ url: 'https://x.test/a', ref: '--upload-pack=x' }] },
-    'repositories.0.ref: must be a branch, tag or commit',
+    'repositories.0.ref: is no ref: it begins with "-". Name a branch such as feature/x, a tag, a whole ref such as refs/pull/7/head, or a commit by its id.',
   ),
   environment(
-    'a repository over ssh',
-    { name: 'x', repositories: [{ url: 'ssh://x.test/a' }] },
+    'a repository over ftp',
+    { name: 'x', repositories: [{ url: 'ftp://x.test/a' }] },
     'repositories.0.url: must be an https address',
   ),
   environment(

@@ -129,6 +129,18 @@ test('further fields that only this server has go back, too', async () => {
   )
 })
 
+test('blocks that come in pieces go back whole, with their signature', async () => {
+  const piece = (thinking: string, signature: string | null) =>
+    chunk({ thinking_blocks: [{ type: 'thinking', thinking, signature }] })
+  const { last } = await play(
+    (n) => piece('I ', null) + piece('see.', null) + piece('', 'SIGNED') + call(n) + end(),
+  )
+  for (const message of last)
+    assert.deepEqual('thinking_blocks' in message && message.thinking_blocks, [
+      { type: 'thinking', thinking: 'I see.', signature: 'SIGNED' },
+    ])
+})
+
 test('a field that is refused by name is left out from then on: it is refused once', async () => {
   const { refusals } = await play(
     (n) => chunk({ reasoning: 'We should run it.', channel: 'analysis' }) + call(n) + end(),

@@ -15,13 +15,19 @@ export function readLenientJson(text: string): JsonReading {
   } catch {
     // Read again below, with more patience and a place for each problem.
   }
-  const fenced = /^\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*$/is.exec(text)
+  const fenced = readFence(text.trim())
   try {
-    return { value: new LenientReader(fenced?.[1] ?? text).read() }
+    return { value: new LenientReader(fenced ?? text).read() }
   } catch (error) {
     if (error instanceof Problem) return { problem: error.message }
     throw error
   }
+}
+
+/** What stands between the fences of Markdown. */
+function readFence(text: string): string | undefined {
+  const [opening] = /^```(?:json)?[ \t]*\r?\n/i.exec(text) ?? []
+  return opening && text.endsWith('```') ? text.slice(opening.length, -3) : undefined
 }
 
 class Problem extends Error {}

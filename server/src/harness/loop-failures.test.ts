@@ -144,6 +144,29 @@ test('of a refusal that is not about the key nothing is said of the key', async 
   }
 })
 
+test('what a refusal quotes of the request is no part of its reason', async () => {
+  for (const input of ['User not found', 'payment required', 'moderation', 'prompt is too long']) {
+    const detail = [{ type: 'missing', loc: ['body', 'x'], msg: 'Field required', input }]
+    const { outcome } = await play({ script: () => ({ error: { status: 422, body: { detail } } }) })
+    assert.match(outcome.status_message?.message ?? '', /\(HTTP 422\): body\.x: Field required\.$/)
+  }
+})
+
+test('a quota by the minute is waited for', async () => {
+  const message = 'Quota exceeded for aiplatform.googleapis.com/generate_content_requests_per_minute'
+  const error = { status: 429, body: { error: { message, code: 429, status: 'RESOURCE_EXHAUSTED' } } }
+  const { outcome } = await play({ script: [{ error }, { text: 'ok' }] })
+  assert.equal(outcome.state, 'SUCCEEDED')
+})
+
+test('a call that Groq could not read is asked for again', async () => {
+  const body = {
+    error: { message: 'Failed to call a function.', code: 'tool_use_failed', failed_generation: 'x' },
+  }
+  const { outcome } = await play({ script: [{ error: { status: 400, body } }, { text: 'ok' }] })
+  assert.equal(outcome.state, 'SUCCEEDED')
+})
+
 test('a 404 that is not about the model is told as it was said', async () => {
   const message = 'No endpoints found that support tool use'
   const { outcome } = await play({

@@ -199,3 +199,15 @@ test('a message names another model, in the middle of the work and before it', a
   const early = await play({ scripts, history: [asks('m1', 'second/m')], prompt: '' })
   assert.deepEqual([early.switched, early.asked.second?.length], [[], 1])
 })
+
+test('fallbacks that are named without their provider are each tried once', async () => {
+  await using server = await openModelServer(failing(400))
+  const models = openModels({ openai: { base_url: server.url }, fallback_models: ['b', 'c'] })
+  const turn = new TestTurn({ sandbox, config: { model_id: 'a' }, prompt: 'Do it.' })
+  const { state } = await turn.runHarness(createLoop(models, { ...OPTIONS, retry_for_ms: 20 }))
+  assert.equal(state, 'FAILED')
+  assert.deepEqual(
+    server.requests.map(({ body }) => body.model),
+    ['a', 'b', 'c'],
+  )
+})

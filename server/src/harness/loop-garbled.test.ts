@@ -142,6 +142,11 @@ for (const [provider, whole] of Object.entries(PROVIDERS)) {
 
   test(`${provider}: a key that a refusal quotes is hidden`, async () => {
     const message = 'Bad header "sk-secret-of-ours".'
+    const long = `${'x'.repeat(285)} sk-secret-of-ours`
+    const { outcome } = await play(provider, [
+      { status: 422, type: 'application/json', body: JSON.stringify({ error: { message: long } }) },
+    ])
+    assert.doesNotMatch(outcome.status_message?.message ?? '', /sk-/)
     for (const told of [
       { error: { message } },
       { error: message },

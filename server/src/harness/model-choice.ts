@@ -54,7 +54,8 @@ export class ModelChoice {
       this.#is_new = true
     } else if (event.type === 'model.switched') {
       const { from, to, reason } = event.data
-      if (reason !== 'followup') this.#tried.add(from)
+      // Under the name that it was asked by as well: lists may leave the provider out.
+      if (reason !== 'followup') this.#tried.add(from).add(this.#asked ?? from)
       this.#asked = to
       this.#used = to
       this.#is_new = false

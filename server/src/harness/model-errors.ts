@@ -58,21 +58,24 @@ export type LastingFailure = Exclude<ModelFailure, PassingFailure | Overflow>
 const MAX_DETAIL_CHARACTERS = 300
 /** Below 500, those by which the same request may be answered later. */
 const PASSING = new Set([408, 409, 425, 429])
+const SURELY_SPENT = /insufficient_quota|billing_not_active|credit balance/i
+const PER_TIME = /per[ _-]?(second|minute|hour)|rate[ _-]?limit/i
 const QUOTA =
   /insufficient[_ ](quota|credits?|balance|funds)|credit balance|(out of|no|run out of|enough) credits?\b|payment[_ ]required|billing_not_active|billing (hard )?limit|spending (cap|limit)|exceeded your current quota|quota[_ ](exceeded|exhausted)|budget has been exceeded|arrear|account is (not active|suspended|overdue)|\u4f59\u989d\u4e0d\u8db3/i
 /** LiteLLM looks for keys that it does not know in a database, and answers 400 when it has none. */
 const REFUSED_KEY =
-  /invalid[_ ]api[_ -]?key|incorrect api key|api[_ -]?key (is |was )?(not valid|invalid|incorrect|expired|not found|missing|required|revoked|disabled)|api_key_invalid|authentication_error|no_db_connection|no auth credentials|(invalid|expired|missing|bad) (auth\w*|bearer|access)? ?(token|credentials?)|unauthenticated|invalid x-api-key|user not found/i
+  /invalid[_ ]api[_ -]?key|incorrect api key|api[_ -]?key (is |was )?(not valid|invalid|incorrect|expired|not found|missing|required|revoked|disabled)|api_key_invalid|authentication_error|no_db_connection|no auth credentials|(invalid|expired|missing|bad) ((auth\w*|bearer|access) (token|credentials?)|credentials?)|unauthenticated|invalid x-api-key/i
 /** LiteLLM answers 400, most others 404. */
 const UNKNOWN_MODEL = /model_not_found|invalid model name|model .{0,200}(does not exist|not found)/i
 /** What is not there is mostly the model; OpenRouter says with 404, too, that none of its servers does what was asked for. */
 const NOT_THERE =
   /not[_ -]?found|does not exist|doesn't exist|no such|unknown|invalid (model|url)|cannot (get|post)|no route|not available|\bmodel\b.{0,100}\b(exist|deployed|loaded|pulled)/i
 const POLICY =
-  /content[_ ]policy|content[_ ]filter|content management policy|safety system|moderation|flagged|inappropriate content|data_inspection_failed|violates? .{0,60}polic(y|ies)|usage polic(y|ies)/i
+  /content[_ ]policy|content[_ ]filter|content management policy|safety system|moderation|\b(was|were|been|is) flagged\b|inappropriate content|data_inspection_failed|(usage|content|safety|acceptable use) polic(y|ies)/i
+const STRONGLY_REFUSED = /invalid_api_key|api_key_invalid/i
 /** That somebody may not do it, and not that the key is wrong. */
 const NOT_THE_KEY =
-  /country|region|territory|location|unsupported_country|plan\b|subscription|tier|upgrade|firewall|cloudflare|attention required|blocked|access denied|not allowed to|permission|does not have access|allow-?list|whitelist|ip address|terms of|verif|not enabled|disabled for|guardrail|privacy|data policy/i
+  /country|region|territory|location|unsupported_country|plan\b|subscription|tier|upgrade|firewall|cloudflare|attention required|blocked|access denied|not allowed to|permission|does not have access|allow-?list|whitelist|ip address|terms of|verif|scopes?\b|not enabled|disabled for|guardrail|privacy|data policy/i
 
 /** The SDK's word for requests that it could not make of what it was given: nobody was asked. */
 const OURS = [
@@ -93,7 +96,8 @@ const OURS = [
  * be quoted in part.
  */
 export function judgeModelError(error: unknown, hide: MaskText): ModelFailure {
-  const failure = judge(error)
+  // Before anything is cut: of a key that is cut in two nothing is known.
+  const failure = judge(error, hide)
   if (failure.type === 'unknown_model') {
     const { asked } = failure
     return asked ? { ...failure, asked: { ...asked, answer: hide(asked.answer) } } : failure
@@ -105,22 +109,26 @@ export function judgeModelError(error: unknown, hide: MaskText): ModelFailure {
   return { ...failure, outcome: { ...outcome, status_message: { ...status_message, message } } }
 }
 
-function judge(error: unknown): ModelFailure {
+function judge(error: unknown, hide: MaskText): ModelFailure {
   const cause = RetryError.isInstance(error) ? error.lastError : error
   const found = findBroken(cause)
   if (found) return broken(found)
   const told = findProviderError(cause)
-  if (told) return judgeTold(readWords(told.body))
+  if (told) return judgeTold(readWords(hide(told.body)))
   if (APICallError.isInstance(cause)) {
     const { statusCode: status, responseBody = '', responseHeaders } = cause
     // A connection that drops in mid-answer is reported as a failed call with the status of its success.
     if (status !== undefined && status < 300) return brokenStream('')
-    const failure = judgeRefusal({ status, headers: responseHeaders, body: responseBody || cause.message })
-    return failure.type === 'unknown_model' ? { ...failure, asked: addressOf(cause) } : failure
+    const failure = judgeRefusal({
+      status,
+      headers: responseHeaders,
+      body: hide(responseBody || cause.message),
+    })
+    return failure.type === 'unknown_model' ? { ...failure, asked: addressOf(cause, hide) } : failure
   }
   if (StreamProviderError.isInstance(cause)) {
     const { statusCode, code, type, message } = cause
-    const words = readWords(message)
+    const words = readWords(hide(message))
     const status = statusCode ?? words.status
     return judgeTold({
       ...words,
@@ -129,7 +137,8 @@ function judge(error: unknown): ModelFailure {
     })
   }
   // Not all tell of a failure in the way of their API.
-  if (TypeValidationError.isInstance(cause)) return judgeTold(readWords(JSON.stringify(cause.value) ?? ''))
+  if (TypeValidationError.isInstance(cause))
+    return judgeTold(readWords(hide(JSON.stringify(cause.value) ?? '')))
   if (OURS.some((kind) => kind.isInstance(cause))) throw cause
   return brokenStream('')
 }
@@ -158,7 +167,9 @@ function judgeTold(words: ProviderWords): ModelFailure {
   const { status, message, wait_ms } = words
   const known = judgeKnown(status, words)
   if (known) return known
-  // It names a status by which the same request is refused again.
+  // It names a status, or a kind, by which the same request is refused again.
+  if (status === undefined && /invalid_request_error/.test(words.evidence))
+    return judgeStatus(400, message, wait_ms)
   if (status !== undefined && status < 500 && !PASSING.has(status))
     return judgeStatus(status, message, wait_ms)
   return { ...brokenStream(message), ...(wait_ms !== undefined && { wait_ms }) }
@@ -173,10 +184,10 @@ function judgeRefusal({
   headers?: Record<string, string> | undefined
   body: string
 }): ModelFailure {
-  const words = readWords(body)
-  return (
-    judgeKnown(status, words) ?? judgeStatus(status, words.message, readRetryAfter(headers) ?? words.wait_ms)
-  )
+  const told = readWords(body)
+  const wait_ms = readRetryAfter(headers) ?? told.wait_ms
+  const words = { ...told, ...(wait_ms !== undefined && { wait_ms }) }
+  return judgeKnown(status, words) ?? judgeStatus(status, words.message, wait_ms)
 }
 
 /** The outcome of a turn that a model call ended. */
@@ -197,7 +208,8 @@ function judgeKnown(status: number | undefined, words: ProviderWords): ModelFail
   const { message, evidence } = words
   const said = quote(message)
   // Of a limit by time Google says the same, and when it is over.
-  const is_spent = QUOTA.test(evidence) && !(status === 429 && words.wait_ms !== undefined)
+  const is_passing = words.wait_ms !== undefined || PER_TIME.test(evidence)
+  const is_spent = QUOTA.test(evidence) && (SURELY_SPENT.test(evidence) || !(status === 429 && is_passing))
   if (status === 402 || is_spent) {
     return final(
       'FAILED',
@@ -210,6 +222,9 @@ function judgeKnown(status: number | undefined, words: ProviderWords): ModelFail
       'The model provider refused the key it was given. Check the key the service is configured with.'
     return final('ERROR', text, 'authentication_required')
   }
+  // Groq's words for a call that it could not read, of which another try may make another.
+  if (/tool_use_failed/.test(evidence))
+    return { ...passing(`The model provider could not read a call of the model${said}`), most: 2 }
   // With 429 the same words are about tokens per minute.
   if (status === 413 || (status !== 429 && saysTooLong(evidence))) {
     const text = `The conversation is longer than the model's context window${said}`
@@ -229,15 +244,19 @@ function judgeKnown(status: number | undefined, words: ProviderWords): ModelFail
 
 /** 403 has many meanings: the key is one where words say so, or where there are none. */
 function isKeyRefused(status: number | undefined, { message, evidence }: ProviderWords): boolean {
-  if (status === 401) return true
+  if (STRONGLY_REFUSED.test(evidence)) return true
+  if (status === 401) return REFUSED_KEY.test(evidence) || !NOT_THE_KEY.test(evidence)
   if (status === 403 && message === '') return true
   return REFUSED_KEY.test(evidence) && !(status === 403 && NOT_THE_KEY.test(evidence))
 }
 
-function addressOf({ url, statusCode, responseBody = '', message }: APICallError): AskedAddress {
+function addressOf(
+  { url, statusCode, responseBody = '', message }: APICallError,
+  hide: MaskText,
+): AskedAddress {
   const is_api = parsesAsJson(responseBody)
   const { origin, pathname } = new URL(url)
-  const said = is_api ? quote(message).replace(/\.$/, '') : ''
+  const said = is_api ? quote(hide(message)).replace(/\.$/, '') : ''
   return { is_api, answer: `The model provider answers ${statusCode} at ${origin}${pathname}${said}` }
 }
 

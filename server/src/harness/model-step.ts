@@ -38,7 +38,8 @@ const MAX_PARTIAL_CHARACTERS = 2 ** 20
 /** As Anthropic, and others after it, say that the answer filled the window. */
 const WINDOW_FULL = 'model_context_window_exceeded'
 /** As Google says that it could not read what the model wrote as a call. */
-const UNREADABLE_CALL = /^(MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS)$/
+const UNREADABLE_CALL =
+  /malformed_(function_call|response)|unexpected_tool_call|too_many_tool_calls|missing_thought_signature/i
 
 export type Reasoning = (typeof REASONING_LEVELS)[number]
 
@@ -63,7 +64,7 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
   for await (const part of readParts(turn, request, notes)) {
     if (part.type === 'error') failure ??= { error: part.error }
     // Its stream ended, and never said that the answer did.
-    else if (part.type === 'model-call-end' && part.finishReason === 'interrupted') end = undefined
+    else if (part.type === 'model-call-end' && saysNoEnd(part)) end = undefined
     else if (part.type === 'model-call-end') end = part
     else content.add(part)
     if (!end && !content.isAfforded(resolved)) {
@@ -96,6 +97,10 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
   const finish_reason = UNREADABLE_CALL.test(rawFinishReason) ? 'unreadable-call' : finishReason
   return { type: 'complete', events: [...events, usage], finish_reason, is_empty }
 }
+
+/** Some clients have a word for a stream that broke off, others say that it ended for a reason that nobody gave. */
+const saysNoEnd = ({ finishReason, rawFinishReason }: Extract<Part, { type: 'model-call-end' }>): boolean =>
+  finishReason === 'interrupted' || (finishReason === 'other' && rawFinishReason === undefined)
 
 /** Its failures are parts of it: what is thrown elsewhere in a step is no failure of the provider. */
 async function* readParts(turn: Turn, request: StepRequest, notes: AnswerNotes): AsyncGenerator<Part> {
@@ -259,7 +264,7 @@ class StepContent {
 
 /** Thoughts in the text: between tags at its beginning, or up to an end whose beginning stands in the prompt of the server. */
 const THOUGHTS =
-  /^\s*<(think|thinking|thought|reasoning)>([\s\S]*?)<\/\1>\s*|^((?:(?!<think(?:ing)?>)[\s\S])*?)<\/think(?:ing)?>[ \t]*(?:\r?\n\s*|$)/
+  /^\s*<(think|thinking|thought|reasoning)>([\s\S]*?)<\/\1>\s*|^((?:(?!<think(?:ing)?>)[\s\S])*?(?:^|\n)[ \t]*)<\/think(?:ing)?>[ \t]*\r?\n\s*(?=\S)/
 
 function textEvents({ message_id, text }: EventData<'message.assistant'>): NewEvent[] {
   const [whole = '', , tagged = '', unopened = ''] = THOUGHTS.exec(text) ?? []

@@ -130,11 +130,10 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
       openModel(of_next) {
         notes = of_next
         // Once: the SDK makes the schemas of its answers anew with each model.
-        const patient = createPatientFetch(
-          provider.is_binary
-            ? { silence_ms, max_line_bytes: Number.POSITIVE_INFINITY }
-            : { silence_ms, stream: () => notes },
-        )
+        const patient = createPatientFetch({
+          ...{ silence_ms, stream: () => notes },
+          ...(provider.is_binary && { is_binary: true, max_line_bytes: Number.POSITIVE_INFINITY }),
+        })
         opened ??= provider.openModel(
           id,
           createTolerantFetch(patient, () => notes),

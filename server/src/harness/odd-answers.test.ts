@@ -301,11 +301,92 @@ test('several calls under one index are several', async () => {
   )
 })
 
+test('calls with the same id or with none, and calls in another choice, are calls of their own', async () => {
+  const echo = (n: number, more: object) => ({
+    ...more,
+    function: { name: 'bash', arguments: JSON.stringify({ command: `echo ${n}` }) },
+  })
+  for (const [one, two] of [
+    [
+      { index: 0, id: '' },
+      { index: 0, id: '' },
+    ],
+    [
+      { index: 0, id: 'a' },
+      { index: 1, id: 'a' },
+    ],
+    [{ index: 0 }, { index: 0 }],
+  ] as const) {
+    const { turn } = await play('openai', [
+      { body: called(echo(1, one)) + called(echo(2, two)) + stop('tool_calls') },
+      { body: HELLO.openai },
+    ])
+    assert.deepEqual(
+      turn.data('tool.output').map(({ text }) => text.trim()),
+      ['1', '2'],
+    )
+  }
+  const message = { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', ...echo(1, {}) }] }
+  const choices = [
+    { index: 0, message: { role: 'assistant', content: 'I look.' }, finish_reason: 'tool_calls' },
+    { index: 1, message, finish_reason: 'tool_calls' },
+  ]
+  const { turn } = await play('openai', [
+    { type: 'application/json', body: JSON.stringify({ choices }) },
+    { body: HELLO.openai },
+  ])
+  assert.equal(turn.data('tool.output')[0]?.text.trim(), '1')
+})
+
+test('an error that only the name of its event tells is one', async () => {
+  for (const data of [{ message: 'Upstream is gone', type: 'upstream_error' }, 'Upstream is gone']) {
+    const { outcome } = await play('openai', [{ body: say('Hel') + event(data, 'error') + DONE }])
+    assert.equal(outcome.state, 'ERROR')
+    assert.match(outcome.status_message?.message ?? '', /Upstream is gone/)
+  }
+})
+
+test('a call that the provider could not read is told, whichever API says so', async () => {
+  for (const reason of ['MALFORMED_FUNCTION_CALL', 'function_call_filter: MALFORMED_FUNCTION_CALL']) {
+    const { turn } = await play('openai', [
+      { body: say('I edit it now.') + stop(reason) },
+      { body: HELLO.openai },
+    ])
+    assert.equal(turn.data('model.told').length, 1)
+  }
+})
+
+test('an answer may be about thoughts', async () => {
+  for (const text of [
+    'I fixed the parser: a chunk may end in a stray </think>',
+    '<think> tags are now stripped, tests pass.',
+  ]) {
+    const { texts } = await play('openai', [{ body: say(text) + stop() }])
+    assert.deepEqual(texts, [text])
+  }
+})
+
 test('an open call without a reason is cut, whatever is said behind it', async () => {
   const open = called({ index: 0, id: 'a', function: { name: 'bash', arguments: '{"command":' } }) + DONE
   const { turn, outcome } = await play('openai', [{ body: open }])
   assert.equal(outcome.state, 'ERROR')
   assert.deepEqual(turn.data('tool.call'), [])
+})
+
+test('a stream that ends without saying so is cut, whichever package reads it', async () => {
+  for (const name of ['openrouter', 'deepseek', 'moonshot', 'alibaba']) {
+    const server = await openProviderServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(say('Half of'))
+    })
+    const models = openModels({
+      named: { [name]: { api_key: 'k', base_url: `${server.url}/v1` } },
+      default_model: `${name}/m`,
+    })
+    const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+    const outcome = await turn.runHarness(createLoop(models, { ...OPTIONS, retry_for_ms: 0 }))
+    server.close()
+    assert.deepEqual([name, outcome.state], [name, 'ERROR'])
+  }
 })
 
 test('what a model thought is stored as such, and is no part of its answer', async () => {

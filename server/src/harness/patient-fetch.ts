@@ -6,6 +6,8 @@ export interface AnswerLimits {
   stream?: () => AnswerNotes | undefined
   /** How long nothing at all may come, before the answer begins or in the middle of it. */
   silence_ms: number
+  /** It is no text: of it nothing is noted. */
+  is_binary?: boolean
   max_answer_bytes?: number
   max_line_bytes?: number
 }
@@ -49,7 +51,7 @@ export function createPatientFetch(limits: AnswerLimits): typeof globalThis.fetc
       clearTimeout(timer)
       throw error
     }
-    const notes = response.ok ? stream : undefined
+    const notes = response.ok && !limits.is_binary ? stream : undefined
     stream?.begin(init?.headers, response)
     if (!response.body) {
       clearTimeout(timer)

@@ -20,6 +20,11 @@ for (const text of [
   `[{"type": "function", "function": {"name": "bash", "parameters": ${INPUT}}}]`,
   `Thought: look.\nAction: bash\nAction Input: ${INPUT}`,
   '<bash>\n<command>ls</command>\n</bash>',
+  `<tool_call>\n{"name": "bash", "arguments": ${INPUT}}\n</tool_call>\nI wait for\nthe result.`,
+  '[bash(command="ls")]',
+  `functools[{"name": "bash", "arguments": ${INPUT}}]`,
+  `to=functions.bash json ${INPUT}`,
+  '<｜DSML｜function_calls>\n<｜DSML｜invoke name="bash">\n',
 ])
   test(`a call that is printed is no end: ${text}`, () => {
     assert(printsCall(text, TOOLS))
@@ -32,6 +37,9 @@ for (const text of [
   'I added a sample:\n\n```xml\n<tool_call>{"name": "bash"}</tool_call>\n```\n\nIt is tested.',
   '```json\n{"name": "my-package", "version": "1.0.0"}\n```',
   '{"name": "bash"}',
+  'Fixed the parse of </tool_call> when reading',
+  'Kimi names the call as functions.bash:0 and the test passes.',
+  'Models write\n\n- `<tool_call>` for Qwen\n- `[TOOL_CALLS]` for Mistral\n\nand bash reads them.',
   '{"name": "launch", "arguments": {}}',
   '<summary>\n<command>ls</command>\n</summary>',
 ])

@@ -1,3 +1,5 @@
+import { isRecord } from '../../contract/storable-text.ts'
+
 /**
  * Reads the events of one answer, as a server sends them, and gives them on as the provider's client expects them. What is not
  * needed of an event is left out or put right: it is no reason to discard an answer that is whole.
@@ -15,7 +17,7 @@ export interface AnswerReader {
 export function tellsError(event: Record<string, unknown>): boolean {
   const { error, errors, type, object, code, message, detail, choices, candidates } = event
   if (type === 'error' || object === 'error') return true
-  if (typeof error === 'string' ? error !== '' : typeof error === 'object' && error !== null) return true
+  if (typeof error === 'string' ? error !== '' : isRecord(error) && Object.keys(error).length > 0) return true
   if (Array.isArray(errors) && errors.length > 0) return true
   if (choices !== undefined || candidates !== undefined || type !== undefined) return false
   return detail !== undefined || (typeof message === 'string' && Number(code) >= 400)

@@ -13,6 +13,12 @@ const DELTAS: Readonly<Record<string, readonly [kind: string, field: string]>> =
   signature_delta: ['thinking', 'signature'],
 }
 
+/** Reasons to end as proxies of other APIs name them. `null`: it broke off. */
+const REASONS: Readonly<Record<string, string | null>> = {
+  ...{ stop: 'end_turn', tool_calls: 'tool_use', function_call: 'tool_use', content_filter: 'refusal' },
+  ...{ length: 'max_tokens', max_output_tokens: 'max_tokens', error: null },
+}
+
 interface Block {
   kind: string
   is_open: boolean
@@ -153,7 +159,9 @@ export class AnthropicAnswer implements AnswerReader {
   }
 
   #endMessage(delta: Json, usage: unknown): Json[] {
-    const stop_reason = asText(delta.stop_reason) ?? null
+    const told = asText(delta.stop_reason) ?? null
+    const stop_reason = told !== null && Object.hasOwn(REASONS, told) ? (REASONS[told] ?? null) : told
+    if (told === 'error') this.#has_reason = true
     this.#has_reason ||= stop_reason !== null
     const counts = { output_tokens: 0, ...asCounts(usage) }
     return [

@@ -44,18 +44,18 @@ export class ChatAnswer implements AnswerReader {
 
   read(event: Json): Json[] {
     const { choices, usage, id, model, created } = event
-    const [choice] = asList(choices).filter(isRecord)
+    // Only one is asked for: where there are several, the answer is in pieces.
+    const made = asList(choices)
+      .filter(isRecord)
+      .map((choice) => this.#readChoice(choice))
     const counts = asCounts(usage ?? asRecord(event.x_groq).usage)
-    if (!choice && !counts) return []
-    const made = this.#readChoice(choice)
-    return [
-      {
-        ...event,
-        ...{ id: asText(id) ?? null, model: asText(model) ?? null, created: asNumber(created) ?? null },
-        ...{ choices: made ? [made] : [], usage: counts },
-        error: undefined,
-      },
-    ]
+    if (made.length === 0 && !counts) return []
+    return (made.length > 0 ? made.map((choice) => [choice]) : [[]]).map((each) => ({
+      ...event,
+      ...{ id: asText(id) ?? null, model: asText(model) ?? null, created: asNumber(created) ?? null },
+      ...{ choices: each, usage: counts },
+      error: undefined,
+    }))
   }
 
   end(said: boolean): Json[] {
@@ -67,22 +67,22 @@ export class ChatAnswer implements AnswerReader {
   }
 
   readWhole(answer: Json): Json[] | null {
-    const [choice] = asList(answer.choices).filter(isRecord)
-    if (!choice || !isRecord(choice.message)) return null
-    const { message, finish_reason, ...rest } = choice
-    const made = this.read({
-      ...answer,
-      choices: [{ ...rest, delta: message, finish_reason: finish_reason ?? 'stop' }],
-    })
+    const told = asList(answer.choices).filter(isRecord)
+    if (!told.some(({ message }) => isRecord(message))) return null
+    const choices = told.map(({ message, finish_reason, ...rest }) => ({
+      ...rest,
+      delta: message,
+      finish_reason: finish_reason ?? 'stop',
+    }))
+    const made = this.read({ ...answer, choices })
     return [...made, ...this.end(true)]
   }
 
-  #readChoice(choice: Json | undefined): Json | null {
-    if (!choice) return null
+  #readChoice(choice: Json): Json {
     const { delta, message, text, finish_reason, index } = choice
     // Some answer as an older API did, or with the text alone.
     const content = asText(delta) ?? asText(text)
-    const told = content === undefined ? asRecord(delta ?? message) : { content }
+    const told = content === undefined ? asRecord(isEmpty(delta) ? message : delta) : { content }
     const reason = typeof finish_reason === 'string' ? nameReason(finish_reason) : null
     this.#has_broken ||= typeof finish_reason === 'string' && BROKEN.has(finish_reason.toLowerCase())
     const made = this.#readDelta(told, reason !== null)
@@ -133,6 +133,7 @@ export class ChatAnswer implements AnswerReader {
 /** `null`: it is no end. One that broke off has none either: what was executed of it could be half of what was meant. */
 function nameReason(told: string): string | null {
   const reason = told.toLowerCase()
+  if (reason.includes('malformed_function_call')) return told
   return reason === '' || BROKEN.has(reason) ? null : (REASONS[reason] ?? reason)
 }
 
@@ -153,4 +154,5 @@ function readThoughts(told: Json, inline: string): Json {
   return thoughts === '' ? {} : { reasoning_content: thoughts, reasoning: thoughts }
 }
 
+const isEmpty = (value: unknown): boolean => Object.keys(asRecord(value)).length === 0
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

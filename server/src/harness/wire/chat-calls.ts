@@ -14,6 +14,17 @@ interface OpenCall {
   is_held: boolean
 }
 
+interface Piece {
+  index: number | undefined
+  id: string
+  name: string
+  /** Of the arguments. */
+  given: string
+}
+
+const isSame = (one: number | undefined, other: number | undefined): boolean =>
+  one === undefined || other === undefined || one === other
+
 /** The calls of one answer: pieces come one after the other, of one call or of several in turn. */
 export class ChatCalls {
   readonly #calls: OpenCall[] = []
@@ -31,25 +42,28 @@ export class ChatCalls {
     const { function: told, index, id, type: _, ...rest } = piece
     // Some servers write the name and the arguments beside the id.
     const { name, arguments: more } = told === undefined ? piece : asRecord(told)
-    const call = this.#find({ index: asNumber(index), id: asText(id) ?? '', name: asText(name) ?? '' })
-    const text = newText(call.arguments, asJsonText(more))
+    const given = asJsonText(more)
+    const call = this.#find({ index: asNumber(index), id: asText(id) ?? '', name: asText(name) ?? '', given })
+    const text = newText(call.arguments, given)
     call.arguments += text
     if (call.name === '') return []
-    const given = call.is_held ? call.arguments : text
+    const told_now = call.is_held ? call.arguments : text
     const first = call.is_held ? { id: call.id, type: 'function' } : {}
     const named = call.is_held ? { name: call.name } : {}
     call.is_held = false
-    return [{ ...rest, ...first, index: call.index, function: { ...named, arguments: given } }]
+    return [{ ...rest, ...first, index: call.index, function: { ...named, arguments: told_now } }]
   }
 
-  #find({ index, id, name }: { index: number | undefined; id: string; name: string }): OpenCall {
+  #find({ index, id, name, given }: Piece): OpenCall {
     const last = this.#calls.at(-1)
     const known =
-      (id !== '' && this.#calls.find((call) => call.id === id)) ||
+      (id !== '' && this.#calls.findLast((call) => call.id === id && isSame(call.told_index, index))) ||
       (index !== undefined && this.#calls.findLast((call) => call.told_index === index)) ||
       (index === undefined && id === '' && (name === '' || last?.name === '') && last)
     // Another id and a name under the index of a call that has its name: that is the next one.
-    const is_next = known && id !== '' && known.id !== id && name !== '' && known.name !== ''
+    const has_name = known && name !== '' && known.name !== ''
+    const is_over = known && given !== known.arguments && parsesAsRecord(known.arguments)
+    const is_next = has_name && ((id !== '' && known.id !== id) || is_over)
     if (known && !is_next) {
       // A name that comes in pieces, and one that comes again with each piece.
       if (known.name === '') known.name = name

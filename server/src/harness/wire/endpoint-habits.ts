@@ -27,6 +27,8 @@ export const THOUGHTS_FIELD = 'runyard_thoughts'
 
 const NO_SYSTEM =
   /(system|developer) (role|message|instruction|prompt)s?\b.{0,60}(not supported|not allowed|not enabled|unsupported)|does(n't| not) support (a )?(system|developer) (role|message|instruction|prompt)/i
+/** Of what it said. */
+const MAX_SAID = 4_000
 const RENAMED = /max_completion_tokens/
 /** `max_tokens: 32000 > 8192`, `supports at most 16384 completion tokens`. */
 const LIMIT =
@@ -54,13 +56,12 @@ export class EndpointHabits {
 
   /** Whether there is something new in what it said of this request; it is then to be sent again. */
   learn(request: Json, said: string): boolean {
-    const named = namesIn(said)
     if (NO_SYSTEM.test(said)) return this.#note(this.#refused, 'system')
     if (LIMIT.test(said) || RENAMED.test(said)) return this.#learnLimit(request, said)
-    const refused = REFUSED.test(said) ? named.flatMap((name) => placesOf(request, name)) : []
+    const refused = namesBeside(REFUSED, said).flatMap((name) => placesOf(request, name))
     const learned = refused.map((place) => this.#note(this.#refused, place)).some(Boolean)
-    if (learned || !MISSING.test(said)) return learned
-    return named
+    if (learned) return true
+    return namesBeside(MISSING, said)
       .filter((name) => isMissable(request, name) && !this.#refused.has(`assistant ${name}`))
       .some((name) => this.#note(this.#required, name))
   }
@@ -148,18 +149,27 @@ export class EndpointHabits {
   }
 }
 
-/** Names that a refusal quotes, or gives as the place in the request: `messages.2.reasoning`, `body -> stream_options`. */
-function namesIn(said: string): string[] {
-  const quoted = [...said.matchAll(/[`'"‘“]([\w$.[\]-]{2,80})[`'"’”]/g)].map(([, name = '']) => name)
-  const placed = [...said.matchAll(/\b(?:messages|tools|body|input)(?:[.[\]]|\s*->\s*)[\w$.[\] >-]*/g)].map(
-    ([path]) => path,
+/** Behind these words stand names of what would be right. */
+const RIGHT =
+  /expected one of|one of the following|allowed (values|fields|keys)|valid (fields|keys|parameters)|supported (values|fields)|instead|must be one of|did you mean|\bor (set|use)\b/i
+/** Characters between a name and the word that refuses it. */
+const NEAR = 100
+
+/** Names beside a word: quoted, or given as the place in the request: `messages.2.reasoning`, `body -> stream_options`. */
+function namesBeside(words: RegExp, whole: string): string[] {
+  const at = whole.search(RIGHT)
+  const said = (at < 0 ? whole : whole.slice(0, at)).slice(0, MAX_SAID)
+  const patterns = [
+    /[`'"‘“]([\w$.[\]-]{2,80})[`'"’”]/g,
+    /\b((?:messages|tools|body|input)(?:[.[\]]|\s*->\s*)[\w$.[\] >-]{1,200})/g,
+    /\b(?:argument|parameter|param|field|property|key|keyword)s?(?: supplied| name)?:?\s+([a-z$][\w$.]{0,80})/gi,
+  ]
+  const found = [...said.matchAll(new RegExp(words, 'gi'))].map((match) => match.index)
+  const names = patterns.flatMap((pattern) =>
+    [...said.matchAll(pattern)]
+      .filter((match) => found.some((place) => Math.abs(place - match.index) <= NEAR + match[0].length))
+      .flatMap(([, path = '']) => path.split(/[^\w$]+/)),
   )
-  const told = [
-    ...said.matchAll(
-      /\b(?:argument|parameter|param|field|property|key|keyword)s?(?: supplied| name)?:?\s+([a-z$][\w$.]*_?[\w$]*)/gi,
-    ),
-  ].map(([, name = '']) => name)
-  const names = [...quoted, ...placed, ...told].flatMap((path) => path.split(/[^\w$]+/))
   return [...new Set(names.filter((name) => /^[A-Za-z$]/.test(name)))]
 }
 

@@ -156,24 +156,25 @@ class Fields {
 
 /** Pieces of one value: texts go on, and so do the texts of entries with the same place. */
 function merge(known: unknown, more: unknown): unknown {
-  if (known === undefined) return more
+  if (known === undefined) return Array.isArray(more) ? [...more] : more
   if (typeof known === 'string' && typeof more === 'string') return known + more
   if (!Array.isArray(known) || !Array.isArray(more))
     return typeof more === 'object' && more !== null ? { ...asRecord(known), ...more } : more
-  const merged = [...known]
+  // In place: there may be one for each word.
   for (const entry of more) {
-    const at = merged.findLastIndex((each) => isSamePlace(asRecord(each), asRecord(entry)))
-    if (at < 0) merged.push(entry)
-    else merged[at] = mergeEntry(asRecord(merged[at]), asRecord(entry))
+    const at = known.findLastIndex((each) => isSamePlace(asRecord(each), asRecord(entry)))
+    if (at < 0) known.push(entry)
+    else known[at] = mergeEntry(asRecord(known[at]), asRecord(entry))
   }
-  return merged
+  return known
 }
 
 /** Whole entries, as encrypted ones are, have no text that could go on. */
 const isSamePlace = (one: Record<string, unknown>, other: Record<string, unknown>): boolean =>
   one.type === other.type &&
   one.index === other.index &&
-  one.index !== undefined &&
+  // Without a place they go on until one is signed.
+  (one.index !== undefined || !one.signature) &&
   (one.id ?? other.id) === (other.id ?? one.id) &&
   !('data' in other)
 

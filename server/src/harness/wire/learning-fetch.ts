@@ -2,6 +2,7 @@ import { isRecord } from '../../contract/storable-text.ts'
 import { findProviderError } from '../broken-answer.ts'
 import type { EndpointHabits } from './endpoint-habits.ts'
 import { readWords } from './provider-words.ts'
+import { asRecord } from './values.ts'
 
 /** Of one request: each time it is sent again something new was learned. */
 const MAX_CHANGES = 8
@@ -33,5 +34,13 @@ export function createLearningFetch(
   }
 }
 
-/** The innermost words, and the whole, for some say beside the message which field is meant. */
-const readAll = (said: string): string => `${readWords(said).message}\n${said}`
+/** The innermost words and the field that OpenAI names beside them. Not the whole: it may quote what the request had in it. */
+function readAll(said: string): string {
+  const { message } = readWords(said)
+  try {
+    const { param } = asRecord(asRecord(JSON.parse(said)).error)
+    return typeof param === 'string' ? `'${param}': ${message}` : message
+  } catch {
+    return message
+  }
+}

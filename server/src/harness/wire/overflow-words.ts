@@ -11,10 +11,7 @@ const WORDINGS: ReadonlyArray<readonly [RegExp, string]> = [
   [/model_max_prompt_tokens_exceeded/, 'GitHub Copilot'],
   [/exceed_context_size_error/, 'llama.cpp'],
   [/tokens_limit_reached/, 'GitHub Models'],
-  [
-    /\brequest_too_large\b|prompt_too_long|input_too_long|string_above_max_length/,
-    'Anthropic, OpenAI and others',
-  ],
+  [/\brequest_too_large\b|prompt_too_long|input_too_long/, 'Anthropic, OpenAI and others'],
   // Sentences.
   [
     /(maximum|max) (context|prompt|input|sequence) (length|size|window)/i,
@@ -66,10 +63,11 @@ const WORDINGS: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 
 /** Waiting helps against a limit by time, not a summary. */
-const RATE = /per[ -](minute|hour|day|second|month)|\b[TR]P[MDS]\b|rate[ _-]?limit|too many requests/i
+const RATE =
+  /per[ -](minute|hour|day|second|month)|\b[TR]P[MDS]\b|rate[ _-]?limit|too many requests|please wait|throttl/i
 /** Limits of the answer, of tools and of files are told in the same words. */
 const OTHERS =
-  /max_(completion_|output_|new_)?tokens\W+(is )?too large|completion tokens|tools\W[^.]{0,30}too long|(image|file|pdf|document)s? (exceeds|is too large)/i
+  /max_(completion_|output_|new_)?tokens\W+(is )?too large|completion tokens|tools\W.{0,60}too long|(image|file|pdf|document)s? (exceeds|is too large)/i
 /** What stands beside those where the conversation is too long as well. */
 const SURELY = /context[ _](length|window|size)|\bcontext limit/i
 

@@ -62,6 +62,13 @@ const REASONS: ReadonlyArray<readonly [what: string, body: unknown, message: str
   ['AWS', { __type: 'ThrottlingException', Message: 'Too many tokens' }, 'Too many tokens'],
   ['Apigee', { fault: { faultstring: 'Bad key', detail: { errorcode: 'oauth' } } }, 'Bad key'],
   ['a list of errors', { errors: [{ message: 'one' }, { message: 'two' }] }, 'one; two'],
+  [
+    'a kind beside the message',
+    { statusCode: 400, error: 'Bad Request', message: 'property x should not exist' },
+    'property x should not exist',
+    { status: 400 },
+  ],
+  ['a message that is a layer', { message: { detail: [{ msg: 'No x' }] } }, 'No x'],
   ['plain text', 'Service is at capacity', 'Service is at capacity'],
   ['nothing', '', ''],
   ['nothing in JSON', {}, ''],

@@ -15,20 +15,13 @@ export interface ProviderWords {
 /** Layers of errors in errors; more would be a game. */
 const MAX_LAYERS = 8
 const MAX_TITLE_CHARACTERS = 200
+const MAX_PAGE_CHARACTERS = 10_000
 const MAX_BODY_CHARACTERS = 2 ** 18
 const MAX_EVIDENCE_CHARACTERS = 10_000
 /** Where what was passed on stands, the innermost first. */
 const INNER = [
-  'metadata',
-  'raw',
-  'error',
-  'errors',
-  'detail',
-  'cause',
-  'body',
-  'fault',
-  'response',
-  'upstream',
+  ...['metadata', 'raw', 'error', 'errors', 'detail', 'cause', 'body', 'fault', 'response', 'upstream'],
+  'message',
 ]
 const MESSAGES = [
   ...['message', 'Message', 'msg', 'error_message', 'errorMessage', 'error_msg', 'error_description'],
@@ -58,7 +51,8 @@ function readText(text: string, layers: number): ProviderWords {
   const found = findJson(text)
   const inner = found === undefined ? EMPTY : read(found, layers - 1)
   if (inner.message === '') return { message: readQuoted(text) ?? text, evidence: text }
-  return { ...inner, evidence: `${inner.evidence} ${text}` }
+  // Not the whole: what the request had in it may be there again.
+  return { ...inner, evidence: `${text.slice(0, text.search(/[{[]/))} ${inner.evidence}` }
 }
 
 /** JSON that a text is, or ends with: `400 Bad Request: {"error": …}`. */
@@ -84,7 +78,8 @@ function readQuoted(text: string): string | undefined {
 }
 
 /** Of a page its title, or else its first heading: the rest is decoration. */
-function readPage(page: string): ProviderWords {
+function readPage(whole: string): ProviderWords {
+  const page = whole.slice(0, MAX_PAGE_CHARACTERS)
   const [, title] = /<title[^>]*>([^<]*)/i.exec(page) ?? /<h1[^>]*>([^<]*)/i.exec(page) ?? []
   const message = (title ?? '').replaceAll(/\s+/g, ' ').trim().slice(0, MAX_TITLE_CHARACTERS)
   return { message, evidence: message }
@@ -102,7 +97,7 @@ function readList(list: readonly unknown[], layers: number): ProviderWords {
 
 function readLayer(layer: Record<string, unknown>, layers: number): ProviderWords {
   const inner =
-    INNER.map((key) => read(layer[key], layers - 1)).find(({ message }) => message !== '') ?? EMPTY
+    INNER.map((key) => read(innerOf(layer, key), layers - 1)).find(({ message }) => message !== '') ?? EMPTY
   const own = MESSAGES.map((key) => layer[key]).find(
     (value) => typeof value === 'string' && value.trim() !== '',
   )
@@ -120,6 +115,16 @@ function readLayer(layer: Record<string, unknown>, layers: number): ProviderWord
     ...(status !== undefined && { status }),
     ...(wait_ms !== undefined && { wait_ms }),
   }
+}
+
+/** Some say `"error": "Bad Request"` beside a message that says more, and some have the layer below as the message. */
+function innerOf(layer: Record<string, unknown>, key: string): unknown {
+  const value = layer[key]
+  if (key === 'message') return typeof value === 'string' ? undefined : value
+  const has_message = typeof layer.message === 'string' && layer.message.trim() !== ''
+  return key === 'error' && typeof value === 'string' && has_message && !/^\s*\{/.test(value)
+    ? undefined
+    : value
 }
 
 /** What is made with FastAPI says beside the message where it is about. */

@@ -8,6 +8,8 @@ const TAGS: ReadonlyArray<readonly [string, string]> = [
   ['◁think▷', '◁/think▷'],
   ['<|channel|>analysis<|message|>', '<|end|><|start|>assistant<|channel|>final<|message|>'],
 ]
+/** Blank characters before the first word. */
+const MAX_BLANK = 1_000
 const LONGEST_OPENING = Math.max(...TAGS.map(([opening]) => opening.length))
 
 export interface SplitText {
@@ -41,12 +43,15 @@ export class ThinkTags {
   #begin(): void {
     const begins = this.#held.trimStart()
     const tag = TAGS.find(([opening]) => begins.startsWith(opening))
-    if (tag) {
+    // What follows decides: an answer may begin with a word about such tags.
+    if (tag && begins.length === tag[0].length) return
+    if (tag && !/^ [a-z]/.test(begins.slice(tag[0].length))) {
       this.#held = begins.slice(tag[0].length)
       this.#closing = tag[1]
       this.#state = 'thinking'
       return
     }
+    if (begins === '' && this.#held.length > MAX_BLANK) this.#state = 'text'
     const may_come = begins.length < LONGEST_OPENING && TAGS.some(([opening]) => opening.startsWith(begins))
     if (!may_come) this.#state = 'text'
   }

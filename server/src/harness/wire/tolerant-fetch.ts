@@ -13,6 +13,7 @@ type Json = Record<string, unknown>
 const READERS: ReadonlyArray<readonly [RegExp, () => AnswerReader]> = [
   [/\/chat\/completions$/, () => new ChatAnswer()],
   [/\/messages$/, () => new AnthropicAnswer()],
+  [/:streamRawPredict$/, () => new AnthropicAnswer()],
   [/:streamGenerateContent$/, () => new GoogleAnswer()],
 ]
 /** Of what is no stream of events: as much as an answer in one piece may have. */
@@ -81,7 +82,9 @@ function parse(text: string): unknown {
 class EventRepair {
   readonly #reader: AnswerReader
   readonly #notes: AnswerNotes | undefined
-  readonly #parser = createParser({ onEvent: ({ data }) => this.#add(data) })
+  readonly #parser = createParser({
+    onEvent: ({ event, data }) => (event === 'error' ? this.#fail(data) : this.#add(data)),
+  })
   /** What came before the first event. */
   #beginning = ''
   #has_events = false
@@ -134,13 +137,18 @@ class EventRepair {
   #read(event: Json): void {
     if (this.#has_failed) return
     if (tellsError(event)) {
-      this.#has_failed = true
-      this.#notes?.fail(new ProviderError(JSON.stringify(event)))
+      this.#fail(JSON.stringify(event))
       return
     }
     const events = this.#reader.read(event)
     if (events.length > 0) this.#notes?.understand()
     for (const each of events) this.#written += eventOf(each)
+  }
+
+  #fail(told: string): void {
+    this.#has_events = true
+    if (!this.#has_failed) this.#notes?.fail(new ProviderError(told))
+    this.#has_failed = true
   }
 
   #close(said: boolean): void {

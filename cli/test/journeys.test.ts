@@ -313,7 +313,7 @@ test(
     })
     assert.equal((await env('update', 'my site', '--name', 'site', '--registries', '--no-models')).code, 0)
     const run = await home.run(['run', block('echo hello $WHO $B'), '--env', 'site'])
-    assert.match(run.stdout, /▸ \$ echo one\n  │ one\n/)
+    assert.match(run.stdout, /▸ \$ echo one\n {2}│ one\n/)
     assert.match(run.stdout, /│ hello you c\n/)
     const unnamed = await home.run(['run', block('true'), '--env', ''])
     assert.equal(unnamed.code, 1)

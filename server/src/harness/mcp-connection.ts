@@ -2,9 +2,10 @@ import { ProtocolError, SdkHttpError } from '@modelcontextprotocol/client'
 import { TURN_STOPPED } from '../log/interruption.ts'
 import type { Execution, ToolContext, ToolOutcome, ToolServer } from './harness.ts'
 import { closeClient, type OpenClient, openClient } from './mcp-client.ts'
-import { LOST, tellsLostSession } from './mcp-http.ts'
+import { HttpTransport, LOST } from './mcp-http.ts'
 import { tame } from './mcp-limits.ts'
 import { AnyResult, type ListedTools, listTools, NEVER_MS } from './mcp-list.ts'
+import { namesLostSession, tellsLostSession } from './mcp-lost-session.ts'
 import { givenResult } from './mcp-message.ts'
 import { tellResult } from './mcp-result.ts'
 import type { StdioTransport } from './mcp-stdio.ts'
@@ -13,8 +14,6 @@ import { failure } from './tools/tool.ts'
 /** From its start until its tools are known. */
 const START_MS = 20_000
 const MAX_SAID = 2_000
-/** What servers answer to a call of a session they do not know, beside 404. */
-const SESSION_NOT_FOUND = -32_001
 
 export type Started = { listed: ListedTools; instructions: string } | { failure: string }
 
@@ -88,7 +87,7 @@ export class ServerConnection {
             `The tool server ${server} did not answer within ${timeout_ms / 1000} seconds; the call was cancelled.`,
           )
         // It did not know whose call it was, so nothing has run.
-        if (again || open.stdio || !isLostSession(error)) return failure(await this.#tellBroken(error, open))
+        if (again || !isLostSession(error, open)) return failure(await this.#tellBroken(error, open))
         await this.drop()
       }
     }
@@ -109,7 +108,10 @@ export class ServerConnection {
   async #tellBroken(error: unknown, { stdio }: OpenClient): Promise<string> {
     const why = this.#explain(error, stdio)
     // The server's own words: it is well, and the call was not.
-    if (error instanceof ProtocolError && error.code !== LOST && !stdio?.ending) return why
+    if (error instanceof ProtocolError && error.code !== LOST && !stdio?.ending)
+      if (stdio || !namesLostSession(error.message))
+        // Unless it needs another session. Whether the call ran before it said so nobody knows.
+        return why
     const printed = this.#withPrinted(why, stdio)
     await this.drop()
     return `The call to the tool server ${this.server.name} broke off: ${printed}\nIt is started again at the next call. Check first how far this one came.`
@@ -166,8 +168,8 @@ function tellError(error: unknown): string {
     : message
 }
 
-function isLostSession(error: unknown): boolean {
-  if (error instanceof SdkHttpError)
-    return error.data.status === 404 || (error.data.status === 400 && tellsLostSession(error.message))
-  return error instanceof ProtocolError && error.code === SESSION_NOT_FOUND && tellsLostSession(error.message)
+function isLostSession(error: unknown, { client: { transport } }: OpenClient): boolean {
+  if (!(error instanceof SdkHttpError && transport instanceof HttpTransport && transport.sessionId))
+    return false
+  return tellsLostSession(error.data.status, String(error.data.text ?? ''))
 }

@@ -44,11 +44,11 @@ test('a session that the server has forgotten is opened again, and the call repe
         ),
     ({ response }) => response.writeHead(400).end('Bad Request: Server not initialized'),
     ({ response, message }) =>
-      sendJson(response, {
-        jsonrpc: '2.0',
-        id: message.id,
-        error: { code: -32001, message: 'Session expired' },
-      }),
+      response
+        .writeHead(400)
+        .end(
+          JSON.stringify({ jsonrpc: '2.0', id: message.id, error: { code: 1, message: 'Session expired.' } }),
+        ),
   ]
   for (const forget of manners) {
     let sessions = 0
@@ -73,6 +73,58 @@ test('a session that the server has forgotten is opened again, and the call repe
     assert.deepEqual(await servers.call('far__go'), { output: 'well', is_error: false })
     assert.deepEqual([sessions, runs], [2, 2])
   }
+})
+
+test('a call that may have run is not repeated, whatever its answer says of sessions', async () => {
+  const answers: Array<[number, number, string, { session_less?: boolean }?]> = [
+    [400, -32000, 'Paid, but your shop session has expired meanwhile'],
+    [400, -32000, 'Session not found in the calendar of Monday'],
+    [200, -32001, 'Paid; receipt failed: session invalid'],
+    [200, -32001, 'Session expired'],
+    [404, -32000, 'Invoice mail target not found', { session_less: true }],
+    [404, -32001, 'Session not found', { session_less: true }],
+    [400, -32000, 'Bad Request: No valid session ID provided', { session_less: true }],
+  ]
+  for (const [status, code, words, { session_less = false } = {}] of answers)
+    for (const with_id of [true, false]) {
+      let paid = 0
+      await using odd = await serveOdd((asked) => {
+        const { request, response, message } = asked
+        if (request.method !== 'POST') return void noStream(asked)
+        if (message.method !== 'tools/call')
+          return sendJson(response, answerWell(message), session_less ? {} : { 'mcp-session-id': 'mine' })
+        paid += 1
+        const id = with_id ? message.id : null
+        response.writeHead(status, { 'content-type': 'application/json' })
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: words } }))
+      })
+      await using servers = await openServers(sandbox, [odd.server])
+      const { output, is_error } = await servers.call('far__go')
+      assert(output.includes(words) && is_error, output)
+      assert.equal(paid, 1, `${status} ${words}`)
+    }
+})
+
+test('a session that is said to be gone in an answer is opened anew for the next call', async () => {
+  let sessions = 0
+  await using odd = await serveOdd((asked) => {
+    const { request, response, message } = asked
+    if (request.method !== 'POST') return void noStream(asked)
+    if (message.method === 'initialize') {
+      sessions += 1
+      return sendJson(response, answerWell(message), { 'mcp-session-id': `s${sessions}` })
+    }
+    if (message.method !== 'tools/call' || request.headers['mcp-session-id'] === 's2')
+      return sendJson(response, answerWell(message))
+    sendJson(response, {
+      jsonrpc: '2.0',
+      id: message.id,
+      error: { code: -32001, message: 'Session expired' },
+    })
+  })
+  await using servers = await openServers(sandbox, [odd.server])
+  assert.match((await servers.call('far__go')).output, /broke off: Session expired\n.*Check first/)
+  assert.equal((await servers.call('far__go')).output, 'well')
 })
 
 test('a server that forgets every session is not asked without end', async () => {

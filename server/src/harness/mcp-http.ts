@@ -6,6 +6,7 @@ import {
 import { createParser } from 'eventsource-parser'
 import { isRecord } from '../contract/storable-text.ts'
 import { tame } from './mcp-limits.ts'
+import { namesLostSession, reasonOf, tellsLostSession } from './mcp-lost-session.ts'
 import { Asked, MAX_MESSAGE_BYTES, noAnswer, readMessages, refusal } from './mcp-message.ts'
 
 /** The code of an error that stands for an answer that never came: none that the protocol or a server has. */
@@ -116,7 +117,11 @@ function tolerantFetch(
     if (!sent || on_one_stream) return response
     const { id, method } = sent
     return method !== undefined && (typeof id === 'string' || typeof id === 'number')
-      ? await readAnswer(response, id, asked)
+      ? await readAnswer(response, {
+          id,
+          asked,
+          in_session: new Headers(init?.headers).has('mcp-session-id'),
+        })
       : await readReceipt(response)
   }
 }
@@ -139,7 +144,10 @@ async function readReceipt(response: Response): Promise<Response> {
 }
 
 /** An answer that is no stream, whatever it calls itself: an answer of the protocol, an error of HTTP, or neither. */
-async function readAnswer(response: Response, id: string | number, asked: Asked): Promise<Response> {
+async function readAnswer(
+  response: Response,
+  { id, asked, in_session }: { id: string | number; asked: Asked; in_session: boolean },
+): Promise<Response> {
   const text = await readText(response)
   if (text === null) return toAnswer(response, [refusal(id, 'it sent a message that is too long', LOST)])
   if (response.ok && /^(?:event|data|id|retry)?:/.test(text)) {
@@ -148,6 +156,9 @@ async function readAnswer(response: Response, id: string | number, asked: Asked)
   }
   // The answer comes on the session's own stream.
   if (response.status === 202 && text.trim() === '') return new Response(null, { status: 202 })
+  // As an error of HTTP and not of the protocol, whose status nobody would hear of.
+  if (in_session && tellsLostSession(response.status, text))
+    return new Response(reasonOf(text), { status: response.status })
   if (!response.ok && !isOwnError(response.status, text))
     return new Response(text, { status: response.status, headers: response.headers })
   const messages = readMessages(text.replace(/^\ufeff/, ''), asked)
@@ -160,13 +171,7 @@ async function readAnswer(response: Response, id: string | number, asked: Asked)
 
 /** Servers answer with an error of the protocol under a status of HTTP. One about the session is not about the call. */
 const isOwnError = (status: number, text: string): boolean =>
-  ![401, 403, 404].includes(status) && !tellsLostSession(text) && /"error"\s*:/.test(text)
-
-/** How servers say that they do not know a session, or know none: then nothing has run. */
-export const tellsLostSession = (text: string): boolean =>
-  /session[^.\n]{0,60}(?:not found|not exist|expired|invalid|terminated|unknown|closed|no longer|missing|required|not initialized)|(?:no|invalid|unknown|missing|expired|unrecognized)[^.\n]{0,20} session|not (?:been )?initialized|before initialization/i.test(
-    text,
-  )
+  ![401, 403, 404].includes(status) && !namesLostSession(reasonOf(text)) && /"error"\s*:/.test(text)
 
 const toAnswer = (response: Response, messages: JSONRPCMessage[]): Response => {
   const session = response.headers.get('mcp-session-id')

@@ -36,19 +36,30 @@ const UserName = z
 const PATTERN =
   /^(?!.*\.git$)(?!(.*\/)?\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*\/(\*|[A-Za-z0-9._-]+)$/
 
-/** Its address is understood as well, as people copy it. */
-const pathOfPattern = (text: string): string => {
-  const { host, path } = readRepositoryName(text)
-  return host === null ? text : path
+const NO_PATTERN = 'must be a repository without ".git", such as acme/app, or acme/* for all below acme'
+
+/**
+ * The path that a pattern means, and the host where it names one: its address is understood as well, as people copy it. Groups of
+ * GitLab may have dots too, so without a scheme it is an address only where it begins with the secret's own host.
+ */
+function readPattern(text: string, host: string): { host: string | null; path: string } {
+  const is_bare = !/[:@]/.test(text)
+  const named = readRepositoryName(is_bare && /^[^/]+\.[^/]+\//.test(text) ? `https://${text}` : text)
+  return named.host === null || (is_bare && named.host !== host) ? { host: null, path: text } : named
+}
+
+function whyNoPattern(text: string, host: string): string | null {
+  const named = readPattern(text, host)
+  if (named.host !== null && named.host !== host) return `is at ${named.host}, and the secret is for ${host}`
+  if (named.host !== null && named.path === '*')
+    return `is every repository of ${host}, which is meant where repositories is left out`
+  return PATTERN.test(named.path) ? null : NO_PATTERN
 }
 
 const RepositoryPattern = z
   .string()
   .max(512)
-  .refine(
-    (text) => PATTERN.test(pathOfPattern(text)),
-    'must be a repository without ".git", such as acme/app, or acme/* for all below acme',
-  )
+  .refine((text) => PATTERN.test(text) || /^[^/]*[.:@]/.test(text), NO_PATTERN)
 
 /** Strict, since a misspelt restriction would be none. */
 export const GitAccess = z
@@ -72,16 +83,14 @@ export const GitAccess = z
   })
   .check(({ value: { host, repositories = [] }, issues }) => {
     for (const [place, text] of repositories.entries()) {
-      const named = readRepositoryName(text).host
-      if (named !== null && named !== host)
-        issues.push({
-          ...{ code: 'custom', path: ['repositories', place], input: text },
-          message: `is at ${named}, and the secret is for ${host}`,
-        })
+      const message = whyNoPattern(text, host)
+      if (message) issues.push({ code: 'custom', message, path: ['repositories', place], input: text })
     }
   })
   .overwrite((access) =>
-    access.repositories ? { ...access, repositories: access.repositories.map(pathOfPattern) } : access,
+    access.repositories
+      ? { ...access, repositories: access.repositories.map((text) => readPattern(text, access.host).path) }
+      : access,
   )
   .meta({ id: 'GitAccess', description: 'Makes a secret a token of git over https.' })
 export type GitAccess = z.infer<typeof GitAccess>

@@ -1,5 +1,5 @@
 import type { EnvironmentRepository } from './environment-repository.ts'
-import { decodePath } from './repository-address.ts'
+import { decodePath, readRepositoryName } from './repository-address.ts'
 
 /** All repositories of an environment; `github_repos` is the wire format's short form. */
 export const repositoriesOf = (config: {
@@ -21,6 +21,22 @@ export function ownerOf({ url, local_path = '' }: EnvironmentRepository): { owne
   // Of a repository of a machine, where it lies is nobody's business.
   const owner = url ? parts.slice(0, -1).join('/') : (parts.at(-2) ?? '')
   return { owner: owner || 'local', repo: parts.at(-1) ?? 'repository' }
+}
+
+/** The host of its address, with a port perhaps; `null`: it lies on a machine. */
+export const hostOf = ({ url }: EnvironmentRepository): string | null =>
+  url ? readRepositoryName(url).host : null
+
+/** Whether a person means the repository by `text`, its path or its address. Without `host` nobody knows where it is. */
+export function isRepositoryNamed(
+  text: string,
+  { owner, repo, host }: { owner: string; repo: string; host?: string | null | undefined },
+): boolean {
+  const named = readRepositoryName(text)
+  const path = `${owner}/${repo}`.toLowerCase()
+  const is_there = named.host === null || host === undefined || named.host === host
+  // Groups may look like hosts.
+  return (is_there && named.path.toLowerCase() === path) || text.toLowerCase() === path
 }
 
 /** Folder of the repository below `/workspace`. */

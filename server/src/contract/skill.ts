@@ -15,7 +15,8 @@ export interface EnvironmentSkills {
   skills: Array<SkillPlace & { description: string; text: string; commit: string }>
   malformed: Array<SkillPlace & { error: string }>
 }
-type SkillPlace = z.infer<z.ZodObject<typeof place>>
+/** What was found by an earlier version has no host. */
+type SkillPlace = z.infer<z.ZodObject<typeof place>> & { host?: string | null }
 
 export const AgentSkill = z
   .object({

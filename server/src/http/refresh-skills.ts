@@ -1,9 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { z } from 'zod'
 import type { Actor } from '../contract/actor.ts'
-import { ownerOf, repositoriesOf } from '../contract/environment-repositories.ts'
+import { hostOf, isRepositoryNamed, ownerOf, repositoriesOf } from '../contract/environment-repositories.ts'
 import { AppError } from '../contract/error.ts'
-import { readRepositoryName } from '../contract/repository-address.ts'
 import type { ListSkillsQuery, ListSkillsResponse } from '../contract/skill.ts'
 import { readRefreshes, requestRefreshes } from '../store/skill-refreshes.ts'
 import { readSkillPlaces } from '../store/skills.ts'
@@ -26,12 +25,11 @@ export async function refreshSkills(
 ): Promise<NotRefreshed> {
   if (role === 'viewer')
     throw new AppError('not_authorized', 'refresh: viewers see what is kept, and may have nothing read.')
-  const wanted = repo === undefined ? undefined : readRepositoryName(repo).path.toLowerCase()
   const environments = (await readSkillPlaces(store.db)).filter(({ config }) =>
-    repositoriesOf(config).some((repository) => {
-      const place = ownerOf(repository)
-      return wanted === undefined || wanted === `${place.owner}/${place.repo}`.toLowerCase()
-    }),
+    repositoriesOf(config).some(
+      (repository) =>
+        repo === undefined || isRepositoryNamed(repo, { ...ownerOf(repository), host: hostOf(repository) }),
+    ),
   )
   if (environments.length === 0) return []
   const uids = environments.map(({ uid }) => uid)

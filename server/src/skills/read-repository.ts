@@ -157,9 +157,9 @@ function findPlaces(entries: readonly Entry[], paths: readonly string[]): Place[
   return ranked.sort((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : 1))
 }
 
-function describe({ owner, repo }: Checkout, { entry, name }: Place): FoundSkill {
+function describe({ owner, repo, host = null }: Checkout, { entry, name }: Place): FoundSkill {
   const path = visible(entry.path)
-  return { owner, repo, id: `${owner}/${repo}:${path}`, name: visible(name), path }
+  return { owner, repo, host, id: `${owner}/${repo}:${path}`, name: visible(name), path }
 }
 
 /** What lies below the folder of each skill, by that folder. */

@@ -2,6 +2,8 @@
 export interface SkillRepository {
   owner: string
   repo: string
+  /** As its https address has it; none where the repository lies on a machine. */
+  host?: string | null
 }
 
 export interface FoundSkill extends SkillRepository {
@@ -13,6 +15,8 @@ export interface FoundSkill extends SkillRepository {
 
 /** What a spec asks for: `owner/repo:name`, `owner/repo:path/SKILL.md`, `repo:name`, `name`; in place of `owner/repo` its address. */
 export interface SkillSpec {
+  /** The host that an address names. */
+  host: string | null
   /** As a person wrote it: with or without its owner. */
   repository: string | null
   /** Of a skill that is named by its place: the path of its SKILL.md. */
@@ -21,31 +25,53 @@ export interface SkillSpec {
 }
 
 export function parseSpec(spec: string): SkillSpec | null {
-  const { named, rest } = splitSpec(spec.trim())
-  const repository = named === null ? null : named.toLowerCase()
+  const { host, named, rest } = splitSpec(spec.trim())
+  const repository = named === null ? null : named.toLowerCase().replace(/\.git$/, '')
   const parts = rest.split('/').filter((part) => part !== '' && part !== '.')
   if (repository === '' || parts.length === 0 || parts.includes('..') || rest.includes('\0')) return null
   const by_path = parts.length > 1 || parts[0] === SKILL_FILE
   if (parts.at(-1) === SKILL_FILE) parts.pop()
   const path = by_path ? [...parts, SKILL_FILE].join('/') : null
-  return { repository, path, name: parts.at(-1) ?? '' }
+  return { host, repository, path, name: parts.at(-1) ?? '' }
 }
 
-/** Addresses as people copy them, `https://host/owner/repo.git:name` and `git@host:owner/repo:name`, have colons of their own. */
+/**
+ * Addresses as people copy them, `https://host/owner/repo.git:name`, `git@host:owner/repo:name` and `host:port/owner/repo:name`,
+ * have colons of their own.
+ */
 const ADDRESSED =
-  /^(?:[a-z][a-z+]*:\/\/[^/]+\/|[^@:/\s]+@[^:/]+:)(?<named>[^:]+?)(?:\.git)?\/?:(?<rest>.*)$/is
+  /^(?:(?<scheme>[a-z][a-z+]*):\/\/(?:[^@/]*@)?(?<far>[^/]+)\/+|[^@:/\s]+@(?<ssh>[^:/]+):\/*|(?<bare>[^@:/\s]+:\d+)\/)(?<named>[^:]+?)\/?:(?<rest>.*)$/is
+/** Names under which hosts take ssh, or answer pages. */
+const OTHER_NAME = /^(?:www|ssh|altssh)\.(github\.com|gitlab\.com|bitbucket\.org|dev\.azure\.com)$/
 
-function splitSpec(spec: string): { named: string | null; rest: string } {
-  const { named, rest } = ADDRESSED.exec(spec)?.groups ?? {}
-  if (named !== undefined && rest !== undefined) return { named, rest: rest.trim() }
+function splitSpec(spec: string): { host: string | null; named: string | null; rest: string } {
+  const { scheme = '', far, ssh, bare, named, rest } = ADDRESSED.exec(spec)?.groups ?? {}
+  if (named !== undefined && rest !== undefined) {
+    // A port of ssh is none of https.
+    const port = /^https?$/i.test(scheme || 'https') ? /:443$/ : /:\d*$/
+    const host = (far ?? ssh ?? bare ?? '').toLowerCase().replace(port, '').replace(OTHER_NAME, '$1')
+    return { host, named, rest: rest.trim() }
+  }
   const colon = spec.indexOf(':')
-  return { named: colon === -1 ? null : spec.slice(0, colon).trim(), rest: spec.slice(colon + 1).trim() }
+  return {
+    host: null,
+    named: colon === -1 ? null : spec.slice(0, colon).trim(),
+    rest: spec.slice(colon + 1).trim(),
+  }
 }
 
 export const SKILL_FILE = 'SKILL.md'
 
-export const isNamedBy = ({ repository }: SkillSpec, { owner, repo }: SkillRepository): boolean =>
-  repository === null || repository === repo.toLowerCase() || repository === `${owner}/${repo}`.toLowerCase()
+/** A host that is named is the repository's: what lies elsewhere under the same path is another one. */
+export function isNamedBy(spec: SkillSpec, { owner, repo, host = null }: SkillRepository): boolean {
+  const path = `${owner}/${repo}`.toLowerCase()
+  if (spec.host !== null) return spec.host === host && spec.repository === path
+  if (spec.repository === null || spec.repository === repo.toLowerCase() || spec.repository === path)
+    return true
+  // Without a scheme it may begin with the host, or a group may look like one.
+  const [first = '', ...others] = spec.repository.split('/')
+  return first.replace(OTHER_NAME, '$1') === host && others.join('/') === path
+}
 
 const MAX_LISTED = 20
 

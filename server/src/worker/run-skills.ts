@@ -1,4 +1,4 @@
-import { directoryOf, ownerOf, repositoriesOf } from '../contract/environment-repositories.ts'
+import { directoryOf, hostOf, ownerOf, repositoriesOf } from '../contract/environment-repositories.ts'
 import type { NewEvent } from '../contract/event.ts'
 import type { ResolvedRun } from '../contract/run.ts'
 import type { EnvironmentSkills } from '../contract/skill.ts'
@@ -93,7 +93,7 @@ export function checkoutsOf({ config, commits }: Pick<Workspace, 'config' | 'com
   return repositoriesOf(config).flatMap((repository) => {
     const directory = directoryOf(repository)
     const commit = commits[directory]
-    return commit ? [{ ...ownerOf(repository), directory, commit }] : []
+    return commit ? [{ ...ownerOf(repository), host: hostOf(repository), directory, commit }] : []
   })
 }
 
@@ -162,12 +162,14 @@ export function listFound(contents: readonly RepositoryContent[]): EnvironmentSk
   }
   return {
     skills: contents.flatMap(({ skills }) =>
-      skills.map(({ id, name, owner, repo, path, description, text, checkout }) => ({
-        ...{ id, name, owner, repo, path, description, text: shorten(text), commit: checkout.commit },
+      skills.map(({ id, name, owner, repo, host = null, path, description, text, checkout }) => ({
+        ...{ id, name, owner, repo, host, path, description, text: shorten(text), commit: checkout.commit },
       })),
     ),
     malformed: contents.flatMap(({ malformed }) =>
-      malformed.map(({ id, name, owner, repo, path, error }) => ({ id, name, owner, repo, path, error })),
+      malformed.map(({ id, name, owner, repo, host = null, path, error }) => ({
+        ...{ id, name, owner, repo, host, path, error },
+      })),
     ),
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { readRepositoryName } from '../../contract/repository-address.ts'
+import { isRepositoryNamed } from '../../contract/environment-repositories.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { AgentSkill, ListSkillsQuery } from '../../contract/skill.ts'
 import { readLastRuns, readSkills, type SkillsOfEnvironment } from '../../store/skills.ts'
@@ -31,12 +31,11 @@ function gather(
 ): AgentSkill[] {
   const variants = new Map<string, Variant>()
   const names = new Map<string, string>()
-  const wanted = repo === undefined ? undefined : readRepositoryName(repo).path.toLowerCase()
   for (const { uid, name: environment, found } of environments) {
     const malformed = include_malformed_skills ? found.malformed : []
     for (const skill of [...found.skills, ...malformed]) {
       const { id, name, owner, path } = skill
-      if (wanted !== undefined && wanted !== `${owner}/${skill.repo}`.toLowerCase()) continue
+      if (repo !== undefined && !isRepositoryNamed(repo, skill)) continue
       const variant: Variant = variants.get(id) ?? {
         ...{ id, environments: [], source: { owner, name: skill.repo, skill_path: path } },
         ...('error' in skill

@@ -175,4 +175,28 @@ describe('work outside of a patch', { concurrency: 3 }, () => {
       ['site', 'tool', 'long'],
     )
   })
+
+  test('is kept within what the run may keep, all bundles and the patch together', async () => {
+    const small = await startService({
+      env: { RUNYARD_LOCAL_REPOS: root, RUNYARD_MAX_RUN_FILES_MB: '1' },
+    })
+    try {
+      const to = apiOf(small)
+      const { uid } = await to.json<{ uid: string }>('POST', '/agent/environments', {
+        ...{ name: randomUUID(), repositories: [{ local_path: 'site' }, { local_path: 'tool' }] },
+      })
+      const command = `${COMMIT} for each in site tool; do cd /workspace/$each; git checkout --quiet -b fix
+        head -c 600000 /dev/urandom > big; git add big; git commit --quiet -m big; git checkout --quiet main; done
+        cd ../site; head -c 450000 /dev/urandom > other`
+      const run_id = await to.create({ prompt: shell(command), config: { environment_id: uid } })
+      const { artifacts } = await to.ended(run_id)
+      const { notes } = await to.json<RunDiff>('GET', `/agent/runs/${run_id}/diff`)
+      const sizes = artifacts.map(({ data }) => ('size_bytes' in data ? Number(data.size_bytes) : 0))
+      assert(sizes.reduce((all, size) => all + size, 0) <= 1024 ** 2, sizes.join())
+      assert.equal(notes.filter((note) => note.includes('It is too large to be kept')).length, 1)
+      assert.match(notes.join('\n'), /^Too large for the patch, .*other/m)
+    } finally {
+      await small.stop()
+    }
+  })
 })

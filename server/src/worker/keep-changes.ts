@@ -29,11 +29,13 @@ export async function keepChanges(
 ): Promise<void> {
   if (Object.keys(commits).length === 0) return
   const { run_id } = store.lease
-  const room = context.settings.max_run_files_bytes - (await store.readKeptBytes())
-  const comparison = new Comparison(commits, room, masked)
+  // Each thing that is kept leaves less for the next.
+  const readRoom = async () => context.settings.max_run_files_bytes - (await store.readKeptBytes())
   const last = await store.findDiff()
-  for (const note of await keepOutsideWork(context, store, sandbox, { commits, masked, room, last, signal }))
-    comparison.note(note)
+  const outside = { commits, masked, readRoom, last, signal }
+  const notes = await keepOutsideWork(context, store, sandbox, outside)
+  const comparison = new Comparison(commits, await readRoom(), masked)
+  for (const note of notes) comparison.note(note)
   const parts = comparison.compare(sandbox, signal, (directory, said) =>
     context.log.warn(
       { ...store.lease, directory, said: masked.text(said) },

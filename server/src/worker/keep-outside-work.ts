@@ -16,7 +16,7 @@ interface KeepOptions {
   commits: Commits
   masked: Pick<EventWriter['masked'], 'text'>
   /** Bytes that the run may still keep. */
-  room: number
+  readRoom: () => Promise<number>
   /** What was kept last. */
   last: Pick<Changes, 'notes'> | null
   signal: AbortSignal
@@ -49,11 +49,11 @@ async function keep(
   store: FencedStore,
   sandbox: Sandbox,
   work: OutsideWork,
-  { room, signal }: KeepOptions,
+  { readRoom, signal }: KeepOptions,
 ): Promise<string> {
   const { run_id } = store.lease
   const filename = `${work.directory}-${await store.readTurn()}.bundle`
-  const max_bytes = Math.max(0, Math.min(MAX_BYTES, room))
+  const max_bytes = Math.max(0, Math.min(MAX_BYTES, await readRoom()))
   try {
     const bytes = Readable.from(bundleOutsideWork(sandbox, work, { max_bytes, signal }))
     const { stored } = await putArtifact(blobs, run_id, bytes)

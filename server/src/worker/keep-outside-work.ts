@@ -12,6 +12,9 @@ import { putArtifact } from './put-artifact.ts'
 const MiB = 1024 ** 2
 const MAX_BYTES = 100 * MiB
 
+const NOT_WHOLE =
+  'Work on other branches, in stashes and in worktrees could not be looked at in full: there may be more than is named here.'
+
 interface KeepOptions {
   commits: Commits
   masked: Pick<EventWriter['masked'], 'text'>
@@ -34,7 +37,9 @@ export async function keepOutsideWork(
 ): Promise<string[]> {
   const { commits, masked, last, signal } = options
   const notes: string[] = []
-  for (const work of await findOutsideWork(sandbox, commits, signal)) {
+  const { works, is_whole } = await findOutsideWork(sandbox, commits, signal)
+  if (!is_whole && !signal.aborted) notes.push(NOT_WHOLE)
+  for (const work of works) {
     if (signal.aborted) break
     const named = masked.text(`Work in ${work.directory} that is not in the patch: ${work.parts.join(', ')}.`)
     const known = last?.notes.find((note) => note.startsWith(named))

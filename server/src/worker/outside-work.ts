@@ -23,18 +23,19 @@ export class BundleTooLarge extends Error {
 /**
  * What the repositories of a workspace hold beside what is checked out in them and what they were cloned with: commits on other
  * branches, tags, stashes, and in linked worktrees, which may have uncommitted changes too, and commits that a detached HEAD has
- * left. What is on a remote is none of it. Writes nothing to the repositories. Throws `SandboxFault`.
+ * left. What is on a remote is none of it. Not `is_whole`: looking ended too soon, and there may be more. Writes nothing to the repositories. Throws `SandboxFault`.
  */
 export async function findOutsideWork(
   sandbox: Sandbox,
   commits: Commits,
   signal: AbortSignal,
-): Promise<OutsideWork[]> {
+  timeout_ms = LOOK_MS,
+): Promise<{ works: OutsideWork[]; is_whole: boolean }> {
   const stdin = Object.entries(commits).map(([directory, base]) => `${directory} ${base ?? ''}\n`)
-  const { stdout } = await collectExec(
+  const { stdout, exit } = await collectExec(
     sandbox.exec({
       ...{ command: SCRIPT, cwd: '/workspace', env: { MODE: 'list' }, stdin: stdin.join('') },
-      ...{ timeout_ms: LOOK_MS, signal },
+      ...{ timeout_ms, signal },
     }),
   )
   const found = new Map<string, string[]>()
@@ -44,9 +45,10 @@ export async function findOutsideWork(
     const parts = found.get(directory) ?? []
     found.set(directory, [...parts, describe(kind, name, id, Number(count))])
   }
-  return [...found].map(([directory, parts]) => ({
+  const works = [...found].map(([directory, parts]) => ({
     ...{ directory, parts, base_commit: commits[directory] ?? null },
   }))
+  return { works, is_whole: exit.code === 0 && !exit.timed_out }
 }
 
 function describe(kind: string, name: string, id: string, count: number): string {
@@ -170,5 +172,6 @@ while read -r dir base; do
   cd -- "$workspace/$dir" 2>/dev/null && common=$(safe rev-parse --git-common-dir 2>/dev/null) && common=$(cd -- "$common" && pwd -P) || continue
   head=$(safe rev-parse --verify --quiet 'HEAD^{commit}')
   if [ "$MODE" = bundle ]; then bundle; exit; fi
-  tips | sed "s|^|$dir$tab|"
+  # Line by line: what is found before the time is up is told.
+  tips | while IFS= read -r line; do printf '%s\\t%s\\n' "$dir" "$line"; done
 done`

@@ -4,6 +4,8 @@ import { isRecord } from '../contract/storable-text.ts'
 
 const MAX_FILE_BYTES = 6 * 1024 ** 2
 const MAX_UNKNOWN = 2000
+/** Characters of what stands before the bytes in a `data:` address, and of a type. */
+const MAX_HEAD = 200
 
 const Text = z.string().nullish().catch(undefined)
 /** A block of content, as MCP has it and ACP took it over. */
@@ -60,10 +62,11 @@ function describeFile(
   given: { data: string; mimeType?: string | null | undefined },
 ): DescribedPart {
   // Some write the address that a page would have.
-  const address = /^data:([^;,]*)[^,]*;base64,/.exec(given.data)
-  const data = address ? given.data.slice(address[0].length) : given.data
-  const mimeType = given.mimeType || address?.[1] || ''
-  const type = /^[a-z0-9.+-]+\/([a-z0-9]{1,12})\b[a-z0-9.+-]*$/i.exec(mimeType)
+  const address = readAddress(given.data)
+  const data = address?.data ?? given.data
+  const mimeType = given.mimeType || address?.mimeType || ''
+  const type =
+    mimeType.length > MAX_HEAD ? null : /^[a-z0-9.+-]+\/([a-z0-9]{1,12})\b[a-z0-9.+-]*$/i.exec(mimeType)
   const bytes = Buffer.from(data, 'base64')
   const told = `${what}, ${type?.[0] ?? 'of unknown type'}, ${bytes.length} bytes`
   if (bytes.length > MAX_FILE_BYTES) return plain(`[${told}: too large to keep]`)
@@ -74,4 +77,13 @@ function describeFile(
     file: { path, bytes },
     unkept: (why) => `[${told}: it could not be kept, ${why}]`,
   }
+}
+
+/** `data:image/png;base64,` and bytes; `null`: it is no such address. Looks at its head alone: the rest may be megabytes. */
+function readAddress(given: string): { mimeType: string; data: string } | null {
+  const head = given.slice(0, MAX_HEAD)
+  const end = head.indexOf(',')
+  if (end === -1 || !head.startsWith('data:')) return null
+  const [mimeType = '', ...parameters] = head.slice('data:'.length, end).split(';')
+  return parameters.at(-1) === 'base64' ? { mimeType, data: given.slice(end + 1) } : null
 }

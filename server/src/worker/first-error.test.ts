@@ -63,3 +63,14 @@ describe('the first error of an output', () => {
   test('is cut where it has no end', () =>
     assert.equal(find(`error: ${'x'.repeat(100_000)}\n`, 7)?.length, 300))
 })
+
+test('a line takes no longer than its length, whatever is in it', () => {
+  const length = 1_000_000
+  for (const piece of ['\r', '\rx', ' ', 'a: ', '\x1b]', '\x1b[1', '\x1b[1;', ':', '/', '+'])
+    assert.equal(
+      find(`${piece.repeat(length / piece.length)}x\nerror: here`),
+      'error: here',
+      JSON.stringify(piece),
+    )
+  assert.equal(find(`progress\rerror: here${'\r'.repeat(length)}\nmore`), 'error: here')
+})

@@ -1,5 +1,7 @@
 /** Characters of a line that are looked at, and kept. */
 const MAX_LINE = 300
+/** The same with the colours that are taken out of it. */
+const MAX_COLOURED = 4 * MAX_LINE
 /** How programs begin what is wrong, with what they call themselves before it. */
 const PLAIN =
   /^(?:\S+:\s+)*(?:line \d+:\s+)?(?:error|fatal|panic|uncaught exception|traceback|fatal error|npm (?:err!|error)|err_\w+|e:)(?=[\s:[(!]|$)|(?:command not found|: not found|no such file or directory|permission denied|cannot find module|no space left on device)\b|^\S*(?:error|exception):/i
@@ -41,9 +43,12 @@ export class FirstError {
   }
 
   #look(line: string): void {
-    const shown = line.replace(/\r+$/, '')
-    const text = shown
-      .slice(shown.lastIndexOf('\r') + 1)
+    let end = line.length
+    while (line[end - 1] === '\r') end -= 1
+    const start = end === 0 ? 0 : line.lastIndexOf('\r', end - 1) + 1
+    const text = line
+      // Lines are whatever a repository prints: no expression sees more than a bounded part of one.
+      .slice(start, Math.min(end, start + MAX_COLOURED))
       .replace(ESCAPES, '')
       .trim()
       .slice(0, MAX_LINE)

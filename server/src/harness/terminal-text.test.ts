@@ -54,3 +54,16 @@ test('no text takes more than its length in time and room', () => {
     true,
   )
 })
+
+test('escapes that move or fill a row do not cost its length each time', () => {
+  const long = 'a'.repeat(700_000)
+  for (const sequence of ['\x1b[P', '\x1b[1K', '\x1b[X', '\x1b[K', '\x1b[J', '\x1b[@', '\x1b[L'])
+    for (const start of ['', '\r']) {
+      const shown = showAsTerminal(`${long}${start}${sequence.repeat(700_000 / sequence.length)}\nend`)
+      assert.ok(shown.endsWith('\nend'), JSON.stringify(start + sequence))
+    }
+  // What programs do with lines of the usual length is done to the last.
+  const bar = `${'x'.repeat(200)}\r\x1b[2P\x1b[100C\x1b[1K\r`.repeat(10_000)
+  assert.equal(showAsTerminal(`${bar}\x1b[2Kdone`), 'done')
+  assert.equal(showAsTerminal(bar), `${' '.repeat(101)}${'x'.repeat(97)}`)
+})

@@ -1,6 +1,9 @@
 /** Spaces in front of what is written far to the right, in all; and rows that an escape may jump over. */
 const MAX_PADDING = 100_000
 const MAX_JUMP = 500
+/** Places in rows that escapes may move or fill, in all: each may cost as much as its row is long. */
+const WORK_A_CHARACTER = 64
+const MIN_WORK = 1_000_000
 
 const SPACE = 0x20
 const ESC = '\u001b'
@@ -17,11 +20,11 @@ const TOKEN = new RegExp([WORDS, SEQUENCE, STRING, ESCAPE, String.raw`[\s\S]`].j
 /**
  * What a terminal would show in the end of what a program printed: a progress bar is its last state, colours are gone. It has no
  * width, and nothing scrolls away: only what the program itself writes over or erases is lost. A cleared screen begins below what
- * was printed before, and replaces the one before it.
+ * was printed before, and replaces the one before it. What would take more time than is in proportion to the text is not done.
  */
 export function showAsTerminal(text: string): string {
   if (!CONTROLS.test(text)) return text.replaceAll('\r\n', '\n')
-  const screen = new Screen()
+  const screen = new Screen(MIN_WORK + WORK_A_CHARACTER * text.length)
   for (const [token, parameters = '', command] of text.matchAll(TOKEN)) {
     if (command !== undefined) screen.obey(command, parameters)
     else if (token === '\n') screen.lineFeed()
@@ -45,6 +48,11 @@ class Screen {
   #top: number | null = null
   #saved = { row: 0, column: 0 }
   #padding = MAX_PADDING
+  #work: number
+
+  constructor(work: number) {
+    this.#work = work
+  }
 
   get row(): number {
     return this.#row
@@ -112,8 +120,9 @@ class Screen {
     if (command === 'H' || command === 'f') this.#jump(count, Math.min(Math.max(second, 1), MAX_JUMP))
     if (command === 's') this.save()
     if (command === 'u') this.restore()
-    if (command === 'P') line.splice(this.column, count)
-    if (command === 'X') line.fill(SPACE, this.column, this.column + count)
+    if (command === 'P' && this.#mayTouch(line.length - this.column)) line.splice(this.column, count)
+    if (command === 'X' && this.#mayTouch(Math.min(count, line.length - this.column)))
+      line.fill(SPACE, this.column, this.column + count)
     if (command === 'K') this.#eraseLine(first)
     if (command === 'J' && first === 0) {
       this.#rows.length = this.#row + 1
@@ -141,8 +150,17 @@ class Screen {
   #eraseLine(part: number): void {
     const line = this.#line
     if (part === 0) line.length = Math.min(line.length, this.column)
-    else if (part === 1) line.fill(SPACE, 0, Math.min(line.length, this.column + 1))
-    else line.length = 0
+    else if (part === 1) {
+      const end = Math.min(line.length, this.column + 1)
+      if (this.#mayTouch(end)) line.fill(SPACE, 0, end)
+    } else line.length = 0
+  }
+
+  /** Takes it from the work that is left; `false`: not so much is. */
+  #mayTouch(places: number): boolean {
+    if (places > this.#work) return false
+    this.#work -= Math.max(places, 0)
+    return true
   }
 }
 

@@ -1,7 +1,6 @@
 import { posix } from 'node:path'
-import picomatch from 'picomatch'
+import { pathMatcher } from './match-path.ts'
 
-const MAX_PATTERN = 500
 const MAX_PATH = 4096
 /** What makes a part of a path a pattern. Brackets and parentheses may be names: those of Next.js and SvelteKit are. */
 const WILD = /[*?{}[\]()!|\\]/
@@ -37,10 +36,9 @@ export function readPathPattern(given: string, directory: string): PathPattern {
 }
 
 function matcherOf(pattern: string): (file: string) => boolean {
-  // Nested quantifiers take time without end on names that somebody chose for it.
-  const options = { dot: true, noextglob: true, maxLength: 2 * MAX_PATTERN }
-  const literal = pattern.replace(/\\.|[()]/gs, (part) => (part.length === 1 ? `\\${part}` : part))
-  const patterns = /\(.*\|.*\)/s.test(pattern) ? [literal, pattern] : [literal]
-  const matches = picomatch(patterns, options)
-  return (file) => file.length <= MAX_PATH && matches(file)
+  // Parentheses may be a folder's name, or around what may stand there.
+  const matchers = [false, ...(/\(.*\|.*\)/s.test(pattern) ? [true] : [])].map((groups) =>
+    pathMatcher(pattern, { groups }),
+  )
+  return (file) => file.length <= MAX_PATH && matchers.some((matches) => matches(file))
 }

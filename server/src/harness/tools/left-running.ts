@@ -24,8 +24,11 @@ export function watchLeft(command: string): Leaving | null {
   if (!LEAVES.test(command)) return null
   const file = `/tmp/.runyard-left-${randomUUID()}`
   const note = `{ runyard_code=$?; jobs -l > ${file}; (exit "$runyard_code"); } 2> /dev/null`
+  // Where nothing follows a line that goes on, bash takes what is behind the word for a part of it all the same.
+  const whole = `${command}\n${command.endsWith('\\') ? '\n' : ''}`
   return {
-    command: `${command}\n${note}`,
+    // A word of its own: a last backslash or a document without an end would take what follows it.
+    command: `eval '${whole.replaceAll("'", `'\\''`)}'\n${note}`,
     async tell(turn, timed_out) {
       const { stdout } = await collect(turn, { command: look(file), cwd: '/', timeout_ms: LOOK_MS })
       const [alive = [], ended = []] = stdout.toString().split('\0').map(jobsOf)

@@ -113,6 +113,16 @@ describe('a setup command', { concurrency: 2 }, () => {
     assert.equal(run.status_message?.error_code, 'environment_setup_failed')
   })
 
+  test('that fails says the error in the middle of an output too long to be told', async () => {
+    const noise = (bytes: number) => `head -c ${bytes} /dev/zero | tr '\\0' x | fold -w 80`
+    const command = `${noise(600_000)}; echo; echo "error: the real cause is here"; ${noise(1_800_000)}; exit 1`
+    const { said, failed, events } = await runIn({ setup_commands: [command] })
+    assert.equal(failed?.first_error, 'error: the real cause is here')
+    assert.match(said, /ended with exit code 1: error: the real cause is here\./)
+    assert(told(events).length < 1.2 * 1024 ** 2)
+    assert.equal(ofType(events, 'setup.output').filter(({ data }) => data.after_gap).length, 1)
+  })
+
   test('that fails says an error which is all it printed once', async () => {
     const { said } = await runIn({ setup_commands: ['echo "fatal: no way" >&2; exit 7'] })
     assert.equal(

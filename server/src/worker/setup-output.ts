@@ -10,6 +10,8 @@ const TAIL = 4_000
 const FLUSH_AFTER_MS = 100
 const FLUSH_AT_CHARACTERS = 65_536
 const MAX_PIECES = 32
+/** Characters that are told of the beginning of a step's output, and as many of its end: what lies between is only read. */
+const HALF = 512 * 1024
 
 type Stream = ExecChunk['stream']
 type Piece = Extract<NewEvent, { type: 'setup.output' }>['data']
@@ -28,6 +30,11 @@ export class SetupOutput {
   #characters = 0
   #timer: NodeJS.Timeout | undefined
   #tail = ''
+  /** Characters that may still be told as they come; what comes after waits for the end. */
+  #head_left = HALF
+  #late: Piece[] = []
+  #late_characters = 0
+  #has_gap = false
 
   constructor(emit: (...events: NewEvent[]) => Promise<void>, openMask: () => MaskedStream) {
     this.#emit = emit
@@ -54,6 +61,7 @@ export class SetupOutput {
       const { decoder, mask } = this.#streams[stream]
       this.#add({ stream, text: mask.push(decoder.decode()) + mask.end() })
     }
+    this.#tellLate()
     this.#flush()
     await Promise.all(this.#sent)
     const { stdout, stderr } = this.#streams
@@ -69,6 +77,44 @@ export class SetupOutput {
     this.#tail += text
     // Not after each piece: one may be a single byte.
     if (this.#tail.length > 2 * TAIL) this.#tail = this.#tail.slice(-TAIL - 1)
+    if (this.#head_left > 0) {
+      this.#head_left -= text.length
+      this.#tell(stream, text)
+    } else this.#keepLate(stream, text)
+  }
+
+  #keepLate(stream: Stream, text: string): void {
+    const last = this.#late.at(-1)
+    const follows = last?.stream === stream && !this.#behind_gap.has(stream)
+    if (follows && last.text.length < FLUSH_AT_CHARACTERS) last.text += text
+    else this.#late.push({ stream, text, ...(this.#behind_gap.delete(stream) ? { after_gap: true } : {}) })
+    this.#late_characters += text.length
+    if (this.#late_characters >= 2 * HALF) this.#dropMiddle()
+  }
+
+  /** Many pieces at once: there may be as many as characters. */
+  #dropMiddle(): void {
+    let dropped = 0
+    for (const { text } of this.#late) {
+      if (this.#late_characters - text.length < HALF) break
+      this.#late_characters -= text.length
+      dropped += 1
+    }
+    this.#late.splice(0, dropped)
+    this.#has_gap ||= dropped > 0
+  }
+
+  #tellLate(): void {
+    this.#dropMiddle()
+    const behind = new Set<Stream>(this.#has_gap ? ['stdout', 'stderr'] : [])
+    for (const { stream, text, after_gap } of this.#late) {
+      if (behind.delete(stream) || after_gap) this.#behind_gap.add(stream)
+      this.#tell(stream, text)
+    }
+    this.#late = []
+  }
+
+  #tell(stream: Stream, text: string): void {
     if (this.#behind_gap.delete(stream)) this.#pending.push({ stream, text, after_gap: true })
     else this.#append(stream, text)
     this.#characters += text.length

@@ -7,6 +7,8 @@ type Phase = EventData<'setup'>['phase']
 
 /** Lines of it in the sentence that says why a run failed. */
 const LAST_LINES = 5
+/** Bytes of a command's output that the first error is looked for in; of these less is told, see `SetupOutput`. */
+const MAX_READ = 16 * 1024 ** 2
 
 /** A step of the environment's setup ended badly; the message says which, how, and the end of what it printed. */
 export class SetupFailed extends Error {
@@ -47,7 +49,7 @@ export function createSetupSteps(hooks: {
       const started = performance.now()
       const told = emit({ phase, name: shown, status: 'started' })
       told.catch(() => {})
-      const handle = sandbox.exec(options)
+      const handle = sandbox.exec({ max_output_bytes: MAX_READ, ...options })
       const output = new SetupOutput(hooks.emit, () => hooks.masked.stream())
       for await (const chunk of handle.output) output.push(chunk)
       const exit = await handle.exit

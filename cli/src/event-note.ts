@@ -50,7 +50,7 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
     case 'retrying':
       return colors.yellow(`↻ ${oneLine(event.data.message)} ${colors.dim(nextTry(event.data))}`)
     case 'model.told':
-      return colors.yellow(`! ${TOLD[event.data.reason]} ${colors.dim('the model was told')}`)
+      return colors.yellow(`! ${TOLD[event.data.reason]} ${colors.dim('The model was told.')}`)
     case 'model.switched': {
       const { from, to, message = '' } = event.data
       return `${colors.yellow(`⇄ Switched from ${oneLine(from)} to ${oneLine(to)}`)}  ${colors.dim(oneLine(message))}`.trimEnd()

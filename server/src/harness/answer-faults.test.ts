@@ -1,7 +1,11 @@
 /** Answers that cannot be used as they are: nothing of them is executed, the model is told, and goes on. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bash, play, useSandbox } from '../../test/support/loop-scene.ts'
+import { bash, OPTIONS, play, sandbox, useSandbox } from '../../test/support/loop-scene.ts'
+import { ANTHROPIC_EVENTS, openProviderServer } from '../../test/support/provider-server.ts'
+import { TestTurn } from '../../test/support/turn.ts'
+import { createLoop } from './loop.ts'
+import { openModels } from './models.ts'
 
 useSandbox()
 
@@ -109,4 +113,29 @@ test('a later worker goes on where the model was told', async () => {
   const next = await play({ script: [{ text: 'Done.' }], history: first.turn.log.slice(0, upto + 1) })
   assert.equal(next.outcome.state, 'SUCCEEDED')
   assert.match(lastMessage(next.requests), /was cut/)
+})
+
+test("a limit that Anthropic's API names is held to: it is refused once", async () => {
+  const asked: number[] = []
+  const server = await openProviderServer(({ body }, response) => {
+    const { max_tokens } = JSON.parse(body.toString())
+    asked.push(max_tokens)
+    const message = `max_tokens: ${max_tokens} > 8192, which is the maximum allowed number of output tokens for m`
+    const told = { type: 'error', error: { type: 'invalid_request_error', message } }
+    if (max_tokens > 8_192)
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(told))
+    else response.writeHead(200, { 'content-type': 'text/event-stream' }).end(ANTHROPIC_EVENTS.join(''))
+  })
+  try {
+    const anthropic = { api_key: 'k', base_url: `${server.url}/v1` }
+    const models = openModels({ anthropic, default_model: 'anthropic/m' })
+    for (const prompt of ['One.', 'Two.'])
+      assert.equal(
+        (await new TestTurn({ sandbox, prompt }).runHarness(createLoop(models, OPTIONS))).state,
+        'SUCCEEDED',
+      )
+    assert.deepEqual(asked, [32_000, 8_192, 8_192])
+  } finally {
+    server.close()
+  }
 })

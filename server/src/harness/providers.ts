@@ -1,5 +1,6 @@
 import type { LanguageModel, streamText } from 'ai'
 import type { ListingRequest } from './model-listing.ts'
+import { AnswerLimit } from './wire/answer-limit.ts'
 import { EndpointHabits } from './wire/endpoint-habits.ts'
 import { giveBack } from './wire/give-back.ts'
 import { createLearningFetch } from './wire/learning-fetch.ts'
@@ -80,12 +81,15 @@ export function openAnthropic(settings: ProviderSettings): Provider | null {
   const { api_key, base_url = 'https://api.anthropic.com/v1' } = settings
   if (!api_key) return null
   const baseURL = trim(base_url)
+  const limits = new Map<string, AnswerLimit>()
   const headers = { 'x-api-key': api_key, 'anthropic-version': '2023-06-01' }
   return {
     listing: { provider: 'anthropic', base_url: baseURL, headers, format: 'anthropic' },
     async openModel(id, fetch) {
       const { createAnthropic } = await import('@ai-sdk/anthropic')
-      return createAnthropic({ apiKey: api_key, baseURL, fetch })(id)
+      const limit = limits.get(id) ?? new AnswerLimit()
+      limits.set(id, limit)
+      return createAnthropic({ apiKey: api_key, baseURL, fetch: createLearningFetch(fetch, limit) })(id)
     },
     // Each step sends the whole conversation again; without the cache it would be paid for in full each time.
     provider_options: () => ({ anthropic: { cacheControl: { type: 'ephemeral' } } }),

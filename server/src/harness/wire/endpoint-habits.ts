@@ -1,4 +1,5 @@
 import { isRecord } from '../../contract/storable-text.ts'
+import { AnswerLimit } from './answer-limit.ts'
 import { asList, asRecord, asText } from './values.ts'
 
 type Json = Record<string, unknown>
@@ -30,10 +31,6 @@ const NO_SYSTEM =
 /** Of what it said. */
 const MAX_SAID = 4_000
 const RENAMED = /max_completion_tokens/
-/** `max_tokens: 32000 > 8192`, `supports at most 16384 completion tokens`. */
-const LIMIT =
-  /max_(?:completion_)?tokens.{0,200}?(?:at most|>|maximum (?:value )?(?:of|is|for .{0,80} is)|less than or equal to|<=|between \d+ and|\[1, ?)\s*`?(\d+)/is
-
 /**
  * What one model behind one address has refused or missed by name in a request of OpenAI's chat API. It is learned once, and
  * held to from then on, as long as this process lives.
@@ -41,7 +38,7 @@ const LIMIT =
 export class EndpointHabits {
   readonly #refused = new Set<string>()
   readonly #required = new Set<string>()
-  #max_tokens = Number.POSITIVE_INFINITY
+  readonly #limit = new AnswerLimit()
 
   /** The request as this server takes it. */
   apply(request: Json): Json {
@@ -50,14 +47,13 @@ export class EndpointHabits {
     const names = new Map<string, string>()
     body.messages = asList(body.messages).map((message) => this.#applyMessage(asRecord(message), names))
     if (Array.isArray(body.tools)) body.tools = body.tools.map((tool) => this.#applyTool(asRecord(tool)))
-    this.#limitOutput(body)
-    return body
+    return this.#rename(this.#limit.apply(body))
   }
 
   /** Whether there is something new in what it said of this request; it is then to be sent again. */
   learn(request: Json, said: string): boolean {
     if (NO_SYSTEM.test(said)) return this.#note(this.#refused, 'system')
-    if (LIMIT.test(said) || RENAMED.test(said)) return this.#learnLimit(request, said)
+    if (this.#limit.isMeant(said) || RENAMED.test(said)) return this.#learnLimit(request, said)
     const refused = namesBeside(REFUSED, said).flatMap((name) => placesOf(request, name))
     const learned = refused.map((place) => this.#note(this.#refused, place)).some(Boolean)
     if (learned) return true
@@ -73,24 +69,16 @@ export class EndpointHabits {
   }
 
   #learnLimit(request: Json, said: string): boolean {
-    const asked = Number(request.max_completion_tokens ?? request.max_tokens)
-    const limit = Number(LIMIT.exec(said)?.[1])
-    if (limit > 0 && asked > limit && limit < this.#max_tokens) {
-      this.#max_tokens = limit
-      return true
-    }
+    if (this.#limit.learn(request, said)) return true
     return (
       'max_tokens' in request && RENAMED.test(said) && this.#note(this.#required, 'max_completion_tokens')
     )
   }
 
-  #limitOutput(body: Json): void {
-    for (const name of ['max_tokens', 'max_completion_tokens'])
-      if (typeof body[name] === 'number') body[name] = Math.min(body[name], this.#max_tokens)
-    if (this.#required.has('max_completion_tokens') && body.max_tokens !== undefined) {
-      body.max_completion_tokens = body.max_tokens
-      delete body.max_tokens
-    }
+  #rename({ max_tokens, ...request }: Json): Json {
+    const is_renamed = this.#required.has('max_completion_tokens') && max_tokens !== undefined
+    if (is_renamed) return { ...request, max_completion_tokens: max_tokens }
+    return max_tokens === undefined ? request : { ...request, max_tokens }
   }
 
   #without(place: Place, fields: Json): Json {

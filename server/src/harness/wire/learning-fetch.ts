@@ -1,6 +1,5 @@
 import { isRecord } from '../../contract/storable-text.ts'
 import { findProviderError } from '../broken-answer.ts'
-import type { EndpointHabits } from './endpoint-habits.ts'
 import { readWords } from './provider-words.ts'
 import { asRecord } from './values.ts'
 
@@ -9,11 +8,16 @@ const MAX_CHANGES = 8
 /** By which servers refuse what they do not know. Those that have a meaning of their own are no matter of a field. */
 const isTeaching = (status: number): boolean => [400, 422, 500, 501].includes(status)
 
-/** A `fetch` for OpenAI's chat API that sends requests as this server takes them, and learns of its refusals how that is. */
-export function createLearningFetch(
-  fetch: typeof globalThis.fetch,
-  habits: EndpointHabits,
-): typeof globalThis.fetch {
+/** What a server was found to want of requests to one of its models. */
+export interface Habits {
+  /** The request as this server takes it. */
+  apply(request: Record<string, unknown>): Record<string, unknown>
+  /** Whether there is something new in what it said of this request; it is then to be sent again. */
+  learn(request: Record<string, unknown>, said: string): boolean
+}
+
+/** A `fetch` that sends requests as this server takes them, and learns of its refusals how that is. */
+export function createLearningFetch(fetch: typeof globalThis.fetch, habits: Habits): typeof globalThis.fetch {
   return async (input, init) => {
     const request: unknown = typeof init?.body === 'string' ? JSON.parse(init.body) : undefined
     if (!isRecord(request)) return fetch(input, init)

@@ -296,7 +296,7 @@ export const HOSTILE_BODIES: HostileCase[] = [
   environment(
     'a repository over ftp',
     { name: 'x', repositories: [{ url: 'ftp://x.test/a' }] },
-    'repositories.0.url: must be an https address',
+    'repositories.0.url: must be the https address of a repository, git@host:owner/repo, or owner/repo of GitHub; a folder of the worker’s machine is a local_path',
   ),
   environment(
     'credentials in an address',

@@ -101,7 +101,9 @@ async function makeFile(path: string): Promise<FileHandle> {
 }
 
 async function countBytes(root: string): Promise<number> {
-  const { stdout } = await promisify(execFile)('du', ['-s', '-x', '-k', '--', root])
+  const { stdout } = await promisify(execFile)('du', ['-s', '-x', '-k', '--', root], {
+    env: { PATH: process.env.PATH },
+  })
   return Number.parseInt(stdout, 10) * 1024
 }
 

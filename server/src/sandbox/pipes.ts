@@ -45,7 +45,9 @@ async function makePipes(): Promise<void> {
   const place = (name: string) => join(directory, name)
   const names = Array.from({ length: PAIRS }, (_, index) => [`${index}-out`, `${index}-err`] as const)
   try {
-    await promisify(execFile)('mkfifo', ['-m', '600', '--', ...names.flat().map(place)])
+    // Not the service's own environment: others of its user could read its keys there.
+    const env = { PATH: process.env.PATH }
+    await promisify(execFile)('mkfifo', ['-m', '600', '--', ...names.flat().map(place)], { env })
     for (const [out, err] of names) spare.push(openPair(place(out), place(err)))
   } finally {
     await rm(directory, { recursive: true, force: true })

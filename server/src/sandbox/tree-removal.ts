@@ -10,12 +10,14 @@ const run = promisify(execFile)
  */
 export async function removeTrees(paths: string[]): Promise<void> {
   if (paths.length === 0) return
-  const remove = () => run('rm', ['-rf', '--one-file-system', '--', ...paths])
+  // Not the service's own environment, with its keys.
+  const env = { PATH: process.env.PATH }
+  const remove = () => run('rm', ['-rf', '--one-file-system', '--', ...paths], { env })
   try {
     await remove()
   } catch {
     // It complains about what the first try removed; whether it was enough shows in the second.
-    await run('chmod', ['-R', 'u+rwX', '--', ...paths]).catch(() => {})
+    await run('chmod', ['-R', 'u+rwX', '--', ...paths], { env }).catch(() => {})
     await remove()
   }
 }

@@ -142,3 +142,9 @@ test('a tool that takes something of the name of broken arguments gets it', () =
   assert.equal(explainMalformed({ malformed: '{' }, schema), null)
   assert.deepEqual(understandInput({ malformed: '{"a":1}' }, schema), { malformed: '{"a":1}' })
 })
+
+test('a number that JSON cannot hold stays the text that it is', () => {
+  const schema = { type: 'object', properties: { n: { type: 'number' } } }
+  assert.deepEqual(understandInput({ n: '1e999' }, schema), { n: '1e999' })
+  assert.deepEqual(understandInput({ n: '1e9' }, schema), { n: 1e9 })
+})

@@ -104,6 +104,8 @@ function convert(value: unknown, types: ReadonlySet<string>): unknown {
   if (types.has('boolean') && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true'
   if (/^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) {
     const number = Number(text)
+    // JSON has no infinity: `1e999` would become null.
+    if (!Number.isFinite(number)) return value
     const fits = Number.isInteger(number)
       ? Number.isSafeInteger(number) && (types.has('integer') || types.has('number'))
       : types.has('number')

@@ -27,6 +27,6 @@ test('what is none of them is named, not guessed', () => {
   assert.match(read(utf32), /UTF-32/)
   assert.match(read(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])), /binary/)
   assert.match(read(Buffer.from('a\0b')), /binary/)
-  // Half a pair is no letter, and would become another one.
+  // A lone surrogate is no character: decoding would silently put another one in its place.
   assert.match(read(Buffer.from([0xff, 0xfe, 0x00, 0xd8, 0x61, 0x00])), /binary/)
 })

@@ -2516,7 +2516,7 @@ export interface components {
              * @enum {string}
              */
             reason: "cut" | "call_as_text" | "call_unreadable";
-            /** @description What the model is told, and goes on from. */
+            /** @description The text that the model was told; its next answer follows it. */
             text: string;
         };
         /** @description A key that was just made. */

@@ -538,7 +538,7 @@ class ModelToldEventData(WireModel):
     reason: Literal["cut", "call_as_text", "call_unreadable"] | str
     """The answer was cut at the limit of output tokens; it had a call of a tool as text; the provider could not read a call that the model began."""
     text: str
-    """What the model is told, and goes on from."""
+    """The text that the model was told; its next answer follows it."""
 
 
 class PageInfo(WireModel):

@@ -208,7 +208,7 @@ export const EVENT_DATA = {
         description:
           'The answer was cut at the limit of output tokens; it had a call of a tool as text; the provider could not read a call that the model began.',
       }),
-      text: z.string().meta({ description: 'What the model is told, and goes on from.' }),
+      text: z.string().meta({ description: 'The text that the model was told; its next answer follows it.' }),
     })
     .meta({
       description:

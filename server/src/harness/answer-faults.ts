@@ -14,7 +14,7 @@ type Told = EventData<'model.told'>
 
 /** In a row; a call that was made in between begins anew. */
 export const MAX_FAULTS = 3
-/** What each call of such an answer is told. */
+/** The result of each call of such an answer. */
 export const notMade = ({ text }: Told): string => `${MARK}this call was not made: ${text}`
 
 /** `null`: it can be used. `events`: the step as it is stored. `count`: of faults in a row before it. */
@@ -39,7 +39,7 @@ export function judgeAnswer(
 
 export const tellFault = (data: Told): NewEvent => ({ type: 'model.told', data })
 
-/** Of the answers since the user last spoke or a call was made. */
+/** Counts such answers since the user last spoke or a call was made. */
 export function countFaults(log: readonly NewEvent[]): number {
   const from = log.findLastIndex(
     (event) =>

@@ -72,7 +72,7 @@ export class AnswerNotes {
     this.#failed = error
   }
 
-  /** What the provider said in the middle of it. */
+  /** The error that the provider told in the middle of its stream. */
   get failed(): ProviderError | undefined {
     return this.#failed
   }

@@ -13,7 +13,7 @@ export class BrokenAnswer extends Error {
   }
 }
 
-/** What a provider said in the place of an answer, or in the middle of one, although it had begun as a success. */
+/** An error that a provider told in the place of an answer, or in the middle of one, although its status was a success. */
 export class ProviderError extends Error {
   override name = 'ProviderError'
   /** As it came: JSON mostly. */

@@ -67,7 +67,7 @@ const REFUSED_KEY =
   /invalid[_ ]api[_ -]?key|incorrect api key|api[_ -]?key (is |was )?(not valid|invalid|incorrect|expired|not found|missing|required|revoked|disabled)|api_key_invalid|authentication_error|no_db_connection|no auth credentials|(invalid|expired|missing|bad) ((auth\w*|bearer|access) (token|credentials?)|credentials?)|unauthenticated|invalid x-api-key/i
 /** LiteLLM answers 400, most others 404. */
 const UNKNOWN_MODEL = /model_not_found|invalid model name|model .{0,200}(does not exist|not found)/i
-/** What is not there is mostly the model; OpenRouter says with 404, too, that none of its servers does what was asked for. */
+/** 404 mostly means the model; OpenRouter also says with it that none of its servers can do what was asked. */
 const NOT_THERE =
   /not[_ -]?found|does not exist|doesn't exist|no such|unknown|invalid (model|url)|cannot (get|post)|no route|not available|\bmodel\b.{0,100}\b(exist|deployed|loaded|pulled)/i
 const POLICY =
@@ -207,7 +207,7 @@ const final = (...outcome: Parameters<typeof modelOutcome>): ModelFailure => ({
 function judgeKnown(status: number | undefined, words: ProviderWords): ModelFailure | null {
   const { message, evidence } = words
   const said = quote(message)
-  // Of a limit by time Google says the same, and when it is over.
+  // Google uses the same words for a limit by time, and says when it ends.
   const is_passing = words.wait_ms !== undefined || PER_TIME.test(evidence)
   const is_spent = QUOTA.test(evidence) && (SURELY_SPENT.test(evidence) || !(status === 429 && is_passing))
   if (status === 402 || is_spent) {

@@ -5,7 +5,7 @@ import { isRecord } from '../../contract/storable-text.ts'
  * needed of an event is left out or put right: it is no reason to discard an answer that is whole.
  */
 export interface AnswerReader {
-  /** Of one event; none, one or more come of it. */
+  /** Takes one event and gives none, one or more in its place. */
   read(event: Record<string, unknown>): Array<Record<string, unknown>>
   /** `said`: the server said that this was all, by `[DONE]`. What is to come before the end. */
   end(said: boolean): Array<Record<string, unknown>>

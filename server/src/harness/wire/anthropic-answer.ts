@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { isRecord } from '../../contract/storable-text.ts'
 import type { AnswerReader } from './answer-reader.ts'
-import { asCounts, asJsonText, asNumber, asRecord, asText, parsesAsRecord } from './values.ts'
+import { asCounts, asJsonText, asNumber, asRecord, asText, isText, parsesAsRecord } from './values.ts'
 
 type Json = Record<string, unknown>
 
-/** What a request of ours can be answered with: tools of Anthropic's own are never offered. */
+/** The pieces that our requests can be answered with: we never offer Anthropic's own tools. */
 const DELTAS: Readonly<Record<string, readonly [kind: string, field: string]>> = {
   text_delta: ['text', 'text'],
   input_json_delta: ['tool_use', 'partial_json'],
@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<string, string | null>> = {
 interface Block {
   kind: string
   is_open: boolean
-  /** Of a call. */
+  /** A call's arguments so far, as JSON. */
   input: string
 }
 
@@ -100,7 +100,7 @@ export class AnthropicAnswer implements AnswerReader {
     return [{ type: 'message_start', message }]
   }
 
-  /** What is not known is left out with all that belongs to it. */
+  /** A block of an unknown kind is left out with all that belongs to it. */
   #startBlock(index: number, block: Json): Json[] {
     const kind = asText(block.type) ?? ''
     this.#blocks.set(index, { kind, is_open: true, input: '' })
@@ -190,5 +190,3 @@ export class AnthropicAnswer implements AnswerReader {
     return [...closed, ...reason, { type: 'message_stop' }]
   }
 }
-
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

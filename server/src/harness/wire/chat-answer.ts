@@ -2,7 +2,7 @@ import { isRecord } from '../../contract/storable-text.ts'
 import type { AnswerReader } from './answer-reader.ts'
 import { ChatCalls } from './chat-calls.ts'
 import { type SplitText, ThinkTags } from './think-tags.ts'
-import { asCounts, asList, asNumber, asRecord, asText } from './values.ts'
+import { asCounts, asList, asNumber, asRecord, asText, isText } from './values.ts'
 
 type Json = Record<string, unknown>
 
@@ -23,14 +23,14 @@ const REASONS: Readonly<Record<string, string>> = {
   ...{ safety: 'content_filter', content_filtered: 'content_filter', recitation: 'content_filter' },
   ...{ prohibited_content: 'content_filter', sensitive: 'content_filter', blocklist: 'content_filter' },
 }
-/** Of an answer that broke off. */
+/** Reasons to end that mean the answer broke off. */
 const BROKEN = new Set([
   ...['error', 'network_error', 'server_error', 'internal_error', 'insufficient_system_resource'],
   ...['abort', 'aborted', 'cancelled', 'timeout'],
 ])
 /** Under which a server may tell what the model thought; the clients know the first two. */
 const THOUGHTS = ['reasoning_content', 'reasoning', 'reasoning_text', 'thinking', 'thought']
-/** What some servers want to be given back with the answer it came with. */
+/** Fields that some servers want back with the answer they came with. */
 const GIVEN_BACK =
   /^(reasoning(_\w+)?|thinking(_\w+)?|thought\w*|extra_content|signature|\w+_signature|encrypted_\w+|provider_specific_fields)$/
 
@@ -155,4 +155,3 @@ function readThoughts(told: Json, inline: string): Json {
 }
 
 const isEmpty = (value: unknown): boolean => Object.keys(asRecord(value)).length === 0
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

@@ -10,7 +10,7 @@ interface OpenCall {
   id: string
   name: string
   arguments: string
-  /** Of which nothing was given on yet, for its name is to come. */
+  /** Nothing of it was passed on yet, because its name is missing. */
   is_held: boolean
 }
 
@@ -18,7 +18,7 @@ interface Piece {
   index: number | undefined
   id: string
   name: string
-  /** Of the arguments. */
+  /** A piece of the arguments. */
   given: string
 }
 
@@ -79,7 +79,7 @@ export class ChatCalls {
 }
 
 /**
- * Of a piece of arguments what is not there yet: some servers send the whole once more at the end, and some say `{}` or `null`
+ * The part of a piece of arguments that is new: some servers send the whole once more at the end, and some say `{}` or `null`
  * before the first piece; a call without arguments says nothing.
  */
 function newText(known: string, piece: string): string {

@@ -13,7 +13,7 @@ const PLACES = {
   tool: ['role', 'content', 'tool_call_id'],
 } as const
 type Place = keyof typeof PLACES | 'schema'
-/** Of a tool's schema: what only narrows or explains. Without it the tool itself still refuses what is wrong. */
+/** Words of a tool's schema that only narrow or explain. Without them the tool itself still refuses wrong input. */
 const SCHEMA_WORDS =
   /^(\$schema|\$id|\$comment|title|default|examples?|format|pattern|additionalProperties|unevaluatedProperties|propertyNames|(min|max)(Length|Items|Properties|imum)|exclusive(Min|Max)imum|multipleOf|uniqueItems|readOnly|writeOnly|deprecated|contentEncoding|contentMediaType|strict)$/
 
@@ -21,19 +21,21 @@ const REFUSED =
   /unsupported|not supported|isn't supported|un(known|recogni[sz]ed|expected)|extra (inputs?|fields?)|additional propert|not (permitted|allowed|accepted|valid|recogni[sz]ed)|forbidden|does not support|invalid (field|parameter|argument|property|keyword)|cannot be (used|set)|must not|should not/i
 const MISSING =
   /missing|required|must (be|contain|have|include)|passed back|should be (a )?(valid )?string|none is not|null|expected string/i
-/** What a server may want to be given back. */
-const THOUGHTS = /^(reasoning|thinking|thought)\w*$/
+/** Fields of a message that hold what the model thought. */
+export const THOUGHTS = /^(reasoning|thinking|thought)\w*$/
 /** The private field that has what the model thought at that step; it is never sent. */
 export const THOUGHTS_FIELD = 'runyard_thoughts'
 
 const NO_SYSTEM =
   /(system|developer) (role|message|instruction|prompt)s?\b.{0,60}(not supported|not allowed|not enabled|unsupported)|does(n't| not) support (a )?(system|developer) (role|message|instruction|prompt)/i
-/** Of what it said. */
+/** Characters of a refusal that are looked at. */
 const MAX_SAID = 4_000
+/** The name that newer models have for `max_tokens`. */
 const RENAMED = /max_completion_tokens/
+
 /**
- * What one model behind one address has refused or missed by name in a request of OpenAI's chat API. It is learned once, and
- * held to from then on, as long as this process lives.
+ * The fields that one model behind one address has refused or missed by name in requests of OpenAI's chat API. Each is learned
+ * once and kept as long as this process lives.
  */
 export class EndpointHabits {
   readonly #refused = new Set<string>()
@@ -186,7 +188,7 @@ const holdsWord = (schema: unknown, name: string): boolean =>
     ? schema.some((item) => holdsWord(item, name))
     : isRecord(schema) && (name in schema || Object.values(schema).some((value) => holdsWord(value, name)))
 
-/** What an assistant's message, or a result, may lack. */
+/** Whether an assistant's message, or a result, may lack the field. */
 function isMissable({ messages }: Json, name: string): boolean {
   const told = asList(messages).map(asRecord)
   if (name === 'name') return told.some(({ role }) => role === 'tool')

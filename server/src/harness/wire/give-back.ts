@@ -1,9 +1,9 @@
 import type { LanguageModelMiddleware, ProviderMetadata } from 'ai'
 import { z } from 'zod'
-import { THOUGHTS_FIELD } from './endpoint-habits.ts'
+import { THOUGHTS, THOUGHTS_FIELD } from './endpoint-habits.ts'
 import { asList, asRecord, asText } from './values.ts'
 
-/** Of one answer: what its server is given back with it. */
+/** The fields that a server is given back with one of its answers. */
 const GivenBack = z.object({
   /** `provider/model`: what one server wants another may refuse. */
   model_id: z.string(),
@@ -45,7 +45,7 @@ export function giveBack(model_id: string): LanguageModelMiddleware {
           transform(part, controller) {
             if (part.type === 'raw') return fields.add(part.rawValue)
             if (part.type === 'reasoning-end') part.providerMetadata = fields.tell(part.providerMetadata)
-            // What came behind the thoughts, as with a call.
+            // Fields may come after the thoughts, such as those of a call.
             if (part.type === 'finish' && fields.has_news) {
               const id = 'given-back'
               controller.enqueue({ type: 'reasoning-start', id })
@@ -116,11 +116,7 @@ class Fields {
     const [choice] = asList(asRecord(chunk).choices)
     const { give_back, tool_calls } = asRecord(asRecord(choice).delta)
     for (const [name, value] of Object.entries(asRecord(give_back))) {
-      if (
-        typeof value === 'string' &&
-        /^(reasoning|thinking|thought)\w*$/.test(name) &&
-        !/signature|encrypted|opaque/.test(name)
-      )
+      if (typeof value === 'string' && THOUGHTS.test(name) && !/signature|encrypted|opaque/.test(name))
         this.#thoughts.add(name)
       else this.#fields[name] = merge(this.#fields[name], value)
     }
@@ -138,7 +134,7 @@ class Fields {
     return given !== null && JSON.stringify(given) !== this.#told
   }
 
-  /** What is to go into the log now, beside what else the provider has there. */
+  /** The metadata for the log: these fields, added to the provider's own. */
   tell(others: ProviderMetadata = {}): ProviderMetadata {
     const given = this.#given
     this.#told = JSON.stringify(given)

@@ -3,12 +3,12 @@ import { findProviderError } from '../broken-answer.ts'
 import { readWords } from './provider-words.ts'
 import { asRecord } from './values.ts'
 
-/** Of one request: each time it is sent again something new was learned. */
+/** One request is sent again so often at most, each time because something new was learned. */
 const MAX_CHANGES = 8
 /** By which servers refuse what they do not know. Those that have a meaning of their own are no matter of a field. */
 const isTeaching = (status: number): boolean => [400, 422, 500, 501].includes(status)
 
-/** What a server was found to want of requests to one of its models. */
+/** How a server was found to take requests to one of its models. */
 export interface Habits {
   /** The request as this server takes it. */
   apply(request: Record<string, unknown>): Record<string, unknown>

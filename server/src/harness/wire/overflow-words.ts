@@ -68,7 +68,7 @@ const RATE =
 /** Limits of the answer, of tools and of files are told in the same words. */
 const OTHERS =
   /max_(completion_|output_|new_)?tokens\W+(is )?too large|completion tokens|tools\W.{0,60}too long|(image|file|pdf|document)s? (exceeds|is too large)/i
-/** What stands beside those where the conversation is too long as well. */
+/** Stands beside those words when the conversation is too long as well. */
 const SURELY = /context[ _](length|window|size)|\bcontext limit/i
 
 export const saysTooLong = (evidence: string): boolean =>

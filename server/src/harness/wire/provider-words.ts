@@ -1,8 +1,8 @@
 import { isRecord } from '../../contract/storable-text.ts'
 
-/** What a provider said went wrong. */
+/** A provider's account of what went wrong. */
 export interface ProviderWords {
-  /** Of the innermost that says something: what passed it on says only that it was refused. Empty where nothing does. */
+  /** The innermost message: a proxy around it says only that something was refused. Empty if there is none. */
   message: string
   /** Codes, types and messages of all layers, to look for words in. */
   evidence: string
@@ -71,13 +71,13 @@ function findJson(text: string): unknown {
   return undefined
 }
 
-/** Of what Python prints of a dictionary, `{'error': {'message': '…'}}`: the last message. */
+/** The last message in a dictionary as Python prints it: `{'error': {'message': '…'}}`. */
 function readQuoted(text: string): string | undefined {
   const found = [...text.matchAll(/'message': (?:'((?:[^'\\]|\\.)+)'|"((?:[^"\\]|\\.)+)")/g)].at(-1)
   return found && (found[1] ?? found[2])?.replaceAll(/\\(['"\\])/g, '$1')
 }
 
-/** Of a page its title, or else its first heading: the rest is decoration. */
+/** A page's title, or else its first heading: the rest is decoration. */
 function readPage(whole: string): ProviderWords {
   const page = whole.slice(0, MAX_PAGE_CHARACTERS)
   const [, title] = /<title[^>]*>([^<]*)/i.exec(page) ?? /<h1[^>]*>([^<]*)/i.exec(page) ?? []
@@ -127,7 +127,7 @@ function innerOf(layer: Record<string, unknown>, key: string): unknown {
     : value
 }
 
-/** What is made with FastAPI says beside the message where it is about. */
+/** FastAPI says in `loc` which field a message is about. */
 const withPlace = (message: string, loc: unknown): string =>
   Array.isArray(loc) && message !== '' ? `${loc.join('.')}: ${message}` : message
 

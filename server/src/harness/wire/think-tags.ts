@@ -34,7 +34,7 @@ export class ThinkTags {
     return { reasoning, text: this.#state === 'text' ? this.#takeAll() : '' }
   }
 
-  /** What was held back. */
+  /** The text that was held back. */
   end(): SplitText {
     const rest = this.#takeAll()
     return this.#state === 'thinking' ? { reasoning: rest, text: '' } : { reasoning: '', text: rest }
@@ -43,7 +43,7 @@ export class ThinkTags {
   #begin(): void {
     const begins = this.#held.trimStart()
     const tag = TAGS.find(([opening]) => begins.startsWith(opening))
-    // What follows decides: an answer may begin with a word about such tags.
+    // The next character decides: an answer may begin with a word about such tags.
     if (tag && begins.length === tag[0].length) return
     if (tag && !/^ [a-z]/.test(begins.slice(tag[0].length))) {
       this.#held = begins.slice(tag[0].length)

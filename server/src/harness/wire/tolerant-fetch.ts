@@ -16,7 +16,7 @@ const READERS: ReadonlyArray<readonly [RegExp, () => AnswerReader]> = [
   [/:streamRawPredict$/, () => new AnthropicAnswer()],
   [/:streamGenerateContent$/, () => new GoogleAnswer()],
 ]
-/** Of what is no stream of events: as much as an answer in one piece may have. */
+/** The longest answer in one piece, in place of a stream of events. */
 const MAX_WHOLE_CHARACTERS = 2 ** 22
 const DONE = '[DONE]'
 const EVENTS = /^\s*(data|event|id|retry)?:/
@@ -43,7 +43,7 @@ export function createTolerantFetch(
     let events: ReadableStream<Uint8Array>
     if (/^application\/([\w.-]+\+)?json\b/i.test(type)) {
       const body = await response.text()
-      // What says it is JSON may be a stream of events all the same.
+      // A body that says it is JSON may be a stream of events all the same.
       events = EVENTS.test(body) ? read(streamOf(body)) : streamOf(readBody(body, reader, notes()))
     } else events = read(response.body)
     return new Response(events, { status: response.status, headers: { 'content-type': 'text/event-stream' } })
@@ -85,7 +85,7 @@ class EventRepair {
   readonly #parser = createParser({
     onEvent: ({ event, data }) => (event === 'error' ? this.#fail(data) : this.#add(data)),
   })
-  /** What came before the first event. */
+  /** The text before the first event. */
   #beginning = ''
   #has_events = false
   #has_ended = false
@@ -129,7 +129,7 @@ class EventRepair {
     // Words of proxies between the events are none: `ping`, `ok`.
     if (text === DONE || !/^[{[]/.test(text)) return
     const told = parse(text)
-    // What is not whole is for the client to refuse.
+    // The client refuses an event that is not whole.
     if (told === undefined) this.#written += `data: ${text.replaceAll(/[\r\n]+/g, ' ')}\n\n`
     for (const event of [told].flat().filter(isRecord)) this.#read(event)
   }

@@ -10,6 +10,8 @@ export const asList = (value: unknown): unknown[] =>
 export const asText = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined
 
+export const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+
 /** `"3"` is 3. */
 export function asNumber(value: unknown): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value

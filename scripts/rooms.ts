@@ -6,6 +6,7 @@ export const RULES: Record<string, readonly string[]> = {
   'server/src/store': ['server/src/contract'],
   'server/src/log': ['server/src/contract'],
   'server/src/sealing': [],
+  'server/src/watchdog': [],
   'server/src/schema': [],
   'server/src/intake': [
     'server/src/store',
@@ -18,7 +19,7 @@ export const RULES: Record<string, readonly string[]> = {
   'server/src/sandbox': [],
   'server/src/blobs': [],
   'server/src/jobs': [],
-  'server/src/gateway': [],
+  'server/src/gateway': ['server/src/watchdog'],
   'server/src/harness': [
     'server/src/contract',
     'server/src/log',
@@ -37,6 +38,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/harness/tool-services.ts',
     'server/src/skills',
     'server/src/sandbox/sandbox.ts',
+    'server/src/watchdog',
   ],
   'server/src/schedules': ['server/src/store', 'server/src/intake', 'server/src/contract'],
   'server/src/webhooks': [
@@ -69,6 +71,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/contract',
     'server/src/sealing',
     'server/src/blobs/blobs.ts',
+    'server/src/watchdog',
   ],
   'server/src': ['server/src/'],
   client: [],

@@ -27,6 +27,7 @@ import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { loseAllWorkers } from './store/workers.ts'
 import { openTls, type TlsFiles } from './tls-files.ts'
+import { logBlocks } from './watchdog/event-loop.ts'
 import { startGitHubReplies, startWebhooks } from './webhooks.ts'
 import { type Companions, work } from './work.ts'
 import { startCleanUp } from './worker/clean-up.ts'
@@ -196,7 +197,11 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
       ...(tls ? { tls } : {}),
       ...(options.log ? { log_stream: options.log } : {}),
     })
-    closers.unshift(() => app.close(), startGitHubReplies(config, { store, watch, log, public_url }))
+    closers.unshift(
+      () => app.close(),
+      startGitHubReplies(config, { store, watch, log, public_url }),
+      logBlocks(log),
+    )
     const { api_key, key_id } = await keyOfDev(store.db, options.known_key)
     return {
       base_url: `${public_url()}/api/v1`,
@@ -267,7 +272,11 @@ export async function startServe(
       ...(tls ? { tls } : {}),
       ...(options.log ? { log_stream: options.log } : {}),
     })
-    closers.unshift(() => app.close(), inTime(startGitHubReplies(config, { store, watch, log, public_url })))
+    closers.unshift(
+      () => app.close(),
+      inTime(startGitHubReplies(config, { store, watch, log, public_url })),
+      logBlocks(log),
+    )
     return { base_url: `${public_url()}/api/v1`, missing: reason === null ? null : detail, stop }
   } catch (error) {
     await stop()
@@ -306,7 +315,7 @@ export async function startWorkerRole(
       embedded: false,
       ...(options.companions ? { companions: options.companions } : {}),
     })
-    closers.unshift(() => worker.stop())
+    closers.unshift(() => worker.stop(), logBlocks(log))
     return {
       pool: config.pool,
       sandbox: worker.backend.name,

@@ -8,6 +8,7 @@ import { toBase62 } from '../src/store/random-text.ts'
 import { HOSTILE_BODIES } from './support/hostile-bodies.ts'
 import type { HostileCase } from './support/hostile-case.ts'
 import { HOSTILE_REQUESTS } from './support/hostile-requests.ts'
+import { guardEventLoop } from './support/loop-guard.ts'
 import { createComponentCheck } from './support/openapi.ts'
 import { exchange, formatRequest, type RawAnswer } from './support/raw-http.ts'
 import { makeKeys } from './support/seed-keys.ts'
@@ -21,6 +22,7 @@ const INSIDE =
 const check = createComponentCheck()
 
 describe('hostile requests', () => {
+  guardEventLoop()
   let service: TestService
   let run_id = ''
   let viewer = ''

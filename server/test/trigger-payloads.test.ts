@@ -8,6 +8,7 @@ import { fillText } from '../src/intake/fill-text.ts'
 import { pullRequestOf } from '../src/intake/pull-request-of.ts'
 import { threadOf } from '../src/intake/thread-of.ts'
 import { onFace } from './support/face.ts'
+import { assertBrief } from './support/loop-guard.ts'
 import { missingServers } from './support/mcp-servers.ts'
 import { LONG } from './support/once.ts'
 import { makeKeys } from './support/seed-keys.ts'
@@ -80,6 +81,17 @@ test('deliveries of GitLab are told apart by their own key where there is one', 
   assert.equal(idOf({ 'x-gitlab-event-uuid': 'shared', 'idempotency-key': 'own' }), 'own')
   assert.equal(idOf({ 'x-gitlab-event-uuid': 'shared' }), 'shared')
   assert.match(idOf({}) ?? '', /^sha256:/)
+})
+
+test('a form of a million fields is refused before it is parsed; one with JSON in a field, and JSON called a form, are read', () => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const readForm = (body: string) => readPayload({ headers, body: Buffer.from(body) })
+  const many = 'a&'.repeat(1024 ** 2)
+  assertBrief(() =>
+    assert.throws(() => readForm(many), { status: 413, detail: 'The form has more than 500 fields.' }),
+  )
+  assert.deepEqual(readForm(`payload=${encodeURIComponent('{"a":[1]}')}&b=2`), { a: [1] })
+  assert.deepEqual(readForm(`{"a":"${'&'.repeat(600)}"}`), { a: '&'.repeat(600) })
 })
 
 onFace('triggers of every sender', (face) => {

@@ -10,8 +10,9 @@
  * - `settle` it: say when all that models have used by it is told.
  *
  * It writes lines back: `opened` or `failed`, what was `refused`, what was `published`, what models have `used`, how
- * one is `called`, what is `settled`. At the end of its input (the worker is gone) it goes.
+ * one is `called`, what is `settled`, what `blocked` its event loop. At the end of its input (the worker is gone) it goes.
  */
+import type { Block } from '../watchdog/event-loop.ts'
 import type { BranchAnswer, BranchRequest, ModelCall, ModelUsage, Refusal, WayRules } from './gateway.ts'
 
 export type Order =
@@ -32,6 +33,7 @@ export interface News {
   used: ModelUsage
   called: ModelCall
   settled: string
+  blocked: Block
   /** Which way out it is about. */
   by: string
 }

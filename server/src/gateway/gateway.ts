@@ -116,6 +116,8 @@ export type ModelCallFailure =
 
 /** What one sandbox may reach, what it may do there with git, and which models it may call. */
 export interface WayRules extends EgressRules {
+  /** Whose it is: the log names the run whose traffic keeps the gateway busy. */
+  run_id?: string
   git?: GitRules
   models?: ModelRules
 }

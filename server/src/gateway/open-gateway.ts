@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { join, resolve as resolvePath } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
+import { describeBlock } from '../watchdog/event-loop.ts'
 import type {
   BranchAnswer,
   BranchRequest,
@@ -38,6 +39,12 @@ interface OpenedWay {
   asked: Map<string, (answer: BranchAnswer) => void>
 }
 
+interface GatewayLog {
+  error(fields: object, message: string): void
+  /** Hears what kept the gateway busy. */
+  warn?(fields: object, message: string): void
+}
+
 /** A gateway's process. */
 interface Life {
   /** It has ended: nobody hears what is sent. */
@@ -50,7 +57,7 @@ interface Life {
  * Starts the gateway as a process of its own when it is first needed. Should it die it is started again with what is open;
  * connections that went through it are lost. `program`: the file that calls `runGateway`.
  */
-export function openGateway(program: string, log: { error(fields: object, message: string): void }): Gateway {
+export function openGateway(program: string, log: GatewayLog): Gateway {
   const ways = new Map<string, OpenedWay>()
   const place = choosePlace()
   let life: Life | null = null
@@ -66,7 +73,10 @@ export function openGateway(program: string, log: { error(fields: object, messag
       log.error({ why: news.why }, 'The gateway could not open a way out.')
       ways.get(news.failed)?.opened.reject(new Error(`The gateway could not open a way out: ${news.why}`))
     } else if (news.refused && news.by) ways.get(news.by)?.onRefusal(news.refused)
-    else if (news.settled) for (const settle of ways.get(news.settled)?.settling ?? []) settle()
+    else if (news.blocked) {
+      const [fields, message] = describeBlock(news.blocked)
+      log.warn?.({ ...fields, process: 'gateway' }, message)
+    } else if (news.settled) for (const settle of ways.get(news.settled)?.settling ?? []) settle()
     else if (news.used && news.by) ways.get(news.by)?.models.onUsed(news.used)
     else if (news.called && news.by) ways.get(news.by)?.models.onCall(news.called)
     else if (news.published && news.answer && news.by)

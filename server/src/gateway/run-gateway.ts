@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { getCACertificates } from 'node:tls'
+import { watchEventLoop, workFor } from '../watchdog/event-loop.ts'
 import type { ModelCall, ModelUsage, Refusal } from './gateway.ts'
 import { type GatewayArguments, GONE, type News, type Order, writeMessage } from './gateway-pipe.ts'
 import { showLife } from './gateway-place.ts'
@@ -33,6 +34,8 @@ export async function runGateway(
   const ways = new Map<string, Way>()
   const say = (news: Partial<News>) => output.write(writeMessage(news))
   output.on('error', () => {})
+  // Loading code is nobody's fault; only what can be named is worth a line.
+  watchEventLoop((blocked) => blocked.work && say({ blocked }))
   for await (const line of createInterface({ input })) {
     const order = JSON.parse(line) as Order
     if ('close' in order) {
@@ -55,7 +58,9 @@ export async function runGateway(
           onCall: (called: ModelCall) => say({ called, by: id }),
         }
         const onRefusal = (refused: Refusal) => say({ refused, by: id })
-        ways.set(id, await openWay(join(directory, id), rules, onRefusal, models))
+        const open = () => openWay(join(directory, id), rules, onRefusal, models)
+        const { run_id } = rules
+        ways.set(id, await (run_id === undefined ? open() : workFor({ kind: 'run', run_id }, open)))
         say({ opened: id })
       } catch (error) {
         say({ failed: id, why: String(error) })

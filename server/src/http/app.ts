@@ -14,6 +14,7 @@ import { checkValue, parseJson, requireUtf8 } from './json-body.ts'
 import { Metrics } from './metrics.ts'
 import { problemBody, sendProblem } from './problem.ts'
 import { RequestLimits } from './request-limits.ts'
+import { nameRequests, workForRequest } from './request-work.ts'
 import { API_PREFIX } from './route.ts'
 import { serveApiKeys } from './routes/api-keys.ts'
 import { serveApprovals } from './routes/approvals.ts'
@@ -88,6 +89,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   // An expectation nobody knows may be ignored (RFC 9110, 10.1.1); Node's refusal has no problem document either.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
+  nameRequests(app)
   const closing = new AbortController()
   app.addHook('preClose', async () => closing.abort())
   app.addHook('onRequest', async (request, reply) => {
@@ -115,12 +117,14 @@ export function createApp(context: HttpContext): FastifyInstance {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     request.raw_body = bytes as Buffer
-    try {
-      requireUtf8(request.headers['content-type'])
-      done(null, parseJson(bytes as Buffer))
-    } catch (error) {
-      done(error as Error)
-    }
+    workForRequest(request, () => {
+      try {
+        requireUtf8(request.headers['content-type'])
+        done(null, parseJson(bytes as Buffer))
+      } catch (error) {
+        done(error as Error)
+      }
+    })
   })
   // Not in the parser: Fastify does not catch what that throws.
   app.addHook('preValidation', async (request) => checkValue(request.query, 'The query'))

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type Counts, readCounts } from '../store/counts.ts'
 import { isCutShort, isUnavailable, type Store } from '../store/db.ts'
+import { watchEventLoop } from '../watchdog/event-loop.ts'
 
 /** What was read of the database is good for so long, */
 const FRESH_MS = 5_000
@@ -36,6 +37,13 @@ export class Metrics {
     labelNames: ['method', 'route'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   })
+  readonly #blocked = new Histogram({
+    ...this.#registers,
+    name: 'runyard_event_loop_blocked_seconds',
+    help: 'Times of 250 ms and more in which one piece of work kept this process from everything else; the log names it.',
+    labelNames: ['work'],
+    buckets: [0.25, 0.5, 1, 2.5, 5, 10, 30],
+  })
   readonly #database = new Gauge({
     ...this.#registers,
     name: 'runyard_database_up',
@@ -59,8 +67,12 @@ export class Metrics {
     if (ofProcess.getMetricsAsArray().length === 0) collectDefaultMetrics({ register: ofProcess })
   }
 
-  /** Counts every answer. */
+  /** Counts every answer, and what blocks the event loop. */
   observe(app: FastifyInstance): void {
+    const stopWatching = watchEventLoop(({ blocked_ms, work }) =>
+      this.#blocked.observe({ work: work?.kind ?? 'none' }, blocked_ms / 1_000),
+    )
+    app.addHook('onClose', async () => stopWatching())
     app.addHook('onResponse', async (request, reply) => {
       // What there is no route for is one: paths are anybody's words.
       const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none')

@@ -9,6 +9,9 @@ const MIN_PIECE = 4
 /** Characters behind a gap of which a piece of a value can be the beginning, line ends included. */
 const EDGE = 2 * MAX_NEEDLE
 
+/** Not a star for each: thousands of names would make millions of stars. */
+const starred = (name: string, more: number): string => name + (more < 8 ? '*'.repeat(more) : `*${more}`)
+
 /** A text that comes in pieces. What may be the beginning of a value is kept back until the next piece or `end`. */
 export interface MaskedStream {
   push(piece: string): string
@@ -78,11 +81,14 @@ export class Mask {
     if (Array.isArray(value)) return value.map((item) => this.#json(item, keys))
     if (typeof value !== 'object' || value === null) return value
     const entries = new Map<string, unknown>()
+    const stars = new Map<string, number>()
     for (const [key, item] of Object.entries(value)) {
-      let name = keys === 'masked' ? this.text(key) : key
-      // Two that look the same now stay two.
-      while (entries.has(name)) name += '*'
-      entries.set(name, this.#json(item, keys))
+      const name = keys === 'masked' ? this.text(key) : key
+      // Two that look the same now stay two. Thousands may, so each begins to look where the one before ended.
+      let more = stars.get(name) ?? 0
+      while (entries.has(starred(name, more))) more += 1
+      stars.set(name, more + 1)
+      entries.set(starred(name, more), this.#json(item, keys))
     }
     return Object.fromEntries(entries)
   }

@@ -6,6 +6,7 @@ import { closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
 import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
+import { workFor } from '../watchdog/event-loop.ts'
 import { type Budget, createBudget, unpriced } from './budget.ts'
 import type { WorkerContext } from './context.ts'
 import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
@@ -82,7 +83,7 @@ export class Execution {
       drain: () => this.#writer.drain(),
       onAcknowledged: () => this.#touch(),
     })
-    this.done = this.#execute()
+    this.done = workFor({ kind: 'run', run_id: this.run_id, attempt: this.attempt }, () => this.#execute())
   }
 
   /** Stops it for good. */

@@ -1,6 +1,7 @@
 import { findEnvironment } from '../store/environments.ts'
 import { claimRefresh, endRefresh, releaseRefresh, type SkillRefresh } from '../store/skill-refreshes.ts'
 import { recordSkills } from '../store/skills.ts'
+import { workFor } from '../watchdog/event-loop.ts'
 import type { WorkerContext } from './context.ts'
 import { readSkillsAgain } from './read-skills-again.ts'
 
@@ -62,7 +63,9 @@ export class SkillRefreshes {
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(READ_MS)])
     try {
       const reader = { worker_id: this.#worker_id, principal_id, signal }
-      const read = await readSkillsAgain(this.#context, environment, reader)
+      const read = await workFor({ kind: 'skills', environment_id: environment.uid }, () =>
+        readSkillsAgain(this.#context, environment, reader),
+      )
       if ('problem' in read) return read.problem
       await recordSkills(store.db, environment, read.found)
       return null

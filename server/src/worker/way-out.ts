@@ -59,7 +59,7 @@ export class WayOut {
     const { model_silence_ms: silent_ms } = context.settings
     this.#egress?.close()
     const rules = {
-      ...{ hosts, private_hosts: context.settings.private_hosts },
+      ...{ hosts, private_hosts: context.settings.private_hosts, run_id: store.lease.run_id },
       ...(git ? { git: git.rules } : {}),
       ...(models
         ? {
@@ -146,8 +146,10 @@ export class WayOut {
     if (this.#closed) return Promise.reject(new Error('The run is over.'))
     const known = this.#others.get(kind)
     if (known) return known
-    const { private_hosts } = this.#services.context.settings
-    const opened = this.#services.context.gateway.open({ hosts, private_hosts }, (refusal) =>
+    const { context, store } = this.#services
+    const { private_hosts } = context.settings
+    const { run_id } = store.lease
+    const opened = context.gateway.open({ hosts, private_hosts, run_id }, (refusal) =>
       this.#tellRefusal(refusal),
     )
     this.#others.set(kind, opened)

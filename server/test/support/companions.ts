@@ -20,11 +20,10 @@ const users = new Set<Say>()
 /** One gateway for all services that are running. `leave` when the service has stopped. */
 export function shareGateway(say: Say): { gateway: Gateway; leave(): void } {
   clearTimeout(lingering)
-  gateway ??= openGateway(GATEWAY, {
-    error: (fields, message) => {
-      for (const said of users) said(fields, message)
-    },
-  })
+  const tell: Say = (fields, message) => {
+    for (const said of users) said(fields, message)
+  }
+  gateway ??= openGateway(GATEWAY, { error: tell, warn: tell })
   users.add(say)
   return {
     gateway,

@@ -55,6 +55,11 @@ interface Odd {
 /** Each says "Hello." */
 const WHOLE: readonly Odd[] = [
   { what: 'no choices: null', body: event({ id: 'x', choices: null, usage: null }) + say('Hello.') + stop() },
+  {
+    what: 'a word beside it that all is well, as from MiniMax',
+    body:
+      chunk({ content: 'Hello.' }, null, { base_resp: { status_code: 0, status_msg: 'success' } }) + stop(),
+  },
   { what: 'an event of nothing', body: event({}) + say('Hello.') + event({}) + stop() },
   { what: 'signs of life as events', body: event({ type: 'ping' }) + say('Hello.') + event('ping') + stop() },
   {
@@ -435,6 +440,17 @@ const ERRORS: ReadonlyArray<readonly [body: unknown, code: string, said: RegExp]
   ],
   [{ object: 'error', message: 'Overloaded', code: 503 }, 'resource_unavailable', /Overloaded/],
   [{ detail: 'Something broke' }, 'resource_unavailable', /Something broke/],
+  [
+    { choices: null, base_resp: { status_code: 1008, status_msg: 'insufficient balance' } },
+    'insufficient_credits',
+    /insufficient balance/,
+  ],
+  [
+    { id: 'x', base_resp: { status_code: 1004, status_msg: 'login fail: carry the key' } },
+    'authentication_required',
+    /refused the key/,
+  ],
+  [{ error_code: 336003, error_msg: 'no such tool' }, 'resource_unavailable', /no such tool/],
 ]
 for (const [told, code, said] of ERRORS)
   test(`an error that begins with 200 is one: ${JSON.stringify(told)}`, async () => {

@@ -1,4 +1,5 @@
 import { isRecord } from '../../contract/storable-text.ts'
+import { asRecord, isText } from './values.ts'
 
 /**
  * Reads the events of one answer, as a server sends them, and gives them on as the provider's client expects them. What is not
@@ -16,6 +17,10 @@ export interface AnswerReader {
 /** Whether an event, or a body in place of an answer, tells of an error. */
 export function tellsError(event: Record<string, unknown>): boolean {
   const { error, errors, type, object, code, message, detail, choices, candidates } = event
+  // MiniMax sends this with every answer, and 0 means that all went well.
+  if (Number(asRecord(event.base_resp).status_code ?? 0) !== 0) return true
+  // Baidu's errors come with the status 200 and neither choices nor `error`.
+  if (choices === undefined && event.error_code !== undefined && isText(event.error_msg)) return true
   if (type === 'error' || object === 'error') return true
   if (typeof error === 'string' ? error !== '' : isRecord(error) && Object.keys(error).length > 0) return true
   if (Array.isArray(errors) && errors.length > 0) return true

@@ -21,13 +21,23 @@ const MAX_EVIDENCE_CHARACTERS = 10_000
 /** Where what was passed on stands, the innermost first. */
 const INNER = [
   ...['metadata', 'raw', 'error', 'errors', 'detail', 'cause', 'body', 'fault', 'response', 'upstream'],
+  'base_resp',
   'message',
 ]
 const MESSAGES = [
-  ...['message', 'Message', 'msg', 'error_message', 'errorMessage', 'error_msg', 'error_description'],
+  ...[
+    'message',
+    'Message',
+    'msg',
+    'error_message',
+    'errorMessage',
+    'error_msg',
+    'error_description',
+    'status_msg',
+  ],
   ...['faultstring', 'description', 'reason', 'title'],
 ]
-const CODES = ['code', 'type', 'status', '__type', 'error_type', 'object']
+const CODES = ['code', 'type', 'status', '__type', 'error_type', 'error_code', 'status_code', 'object']
 const EMPTY: Readonly<ProviderWords> = { message: '', evidence: '' }
 
 /** Reads the body of a refusal, or an event of a stream that tells of one: JSON, JSON in text, a page, or plain text. */
@@ -131,8 +141,11 @@ function innerOf(layer: Record<string, unknown>, key: string): unknown {
 const withPlace = (message: string, loc: unknown): string =>
   Array.isArray(loc) && message !== '' ? `${loc.join('.')}: ${message}` : message
 
+/** MiniMax's codes, https://platform.minimax.io/docs/api-reference/errorcode, as statuses of HTTP. */
+const MINIMAX: Readonly<Record<number, number>> = { 1002: 429, 1004: 401, 1008: 402, 2013: 400, 2049: 401 }
+
 function findStatus({ code, status, statusCode, status_code }: Record<string, unknown>): number | undefined {
-  return [code, status, statusCode, status_code]
+  return [code, status, statusCode, MINIMAX[Number(status_code)] ?? status_code]
     .map(Number)
     .find((number) => Number.isInteger(number) && number >= 400 && number < 600)
 }

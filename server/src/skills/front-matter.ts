@@ -1,4 +1,4 @@
-import { parse } from 'yaml'
+import { FAILSAFE_SCHEMA, load } from 'js-yaml'
 
 export interface FrontMatter {
   /** Each value as text, by its name in lower case. */
@@ -9,16 +9,18 @@ export interface FrontMatter {
 
 /**
  * Reads a front matter as people write it. All of it is YAML where it can be; else each field is read by itself, and one that
- * is no YAML is the text that stands there: `description: Use when reviewing: x`. Without aliases and tags, since a few
- * aliases can stand for gigabytes, and with every value as text, since `name: 1e3` is a name.
+ * is no YAML is the text that stands there: `description: Use when reviewing: x`. `names`: which fields are wanted.
+ * Without aliases and tags, since a few aliases can stand for gigabytes, and with every value as text, since `name: 1e3` is
+ * a name.
  */
-export function readFrontMatter(front: string): FrontMatter {
+export function readFrontMatter(front: string, names: readonly string[]): FrontMatter {
   const lines = front.replace(/\r\n?/g, '\n').replace(/^\t+/gm, (tabs) => '  '.repeat(tabs.length))
   const whole = read(lines)
   const known = 'value' in whole && isMap(whole.value) ? textsOf(whole.value) : new Map<string, string>()
   const fields = new Map(known)
-  for (const [name, text] of splitFields(lines)) {
-    if (known.has(name)) continue
+  // With doubles the last one counts here too. Each is read once, since a front matter may be thousands of broken fields.
+  const others = new Map(splitFields(lines).filter(([name]) => names.includes(name) && !known.has(name)))
+  for (const [name, text] of others) {
     const alone = read(text)
     const given = 'value' in alone && isMap(alone.value) ? textsOf(alone.value).get(name) : undefined
     fields.set(name, given ?? plainText(text))
@@ -26,11 +28,12 @@ export function readFrontMatter(front: string): FrontMatter {
   return { fields, fault: 'fault' in whole ? whole.fault : null }
 }
 
+const MAX_DEPTH = 32
+
 function read(text: string): { value: unknown } | { fault: string } {
   try {
     // With doubles the last one counts, as in most readers.
-    const options = { maxAliasCount: 0, schema: 'failsafe', logLevel: 'error', uniqueKeys: false } as const
-    return { value: parse(text, options) }
+    return { value: load(text, { maxAliases: 0, maxDepth: MAX_DEPTH, schema: FAILSAFE_SCHEMA, json: true }) }
   } catch (error) {
     const [why = ''] = error instanceof Error ? error.message.split('\n') : []
     return { fault: why.slice(0, 200) }

@@ -1,4 +1,5 @@
 import { collectExec, type ExecHandle, quote, type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
+import { ReadingTime } from './reading-time.ts'
 import { parseSkill } from './skill-file.ts'
 import { type FoundSkill, SKILL_FILE, type SkillRepository } from './skill-spec.ts'
 
@@ -20,6 +21,7 @@ const MAX_FILES = 200
 /** Folders that a file of a skill may lie in. */
 const MAX_LEVELS = 16
 const TIMEOUT_MS = 20_000
+const TOO_SLOW = 'The skills of this repository take too long to read, and this one was not read any more.'
 
 export interface Checkout extends SkillRepository {
   /** Folder below `/workspace`. */
@@ -89,14 +91,16 @@ export async function readRepository(
     const text = guide_read ? (texts.get(guide.id) ?? '') : leftToRead(guide)
     content.guide = { path: guide.path, text }
   }
-  for (const { place, refusal } of judged) {
+  const time = new ReadingTime()
+  await time.forEach(judged, ({ place, refusal: unfit }) => {
     const found = describe(checkout, place)
+    const refusal = unfit ?? (time.is_over ? TOO_SLOW : null)
     const parsed =
       refusal === null ? parseSkill(texts.get(place.entry.id) ?? '', found.name) : { error: refusal }
     if ('error' in parsed) {
       // Of a repository with thousands of them nobody reads each.
       if (content.malformed.length < MAX_SKILLS) content.malformed.push({ ...found, error: parsed.error })
-      continue
+      return
     }
     const { description, text } = parsed
     content.skills.push({
@@ -106,7 +110,7 @@ export async function readRepository(
       checkout,
       files: files.get(folderOf(place.entry.path)) ?? [],
     })
-  }
+  })
   return content
 }
 

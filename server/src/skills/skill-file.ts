@@ -26,7 +26,7 @@ export function parseSkill(content: string, folder: string): SkillFile | { error
   if (!lines?.[1]?.trim()) return { error: 'It does not begin with a front matter between two lines of ---.' }
   const [, front = '', text = ''] = lines
   if (front.length > MAX_FRONT_MATTER) return { error: 'Its front matter is too long.' }
-  const { fields, fault } = readFrontMatter(front)
+  const { fields, fault } = readFrontMatter(front, ['name', 'description'])
   const read = FrontMatter.safeParse({
     name: plainName(fields.get('name')) ?? folder,
     description: fields.get('description') ?? '',

@@ -44,6 +44,8 @@ let since = 0
 const spent = new Map<Work, Slice>()
 let hook: AsyncHook | null = null
 let timer: NodeJS.Timeout | null = null
+let looked_at = 0
+let cpu = process.threadCpuUsage()
 
 /** Runs `task`, and all that it starts, as part of this work. */
 export function workFor<Result>(work: Work, task: () => Result): Result {
@@ -56,13 +58,14 @@ export function workFor<Result>(work: Work, task: () => Result): Result {
   }
 }
 
-/** Calls back after each block. Returns how to stop. */
+/** Calls back after each block. Returns how to stop, which calls back for a block that nobody has looked at yet. */
 export function watchEventLoop(listener: Listener): () => void {
   // The same function may be given twice.
   const own: Listener = (block) => listener(block)
   listeners.add(own)
   start()
   return () => {
+    look()
     listeners.delete(own)
     if (listeners.size === 0) stop()
   }
@@ -98,29 +101,32 @@ export const logBlocks = (log: {
 function start(): void {
   if (timer) return
   hook = createHook({ before: () => enter(current.getStore()), after: leave }).enable()
-  let looked_at = performance.now()
-  let cpu = process.threadCpuUsage()
-  timer = setInterval(() => {
-    const now = performance.now()
-    charge(now)
-    const { user, system } = process.threadCpuUsage(cpu)
-    const late_ms = now - looked_at - LOOK_MS
-    const [work, slice] = [...spent].reduce(
-      (most, each) => (each[1].spent_ms > most[1].spent_ms ? each : most),
-      [null, { spent_ms: 0, longest_ms: 0 }] as [Work | null, Slice],
-    )
-    // A block that begins right before the timer is due makes it less late than it was long.
-    const blocked_ms = Math.max(late_ms, slice.longest_ms)
-    looked_at = now
-    cpu = process.threadCpuUsage()
-    spent.clear()
-    // A callback that threw was never left.
-    running = running.slice(-1)
-    if (blocked_ms < BLOCKED_MS) return
-    const is_to_blame = slice.spent_ms >= blocked_ms * SHARE
-    const block = { blocked_ms, cpu_ms: (user + system) / 1_000, work: is_to_blame ? work : null }
-    for (const listener of listeners) listener(block)
-  }, LOOK_MS).unref()
+  looked_at = performance.now()
+  cpu = process.threadCpuUsage()
+  timer = setInterval(look, LOOK_MS).unref()
+}
+
+/** Judges the time since it was called last. */
+function look(): void {
+  const now = performance.now()
+  charge(now)
+  const { user, system } = process.threadCpuUsage(cpu)
+  const late_ms = now - looked_at - LOOK_MS
+  const [work, slice] = [...spent].reduce(
+    (most, each) => (each[1].spent_ms > most[1].spent_ms ? each : most),
+    [null, { spent_ms: 0, longest_ms: 0 }] as [Work | null, Slice],
+  )
+  // A block that begins right before the timer is due makes it less late than it was long.
+  const blocked_ms = Math.max(late_ms, slice.longest_ms)
+  looked_at = now
+  cpu = process.threadCpuUsage()
+  spent.clear()
+  // A callback that threw was never left.
+  running = running.slice(-1)
+  if (blocked_ms < BLOCKED_MS) return
+  const is_to_blame = slice.spent_ms >= blocked_ms * SHARE
+  const block = { blocked_ms, cpu_ms: (user + system) / 1_000, work: is_to_blame ? work : null }
+  for (const listener of listeners) listener(block)
 }
 
 function stop(): void {

@@ -2,13 +2,15 @@
 
 /** Room → rooms it may import. A room is the longest prefix that matches; its own files are always allowed. */
 export const RULES: Record<string, readonly string[]> = {
+  'server/src/budgets': [],
   'server/src/contract': [],
-  'server/src/store': ['server/src/contract'],
+  'server/src/store': ['server/src/budgets', 'server/src/contract'],
   'server/src/log': ['server/src/contract'],
   'server/src/sealing': [],
   'server/src/watchdog': [],
   'server/src/schema': [],
   'server/src/intake': [
+    'server/src/budgets',
     'server/src/store',
     'server/src/contract',
     'server/src/blobs/blobs.ts',
@@ -19,7 +21,7 @@ export const RULES: Record<string, readonly string[]> = {
   'server/src/sandbox': [],
   'server/src/blobs': [],
   'server/src/jobs': [],
-  'server/src/gateway': ['server/src/watchdog'],
+  'server/src/gateway': ['server/src/budgets', 'server/src/watchdog'],
   'server/src/harness': [
     'server/src/contract',
     'server/src/log',
@@ -64,6 +66,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/gateway/open-merging.ts',
   ],
   'server/src/http': [
+    'server/src/budgets',
     'server/src/store',
     'server/src/intake',
     'server/src/log',

@@ -1,4 +1,4 @@
-/** What each key may ask in a minute, over two processes on one database. */
+/** What each principal may ask in a minute, over two processes on one database. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -83,7 +83,7 @@ describe('limits of requests', {
     return [count(200), count(429)]
   }
 
-  test('requests of a key are counted over both, each once, and those beyond are refused', async () => {
+  test('requests of a principal are counted over both, each once, and those beyond are refused', async () => {
     const responses = await onBoth('busy', REQUESTS + 20, (api) => api.call('GET', '/agent/runs'))
     assert.deepEqual(statusesOf(responses), [REQUESTS, 20])
     const left = responses.flatMap((response) => {
@@ -108,7 +108,7 @@ describe('limits of requests', {
     assert.match(refused.headers.get('content-type') ?? '', /^application\/problem\+json/)
     const problem = (await refused.json()) as Record<string, unknown>
     assert.deepEqual([problem.error_code, problem.status], ['resource_unavailable', 429])
-    assert.match(String(problem.detail), /30 requests in a minute/)
+    assert.match(String(problem.detail), /30 requests per minute/)
     // Of another key nothing was counted.
     assert.equal((await apis.other[0]?.call('GET', '/agent/runs'))?.status, 200)
   })
@@ -119,7 +119,7 @@ describe('limits of requests', {
     const refused = responses.find((response) => response.status === 429)
     assert(refused)
     assert.match(refused.headers.get('ratelimit') ?? '', /^"requests";r=\d+;t=\d+, "creates";r=0;t=\d+$/)
-    assert.match(((await refused.json()) as { detail: string }).detail, /5 creates of runs in a minute/)
+    assert.match(((await refused.json()) as { detail: string }).detail, /5 new runs per minute/)
     assert.equal((await apis.creator[0]?.call('GET', '/agent/runs'))?.status, 200)
   })
 

@@ -2,10 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
+import { BUDGETS } from '../budgets/budgets.ts'
 import type { RouteDefinition } from '../contract/route.ts'
 import { type OperationId, ROUTES } from '../contract/routes.ts'
 import { appendAudit, type NewAuditEntry } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
+import { ownerOfRequest } from './budget-owner.ts'
+import { NotedRefusals } from './noted-refusals.ts'
 
 const BATCH_MS = 100
 const BATCH_SIZE = 500
@@ -14,8 +17,6 @@ const RETRY_MS = 1_000
 const CLOSE_MS = 1_500
 /** While the database is away; then the oldest go, and the log of the service says how many. */
 const MOST_WAITING = 20_000
-/** Denials and refused writes of one address without a key, or of one key, that are noted in a minute; the others have the same to say. */
-const NOTED_REFUSALS = 60
 /** What answers with a link that works without a key. */
 const LINKING: readonly OperationId[] = [
   'getTranscript',
@@ -102,7 +103,7 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
       id,
     ]),
   )
-  const refusals = new RateLimiterMemory({ points: NOTED_REFUSALS, duration: 60 })
+  const refusals = new NotedRefusals(BUDGETS.noted_refusals, (entry) => audit.note(entry))
   // Who asks for one link again and again has it.
   const issued = new RateLimiterMemory({ points: 1, duration: 60 })
   const noted = new WeakSet<FastifyRequest>()
@@ -119,8 +120,8 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
     if (kind === null) return
     const { actor } = request
     const target = targetOf(request)
-    const who = actor?.key_id ?? request.ip
-    if (kind === 'refusal' && !(await refusals.consume(who).catch(() => null))) return
+    const who = ownerOfRequest(request)
+    if (kind === 'refusal' && !refusals.take(who, actor === undefined)) return
     if (kind === 'link' && !(await issued.consume(`${who} ${operation} ${target}`).catch(() => null))) return
     audit.note({
       action: operation ?? `${method} ${url}`,
@@ -141,7 +142,10 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
     if (reply.raw.closed) await note(request, reply)
     else reply.raw.once('close', () => void note(request, reply))
   })
-  app.addHook('onClose', () => audit.close())
+  app.addHook('onClose', () => {
+    refusals.close()
+    return audit.close()
+  })
 }
 
 /** What else shows or gives out what belongs to somebody. */

@@ -13,7 +13,8 @@ import { createPageCookie } from './page-cookie.ts'
 
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 export const SESSION_COOKIE = 'runyard_session'
-export const visitCookie = (run_id: string): string => `runyard_visit_${run_id}`
+export const VISIT_COOKIE = 'runyard_visit_'
+export const visitCookie = (run_id: string): string => VISIT_COOKIE + run_id
 
 /** Who asks, from what a request is sent with, before any body is read. */
 export interface Authenticator {

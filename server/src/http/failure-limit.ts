@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { BUDGETS } from '../budgets/budgets.ts'
 import { AppError } from '../contract/error.ts'
+import { blockOf } from './budget-owner.ts'
 
-/** Failures of an address in a minute. What is right goes on working from there. */
-const FAILURES_PER_MINUTE = 120
+/** What is right goes on working from the address. */
+const FAILURES_PER_MINUTE = BUDGETS.keyless_failures.most
 
 export interface FailureLimit {
   /** Counts a failure of the address that asks; throws 429 where there were too many. */
@@ -23,13 +25,13 @@ export function createFailureLimit(detail: string): FailureLimit {
   return {
     async count({ ip }) {
       try {
-        await failures.consume(ip)
+        await failures.consume(blockOf(ip))
       } catch (limit) {
         throw limit instanceof RateLimiterRes ? tooMany(limit) : limit
       }
     },
     async refuse({ ip }) {
-      const found = await failures.get(ip)
+      const found = await failures.get(blockOf(ip))
       if (found && found.consumedPoints > FAILURES_PER_MINUTE) throw tooMany(found)
     },
   }

@@ -11,8 +11,12 @@ export interface PageCookie {
   clear(reply: FastifyReply): void
 }
 
-/** The public URL is read at each use: in `dev` the port is known only when listening. */
-export function createPageCookie(settings: { readonly public_url: string }, plain_name: string): PageCookie {
+interface CookieSettings {
+  /** Read at each use: in `dev` the port is known only when listening. */
+  readonly public_url: string
+}
+
+export function createPageCookie(settings: CookieSettings, plain_name: string): PageCookie {
   const isSecure = () => settings.public_url.startsWith('https:')
   const nameOf = () => `${isSecure() ? '__Host-' : ''}${plain_name}`
   const write = (reply: FastifyReply, value: string, maxAge: number): void => {
@@ -24,4 +28,19 @@ export function createPageCookie(settings: { readonly public_url: string }, plai
     set: (reply, value) => write(reply, value, COOKIE_SECONDS),
     clear: (reply) => write(reply, '', 0),
   }
+}
+
+/** Ends cookies whose names begin alike, but for so many. Browsers send the oldest first (RFC 6265, 5.4). */
+export function clearOldest(
+  settings: CookieSettings,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { prefix, most }: { prefix: string; most: number },
+): void {
+  const secure = settings.public_url.startsWith('https:') ? '__Host-' : ''
+  const names = Object.keys(parseCookie(request.headers.cookie ?? '')).filter((name) =>
+    name.startsWith(secure + prefix),
+  )
+  for (const name of names.slice(0, Math.max(0, names.length - most)))
+    createPageCookie(settings, name.slice(secure.length)).clear(reply)
 }

@@ -1,10 +1,11 @@
 import { type RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Budget } from '../budgets/budgets.ts'
 import { AppError } from '../contract/error.ts'
 import type { Db } from '../store/db.ts'
 import { createCounter } from '../store/request-counts.ts'
 
 export interface RequestMaxima {
-  /** Of a key, whatever it asks; 0: no limit. */
+  /** Of a principal, whatever it asks with whichever keys; 0: no limit. */
   requests_per_minute: number
   /** Of these, such as create runs; 0: no limit. */
   creates_per_minute: number
@@ -17,7 +18,7 @@ interface Limit {
   counter: RateLimiterPostgres
 }
 
-/** What each key may ask in a minute, over all processes. Without a limit nothing is counted. */
+/** What each principal may ask in a minute, over all processes. Without a limit nothing is counted. */
 export class RequestLimits {
   readonly #limits: readonly Limit[]
   readonly #policy: string
@@ -35,9 +36,9 @@ export class RequestLimits {
 
   /**
    * Counts a request and returns the headers of its answer (draft-ietf-httpapi-ratelimit-headers-10). Throws 429 with them,
-   * and with Retry-After, where the key has used up a limit.
+   * and with Retry-After, where the owner (`budget-owner.ts`) has used up a limit.
    */
-  async take(key_id: string, is_create: boolean): Promise<Record<string, string>> {
+  async take(owner: string, is_create: boolean): Promise<Record<string, string>> {
     const states: string[] = []
     const headers = (): Record<string, string> =>
       this.#policy === ''
@@ -48,12 +49,13 @@ export class RequestLimits {
           }
     for (const { name, most, counter } of this.#limits) {
       if (name === 'creates' && !is_create) continue
-      const { state, is_over } = await consume(counter, key_id)
+      const { state, is_over } = await consume(counter, owner)
       const seconds = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
       states.push(`"${name}";r=${state.remainingPoints};t=${seconds}`)
       if (!is_over) continue
-      const what = name === 'requests' ? `${most} requests` : `${most} creates of runs`
-      throw new AppError('resource_unavailable', `A key may send ${what} in a minute, and this one has.`, {
+      const what = name === 'requests' ? `${most} requests` : `${most} new runs`
+      const detail = `Rate limit reached: ${what} per minute for each person or service account, with all of its keys together.`
+      throw new AppError('resource_unavailable', detail, {
         status: 429,
         headers: { ...headers(), 'retry-after': String(seconds) },
       })
@@ -62,15 +64,32 @@ export class RequestLimits {
   }
 }
 
-async function consume(
+/** Counts one more of the owner's. */
+export async function consume(
   counter: RateLimiterPostgres,
-  key_id: string,
+  owner: string,
 ): Promise<{ state: RateLimiterRes; is_over: boolean }> {
   try {
-    return { state: await counter.consume(key_id), is_over: false }
+    return { state: await counter.consume(owner), is_over: false }
   } catch (rejected) {
     // Anything else is a fault of the database.
     if (!(rejected instanceof RateLimiterRes)) throw rejected
     return { state: rejected, is_over: true }
   }
+}
+
+/** Throws 429 where a counter of this budget has run over. */
+export function refuseOver(
+  { state, is_over }: { state: RateLimiterRes; is_over: boolean },
+  { name, unit, most }: Budget,
+): void {
+  if (!is_over) return
+  throw new AppError(
+    'resource_unavailable',
+    `Rate limit reached: ${name}, ${most} ${unit}. Try again later.`,
+    {
+      status: 429,
+      headers: { 'retry-after': String(Math.max(1, Math.ceil(state.msBeforeNext / 1000))) },
+    },
+  )
 }

@@ -6,6 +6,7 @@ import type { RouteDefinition } from '../contract/route.ts'
 import type { Db } from '../store/db.ts'
 import { type Answer, hashBody, type IdempotencyKey, once, readAnswer } from '../store/idempotency.ts'
 import { requireRole } from './auth.ts'
+import { ownerOf } from './budget-owner.ts'
 import type { Services } from './context.ts'
 import { invalid } from './problem.ts'
 
@@ -56,7 +57,7 @@ export function serve<const R extends RouteDefinition>(
     config: target ? { target_field: target.field } : {},
     onRequest: async (request, reply) => {
       request.actor = await services.access.authenticate(request)
-      reply.headers(await services.limits.take(request.actor.key_id, creates_run === true))
+      reply.headers(await services.limits.take(ownerOf(request.actor), creates_run === true))
       requireRole(definition, request.actor)
       requireVisited(definition, request.actor, request.params)
     },

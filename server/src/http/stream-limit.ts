@@ -1,36 +1,44 @@
 import type { Readable } from 'node:stream'
+import type { Budget } from '../budgets/budgets.ts'
+import { Holdings } from '../budgets/holdings.ts'
 import { AppError } from '../contract/error.ts'
 
-/** Counts the open streams of each holder (a key, a session) at this process and refuses more than `most`. */
+/** Counts the open streams of each owner at this process and refuses more than the budget has. */
 export class StreamLimit {
-  readonly #most: number
-  readonly #all: { inc(): void; dec(): void }
-  readonly #open = new Map<string, number>()
+  readonly #budget: Budget
+  readonly #held: Holdings
+  readonly #all: { inc(): void; dec(): void } | undefined
 
-  /** `all` counts those of all holders. */
-  constructor(most: number, all: { inc(): void; dec(): void }) {
-    this.#most = most
+  /** `all` counts those of all owners. */
+  constructor(budget: Budget, all?: { inc(): void; dec(): void }) {
+    this.#budget = budget
+    this.#held = new Holdings(budget)
     this.#all = all
   }
 
-  /** Counts what `make` returns until it closes. Throws 429 when the holder has `most` already. */
-  open(holder: string, make: () => Readable): Readable {
-    const open = this.#open.get(holder) ?? 0
-    if (open >= this.#most) {
-      throw new AppError('resource_unavailable', `At most ${this.#most} streams may be open at once.`, {
-        status: 429,
-        headers: { 'retry-after': '5' },
+  /** Counts what `make` returns until it closes. Throws 429 when the owner, or everybody together, has the most already. */
+  open(owner: string, make: () => Readable): Readable {
+    if (!this.#held.take(owner)) throw tooMany(this.#budget)
+    try {
+      const stream = make()
+      this.#all?.inc()
+      stream.once('close', () => {
+        this.#all?.dec()
+        this.#held.giveBack(owner)
       })
+      return stream
+    } catch (error) {
+      this.#held.giveBack(owner)
+      throw error
     }
-    const stream = make()
-    this.#open.set(holder, open + 1)
-    this.#all.inc()
-    stream.once('close', () => {
-      this.#all.dec()
-      const left = (this.#open.get(holder) ?? 1) - 1
-      if (left > 0) this.#open.set(holder, left)
-      else this.#open.delete(holder)
-    })
-    return stream
   }
+}
+
+export function tooMany({ name, most, of, in_all }: Budget): AppError {
+  const all = in_all === undefined ? '' : `, and ${in_all} for all together`
+  return new AppError(
+    'resource_unavailable',
+    `${name}: at most ${most} may be open at once for each ${of.split(',')[0]}${all}. Close some, or try again later.`,
+    { status: 429, headers: { 'retry-after': '5' } },
+  )
 }

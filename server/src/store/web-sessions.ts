@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { BUDGETS } from '../budgets/budgets.ts'
 import type { Actor, Role } from '../contract/actor.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { activeKey, type FoundActor, toActor } from './api-keys.ts'
@@ -16,10 +17,15 @@ export interface WebSession {
   expires_at: Date
 }
 
-/** Signs a browser in with a key; the token is returned here and never again. */
+/** Signs a browser in with a key; the token is returned here and never again. The principal's oldest sessions make room. */
 export async function createWebSession(db: Db, key_id: string): Promise<string> {
   const { token, token_hash } = makeOpaqueToken()
   await sql`
+    with excess as (
+      delete from web_sessions where token_hash in (
+        select s.token_hash from web_sessions s join api_keys k using (key_id)
+        where k.principal_id = (select principal_id from api_keys where key_id = ${key_id}::uuid)
+        order by s.created_at desc offset ${BUDGETS.web_sessions.most - 1}::int for update of s skip locked))
     insert into web_sessions (token_hash, key_id, expires_at)
     values (${token_hash}, ${key_id}::uuid, date_trunc('milliseconds', clock_timestamp() + ${LIFETIME}))`.execute(
     db,

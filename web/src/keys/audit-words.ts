@@ -82,6 +82,7 @@ const DEEDS: Record<string, string> = {
   'POST /web/session': 'sign in to the page',
   'DELETE /web/session': 'sign out of the page',
   'POST /web/visits': 'open a run by a link',
+  refusals: 'ask without being allowed to, more often than is listed',
 }
 
 /** The verbs above that do not only take on `d` or `ed`. */

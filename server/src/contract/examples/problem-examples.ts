@@ -11,7 +11,10 @@ const DETAILS: Record<number, [code: ErrorCode, detail: string]> = {
   414: ['invalid_request', 'A part of the path is too long.'],
   415: ['invalid_request', 'The body must be JSON: send Content-Type: application/json.'],
   422: ['invalid_request', 'This Idempotency-Key was used with another body.'],
-  429: ['resource_unavailable', 'A key may send 600 requests in a minute, and this one has.'],
+  429: [
+    'resource_unavailable',
+    'Rate limit reached: 600 requests per minute for each person or service account, with all of its keys together.',
+  ],
   431: ['invalid_request', 'The address or the headers are too large.'],
   500: ['internal_error', 'The service failed to handle this request.'],
   503: ['resource_unavailable', 'The database is away for the moment.'],

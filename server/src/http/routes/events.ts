@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { BUDGETS } from '../../budgets/budgets.ts'
 import { AppError } from '../../contract/error.ts'
 import { MOST_FOLLOWED } from '../../contract/event-stream.ts'
 import { ROUTES } from '../../contract/routes.ts'
@@ -7,6 +8,7 @@ import { TimestampInput } from '../../contract/timestamp.ts'
 import type { Db } from '../../store/db.ts'
 import { readLog } from '../../store/events.ts'
 import { type Followed, listFollowed } from '../../store/many-logs.ts'
+import { ownerOf } from '../budget-owner.ts'
 import type { Services } from '../context.ts'
 import { followRuns, formatMany, haveAll } from '../follow-runs.ts'
 import { KeyCheck } from '../key-check.ts'
@@ -16,13 +18,12 @@ import { decodePlaces, type Places } from '../stream-cursor.ts'
 import { StreamLimit } from '../stream-limit.ts'
 import { noSuchRun, requireRun } from './runs.ts'
 
-const STREAMS_PER_KEY = 200
 /** Between two bytes on their way: a stream says something every 15 s, so nothing for so long means that nobody reads. */
 const STALLED_MS = 30_000
 
 export function serveEvents(app: FastifyInstance, services: Services): void {
   const { db } = services.store
-  const streams = new StreamLimit(STREAMS_PER_KEY, services.metrics.streams)
+  const streams = new StreamLimit(BUDGETS.streams, services.metrics.streams)
   const checkKey = (request: FastifyRequest) =>
     new KeyCheck(() => services.access.isStillAllowed(request), services.settings.key_check_ms)
 
@@ -40,7 +41,7 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
     const last = lastEventId(request)
     const after = last ?? call.query.after ?? 0
     if (last !== undefined && !call.query.follow && (await hasAll(db, run_id, last))) return endForGood(reply)
-    const body = streams.open(actor.key_id, () =>
+    const body = streams.open(ownerOf(actor), () =>
       openStream(services, request, {
         run_id,
         after,
@@ -76,7 +77,7 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
             key: checkKey(request),
           }),
         )
-      reply.send(streams.open(actor.key_id, () => sendStream(services, request, open)))
+      reply.send(streams.open(ownerOf(actor), () => sendStream(services, request, open)))
     }
     return SENT
   })

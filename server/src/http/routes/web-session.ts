@@ -9,6 +9,7 @@ import {
   type WebSession,
 } from '../../store/web-sessions.ts'
 import { SESSION_COOKIE, unauthenticated } from '../auth.ts'
+import { ownerOf } from '../budget-owner.ts'
 import type { Services } from '../context.ts'
 import { requireOwnPage } from '../own-page.ts'
 import { createPageCookie } from '../page-cookie.ts'
@@ -20,7 +21,7 @@ const SignIn = z.strictObject({ token: z.string().max(256).optional() })
 
 /** Signing in to the page and out: its own paths, which are no part of the API. */
 export function serveWebSession(app: FastifyInstance, services: Services): void {
-  const { store, settings, access } = services
+  const { store, settings, access, limits } = services
   const { db } = store
   const cookie = createPageCookie(settings, SESSION_COOKIE)
 
@@ -39,6 +40,7 @@ export function serveWebSession(app: FastifyInstance, services: Services): void 
 
   app.post(PATH, { bodyLimit: 4096, onRequest }, async (request, reply) => {
     request.actor = await signIn(request)
+    reply.headers(await limits.take(ownerOf(request.actor), false))
     const before = cookie.read(request)
     if (before !== undefined) await removeWebSession(db, before)
     const token = await createWebSession(db, request.actor.key_id)
@@ -53,6 +55,7 @@ export function serveWebSession(app: FastifyInstance, services: Services): void 
     if (token === undefined) throw unauthenticated('Nobody is signed in here.')
     const session = await findWebSession(db, token)
     if (!session) throw unauthenticated(OVER)
+    reply.headers(await limits.take(ownerOf(session.actor), false))
     return sendJson(reply, 200, { session: viewSession(session) })
   })
 

@@ -1,0 +1,50 @@
+/**
+ * What each may use of the service at once or in a minute. `docs/self-hosting.md` has the same table for people, and a test
+ * compares the two. A limit that is not here does not exist twice: routes and the gateway read it from this file.
+ *
+ * A budget belongs to somebody who cannot be renewed: a principal with all of its keys, all visitors of a principal's links, an
+ * address without a key (IPv4, or the /64 of IPv6, which one machine has whole), a sandbox. `in_all` is for everybody together
+ * at one process.
+ */
+export interface Budget {
+  name: string
+  unit: 'a minute' | 'an hour' | 'at once' | 'bytes at once' | 'bytes an hour' | 'rows'
+  /** Whose it is. */
+  of: string
+  most: number
+  in_all?: number
+  beyond: string
+}
+
+const REFUSED = '429, Retry-After'
+
+export const BUDGETS = {
+  streams: {
+    ...{ name: 'Event streams', unit: 'at once', of: 'principal, visitors of a principal' },
+    ...{ most: 200, in_all: 2_000, beyond: REFUSED },
+  },
+  keyless_failures: {
+    ...{ name: 'Failed sign-ins, keys and signatures', unit: 'a minute', of: 'address' },
+    ...{ most: 120, beyond: REFUSED },
+  },
+  noted_refusals: {
+    ...{ name: 'Refusals noted in the audit log', unit: 'a minute', of: 'principal, address' },
+    ...{ most: 60, in_all: 600, beyond: 'one entry that counts the others' },
+  },
+  visits: {
+    ...{ name: 'Visits begun', unit: 'a minute', of: 'visitors of a principal' },
+    ...{ most: 120, beyond: REFUSED },
+  },
+  kept_visits: {
+    ...{ name: 'Visits kept', unit: 'rows', of: 'share link, run and key' },
+    ...{ most: 200, beyond: 'the oldest ends' },
+  },
+  visit_cookies: {
+    ...{ name: 'Visits that a browser keeps', unit: 'at once', of: 'browser' },
+    ...{ most: 20, beyond: 'the oldest ends' },
+  },
+  web_sessions: {
+    ...{ name: 'Signed-in browsers', unit: 'rows', of: 'principal' },
+    ...{ most: 100, beyond: 'the oldest ends' },
+  },
+} as const satisfies Record<string, Budget>

@@ -1,0 +1,28 @@
+import type { FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
+import type { Actor } from '../contract/actor.ts'
+
+/**
+ * Whose budget a request uses: not the key's, which can be rotated, nor the visit's, of which a link begins any number. Visitors
+ * of all links of a principal share one, so that they cannot use up the principal's own.
+ */
+export const ownerOf = ({
+  principal_id,
+  only_run_id,
+}: Pick<Actor, 'principal_id' | 'only_run_id'>): string =>
+  only_run_id === undefined ? principal_id : `visitors of ${principal_id}`
+
+/** The address of who has no key: of IPv6 the /64, since one machine has all addresses of it. */
+export function blockOf(address: string): string {
+  const [plain = ''] = address.split('%')
+  if (!ipaddr.isValid(plain)) return address
+  const read = ipaddr.process(plain)
+  if (!(read instanceof ipaddr.IPv6)) return read.toString()
+  return `${read.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`
+}
+
+export const ownerOfRequest = ({ actor, ip }: Pick<FastifyRequest, 'actor' | 'ip'>): string =>
+  actor ? ownerOf(actor) : blockOf(ip)

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 import { listAudit } from '../src/store/audit-log.ts'
 import { ORIGIN } from './support/app.ts'
+import { until } from './support/cluster.ts'
 import { onFace } from './support/face.ts'
 import { makeKeys } from './support/seed-keys.ts'
 
@@ -16,13 +17,14 @@ const PAGE = { 'x-runyard-page': '1', origin: ORIGIN, host: '127.0.0.1' }
 onFace(
   'budgets',
   (face) => {
-    let keys: Record<'rotating' | 'sharing' | 'browsing' | 'cookies', string>
+    let keys: Record<'rotating' | 'sharing' | 'browsing' | 'cookies' | 'downloading', string>
     before(async () => {
       keys = await makeKeys(face().store.db, {
         rotating: { role: 'member' },
         sharing: { role: 'member' },
         browsing: { role: 'member' },
         cookies: { role: 'member' },
+        downloading: { role: 'member' },
       })
     })
     const linkOf = async (key: string): Promise<{ run_id: string; token: string }> => {
@@ -131,6 +133,24 @@ onFace(
       const { rows } = await sql<{ count: number }>`
         select count(*) from web_sessions where key_id = ${key_id}::uuid`.execute(db)
       assert.equal(Number(rows[0]?.count), 100)
+    })
+
+    test('downloads are so many at once, and are given back', async () => {
+      const api = face().as(keys.downloading)
+      const run_id = await api.create({ prompt: 'x', config: { worker_host: face().worker.pool } })
+      const lease = await face().worker.start(run_id)
+      const uid = await face().worker.keep(lease, 'large', 'x'.repeat(8 * 1024 ** 2))
+      const { data } = await api.json<{ data: { download_url: string } }>('GET', `/agent/artifacts/${uid}`)
+      const url = data.download_url.replace(ORIGIN, await face().listen())
+      const held = await Promise.all(Array.from({ length: 40 }, () => fetch(url)))
+      const count = (status: number) => held.filter((answer) => answer.status === status).length
+      assert.deepEqual([count(200), count(429)], [32, 8])
+      await Promise.all(held.map((answer) => answer.body?.cancel()))
+      await until('room again', async () => {
+        const answer = await fetch(url)
+        await answer.body?.cancel()
+        return answer.status === 200
+      })
     })
 
     test('addresses of one /64 are one, and refusals of strangers are noted so often in a minute', async () => {

@@ -16,12 +16,29 @@ export interface Budget {
   beyond: string
 }
 
+const MiB = 1024 ** 2
 const REFUSED = '429, Retry-After'
 
 export const BUDGETS = {
   streams: {
     ...{ name: 'Event streams', unit: 'at once', of: 'principal, visitors of a principal' },
     ...{ most: 200, in_all: 2_000, beyond: REFUSED },
+  },
+  downloads: {
+    ...{ name: 'Downloads by signed links', unit: 'at once', of: 'principal, visitors of a principal' },
+    ...{ most: 32, in_all: 256, beyond: REFUSED },
+  },
+  bodies: {
+    ...{ name: 'Request bodies in memory', unit: 'bytes at once', of: 'principal' },
+    ...{ most: 16 * MiB, in_all: 64 * MiB, beyond: REFUSED },
+  },
+  keyless_bodies: {
+    ...{ name: 'Request bodies without a key, and of webhooks', unit: 'bytes at once', of: 'address' },
+    ...{ most: 8 * MiB, in_all: 32 * MiB, beyond: REFUSED },
+  },
+  uploads: {
+    ...{ name: 'Requests that send attachments over 64 KiB', unit: 'at once', of: 'principal' },
+    ...{ most: 4, in_all: 12, beyond: REFUSED },
   },
   keyless_failures: {
     ...{ name: 'Failed sign-ins, keys and signatures', unit: 'a minute', of: 'address' },

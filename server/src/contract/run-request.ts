@@ -65,7 +65,8 @@ export const Attachment = z
   .meta({ id: 'Attachment' })
 export type Attachment = z.infer<typeof Attachment>
 
-const Attachments = z.array(Attachment).max(5, 'at most 5 attachments')
+export const MOST_ATTACHMENTS = 5
+const Attachments = z.array(Attachment).max(MOST_ATTACHMENTS, `at most ${MOST_ATTACHMENTS} attachments`)
 
 export const BudgetLimits = z
   .object({

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { parse as parseQuery } from 'node:querystring'
-import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify'
+import { BUDGETS } from '../budgets/budgets.ts'
 import { AppError } from '../contract/error.ts'
 import { readActor } from '../store/api-keys.ts'
 import { readVisitor } from '../store/visits.ts'
@@ -13,6 +19,7 @@ import { isDownloadsHost, separateDownloads } from './downloads-origin.ts'
 import { checkValue, parseJson, requireUtf8 } from './json-body.ts'
 import { Metrics } from './metrics.ts'
 import { problemBody, sendProblem } from './problem.ts'
+import { Bodies } from './receive-body.ts'
 import { RequestLimits } from './request-limits.ts'
 import { nameRequests, workForRequest } from './request-work.ts'
 import { API_PREFIX } from './route.ts'
@@ -49,6 +56,7 @@ import { serveWebSession } from './routes/web-session.ts'
 import { serveWebhooks } from './routes/webhooks.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
+import { StreamLimit } from './stream-limit.ts'
 
 /** A proxy in front could read one value and this service the other. */
 const UNREPEATABLE = ['host', 'authorization']
@@ -94,6 +102,8 @@ export function createApp(context: HttpContext): FastifyInstance {
   app.addHook('preClose', async () => closing.abort())
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(ANSWER_HEADERS).header('x-request-id', request.id)
+    // Of who hangs up, no answer ends.
+    reply.raw.once('close', () => request.giveBack?.())
     if (closing.signal.aborted) {
       throw new AppError('resource_unavailable', 'The service is stopping.', {
         headers: { 'retry-after': '2' },
@@ -115,17 +125,14 @@ export function createApp(context: HttpContext): FastifyInstance {
   separateDownloads(app, settings)
   refuseOtherMethods(app)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    request.raw_body = bytes as Buffer
-    workForRequest(request, () => {
-      try {
-        requireUtf8(request.headers['content-type'])
-        done(null, parseJson(bytes as Buffer))
-      } catch (error) {
-        done(error as Error)
-      }
-    })
+  const bodies = new Bodies(context.blobs)
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { large = false } = request.routeOptions.config
+    const bytes = await bodies.receive(request, payload, { large })
+    requireUtf8(request.headers['content-type'])
+    return workForRequest(request, () => parseJson(bytes))
   })
+  app.addHook('onResponse', async (request) => request.giveBack?.())
   // Not in the parser: Fastify does not catch what that throws.
   app.addHook('preValidation', async (request) => checkValue(request.query, 'The query'))
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, settings.public_url))
@@ -138,8 +145,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   const actorOf = async (id: string) => (await readActor(db, id)) ?? readVisitor(db, id)
   const services: Services = {
     ...context,
-    audit,
-    metrics,
+    ...{ audit, metrics, bodies, downloads: new StreamLimit(BUDGETS.downloads) },
     access: createAuthenticator(context.store.db, settings),
     limits: new RequestLimits(context.store.db, settings.request_maxima),
     links: createSignedLinks(settings.secret_key, actorOf),

@@ -13,9 +13,11 @@ import type { Watch } from '../store/watch.ts'
 import type { AuditWriter } from './audit.ts'
 import type { Authenticator } from './auth.ts'
 import type { Metrics } from './metrics.ts'
+import type { Bodies } from './receive-body.ts'
 import type { RequestLimits, RequestMaxima } from './request-limits.ts'
 import type { SessionLinks } from './session-access.ts'
 import type { SignedLinks } from './signed-link.ts'
+import type { StreamLimit } from './stream-limit.ts'
 
 /** What the routes work with; made once by `main.ts`. */
 export interface HttpContext {
@@ -98,6 +100,8 @@ export interface Readiness {
 /** What every route file is handed. */
 export interface Services extends HttpContext {
   audit: AuditWriter
+  bodies: Bodies
+  downloads: StreamLimit
   access: Authenticator
   limits: RequestLimits
   links: SignedLinks

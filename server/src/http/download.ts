@@ -1,6 +1,10 @@
 import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
 import { type Blobs, BlobsUnavailable } from '../blobs/blobs.ts'
+import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
+import { ownerOf } from './budget-owner.ts'
+import type { Services } from './context.ts'
 
 /** Nothing that is downloaded may act as a page of this service. */
 export const DOWNLOAD_HEADERS = {
@@ -17,5 +21,25 @@ export async function openBlob(blobs: Blobs, key: string): Promise<Readable | nu
       headers: { 'retry-after': '5' },
       cause: error,
     })
+  }
+}
+
+/** Between two bytes that are taken. */
+const STALLED_MS = 60_000
+
+/** The file as it is sent, one of so many of who asks; a connection that takes nothing of it ends. Throws 429. */
+export function sendWithin(
+  { downloads }: Pick<Services, 'downloads'>,
+  request: FastifyRequest,
+  actor: Actor,
+  data: Readable,
+): Readable {
+  try {
+    const counted = downloads.open(ownerOf(actor), () => data)
+    request.raw.socket.setTimeout(STALLED_MS)
+    return counted
+  } catch (error) {
+    data.destroy()
+    throw error
   }
 }

@@ -22,5 +22,5 @@ export function nameRequests(app: FastifyInstance): void {
   })
 }
 
-export const workForRequest = (request: FastifyRequest, task: () => void): void =>
+export const workForRequest = <Result>(request: FastifyRequest, task: () => Result): Result =>
   request.work ? workFor(request.work, task) : task()

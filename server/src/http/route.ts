@@ -16,13 +16,13 @@ const LARGE_BODY = 64 * 1024 ** 2
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The body's bytes, for Idempotency-Key. */
-    raw_body?: Buffer
     actor?: Actor
   }
   interface FastifyContextConfig {
     /** The field of the answer that is the id of what it is about. */
     target_field?: string
+    /** The body may have attachments. */
+    large?: boolean
   }
 }
 
@@ -42,24 +42,30 @@ export interface Call<R extends RouteDefinition> {
 /** A handler's value when it has sent the reply itself. (A reply is a thenable, so handing it back would await it.) */
 export const SENT = Symbol('sent')
 
-/** Serves one operation of the contract. The handler's value is the body, unless it is SENT. */
+/**
+ * Serves one operation of the contract. The handler's value is the body, unless it is SENT. `admit` throws where the caller may
+ * not, before a large body is read.
+ */
 export function serve<const R extends RouteDefinition>(
   app: FastifyInstance,
   services: Pick<Services, 'access' | 'limits'>,
   definition: R,
   handler: (call: Call<R>) => Promise<unknown>,
+  options: { admit?: (call: Pick<Call<R>, 'params' | 'actor'>) => Promise<unknown> } = {},
 ): void {
   const { creates_run, target }: RouteDefinition = definition
   app.route({
     method: definition.method,
     url: API_PREFIX + definition.path.replace(/\{(\w+)\}/g, ':$1'),
     bodyLimit: definition.large ? LARGE_BODY : SMALL_BODY,
-    config: target ? { target_field: target.field } : {},
+    config: { ...(target ? { target_field: target.field } : {}), large: definition.large === true },
     onRequest: async (request, reply) => {
       request.actor = await services.access.authenticate(request)
       reply.headers(await services.limits.take(ownerOf(request.actor), creates_run === true))
       requireRole(definition, request.actor)
       requireVisited(definition, request.actor, request.params)
+      const params = parse(definition.params, request.params) as Call<R>['params']
+      await options.admit?.({ params, actor: request.actor })
     },
     handler: async (request, reply) => {
       if (!request.actor) throw new Error('The route was reached without authentication.')
@@ -153,7 +159,7 @@ function parse(schema: z.ZodType | undefined, value: unknown): unknown {
 function parseBody(definition: RouteDefinition, request: FastifyRequest): unknown {
   if (!definition.body) return undefined
   const body = request.body
-  const size = request.raw_body?.length ?? 0
+  const size = request.body_bytes ?? 0
   const has_attachments = typeof body === 'object' && body !== null && 'attachments' in body
   if (definition.large && size > SMALL_BODY && !has_attachments) {
     throw new AppError('invalid_request', 'The body is over 2 MiB and has no attachments.', { status: 413 })
@@ -179,6 +185,6 @@ function idempotencyOf(
     // Not as it was sent: one path may be percent-encoded in many ways.
     route: `${method} ${API_PREFIX}${path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params?.[name] ?? ''))}`,
     key,
-    body_hash: hashBody(request.raw_body ?? Buffer.alloc(0)),
+    body_hash: request.body_hash ?? hashBody(Buffer.alloc(0)),
   }
 }

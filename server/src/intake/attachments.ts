@@ -9,9 +9,23 @@ import type { Db } from '../store/db.ts'
 const MiB = 1024 ** 2
 const RETRY_AFTER_SECONDS = '60'
 
-interface AttachmentServices {
+/** A file that went to the storage while its request was received. */
+export interface ReceivedFile {
+  blob_key: string
+  size_bytes: number
+}
+
+/** Those of a request, by the word that stands for their data. */
+export interface Received {
+  sizeOf(word: string): number | null
+  /** From then on it belongs to who claims it. */
+  claim(word: string): ReceivedFile | null
+}
+
+export interface AttachmentServices {
   db: Db
   blobs: Blobs
+  received?: Received | undefined
   /** What one run may keep. */
   max_run_files_bytes: number
 }
@@ -27,8 +41,15 @@ export async function storeAttachments(
   if (names.size < attachments.length) {
     throw new AppError('invalid_request', 'attachments: two have the same file_name.')
   }
-  await requireRoom(services, run_id, sum(attachments.map(({ data }) => Buffer.byteLength(data, 'base64'))))
-  return storeAll(services, run_id, attachments, async ({ data }) => Buffer.from(data, 'base64'))
+  const { received } = services
+  const sizes = attachments.map(({ data }) => received?.sizeOf(data) ?? Buffer.byteLength(data, 'base64'))
+  await requireRoom(services, run_id, sum(sizes))
+  return storeAll(
+    services,
+    run_id,
+    attachments,
+    async ({ data }) => received?.claim(data) ?? Buffer.from(data, 'base64'),
+  )
 }
 
 /** Stores files of an earlier run once more, for a run of its own. */
@@ -52,26 +73,36 @@ async function storeAll<F extends Pick<StoredAttachment, 'file_name' | 'mime_typ
   { blobs }: AttachmentServices,
   run_id: string,
   files: readonly F[],
-  open: (file: F) => Promise<Readable | Uint8Array>,
+  open: (file: F) => Promise<Readable | Uint8Array | ReceivedFile>,
 ): Promise<StoredAttachment[]> {
   const stored: StoredAttachment[] = []
   try {
     for (const file of files) {
       const { file_name, mime_type } = file
       const attachment_id = uuidv7()
+      const opened = await open(file)
+      if ('blob_key' in opened) {
+        stored.push({ attachment_id, file_name, mime_type, ...opened })
+        continue
+      }
       const blob_key = `runs/${run_id}/attachments/${attachment_id}`
-      const size_bytes = await blobs.put(blob_key, await open(file))
+      const size_bytes = await blobs.put(blob_key, opened)
       stored.push({ attachment_id, file_name, mime_type, size_bytes, blob_key })
     }
     return stored
   } catch (error) {
     await removeAttachments(blobs, stored)
-    if (!(error instanceof BlobsUnavailable)) throw error
-    throw new AppError('resource_unavailable', `${error.message} Attachments are not taken for now.`, {
-      headers: { 'retry-after': RETRY_AFTER_SECONDS },
-      cause: error,
-    })
+    return refuseUnstored(error)
   }
+}
+
+/** Throws what people are told of a failure to store a file. */
+export function refuseUnstored(error: unknown): never {
+  if (!(error instanceof BlobsUnavailable)) throw error
+  throw new AppError('resource_unavailable', `${error.message} Attachments are not taken for now.`, {
+    headers: { 'retry-after': RETRY_AFTER_SECONDS },
+    cause: error,
+  })
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)

@@ -1,5 +1,4 @@
 import { v7 as uuidv7 } from 'uuid'
-import type { Blobs } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
 import { NAME_MAX_LENGTH } from '../contract/agent-config.ts'
 import { kindOfReference } from '../contract/environment-name.ts'
@@ -16,7 +15,7 @@ import { findEnvironmentRules, findEnvironmentSecrets, type NamedEnvironment } f
 import type { OpenRunMaxima } from '../store/quotas.ts'
 import { findConversation, type NewRun, type RunRow } from '../store/runs.ts'
 import { findMissingSecrets } from '../store/secrets.ts'
-import { copyAttachments, storeAttachments } from './attachments.ts'
+import { type AttachmentServices, copyAttachments, storeAttachments } from './attachments.ts'
 import { maskConfig } from './config-secrets.ts'
 import { replayRun } from './earlier-run.ts'
 import { findExecution, requireRunGrants } from './executor.ts'
@@ -26,10 +25,7 @@ import { requireAgent, requireAvailable, requireInstalled } from './unavailable.
 
 const TITLE_LENGTH = 80
 
-export interface RunServices {
-  db: Db
-  blobs: Blobs
-  max_run_files_bytes: number
+export interface RunServices extends AttachmentServices {
   seal_key: Keyring
   default_pool: string
   /** What a run may name as its harness. */

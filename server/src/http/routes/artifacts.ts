@@ -10,7 +10,7 @@ import { findDiff } from '../../store/diffs.ts'
 import { readLogPages } from '../../store/events.ts'
 import { viewArtifact, viewDiff } from '../artifact-view.ts'
 import type { Services } from '../context.ts'
-import { DOWNLOAD_HEADERS, openBlob } from '../download.ts'
+import { DOWNLOAD_HEADERS, openBlob, sendWithin } from '../download.ts'
 import { serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
@@ -46,19 +46,20 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
         'content-length': artifact.size_bytes,
         'content-disposition': describeDisposition(artifact.filename, inline),
       })
-      .send(data)
+      .send(sendWithin(services, request, actor, data))
   })
 
   app.get<{ Params: { file: string } }>('/downloads/transcripts/:file', async (request, reply) => {
     const actor = await links.verify(`/downloads/transcripts/${request.params.file}`, request.query)
     const { run_id } = await requireRun(services, request.params.file.replace(/\.jsonl$/, ''), actor)
+    const lines = Readable.from(transcriptLines(store.db, run_id), { objectMode: false })
     return reply
       .headers({
         ...DOWNLOAD_HEADERS,
         'content-type': 'application/jsonl; charset=utf-8',
         'content-disposition': `attachment; filename="${run_id}.jsonl"`,
       })
-      .send(Readable.from(transcriptLines(store.db, run_id), { objectMode: false }))
+      .send(sendWithin(services, request, actor, lines))
   })
 }
 

@@ -5,13 +5,13 @@ import { requireAvailable, requireSwitch } from '../../intake/unavailable.ts'
 import { type Db, transact } from '../../store/db.ts'
 import { acceptFollowup } from '../../store/followups.ts'
 import type { Services } from '../context.ts'
-import { readEarlier, sendOnce, serve } from '../route.ts'
+import { type Call, readEarlier, sendOnce, serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
 export function serveFollowups(app: FastifyInstance, services: Services): void {
   const { store, watch, blobs, settings } = services
   const files = { db: store.db, blobs, max_run_files_bytes: settings.max_run_files_bytes }
-  serve(app, services, ROUTES.submitFollowup, async (call) => {
+  const submit = async (call: Call<typeof ROUTES.submitFollowup>) => {
     const { message = '', mode = 'normal', on_busy = 'enqueue', attachments = [] } = call.body
     const { budget = null, model_id = null } = call.body
     const { run_id, config } = await requireRun(services, call.params.run_id, call.actor)
@@ -20,7 +20,11 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
     if (earlier) return earlier.body
     requireAvailable(call.body)
     if (model_id !== null) requireSwitch(settings.harnesses, config)
-    const stored = await storeAttachments(files, run_id, attachments)
+    const stored = await storeAttachments(
+      { ...files, received: call.request.received_files },
+      run_id,
+      attachments,
+    )
     let pool: string | null = null
     const accept = async (db: Db) => {
       const said = { run_id, author: call.actor, message, mode, on_busy, attachments: stored }
@@ -36,5 +40,8 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
     watch.touchRun(run_id)
     if (pool) watch.touchPool(pool)
     return sent
+  }
+  serve(app, services, ROUTES.submitFollowup, submit, {
+    admit: ({ params, actor }) => requireRun(services, params.run_id, actor),
   })
 }

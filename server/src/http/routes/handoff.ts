@@ -6,7 +6,7 @@ import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { findHandoff, findVisibleSnapshot } from '../../store/snapshots.ts'
 import type { Services } from '../context.ts'
-import { DOWNLOAD_HEADERS, openBlob } from '../download.ts'
+import { DOWNLOAD_HEADERS, openBlob, sendWithin } from '../download.ts'
 import { serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
@@ -48,7 +48,7 @@ export function serveHandoff(app: FastifyInstance, services: Services): void {
         'content-length': snapshot.size_bytes,
         'content-disposition': `attachment; filename="${FILENAME}"`,
       })
-      .send(data)
+      .send(sendWithin(services, request, actor, data))
   })
 }
 

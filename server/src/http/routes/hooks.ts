@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/error.ts'
 import { isRecord } from '../../contract/storable-text.ts'
@@ -15,15 +16,11 @@ import { sendJson } from '../route.ts'
 const BODY_LIMIT = 2 * 1024 ** 2
 /** What goes on being read of an address with many failures: others may send from there, too. */
 const SMALL_BODY = 64 * 1024
-/** Anybody who knows the address may begin a body. Senders wait no longer for an answer. */
-const BODY_MS = 20_000
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** What is posted to, before the body is read. */
     hook?: TriggerRow
-    /** Breaks off a body that does not come. */
-    hook_timer?: NodeJS.Timeout
   }
 }
 
@@ -31,7 +28,6 @@ declare module 'fastify' {
 export function serveHooks(app: FastifyInstance, services: Services): void {
   const { store, settings, watch } = services
   const failures = createFailureLimit('Too many refused deliveries from this address.')
-  const arrived = async ({ hook_timer }: FastifyRequest) => clearTimeout(hook_timer)
   const notFound = async (request: FastifyRequest): Promise<never> => {
     await failures.count(request)
     throw noSuchHook()
@@ -40,7 +36,9 @@ export function serveHooks(app: FastifyInstance, services: Services): void {
   app.register(async (scope) => {
     // The bytes are what was signed, whatever they are said to be.
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+    scope.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
+      services.bodies.receive(request, payload),
+    )
     scope.route<{ Params: { trigger_id: string } }>({
       method: 'POST',
       url: '/hooks/:trigger_id',
@@ -51,12 +49,7 @@ export function serveHooks(app: FastifyInstance, services: Services): void {
         const hook = await findHook(store.db, request.params.trigger_id)
         if (!hook) return notFound(request)
         request.hook = hook
-        request.hook_timer = setTimeout(() => request.raw.destroy(), BODY_MS).unref()
       },
-      preValidation: arrived,
-      // Of a body that was refused before it was whole.
-      onResponse: arrived,
-      onRequestAbort: arrived,
       handler: async (request, reply) => {
         const { hook } = request
         if (!hook) throw new Error('The route was reached without its trigger.')

@@ -26,7 +26,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     const earlier = await readEarlier(store.db, call)
     if (earlier) return earlier.body
     const run = await resolveRun(
-      intakeServices(services),
+      { ...intakeServices(services), received: call.request.received_files },
       call.body,
       call.actor,
       sourceOf(call.request.headers['x-runyard-source']),

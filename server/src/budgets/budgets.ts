@@ -24,6 +24,10 @@ export const BUDGETS = {
     ...{ name: 'Event streams', unit: 'at once', of: 'principal, visitors of a principal' },
     ...{ most: 200, in_all: 2_000, beyond: REFUSED },
   },
+  followed_runs: {
+    ...{ name: 'Runs followed by event streams', unit: 'at once', of: 'principal, visitors of a principal' },
+    ...{ most: 2_000, in_all: 20_000, beyond: REFUSED },
+  },
   downloads: {
     ...{ name: 'Downloads by signed links', unit: 'at once', of: 'principal, visitors of a principal' },
     ...{ most: 32, in_all: 256, beyond: REFUSED },

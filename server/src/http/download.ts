@@ -36,7 +36,9 @@ export function sendWithin(
 ): Readable {
   try {
     const counted = downloads.open(ownerOf(actor), () => data)
-    request.raw.socket.setTimeout(STALLED_MS)
+    const { socket } = request.raw
+    // Requests of our own, by `inject`, have no connection.
+    if ('setTimeout' in socket) socket.setTimeout(STALLED_MS)
     return counted
   } catch (error) {
     data.destroy()

@@ -1,11 +1,10 @@
 import type { MessageDelta, RunEvent } from '../contract/event.ts'
 import type { Db } from '../store/db.ts'
-import { type OpenMessage, readLog, readOpenMessages } from '../store/events.ts'
-import type { Watch } from '../store/watch.ts'
+import { type OpenMessage, readLog } from '../store/events.ts'
 import type { KeyCheck } from './key-check.ts'
+import type { LogTails } from './log-tails.ts'
 import { Wake } from './wake.ts'
 
-const PAGE = 500
 /** What a stream may hold for a reader that does not read. */
 export const PAGE_BYTES = 256 * 1024
 
@@ -31,9 +30,9 @@ export interface FollowOptions {
  * Everything after `after`, then whatever comes, in order and once. It subscribes before it reads, so nothing falls
  * between; a reader that is slow makes the generator wait, not the service's memory grow.
  */
-export async function* followRun(db: Db, watch: Watch, options: FollowOptions): AsyncGenerator<StreamItem> {
+export async function* followRun(tails: LogTails, options: FollowOptions): AsyncGenerator<StreamItem> {
   const wake = new Wake(options.signal)
-  const stop = watch.onRun(options.run_id, () => wake.set())
+  const stop = tails.follow(options.run_id, () => wake.set())
   const sent = new Map<string, number>()
   const { key } = options
   let cursor = options.after
@@ -41,7 +40,7 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
     while (!options.signal.aborted) {
       if (!(await key.isStillAllowed())) return
       wake.clear()
-      const page = await readLog(db, options.run_id, cursor, PAGE, PAGE_BYTES)
+      const page = await tails.read(options.run_id, cursor)
       if (!page) return
       for (const event of page.events) {
         forget(event, sent)
@@ -53,8 +52,7 @@ export async function* followRun(db: Db, watch: Watch, options: FollowOptions): 
         yield { kind: 'end', last_sequence: cursor }
         return
       }
-      const open = await readOpenMessages(db, options.run_id)
-      yield* open
+      yield* page.open
         .flatMap((message) => deltaOf(message, sent))
         .map((delta) => ({ kind: 'delta', delta }) as const)
       if (!(await wake.wait(key.wait_ms()))) yield { kind: 'keep-alive' }

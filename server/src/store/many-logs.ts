@@ -110,3 +110,57 @@ export async function readLogs(
   }
   return { logs: [...logs.values()], events }
 }
+
+/** A place in a log, and what comes after it. */
+export interface LogTail {
+  run_id: string
+  after: number
+  events: RunEvent[]
+  /** The log already holds events after these. */
+  has_more: boolean
+  last_sequence: number
+  settled: boolean
+  /** Texts on their way. */
+  open: OpenMessage[]
+}
+
+type TailRow = Pick<LogTail, 'run_id' | 'after' | 'last_sequence' | 'settled'> & {
+  open: OpenMessage[] | null
+} & (Omit<EventRow, 'run_id'> | { [K in keyof Omit<EventRow, 'run_id'>]: null })
+
+/** What comes after each of these places, `limit` events of each and no more than begin within `bytes`. One statement. */
+export async function readTails(
+  db: Db,
+  places: ReadonlyArray<{ run_id: string; after: number }>,
+  { limit, bytes }: PageSize,
+): Promise<LogTail[]> {
+  const found = await sql<TailRow>`
+    with logs as materialized (
+      select r.run_id, p.after, r.last_sequence, r.worker_id is null and r.state in (${among(TERMINAL_STATES)}) as settled
+      from jsonb_to_recordset(${json(places)}) p (run_id uuid, after int) join runs r using (run_id))
+    select l.*, e.sequence, e.type, e.data, e.occurred_at,
+      case when row_number() over (partition by l.run_id, l.after order by e.sequence) = 1 and not l.settled then (
+        select jsonb_agg(jsonb_build_object('message_id', m.message_id, 'text', m.text) order by m.message_id)
+        from open_messages m where m.run_id = l.run_id) end as open
+    from logs l left join lateral (
+      select * from (
+        select *, sum(bytes) over (order by sequence) - bytes as bytes_before from events
+        where run_id = l.run_id and sequence > l.after order by sequence limit ${limit}::int) page
+      where bytes_before < ${bytes}::int) e on true
+    order by l.run_id, l.after, e.sequence`.execute(db)
+  const tails = new Map<string, LogTail>()
+  for (const { run_id, after, last_sequence, settled, open, ...event } of found.rows) {
+    const key = `${run_id} ${after}`
+    const tail = tails.get(key) ?? {
+      ...{ run_id, after, last_sequence, settled },
+      ...{ events: [], has_more: false, open: [] },
+    }
+    if (open) tail.open = open
+    if (event.sequence !== null) {
+      tail.events.push(toRunEvent({ run_id, ...event }))
+      tail.has_more = event.sequence < last_sequence
+    }
+    tails.set(key, tail)
+  }
+  return [...tails.values()]
+}

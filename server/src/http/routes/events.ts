@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BUDGETS } from '../../budgets/budgets.ts'
+import { Holdings } from '../../budgets/holdings.ts'
 import { AppError } from '../../contract/error.ts'
 import { MOST_FOLLOWED } from '../../contract/event-stream.ts'
 import { ROUTES } from '../../contract/routes.ts'
@@ -12,18 +13,24 @@ import { ownerOf } from '../budget-owner.ts'
 import type { Services } from '../context.ts'
 import { followRuns, formatMany, haveAll } from '../follow-runs.ts'
 import { KeyCheck } from '../key-check.ts'
+import { LogTails } from '../log-tails.ts'
 import { type Call, SENT, serve } from '../route.ts'
-import { type FollowOptions, followRun, formatStream, hasAll } from '../sse.ts'
+import { followRun, formatStream, hasAll } from '../sse.ts'
 import { decodePlaces, type Places } from '../stream-cursor.ts'
-import { StreamLimit } from '../stream-limit.ts'
+import { StreamLimit, tooMany } from '../stream-limit.ts'
+import { Turns } from '../turns.ts'
 import { noSuchRun, requireRun } from './runs.ts'
 
+/** Of statements that read all logs of a stream. */
+const READ_AT_ONCE = 2
 /** Between two bytes on their way: a stream says something every 15 s, so nothing for so long means that nobody reads. */
 const STALLED_MS = 30_000
 
 export function serveEvents(app: FastifyInstance, services: Services): void {
   const { db } = services.store
   const streams = new StreamLimit(BUDGETS.streams, services.metrics.streams)
+  const followed_runs = new Holdings(BUDGETS.followed_runs)
+  const shared = { db, tails: new LogTails(db, services.watch), turns: new Turns(READ_AT_ONCE) }
   const checkKey = (request: FastifyRequest) =>
     new KeyCheck(() => services.access.isStillAllowed(request), services.settings.key_check_ms)
 
@@ -41,14 +48,11 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
     const last = lastEventId(request)
     const after = last ?? call.query.after ?? 0
     if (last !== undefined && !call.query.follow && (await hasAll(db, run_id, last))) return endForGood(reply)
-    const body = streams.open(ownerOf(actor), () =>
-      openStream(services, request, {
-        run_id,
-        after,
-        follow: call.query.follow ?? false,
-        key: checkKey(request),
-      }),
-    )
+    const runs = new FollowedRuns(followed_runs, ownerOf(actor), 1)
+    const follow = call.query.follow ?? false
+    const open = (signal: AbortSignal) =>
+      formatStream(followRun(shared.tails, { run_id, after, follow, signal, key: checkKey(request) }), run_id)
+    const body = runs.until(() => streams.open(ownerOf(actor), () => sendStream(services, request, open)))
     reply.headers(STREAM_HEADERS).send(body)
     return SENT
   }
@@ -60,24 +64,26 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
       principal_id: actor.principal_id,
     }
     const start = startOf(request, query.since)
-    await requireFollowed(db, followed)
+    const owner = ownerOf(actor)
+    const count = await requireFollowed(db, followed)
     const returns = request.headers['last-event-id'] !== undefined
-    if (returns && !query.follow && (await haveAll(db, { ...followed, ...start }))) return endForGood(reply)
+    if (returns && !query.follow && (await haveAll(shared, { ...followed, ...start, owner })))
+      return endForGood(reply)
     reply.headers(STREAM_HEADERS)
     // Answering HEAD would drain an endless stream.
     if (request.method === 'HEAD') reply.send('')
     else {
+      const runs = new FollowedRuns(followed_runs, owner, count)
       const open = (signal: AbortSignal) =>
         formatMany(
-          followRuns(db, services.watch, {
-            ...followed,
-            ...start,
+          followRuns(shared, {
+            ...{ ...followed, ...start, owner, signal },
             follow: query.follow ?? false,
-            signal,
             key: checkKey(request),
+            grow: (most) => runs.grow(most),
           }),
         )
-      reply.send(streams.open(ownerOf(actor), () => sendStream(services, request, open)))
+      reply.send(runs.until(() => streams.open(owner, () => sendStream(services, request, open))))
     }
     return SENT
   })
@@ -89,7 +95,8 @@ function endForGood(reply: FastifyReply): typeof SENT {
   return SENT
 }
 
-async function requireFollowed(db: Db, followed: Followed): Promise<void> {
+/** How many there are. */
+async function requireFollowed(db: Db, followed: Followed): Promise<number> {
   const { run_ids, ancestor_run_id } = followed
   if (run_ids.length === 0 && ancestor_run_id === null) {
     throw new AppError('invalid_request', 'run_ids: name the runs to follow, or an ancestor_run_id.')
@@ -107,6 +114,40 @@ async function requireFollowed(db: Db, followed: Followed): Promise<void> {
   if (found.size > MOST_FOLLOWED) {
     const detail = `ancestor_run_id: there are more than ${MOST_FOLLOWED} runs to follow, which one stream cannot.`
     throw new AppError('invalid_request', detail)
+  }
+  return Math.max(1, found.size)
+}
+
+/** The runs that one stream follows, of its owner's budget. Throws 429. */
+class FollowedRuns {
+  readonly #held: Holdings
+  readonly #owner: string
+  #count: number
+
+  constructor(held: Holdings, owner: string, count: number) {
+    if (!held.take(owner, count)) throw tooMany(BUDGETS.followed_runs)
+    this.#held = held
+    this.#owner = owner
+    this.#count = count
+  }
+
+  grow(count: number): boolean {
+    const more = count - this.#count
+    if (more <= 0) return true
+    if (!this.#held.take(this.#owner, more)) return false
+    this.#count = count
+    return true
+  }
+
+  /** They are held until the stream that `open` makes closes. */
+  until(open: () => Readable): Readable {
+    const giveBack = () => this.#held.giveBack(this.#owner, this.#count)
+    try {
+      return open().once('close', giveBack)
+    } catch (error) {
+      giveBack()
+      throw error
+    }
   }
 }
 
@@ -135,16 +176,6 @@ export const STREAM_HEADERS = {
   // Proxies such as nginx hold streams back otherwise.
   'x-accel-buffering': 'no',
 } as const
-
-/** The event stream of one run as bytes. */
-export const openStream = (
-  services: Services,
-  request: FastifyRequest,
-  options: Omit<FollowOptions, 'signal'>,
-): Readable =>
-  sendStream(services, request, (signal) =>
-    formatStream(followRun(services.store.db, services.watch, { ...options, signal }), options.run_id),
-  )
 
 /** A stream as bytes; it ends by itself, with the reader or the service, and where nobody reads it. */
 function sendStream(

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import type { Egress, GitCredential } from '../src/gateway/gateway.ts'
 import { openGateway } from '../src/gateway/open-gateway.ts'
 import { openBridge } from './support/bridge.ts'
+import { until } from './support/cluster.ts'
 import { GIT_ENV, git } from './support/git.ts'
 import { type GitHost, serveGitHost } from './support/git-hosts.ts'
 import { addHostedRepository, addLargeFile } from './support/hosted-repositories.ts'
@@ -245,5 +246,55 @@ describe('large files by the git gateway', { skip: missing }, () => {
       assert.equal(chunked.status, 502)
     }
     assert.equal(lfs.objects.has(oid), false)
+  })
+
+  test('of one sandbox are kept within a budget, whatever hosts say of them', async () => {
+    lfs.lead = (href) => `${href}&${'x'.repeat(14_000)}`
+    const some = Array.from({ length: 250 }, (_, at) => {
+      const content = Buffer.from(String(at))
+      const oid = createHash('sha256').update(content).digest('hex')
+      lfs.objects.set(oid, content)
+      return { oid, size: content.length }
+    })
+    const addresses: string[] = []
+    for (let asked = 0; asked < 3; asked += 1) {
+      const { objects } = JSON.parse((await batch('site', 'download', some)).said)
+      addresses.push(
+        ...objects.map(
+          (each: { actions: { download: { href: string } } }) => new URL(each.actions.download.href).pathname,
+        ),
+      )
+    }
+    const statuses = await Promise.all(
+      [0, 250, 749].map(async (at) => (await ask('GET', addresses[at] ?? '')).status),
+    )
+    // The storage knows nothing of what was added.
+    assert.deepEqual(statuses, [404, 404, 403])
+    // What is longer than any address is none.
+    lfs.lead = (href) => `${href}&${'x'.repeat(40_000)}`
+    assert.equal(JSON.parse((await batch('site', 'download', [object])).said).objects[0].actions, undefined)
+  })
+
+  test('are asked about so often at once, also by who never ends a question', async (t) => {
+    const { port } = new URL(base)
+    const path = `/git/${host.host}/acme/site.git/info/lfs/objects/batch`
+    const held = Array.from({ length: 4 }, () => {
+      const asking = request({
+        host: '127.0.0.1',
+        port,
+        method: 'POST',
+        path,
+        headers: { 'content-length': 100 },
+      })
+      asking.on('error', () => {})
+      asking.write('{')
+      return asking
+    })
+    t.after(() => {
+      for (const asking of held) asking.destroy()
+    })
+    await until('the refusal', async () => (await batch('site', 'download', [object])).status === 429)
+    for (const asking of held) asking.destroy()
+    await until('room again', async () => (await batch('site', 'download', [object])).status === 200)
   })
 })

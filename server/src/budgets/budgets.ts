@@ -68,4 +68,16 @@ export const BUDGETS = {
     ...{ name: 'Signed-in browsers', unit: 'rows', of: 'principal' },
     ...{ most: 100, beyond: 'the oldest ends' },
   },
+  lfs_addresses: {
+    ...{ name: 'Addresses of large files that the gateway keeps', unit: 'bytes at once', of: 'sandbox' },
+    ...{ most: 4 * MiB, in_all: 32 * MiB, beyond: 'the oldest are forgotten; 429, Retry-After' },
+  },
+  lfs_questions: {
+    ...{ name: 'Questions about large files', unit: 'at once', of: 'sandbox' },
+    ...{ most: 4, in_all: 16, beyond: REFUSED },
+  },
+  lfs_transfers: {
+    ...{ name: 'Transfers of large files', unit: 'at once', of: 'sandbox' },
+    ...{ most: 32, in_all: 256, beyond: REFUSED },
+  },
 } as const satisfies Record<string, Budget>

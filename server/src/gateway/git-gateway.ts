@@ -32,6 +32,8 @@ interface GitGatewayOptions {
   tokenOf: (credential: GitCredential, path: string) => Promise<string>
   /** Told each time. */
   onRefusal: (refusal: Refusal) => void
+  /** The sandbox is gone. */
+  closed: AbortSignal
 }
 
 /** Answers one request below `GIT_PREFIX`, until the signal says that nobody waits. */
@@ -43,9 +45,9 @@ export type GitGateway = (
 
 export function createGitGateway(
   { git, private_hosts }: Pick<EgressRules, 'private_hosts'> & { git: GitRules },
-  { tokenOf, onRefusal }: GitGatewayOptions,
+  { tokenOf, onRefusal, closed }: GitGatewayOptions,
 ): GitGateway {
-  const serveLfs = createGitLfs({ git, private_hosts }, { tokenOf, onRefusal })
+  const serveLfs = createGitLfs({ git, private_hosts }, { tokenOf, onRefusal, closed })
   const findAddresses = openDirectory({ hosts: git.repositories.map(({ host }) => host), private_hosts })
 
   const refuse = (host: string, reason: Refusal['reason'], message: string) =>

@@ -3,9 +3,12 @@
  * has them: both stay here, and git-lfs in the sandbox gets addresses of this gateway in their place. What is dialled is checked
  * like all else.
  */
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
+import { BUDGETS } from '../budgets/budgets.ts'
+import { Holdings } from '../budgets/holdings.ts'
 import { Refused } from './dial.ts'
 import type { EgressRules, GitCredential, GitRepository, GitRules, Refusal } from './gateway.ts'
 import {
@@ -21,20 +24,21 @@ import { basicOf } from './git-credential.ts'
 import { kindOf } from './git-host.ts'
 import { gitPathOf } from './git-rules.ts'
 import { type LfsBatch, readBatch, rewriteBatch, writeBatch } from './lfs-batch.ts'
+import { KeptTransfers } from './lfs-kept.ts'
 import { openLfsPlaces } from './lfs-place.ts'
 import type { LfsRequest } from './lfs-request.ts'
-import { createLfsTransfers, LFS_METHODS, type LfsTransfer } from './lfs-transfer.ts'
+import { createLfsTransfers, LFS_METHODS } from './lfs-transfer.ts'
 import { askStorage, bodyOf } from './lfs-upstream.ts'
 
 const MIME = 'application/vnd.git-lfs+json'
 const MAX_ASKED = 1024 ** 2
-const MAX_ANSWER = 8 * 1024 ** 2
-/** Kept at once; the oldest are forgotten. */
-const MAX_TRANSFERS = 10_000
+const MAX_ANSWER = 4 * 1024 ** 2
 
 interface GitLfsOptions {
   tokenOf: (credential: GitCredential, path: string) => Promise<string>
   onRefusal: (refusal: Refusal) => void
+  /** The sandbox is gone: nothing is kept for it any more. */
+  closed: AbortSignal
 }
 
 export type GitLfs = (
@@ -46,9 +50,10 @@ export type GitLfs = (
 
 export function createGitLfs(
   { git, private_hosts }: Pick<EgressRules, 'private_hosts'> & { git: GitRules },
-  { tokenOf, onRefusal }: GitLfsOptions,
+  { tokenOf, onRefusal, closed }: GitLfsOptions,
 ): GitLfs {
-  const transfers = new Map<string, LfsTransfer>()
+  const sandbox = randomUUID()
+  const transfers = new KeptTransfers(sandbox, closed)
   const authorizationOf = async (repository: GitRepository): Promise<string | null> => {
     const credential = credentialOf(git, repository)
     const kind = kindOf(repository.host, git.kinds)
@@ -57,14 +62,6 @@ export function createGitLfs(
 
   const locate = openLfsPlaces({ git, private_hosts })
   const pass = createLfsTransfers({ locate, authorizationOf })
-
-  const keep = (transfer: LfsTransfer): string => {
-    const id = randomBytes(16).toString('hex')
-    transfers.set(id, transfer)
-    const [oldest] = transfers.keys()
-    if (transfers.size > MAX_TRANSFERS && oldest) transfers.delete(oldest)
-    return id
-  }
 
   const explain = (answer: IncomingMessage, repository: GitRepository): GitAnswer => {
     answer.resume()
@@ -93,11 +90,15 @@ export function createGitLfs(
     const said = await readText(answer, MAX_ANSWER)
     if (said === null) answer.destroy()
     const base = `http://${here}/git/${repository.host}/${repository.path}.git/info/lfs/transfers`
+    let is_full = false
     const rewritten =
       said &&
       rewriteBatch(said, batch, (name, object, action) => {
-        return `${base}/${keep({ name, repository, object, action })}`
+        const id = transfers.keep({ name, repository, object, action })
+        is_full ||= id === null
+        return `${base}/${id}`
       })
+    if (is_full) return TOO_MANY
     if (!rewritten)
       return { status: 502, message: `${repository.host} does not answer as Git LFS does (basic transfers).` }
     const text = JSON.stringify(rewritten)
@@ -133,12 +134,18 @@ export function createGitLfs(
     { request, repository }: { request: LfsRequest; repository: GitRepository },
   ): Promise<GitAnswer | null> => {
     if (request.asks === 'locks') return Promise.resolve(NO_LOCKS)
-    if (request.asks === 'batch') return answerBatch(incoming, response, signal, repository)
-    const known = transfers.get(request.id)
+    if (request.asks === 'batch')
+      return within(QUESTIONS, sandbox, () => answerBatch(incoming, response, signal, repository))
+    const known = transfers.find(request.id)
     // An address is of one repository and one direction.
     if (known?.repository !== repository || LFS_METHODS[known.name] !== incoming.method)
       return Promise.resolve(NO_TRANSFER)
-    return pass(incoming, response, signal, known)
+    return within(TRANSFERS, sandbox, async () => {
+      const failure = await pass(incoming, response, signal, known)
+      // What is passed on goes on after its head.
+      if (!failure && !response.closed) await once(response, 'close')
+      return failure
+    })
   }
   return async (incoming, response, signal, asked) => {
     const failure = await serve(incoming, response, signal, asked).catch((error: unknown) => {
@@ -149,6 +156,29 @@ export function createGitLfs(
   }
 }
 
+/** Of all sandboxes of this process. */
+const QUESTIONS = new Holdings(BUDGETS.lfs_questions)
+const TRANSFERS = new Holdings(BUDGETS.lfs_transfers)
+
+/** Does it where the sandbox, and all together, have room. */
+async function within(
+  held: Holdings,
+  sandbox: string,
+  work: () => Promise<GitAnswer | null>,
+): Promise<GitAnswer | null> {
+  if (!held.take(sandbox)) return TOO_MANY
+  try {
+    return await work()
+  } finally {
+    held.giveBack(sandbox)
+  }
+}
+
+/** The client waits and asks again. */
+const TOO_MANY: GitAnswer = {
+  status: 429,
+  message: 'Too many large files are on their way at once. Try again in a moment.',
+}
 const NO_BATCH: GitAnswer = { status: 422, message: 'The gateway does not take this question of Git LFS.' }
 /** The client goes on without locks. */
 const NO_LOCKS: GitAnswer = { status: 501, message: 'The gateway has no locks of Git LFS.' }
@@ -164,7 +194,8 @@ export function answerLfs(
 ): void {
   incoming.resume()
   if (response.headersSent) return void response.destroy()
-  response.writeHead(status, { 'content-type': MIME }).end(JSON.stringify({ message }))
+  const again = status === 429 ? { 'retry-after': '2' } : {}
+  response.writeHead(status, { 'content-type': MIME, ...again }).end(JSON.stringify({ message }))
 }
 
 /** `null`: it is longer; the rest is left in the stream. */

@@ -24,6 +24,8 @@ export interface LfsAction {
 
 /** The client asks for a hundred at once. */
 const MAX_OBJECTS = 1_000
+/** Of one address with its headers: signed ones of clouds have some 2,000. */
+const MAX_ACTION = 16 * 1024
 const NAMES: readonly LfsActionName[] = ['download', 'upload', 'verify']
 
 /** `null` for what is none. */
@@ -91,6 +93,7 @@ function readAction(value: unknown): (LfsAction & { expiry: object }) | null {
   const { href, header, expires_in, expires_at } = isObject(value) ? value : {}
   if (typeof href !== 'string') return null
   const headers = isObject(header) ? Object.entries(header) : []
+  if (href.length + JSON.stringify(header ?? {}).length > MAX_ACTION) return null
   return {
     href,
     header: Object.fromEntries(

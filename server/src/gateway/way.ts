@@ -42,7 +42,9 @@ export async function openWay(
   const { private_hosts } = rules
   const fetch = createCheckedFetch({ hosts: git ? hostsOf(git) : [], private_hosts })
   const tokens = openTokens(fetch)
-  const gateway = git ? createGitGateway({ git, private_hosts }, { ...tokens, onRefusal: tell }) : null
+  const closed = new AbortController()
+  const options = { ...tokens, onRefusal: tell, closed: closed.signal }
+  const gateway = git ? createGitGateway({ git, private_hosts }, options) : null
   const model_gateway = models ? createModelGateway(models, listener) : null
   const proxy = createEgressProxy(rules, tell, gateway, model_gateway?.answer ?? null)
   const sockets = new Set<Socket>()
@@ -60,6 +62,7 @@ export async function openWay(
     publish: (request) => publishBranch(request, { git, fetch, tokens }),
     close() {
       proxy.close()
+      closed.abort()
       for (const socket of sockets) socket.destroy()
     },
   }

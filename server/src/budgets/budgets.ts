@@ -8,7 +8,7 @@
  */
 export interface Budget {
   name: string
-  unit: 'a minute' | 'an hour' | 'at once' | 'bytes at once' | 'bytes an hour' | 'rows'
+  unit: 'a minute' | 'at once' | 'bytes at once' | 'bytes a day' | 'rows'
   /** Whose it is. */
   of: string
   most: number
@@ -67,6 +67,26 @@ export const BUDGETS = {
   web_sessions: {
     ...{ name: 'Signed-in browsers', unit: 'rows', of: 'principal' },
     ...{ most: 100, beyond: 'the oldest ends' },
+  },
+  deliveries: {
+    ...{
+      name: 'Signed deliveries to triggers',
+      unit: 'a minute',
+      of: 'principal who saved the trigger last',
+    },
+    ...{ most: 600, beyond: REFUSED },
+  },
+  kept_deliveries: {
+    ...{ name: 'Bodies of deliveries kept', unit: 'bytes a day', of: 'principal who saved the trigger last' },
+    ...{ most: 256 * MiB, beyond: 'kept without the body' },
+  },
+  kept_filtered: {
+    ...{
+      name: 'Bodies of filtered deliveries, kept a day',
+      unit: 'bytes a day',
+      of: 'principal who saved the trigger last',
+    },
+    ...{ most: 16 * MiB, beyond: 'kept without the body' },
   },
   lfs_addresses: {
     ...{ name: 'Addresses of large files that the gateway keeps', unit: 'bytes at once', of: 'sandbox' },

@@ -64,13 +64,14 @@ export class RequestLimits {
   }
 }
 
-/** Counts one more of the owner's. */
+/** Counts so much more of the owner's. */
 export async function consume(
   counter: RateLimiterPostgres,
   owner: string,
+  amount = 1,
 ): Promise<{ state: RateLimiterRes; is_over: boolean }> {
   try {
-    return { state: await counter.consume(owner), is_over: false }
+    return { state: await counter.consume(owner, amount), is_over: false }
   } catch (rejected) {
     // Anything else is a fault of the database.
     if (!(rejected instanceof RateLimiterRes)) throw rejected

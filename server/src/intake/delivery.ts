@@ -30,6 +30,8 @@ export interface Sent extends KeptPayload {
   /** By which it is told from others; `null`: it is replayed, though it came before. */
   sender_delivery_id: string | null
   replay_of: string | null
+  /** There is no room for its headers and body: it cannot be replayed. */
+  is_bare?: boolean
 }
 
 /** What became of it, and who is to be woken after the commit. */
@@ -88,6 +90,7 @@ export async function deliver(
     const plan = await makePlan({ ...services, db: trx }, trigger, sent, { delivery_id, filtered })
     const delivery = await insertDelivery(trx, {
       ...{ delivery_id, trigger_id, ...sent, outcome: plan.outcome satisfies TriggerOutcome },
+      ...(sent.is_bare ? { headers: {}, payload: null } : {}),
       ...{ run_id: plan.run_id, reason: 'reason' in plan ? plan.reason : null },
     })
     if (!delivery) {

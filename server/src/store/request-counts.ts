@@ -11,9 +11,9 @@ interface Query {
 
 /**
  * Counts for all processes together, one statement each: `consume(key)` resolves, or rejects with a `RateLimiterRes` where
- * `most` a minute are used up, or with the fault of the database. Who is over it is refused without asking the database.
+ * `most` within the time (default: a minute) are used up, or with the fault of the database. Who is over it is refused without asking the database.
  */
-export const createCounter = (db: Db, name: string, most: number): RateLimiterPostgres =>
+export const createCounter = (db: Db, name: string, most: number, seconds = WINDOW_S): RateLimiterPostgres =>
   new RateLimiterPostgres({
     // Its statements on our connections: all it asks of a client is `query`.
     storeClient: {
@@ -26,7 +26,7 @@ export const createCounter = (db: Db, name: string, most: number): RateLimiterPo
     clearExpiredByTimeout: false,
     keyPrefix: name,
     points: most,
-    duration: WINDOW_S,
+    duration: seconds,
     inMemoryBlockOnConsumed: most,
   })
 

@@ -11,6 +11,8 @@ import { json } from './storable.ts'
 import type { ReplyRow } from './trigger-replies.ts'
 
 const KEPT = sql`interval '30 days'`
+/** Its filter may have been wrong: within a day it can be replayed. */
+const KEPT_FILTERED = sql`interval '1 day'`
 const REMOVED_AT_ONCE = 1_000
 
 /** What the sender sent, as far as it is kept. */
@@ -117,8 +119,16 @@ function readPosition(cursor: string): string {
   return delivery_id
 }
 
-/** Those of more than a month ago, with their payloads. In parts: each may have 2 MiB. */
+/** Those of more than a month ago, and the payloads of filtered ones of more than a day ago. In parts: each may have 2 MiB. */
 export async function removeOldTriggerDeliveries(db: Db): Promise<void> {
+  for (let emptied = REMOVED_AT_ONCE; emptied === REMOVED_AT_ONCE; ) {
+    const done = await sql`
+      update trigger_deliveries set headers = '{}', payload = 'null' where ctid = any(array(
+        select ctid from trigger_deliveries where outcome = 'filtered' and received_at < clock_timestamp() - ${KEPT_FILTERED}
+          and payload <> 'null'
+        limit ${REMOVED_AT_ONCE}::int))`.execute(db)
+    emptied = Number(done.numAffectedRows ?? 0)
+  }
   for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
     const gone = await sql`
       delete from trigger_deliveries where ctid = any(array(

@@ -1,18 +1,22 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { BUDGETS } from '../../budgets/budgets.ts'
 import { AppError } from '../../contract/error.ts'
 import { isRecord } from '../../contract/storable-text.ts'
 import type { HookAnswer } from '../../contract/trigger.ts'
-import { type Done, deliver, findDuplicate, whyFiltered } from '../../intake/delivery.ts'
+import { type Done, deliver, findDuplicate, type Sent, whyFiltered } from '../../intake/delivery.ts'
 import { openTriggerSecrets } from '../../sealing/trigger-secrets.ts'
+import { createCounter } from '../../store/request-counts.ts'
 import { findHook, type TriggerRow } from '../../store/triggers.ts'
 import type { Services } from '../context.ts'
 import { createFailureLimit } from '../failure-limit.ts'
 import { describeSent, readPayload } from '../hook-payload.ts'
 import { isSigned, type Posted } from '../hook-signature.ts'
 import { intakeServices } from '../intake-services.ts'
+import { consume, refuseOver } from '../request-limits.ts'
 import { sendJson } from '../route.ts'
 
+const DAY_S = 24 * 3600
 const BODY_LIMIT = 2 * 1024 ** 2
 /** What goes on being read of an address with many failures: others may send from there, too. */
 const SMALL_BODY = 64 * 1024
@@ -31,6 +35,17 @@ export function serveHooks(app: FastifyInstance, services: Services): void {
   const notFound = async (request: FastifyRequest): Promise<never> => {
     await failures.count(request)
     throw noSuchHook()
+  }
+
+  const counted = createCounter(store.db, 'deliveries', BUDGETS.deliveries.most)
+  const kept = createCounter(store.db, 'kept_deliveries', BUDGETS.kept_deliveries.most, DAY_S)
+  const kept_filtered = createCounter(store.db, 'kept_filtered', BUDGETS.kept_filtered.most, DAY_S)
+  const begin = async (hook: TriggerRow, sent: Sent, bytes: number): Promise<Done | null> => {
+    const owner = hook.editor.uid
+    refuseOver(await consume(counted, owner), BUDGETS.deliveries)
+    const filtered = await whyFiltered(hook, sent)
+    const { is_over } = await consume(filtered === null ? kept : kept_filtered, owner, bytes)
+    return deliver(intakeServices(services), hook, { ...sent, is_bare: is_over }, filtered)
   }
 
   app.register(async (scope) => {
@@ -65,7 +80,7 @@ export function serveHooks(app: FastifyInstance, services: Services): void {
         const sent = describeSent(hook.verification, secret, posted, payload)
         const done =
           (await findDuplicate(store.db, hook.trigger_id, sent)) ??
-          (await deliver(intakeServices(services), hook, sent, await whyFiltered(hook, sent)))
+          (await begin(hook, sent, posted.body.length))
         if (!done) return notFound(request)
         wake(watch, done)
         return sendJson(reply, done.is_duplicate ? 200 : 202, viewAnswer(done))

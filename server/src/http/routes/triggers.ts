@@ -119,8 +119,14 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
     if (stopped !== null) throw new AppError('conflict', stopped, { retryable: false })
     const kept = await readDelivery(store.db, trigger.trigger_id, call.params.delivery_id)
     if (!kept) throw new AppError('resource_not_found', 'There is no delivery with this id.')
-    const { event, headers, payload, delivery_id: replay_of } = kept
-    const sent = { event, headers, payload, replay_of, sender_delivery_id: null }
+    // A replay has no body of its own, or each would add one.
+    const first =
+      kept.payload === null && kept.replay_of !== null
+        ? await readDelivery(store.db, trigger.trigger_id, kept.replay_of)
+        : kept
+    if (!first || first.payload === null) throw new AppError('conflict', NO_BODY, { retryable: false })
+    const { event, headers, payload, delivery_id: replay_of } = first
+    const sent = { event, headers, payload, replay_of, sender_delivery_id: null, is_bare: true }
     const filtered = await whyFiltered(trigger, sent)
     let done: Done | null = null
     const answer = await sendOnce(store.db, call, async (db) => {
@@ -133,6 +139,8 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
   })
 }
 
+const NO_BODY =
+  'The body of this delivery is not kept any more, so it cannot be replayed. Ask the sender to deliver it again.'
 const noSuchTrigger = (): AppError => new AppError('resource_not_found', 'There is no trigger with this id.')
 
 function required(row: ListedTrigger | null): ListedTrigger {

@@ -447,7 +447,7 @@ export interface paths {
         };
         /**
          * List the files that the last execution left
-         * @description Links, valid for 15 minutes, to the workspace as the last execution that ended left it: for who goes on with the work elsewhere. Viewers are refused, since nothing in it is masked.
+         * @description Links, valid for 15 minutes, to the workspace as the last execution that ended left it: for who goes on with the work elsewhere. It takes the grants of a follow-up, and viewers are refused, since nothing in it is masked.
          */
         get: operations["listHandoffAttachments"];
         put?: never;
@@ -4027,6 +4027,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Error"];
                 };
             };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
             /** @description `resource_not_found` */
             404: {
                 headers: {
@@ -6754,6 +6763,15 @@ export interface operations {
             };
             /** @description `authentication_required` */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

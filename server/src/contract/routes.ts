@@ -211,7 +211,7 @@ export const ROUTES = {
     }),
     status: 200,
     response: RunDiff,
-    errors: ['invalid_request', ...reading],
+    errors: ['invalid_request', 'not_authorized', ...reading],
   }),
   getTranscript: define({
     method: 'GET',
@@ -229,7 +229,7 @@ export const ROUTES = {
     path: '/agent/runs/{run_id}/handoff/attachments',
     summary: 'List the files that the last execution left',
     description:
-      'Links, valid for 15 minutes, to the workspace as the last execution that ended left it: for who goes on with the work elsewhere. Viewers are refused, since nothing in it is masked.',
+      'Links, valid for 15 minutes, to the workspace as the last execution that ended left it: for who goes on with the work elsewhere. It takes the grants of a follow-up, and viewers are refused, since nothing in it is masked.',
     tag: 'Runs',
     params: RunParams,
     status: 200,
@@ -245,7 +245,7 @@ export const ROUTES = {
     params: z.object({ artifact_uid: z.string() }),
     status: 200,
     response: ArtifactResponse,
-    errors: reading,
+    errors: ['not_authorized', ...reading],
   }),
   listSkills: define({
     method: 'GET',

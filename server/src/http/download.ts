@@ -3,6 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import { type Blobs, BlobsUnavailable } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
+import { requireUnmasked } from '../store/grants.ts'
+import { findRun } from '../store/runs.ts'
 import { ownerOf } from './budget-owner.ts'
 import type { Services } from './context.ts'
 
@@ -11,8 +13,29 @@ export const DOWNLOAD_HEADERS = {
   'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
 } as const
 
-/** `null` when there is none. Throws `resource_unavailable` when the storage does not answer. */
-export async function openBlob(blobs: Blobs, key: string): Promise<Readable | null> {
+/** A file of a run. */
+interface RunFile {
+  run_id: string
+  blob_key: string
+}
+
+/**
+ * A file's bytes, in which nothing is masked, for those who may have them; `null` when there is none. Throws `not_authorized`, and
+ * `resource_unavailable` when the storage does not answer. No route opens the storage by itself.
+ */
+export async function openUnmasked(
+  { store, blobs }: Pick<Services, 'store' | 'blobs'>,
+  { run_id, blob_key }: RunFile,
+  actor: Actor,
+  what: 'workspace' | 'files',
+): Promise<Readable | null> {
+  const run = await findRun(store.db, run_id, actor)
+  if (!run) return null
+  await requireUnmasked(store.db, actor, run, what)
+  return openBlob(blobs, blob_key)
+}
+
+async function openBlob(blobs: Blobs, key: string): Promise<Readable | null> {
   try {
     return await blobs.get(key)
   } catch (error) {

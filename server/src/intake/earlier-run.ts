@@ -6,6 +6,7 @@ import type { Keyring } from '../sealing/keyring.ts'
 import { unseal } from '../sealing/sealing.ts'
 import { readPromptAttachments, type StoredAttachment } from '../store/attachments.ts'
 import type { Db } from '../store/db.ts'
+import { requireUnmasked } from '../store/grants.ts'
 import { findRun, type RunRow } from '../store/runs.ts'
 import { findMasked, revealConfig } from './config-secrets.ts'
 
@@ -38,6 +39,7 @@ export async function replayRun(
   if (!prompt.trim() && !source.skill_spec && !namesSkill(asked))
     throw new AppError('invalid_request', 'prompt: is empty, and there is no skill.')
   const files = asked.attachments ? [] : await readPromptAttachments(services.db, source.run_id)
+  if (files.length > 0) await requireUnmasked(services.db, actor, source, 'workspace')
   return { request: { ...request, prompt, ...(title === undefined ? {} : { title }) }, files }
 }
 

@@ -3,6 +3,7 @@ import { AppError } from '../contract/error.ts'
 import type { ForkOf } from '../contract/fork.ts'
 import type { RunAgentRequest } from '../contract/run-request.ts'
 import { isEnvironment } from '../store/environments.ts'
+import { requireUnmasked } from '../store/grants.ts'
 import { findRun, type NewRun, type RunRow } from '../store/runs.ts'
 import { readTurnEnds, type TurnEnd } from '../store/turn-ends.ts'
 import { type EarlierServices, takeOver } from './earlier-run.ts'
@@ -23,6 +24,7 @@ export async function forkRun(
   if (fork_of === undefined) return null
   const source = await findRun(services.db, fork_of.run_id, actor)
   if (!source) throw new AppError('resource_not_found', 'fork_of.run_id: there is no run with this id.')
+  await requireUnmasked(services.db, actor, source, 'workspace')
   await requireSameEnvironment(services, source, asked)
   const { turn, sequence, snapshot_id } = pickTurn(await readTurnEnds(services.db, source.run_id), fork_of)
   const { run_id, context } = source

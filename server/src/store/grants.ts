@@ -3,6 +3,7 @@ import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { GrantedKind } from '../contract/grant.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
+import { activeKey } from './api-keys.ts'
 import { type Db, transact } from './db.ts'
 
 export interface Granted {
@@ -143,6 +144,41 @@ export async function requireGrantsFor(
 ): Promise<void> {
   const missing = await findMissingFor(db, actor, run)
   if (missing.length > 0) throw notGranted(missing)
+}
+
+/**
+ * The one question before anything of a run is given out in which nothing is masked, or another run begins with it; throws
+ * `not_authorized`. A `workspace`, and files that came with a prompt, are for those who could go on with the run. What its agent
+ * handed in (`files`: artifacts and patches) is for all who see the run, but for those who may not use its secrets.
+ */
+export async function requireUnmasked(
+  db: Db,
+  actor: Actor,
+  run: GrantedRun,
+  what: 'workspace' | 'files',
+): Promise<void> {
+  // Visitors have no key: they see what the person sees who gave them the link.
+  const is_admin = actor.role === 'admin' || (actor.only_run_id !== undefined && (await isAdmin(db, actor)))
+  if (is_admin) return
+  if (what === 'workspace') {
+    if (actor.role === 'viewer')
+      throw new AppError(
+        'not_authorized',
+        "Viewers cannot have a run's workspace, since nothing in it is masked. Use a member's key.",
+      )
+    return requireGrantsFor(db, actor, run)
+  }
+  const missing = await findMissingFor(db, actor, run)
+  const secrets = missing.filter(({ resource_type }) => resource_type === 'secret')
+  if (secrets.length > 0) throw notGranted(secrets)
+}
+
+/** With none of somebody's keys at hand an admin is who has a working key of one. */
+async function isAdmin(db: Db, { principal_id }: Pick<Actor, 'principal_id'>): Promise<boolean> {
+  const found = await sql`
+    select from api_keys k join principals p using (principal_id)
+    where k.principal_id = ${principal_id}::uuid and k.role = 'admin' and ${activeKey} limit 1`.execute(db)
+  return found.rows.length > 0
 }
 
 /**

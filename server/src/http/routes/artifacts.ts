@@ -8,9 +8,10 @@ import { findArtifact } from '../../store/artifacts.ts'
 import type { Db } from '../../store/db.ts'
 import { findDiff } from '../../store/diffs.ts'
 import { readLogPages } from '../../store/events.ts'
+import { requireUnmasked } from '../../store/grants.ts'
 import { viewArtifact, viewDiff } from '../artifact-view.ts'
 import type { Services } from '../context.ts'
-import { DOWNLOAD_HEADERS, openBlob, sendWithin } from '../download.ts'
+import { DOWNLOAD_HEADERS, openUnmasked, sendWithin } from '../download.ts'
 import { serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
@@ -18,25 +19,27 @@ const INLINE = ['image/png', 'image/jpeg', 'image/webp']
 const NOT_FOUND = 'There is no artifact with this id.'
 
 export function serveArtifacts(app: FastifyInstance, services: Services): void {
-  const { store, blobs, links } = services
+  const { store, links } = services
 
   serve(app, services, ROUTES.getArtifact, async ({ params, actor }) => {
     if (!isUuid(params.artifact_uid)) throw new AppError('resource_not_found', NOT_FOUND)
     const artifact = await findArtifact(store.db, params.artifact_uid, actor)
     if (!artifact) throw new AppError('resource_not_found', NOT_FOUND)
+    await requireUnmasked(store.db, actor, await requireRun(services, artifact.run_id, actor), 'files')
     return viewArtifact(services, artifact, actor)
   })
 
   serve(app, services, ROUTES.getRunDiff, async ({ params, query, actor }) => {
-    const { run_id } = await requireRun(services, params.run_id, actor)
-    const diff = await findDiff(store.db, run_id, query.turn)
-    return viewDiff(run_id, diff, (patch) => viewArtifact(services, patch, actor))
+    const run = await requireRun(services, params.run_id, actor)
+    await requireUnmasked(store.db, actor, run, 'files')
+    const diff = await findDiff(store.db, run.run_id, query.turn)
+    return viewDiff(run.run_id, diff, (patch) => viewArtifact(services, patch, actor))
   })
 
   app.get<{ Params: { uid: string } }>('/downloads/artifacts/:uid', async (request, reply) => {
     const actor = await links.verify(`/downloads/artifacts/${request.params.uid}`, request.query)
     const artifact = await findArtifact(store.db, request.params.uid, actor)
-    const data = artifact && (await openBlob(blobs, artifact.blob_key))
+    const data = artifact && (await openUnmasked(services, artifact, actor, 'files'))
     if (!artifact || !data) throw new AppError('resource_not_found', NOT_FOUND)
     const inline = INLINE.includes(artifact.mime_type)
     return reply

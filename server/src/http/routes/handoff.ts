@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import type { HandoffAttachment } from '../../contract/handoff.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
+import { requireUnmasked } from '../../store/grants.ts'
 import { findHandoff, findVisibleSnapshot } from '../../store/snapshots.ts'
 import type { Services } from '../context.ts'
-import { DOWNLOAD_HEADERS, openBlob, sendWithin } from '../download.ts'
+import { DOWNLOAD_HEADERS, openUnmasked, sendWithin } from '../download.ts'
 import { serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
@@ -14,12 +14,12 @@ const FILENAME = 'workspace.tar.zst'
 const MIME_TYPE = 'application/zstd'
 
 export function serveHandoff(app: FastifyInstance, services: Services): void {
-  const { store, blobs, links, settings } = services
+  const { store, links, settings } = services
 
   serve(app, services, ROUTES.listHandoffAttachments, async ({ params, actor }) => {
-    refuseViewers(actor)
-    const { run_id } = await requireRun(services, params.run_id, actor)
-    const snapshot = await findHandoff(store.db, run_id)
+    const run = await requireRun(services, params.run_id, actor)
+    await requireUnmasked(store.db, actor, run, 'workspace')
+    const snapshot = await findHandoff(store.db, run.run_id)
     if (!snapshot) return { attachments: [] }
     const { snapshot_id, size_bytes, sha256, created_at, turn } = snapshot
     const { path, expires_at } = links.sign(`/downloads/snapshots/${snapshot_id}`, actor)
@@ -37,9 +37,8 @@ export function serveHandoff(app: FastifyInstance, services: Services): void {
   app.get<{ Params: { id: string } }>('/downloads/snapshots/:id', async (request, reply) => {
     const { id } = request.params
     const actor = await links.verify(`/downloads/snapshots/${id}`, request.query)
-    refuseViewers(actor)
     const snapshot = isUuid(id) ? await findVisibleSnapshot(store.db, id, actor) : null
-    const data = snapshot && (await openBlob(blobs, snapshot.blob_key))
+    const data = snapshot && (await openUnmasked(services, snapshot, actor, 'workspace'))
     if (!snapshot || !data) throw new AppError('resource_not_found', 'There is no snapshot with this id.')
     return reply
       .headers({
@@ -50,13 +49,4 @@ export function serveHandoff(app: FastifyInstance, services: Services): void {
       })
       .send(sendWithin(services, request, actor, data))
   })
-}
-
-/** Nothing in a workspace is masked, so it is for those who could ask the agent for what it holds. */
-function refuseViewers({ role }: Actor): void {
-  if (role === 'viewer')
-    throw new AppError(
-      'not_authorized',
-      'The workspace of a run is not for viewers: nothing in it is masked.',
-    )
 }

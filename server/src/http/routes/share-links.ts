@@ -4,6 +4,7 @@ import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { ShareLink } from '../../contract/share-link.ts'
+import { requireUnmasked } from '../../store/grants.ts'
 import type { RunRow } from '../../store/runs.ts'
 import {
   createShareLink,
@@ -20,7 +21,10 @@ export function serveShareLinks(app: FastifyInstance, services: Services): void 
   const { store, sessions } = services
 
   serve(app, services, ROUTES.createShareLink, async (call) => {
-    const { run_id } = await requireShareable(services, call.params.run_id, call.actor)
+    const run = await requireShareable(services, call.params.run_id, call.actor)
+    const { run_id } = run
+    // Whoever opens the link has the run's files, so it takes what having them takes.
+    await requireUnmasked(store.db, call.actor, run, 'files')
     const { name = null, expires_at } = call.body ?? {}
     if (expires_at !== undefined && Date.parse(expires_at) <= Date.now())
       throw new AppError('invalid_request', 'expires_at: must be in the future.')

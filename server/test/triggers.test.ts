@@ -502,7 +502,7 @@ onFace(
       assert.equal((await post(made, {})).outcome, 'run_started')
       await owner.json('PUT', path, { ...body, enabled: true, secret: 'chosen-by-me' })
       const repeated = await (await ask()).text()
-      assert.match(repeated, /its secret is not told again/)
+      assert.match(repeated, /its secret is not shown again/)
       assert.doesNotMatch(repeated, /chosen-by-me/)
       assert.equal((await post({ ...made, secret: 'chosen-by-me' }, {})).outcome, 'run_started')
       const stored = await sql<{ text: string }>`

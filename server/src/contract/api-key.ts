@@ -3,6 +3,7 @@ import { Role } from './actor.ts'
 import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import { uuid } from './run-id.ts'
+import { shownOnce } from './shown-once.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
 
 /** A month. */
@@ -66,7 +67,7 @@ export const ApiKey = z
 export type ApiKey = z.infer<typeof ApiKey>
 
 export const NewApiKey = ApiKey.extend({
-  api_key: z.string().meta({ description: 'The key itself. It is not shown again.' }),
+  api_key: shownOnce('The key itself. It is not shown again.'),
 }).meta({ id: 'NewApiKey', description: 'A key that was just made.' })
 export type NewApiKey = z.infer<typeof NewApiKey>
 

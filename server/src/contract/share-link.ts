@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
+import { shownOnce } from './shown-once.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
 
 /** Strict, since a misspelt end would be none. */
@@ -28,7 +29,7 @@ export const ShareLink = z
 export type ShareLink = z.infer<typeof ShareLink>
 
 export const NewShareLink = ShareLink.extend({
-  url: z.string().meta({ description: 'Opens the run. It is not shown again.' }),
+  url: shownOnce('Opens the run. It is not shown again.'),
 }).meta({ id: 'NewShareLink', description: 'A link that was just made.' })
 
 export const ListShareLinksQuery = z.object({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { shownOnce } from './shown-once.ts'
 import { Timestamp } from './timestamp.ts'
 
 /** Of this page alone: no scheme, no host, nothing that a browser takes for one. */
@@ -18,7 +19,7 @@ export const CreateSignInLinkRequest = z
 
 export const SignInLink = z
   .object({
-    url: z.string().meta({ description: 'Opens the page, signed in. It works once.' }),
+    url: shownOnce('Opens the page, signed in. It works once.'),
     expires_at: Timestamp.meta({ description: 'In 60 seconds.' }),
   })
   .meta({ id: 'SignInLink' })

@@ -14,6 +14,7 @@ import {
 } from './run-request.ts'
 import { requirePrompt, TemplateName } from './run-template.ts'
 import { SecretName } from './secret.ts'
+import { shownOnce } from './shown-once.ts'
 import { Timestamp } from './timestamp.ts'
 
 export const TriggerVerification = z.enum(['standard_webhooks', 'github', 'gitlab', 'slack', 'linear']).meta({
@@ -166,7 +167,7 @@ export const Trigger = z
 export type Trigger = z.infer<typeof Trigger>
 
 export const TriggerWithSecret = Trigger.extend({
-  secret: z.string().meta({ description: 'What the sender signs with. No other answer holds it.' }),
+  secret: shownOnce('What the sender signs with. No other answer holds it.'),
 }).meta({ id: 'TriggerWithSecret' })
 
 export const DeleteTriggerResponse = z.object({ success: z.boolean() }).meta({ id: 'DeleteTriggerResponse' })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
+import { shownOnce } from './shown-once.ts'
 import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
 
@@ -89,9 +90,7 @@ export const Webhook = z
 export type Webhook = z.infer<typeof Webhook>
 
 export const WebhookWithSecret = Webhook.extend({
-  secret: z.string().meta({
-    description: '`whsec_…`, what deliveries are signed with. No other answer holds it.',
-  }),
+  secret: shownOnce('`whsec_…`, what deliveries are signed with. No other answer holds it.'),
 }).meta({ id: 'WebhookWithSecret' })
 export type WebhookWithSecret = z.infer<typeof WebhookWithSecret>
 

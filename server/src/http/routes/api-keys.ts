@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type Actor, isWithin } from '../../contract/actor.ts'
+import { isWithin } from '../../contract/actor.ts'
 import type { ApiKey, CreateApiKeyRequest } from '../../contract/api-key.ts'
 import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
@@ -19,7 +19,7 @@ import type { Db } from '../../store/db.ts'
 import { findIdentity } from '../../store/identities.ts'
 import type { Services } from '../context.ts'
 import { type Call, type SENT, serve } from '../route.ts'
-import { sendSecret } from '../sealed-answer.ts'
+import { requireCurrentKey, sendSecret } from '../sealed-answer.ts'
 
 const GRACE_MINUTES = 5
 const LAST_KEY =
@@ -32,7 +32,7 @@ export function serveApiKeys(app: FastifyInstance, services: Services): void {
     const options = readOptions(call.body)
     call.request.audit_detail = options.role
     return sendKey(services, call, async (db) => {
-      await requireCurrent(db, call.actor)
+      await requireCurrentKey(db, call.actor)
       const { agent_identity_uid, principal_id = agent_identity_uid, new_user } = call.body
       if (new_user) return createPrincipalWithKey(db, options)
       const known = agent_identity_uid === undefined || (await findIdentity(db, agent_identity_uid))
@@ -55,8 +55,8 @@ export function serveApiKeys(app: FastifyInstance, services: Services): void {
   serve(app, services, ROUTES.rotateApiKey, async (call) => {
     const { grace_minutes = GRACE_MINUTES } = call.body ?? {}
     const { key_id } = await requireKey(services, call)
-    return sendKey(services, call, async (db) => {
-      if (key_id !== call.actor.key_id) await requireCurrent(db, call.actor)
+    const rotate = async (db: Db): Promise<NewKey> => {
+      if (key_id !== call.actor.key_id) await requireCurrentKey(db, call.actor)
       // Once: a key makes no more than what takes its place, whoever has it.
       const key = await rotateKey(db, key_id, { grace_ms: grace_minutes * 60_000, once: true })
       if (key) {
@@ -64,12 +64,13 @@ export function serveApiKeys(app: FastifyInstance, services: Services): void {
         return key
       }
       throw (await findKey(db, key_id))?.active ? replaced() : notActive()
-    })
+    }
+    return sendKey(services, call, rotate, key_id)
   })
 
   serve(app, services, ROUTES.revokeApiKey, async (call) => {
     const { key_id } = await requireKey(services, call)
-    if (key_id !== call.actor.key_id) await requireCurrent(store.db, call.actor)
+    if (key_id !== call.actor.key_id) await requireCurrentKey(store.db, call.actor)
     const result = await revokeUnlessLast(store.db, key_id)
     if (result === 'last') throw new AppError('conflict', LAST_KEY, { retryable: false })
     if (result === 'gone') throw notActive()
@@ -112,26 +113,16 @@ async function requireKey(
   )
 }
 
-/**
- * Throws `not_authorized` when the caller's key works only for its grace: keys are replaced because they may have leaked, and who
- * has the old one is not to get at the new one with it.
- */
-async function requireCurrent(db: Db, { key_id }: Actor): Promise<void> {
-  if (!(await findKey(db, key_id))?.grace_until) return
-  throw new AppError(
-    'not_authorized',
-    'This key was replaced: use the new one to make, rotate or revoke keys.',
-  )
-}
-
 /** Sends a new key, whose text is shown this once. */
 const sendKey = (
   services: Services,
-  call: Pick<Call<RouteDefinition>, 'idempotency' | 'reply'>,
+  call: Pick<Call<RouteDefinition>, 'actor' | 'idempotency' | 'reply'>,
   make: (db: Db) => Promise<NewKey>,
+  replaced_key_id?: string,
 ): Promise<typeof SENT> => {
   const place = ({ key_id }: Record<string, unknown>): string => `api key ${key_id}`
-  return sendSecret(services, call, { place, what: 'The key' }, async (db) => {
+  const replaces_caller = replaced_key_id === call.actor.key_id
+  return sendSecret(services, call, { place, what: 'The key', replaces_caller }, async (db) => {
     const { key_id, api_key } = await make(db)
     const key = await findKey(db, key_id)
     if (!key) throw new Error('The key just made is gone.')

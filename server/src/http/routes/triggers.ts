@@ -8,7 +8,6 @@ import { type Done, deliver, whyFiltered } from '../../intake/delivery.ts'
 import { requireSchema } from '../../intake/new-run.ts'
 import { requireFilter, resolveTrigger } from '../../intake/trigger.ts'
 import { openTriggerSecrets } from '../../sealing/trigger-secrets.ts'
-import { once } from '../../store/idempotency.ts'
 import {
   type ListedTriggerDelivery,
   listTriggerDeliveries,
@@ -27,7 +26,8 @@ import {
 } from '../../store/triggers.ts'
 import type { Services } from '../context.ts'
 import { intakeServices } from '../intake-services.ts'
-import { readEarlier, SENT, sendJson, sendOnce, serve } from '../route.ts'
+import { readEarlier, sendOnce, serve } from '../route.ts'
+import { sendSecret } from '../sealed-answer.ts'
 import { wake } from './hooks.ts'
 
 export function serveTriggers(app: FastifyInstance, services: Services): void {
@@ -44,7 +44,17 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
     const { body, actor } = call
     await requireFilter(body.filter)
     await requireSchema(body.output_schema)
-    const answer = await once(store.db, call.idempotency, async (db) => {
+    const kind = {
+      place: ({ trigger_id }: Record<string, unknown>): string =>
+        `answer with the secret of trigger ${trigger_id}`,
+      what: 'The trigger',
+      // Somebody else may have given it another one.
+      isCurrent: async (shown: Record<string, unknown>) => {
+        const row = await findTrigger(store.db, String(shown.trigger_id), actor)
+        return row?.updated_at.toISOString() === shown.updated_at
+      },
+    }
+    return sendSecret(services, call, kind, async (db) => {
       const place = {
         trigger_id: uuidv7(),
         scope: body.team === false ? ('User' as const) : ('Team' as const),
@@ -53,21 +63,9 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
         ...{ ...place, actor, before: null, isGitHub: settings.isGitHub },
       })
       const row = await insertTrigger(db, { ...content, ...place, creator_id: actor.principal_id })
-      return { status: 201, body: view(row) }
+      const { secret } = openTriggerSecrets(settings.keyring, row.trigger_id, row.sealed)
+      return { shown: { ...view(row) }, secret: { secret } }
     })
-    if (answer.replayed) call.reply.header('idempotent-replayed', 'true')
-    // The secret is put in as the answer is sent: what is stored to be sent again does not have it.
-    const made = answer.body as Trigger
-    const row = await findTrigger(store.db, made.trigger_id, actor)
-    if (!row) throw new AppError('conflict', 'The trigger was deleted meanwhile.', { retryable: false })
-    // Somebody else may have given it another one.
-    if (row.updated_at.toISOString() !== made.updated_at)
-      throw new AppError('conflict', 'The trigger was changed since, so its secret is not told again.', {
-        retryable: false,
-      })
-    const { secret } = openTriggerSecrets(settings.keyring, row.trigger_id, row.sealed)
-    sendJson(call.reply, answer.status, { ...made, secret })
-    return SENT
   })
 
   serve(app, services, ROUTES.getTrigger, async ({ params: { trigger_id }, actor }) =>

@@ -10,8 +10,6 @@ import {
   type WebhookDelivery,
 } from '../../contract/webhook.ts'
 import { makeWebhookSecret, openWebhookSecrets, sealWebhookSecrets } from '../../sealing/webhook-secrets.ts'
-import type { Db } from '../../store/db.ts'
-import { type Answer, once } from '../../store/idempotency.ts'
 import { type DeliveryRow, listDeliveries, requeueDelivery } from '../../store/webhook-deliveries.ts'
 import {
   deleteWebhook,
@@ -24,7 +22,8 @@ import {
   type WebhookRow,
 } from '../../store/webhooks.ts'
 import type { Services } from '../context.ts'
-import { type Call, SENT, sendJson, sendOnce, serve } from '../route.ts'
+import { type Call, sendOnce, serve } from '../route.ts'
+import { sendSecret } from '../sealed-answer.ts'
 
 type Created = typeof ROUTES.createWebhook | typeof ROUTES.rotateWebhookSecret
 
@@ -46,30 +45,29 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
     return { url, events, description, enabled }
   }
 
-  /** With the secret, which is put in as the answer is sent: what is stored to be sent again does not have it. */
-  const sendWithSecret = async (
-    call: Call<Created>,
-    work: (db: Db) => Promise<Answer>,
-  ): Promise<typeof SENT> => {
-    const { status, body, replayed } = await once(store.db, call.idempotency, work)
-    if (replayed) call.reply.header('idempotent-replayed', 'true')
-    const { webhook_id } = body as Webhook
-    const row = await findWebhook(store.db, webhook_id, call.actor)
-    if (!row) throw new AppError('conflict', 'The webhook was deleted meanwhile.', { retryable: false })
-    const { current: secret } = openWebhookSecrets(keyring, webhook_id, row.sealed)
-    sendJson(call.reply, status, { ...(body as Webhook), secret })
-    return SENT
-  }
+  const kind = ({ actor }: Call<Created>, status: number) => ({
+    place: ({ webhook_id }: Record<string, unknown>): string =>
+      `answer with the secret of webhook ${webhook_id}`,
+    what: 'The webhook',
+    status,
+    // Somebody else may have rotated it, and then the new secret is for that person alone.
+    isCurrent: async (shown: Record<string, unknown>, { secret }: Record<string, string>) => {
+      const webhook_id = String(shown.webhook_id)
+      const row = await findWebhook(store.db, webhook_id, actor)
+      return row !== null && openWebhookSecrets(keyring, webhook_id, row.sealed).current === secret
+    },
+  })
 
   serve(app, services, ROUTES.createWebhook, async (call) =>
-    sendWithSecret(call, async (db) => {
+    sendSecret(services, call, kind(call, 201), async (db) => {
       const webhook_id = uuidv7()
+      const secret = makeWebhookSecret()
       const row = await insertWebhook(db, {
         ...{ webhook_id, creator_id: call.actor.principal_id, ...contentOf(call.body) },
         scope: call.body.team === false ? 'User' : 'Team',
-        sealed: sealWebhookSecrets(keyring, webhook_id, { current: makeWebhookSecret() }),
+        sealed: sealWebhookSecrets(keyring, webhook_id, { current: secret }),
       })
-      return { status: 201, body: viewWebhook(row) }
+      return { shown: { ...viewWebhook(row) }, secret: { secret } }
     }),
   )
 
@@ -91,13 +89,15 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
   )
 
   serve(app, services, ROUTES.rotateWebhookSecret, async (call) =>
-    sendWithSecret(call, async (db) => {
+    sendSecret(services, call, kind(call, 200), async (db) => {
+      const secret = makeWebhookSecret()
       const row = required(await findWebhook(db, call.params.webhook_id, call.actor))
       const { current: previous } = openWebhookSecrets(keyring, row.webhook_id, row.sealed)
-      const sealed = sealWebhookSecrets(keyring, row.webhook_id, { current: makeWebhookSecret(), previous })
+      const sealed = sealWebhookSecrets(keyring, row.webhook_id, { current: secret, previous })
       if (!(await replaceWebhookSecret(db, row, sealed)))
         throw new AppError('conflict', 'The secret was changed by somebody else at the same time.')
-      return { status: 200, body: viewWebhook(required(await findWebhook(db, row.webhook_id, call.actor))) }
+      const rotated = required(await findWebhook(db, row.webhook_id, call.actor))
+      return { shown: { ...viewWebhook(rotated) }, secret: { secret } }
     }),
   )
 

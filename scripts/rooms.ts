@@ -21,7 +21,7 @@ export const RULES: Record<string, readonly string[]> = {
   'server/src/sandbox': [],
   'server/src/blobs': [],
   'server/src/jobs': [],
-  'server/src/gateway': ['server/src/budgets', 'server/src/watchdog'],
+  'server/src/gateway': ['server/src/budgets', 'server/src/contract/ref-name.ts', 'server/src/watchdog'],
   'server/src/harness': [
     'server/src/contract',
     'server/src/log',

@@ -1,30 +1,7 @@
 import { z } from 'zod'
+import { whyNoBranch, whyNoRef } from './ref-name.ts'
 
 const MAX_LENGTH = 255
-
-/** What git takes for something else than a part of a name, and how a person would call it. */
-const FORBIDDEN: ReadonlyArray<readonly [RegExp, string]> = [
-  [/^-/, 'begins with "-"'],
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: those that git refuses.
-  [/[\u0000-\u001f\u007f]/, 'has a control character'],
-  [/ /, 'has a space'],
-  [/[~^:]/, 'has "~", "^" or ":", which count from a ref or within it'],
-  [/[?*[\\]/, 'has "?", "*", "[" or "\\"'],
-  [/\.\./, 'has ".."'],
-  [/@\{/, 'has "@{"'],
-  [/^@$/, 'is "@" alone'],
-  [/^\/|\/$|\/\//, 'has a slash at an end, or two in a row'],
-  [/(^|\/)\./, 'has a part that begins with "."'],
-  [/\.lock(\/|$)/, 'has a part that ends with ".lock"'],
-  [/\.$/, 'ends with "."'],
-]
-
-/** Why git would not take this as a name (git-check-ref-format(1), with `--allow-onelevel`); `null`: it does. */
-export function whyNoRef(text: string): string | null {
-  if (text === '') return 'is empty'
-  if (!text.isWellFormed()) return 'has half a character'
-  return FORBIDDEN.find(([pattern]) => pattern.test(text))?.[1] ?? null
-}
 
 const HINT =
   'Name a branch such as feature/x, a tag, a whole ref such as refs/pull/7/head, or a commit by its id.'
@@ -50,7 +27,7 @@ export const BranchPattern = z
   .check((ctx) => {
     const { value } = ctx
     // What stands for the star may be anything that makes a name of it.
-    const why = value === 'HEAD' ? 'is HEAD' : whyNoRef(value.replace(/\*$/, 'x'))
+    const why = whyNoBranch(value.replace(/\*$/, 'x'))
     if (why)
       ctx.issues.push({
         ...{ code: 'custom', input: value },

@@ -1,5 +1,7 @@
 /** The question of Git LFS for what is to be transferred, and its answer (its `docs/api/batch.md`). */
 
+import { whyNoRef } from '../contract/ref-name.ts'
+
 export interface LfsObject {
   /** SHA-256. */
   oid: string
@@ -35,7 +37,7 @@ export function readBatch(body: string): LfsBatch | null {
   if ((operation !== 'download' && operation !== 'upload') || !Array.isArray(objects)) return null
   const read = objects.map(readObject)
   if (read.length > MAX_OBJECTS || read.some((each) => each === null)) return null
-  const name = isObject(ref) && typeof ref.name === 'string' ? ref.name.slice(0, 1_000) : null
+  const name = isObject(ref) && typeof ref.name === 'string' && whyNoRef(ref.name) === null ? ref.name : null
   return {
     operation,
     objects: read.flatMap((each) => each ?? []),

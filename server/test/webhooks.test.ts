@@ -219,9 +219,9 @@ describe('webhooks', () => {
     answer = (_, response) => void response.writeHead(302, { location: `${receiver.url}&elsewhere` }).end()
     const targets: Array<[string, RegExp]> = [
       // Its name says nothing; what it leads to does.
-      [`https://${hostname()}/`, /no public address|could not be looked up/],
+      [`https://${hostname()}/`, /no public address/],
       [receiver.url, /redirect \(302\)/],
-      ['https://receiver.invalid/', /could not be looked up/],
+      ['https://receiver.invalid/', /no public address/],
     ]
     const webhooks = await Promise.all(
       targets.map(([url]) => listen(owner, url, { events: ['run.created'] })),

@@ -4,6 +4,7 @@ import dns from 'node:dns'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
+import { syncBuiltinESMExports } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -87,6 +88,25 @@ describe('the checked fetch', async () => {
     assert.deepEqual(asked, ['/away'])
   })
 
+  test('says the same of an internal name that is there and of one that is not', async (t) => {
+    const said = async (name: string): Promise<string> => {
+      const asking = createCheckedFetch({ hosts: null, private_hosts: [] })(`https://${name}/`)
+      const error: unknown = await asking.then(assert.fail, (error: unknown) => error)
+      return error instanceof Error ? error.message.replace(name, 'NAME') : ''
+    }
+    const lookup = t.mock.method(dns.promises, 'lookup', async (name: string) => {
+      if (name === 'there.internal') return [{ address: '10.1.2.3', family: 4 }]
+      throw new Error('ENOTFOUND')
+    })
+    syncBuiltinESMExports()
+    t.after(() => {
+      lookup.mock.restore()
+      syncBuiltinESMExports()
+    })
+    assert.equal(await said('there.internal'), await said('none.internal'))
+    assert.match(await said('none.internal'), /^Refused by the network policy: NAME has no public address/)
+  })
+
   test('goes only where the rules allow, by https', async () => {
     const refusedFor = (reason: RefusalReason) => (error: unknown) =>
       error instanceof Refused && error.refusal.reason === reason
@@ -121,7 +141,10 @@ describe('the checked fetch', async () => {
     for (const allowed of ['https://example.com/', 'https://localhost.example.com/', 'https://notlocalhost/'])
       assert.equal(why(allowed), null)
     for (const own of ['https://localhost/', 'https://LOCALHOST./', 'https://a.b.localhost/'])
-      assert.match(why(own) ?? '', /localhost has no public address, and RUNYARD_PRIVATE_HOSTS does not name/)
+      assert.match(
+        why(own) ?? '',
+        /localhost has no public address .*, and RUNYARD_PRIVATE_HOSTS does not name/,
+      )
     assert.equal(why('https://localhost/', ['localhost']), null)
     for (const [text, private_host] of [
       ['http://127.0.0.1/', '127.0.0.1'],

@@ -70,10 +70,13 @@ export function openDirectory(
     if (reason) throw new Refused(target, reason)
     const family = isIP(host)
     if (family) return [{ address: host, family }]
+    const is_private = isPrivateHost(rules, target)
     const found = await within(LOOKUP_MS, ask(host)).catch(() => {
-      throw new Unreachable(`The name ${host} could not be looked up.`)
+      throw new Unreachable(
+        is_private ? `The name ${host} could not be looked up.` : makeRefusal(target, 'not_public').message,
+      )
     })
-    if (isPrivateHost(rules, target)) return found
+    if (is_private) return found
     const addresses = findPublic(found)
     if (addresses.length === 0) throw new Refused(target, 'not_public')
     return addresses

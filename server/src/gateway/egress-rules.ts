@@ -49,7 +49,8 @@ export function makeRefusal({ host, port }: Target, reason: RefusalReason): Refu
   const reasons: Record<RefusalReason, string> = {
     not_listed: `the environment does not allow the host ${host}`,
     no_name: `addresses without a name are not allowed (${host})`,
-    not_public: `${host} has no public address, and RUNYARD_PRIVATE_HOSTS does not name it`,
+    // The same for a name that is not there, so that nobody learns which internal names are.
+    not_public: `${host} has no public address that could be looked up, and RUNYARD_PRIVATE_HOSTS does not name it`,
     port: `port ${port} is not allowed, only ${PORTS.join(' and ')} where the host is named without one`,
     server_name: `the connection to ${host} asks for another server name`,
   }

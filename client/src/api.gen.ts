@@ -3411,7 +3411,7 @@ export interface components {
                 url?: string;
             };
             run_id?: string;
-            /** @description Its id at the sender, by which repeats are recognised; null for one that was replayed. */
+            /** @description Its id at the sender; null for one that was replayed. Repeats are recognised by what the sender signed. */
             sender_delivery_id: string | null;
             trigger_id: string;
         };

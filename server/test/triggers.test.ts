@@ -166,7 +166,7 @@ onFace(
       const form = { 'content-type': 'application/x-www-form-urlencoded' }
       const answer = await send(trigger, body, { ...SIGN.github({ secret, body, id: '1' }), ...form })
       assert.equal((await runOf(owner, (await answer.json()) as HookAnswer)).prompt, 'b & c')
-      assert.equal((await post(trigger, {}, { 'x-github-event': 'ping' })).outcome, 'filtered')
+      assert.equal((await post(trigger, { zen: 'x' }, { 'x-github-event': 'ping' })).outcome, 'filtered')
       const from = { 'x-forwarded-for': '192.0.2.7' }
       const statuses = new Set<number>()
       for (let sent = 0; sent < 125; sent += 1) statuses.add((await send(trigger, '{}', from)).status)
@@ -252,8 +252,52 @@ onFace(
       assert.equal(status, 400)
     })
 
-    test('what comes again is a duplicate, by its id or else by its bytes', async () => {
+    test('what the sender signed says what it is, whatever the headers beside it say', async () => {
+      const comment = {
+        action: 'created',
+        issue: { number: 7 },
+        comment: { body: 'x' },
+        webhookTimestamp: Date.now(),
+      }
+      const called: Record<'github' | 'linear', [object, object]> = {
+        github: [comment, { 'x-github-event': 'ping' }],
+        linear: [{ ...comment, type: 'Comment' }, { 'linear-event': 'Issue' }],
+      }
+      for (const verification of ['github', 'linear'] as const) {
+        const trigger = await create({
+          verification,
+          prompt: '{{headers.x-github-event}}{{headers.linear-event}}',
+        })
+        const [payload, headers] = called[verification]
+        const first = await post(trigger, payload, { id: 'D1', ...headers })
+        assert.equal(first.outcome, 'run_started')
+        const event = verification === 'github' ? 'issue_comment' : 'Comment'
+        assert.equal((await runOf(owner, first)).prompt, event)
+        assert.equal((await deliveriesOf(trigger))[0]?.event, event)
+        // Another id and another name make no other delivery of what was signed once.
+        for (const id of ['D2', '', 'D1'])
+          assert.equal((await post(trigger, payload, { id })).run_id, first.run_id)
+        // And an id that was used by somebody keeps nothing else out.
+        const next = await post(trigger, { ...payload, more: 1 }, { id: 'D1' })
+        assert.equal(next.outcome, 'run_started')
+        assert.equal((await runsOf(trigger)).length, 2)
+      }
+      // What somebody may send to the letter again is told apart by its id.
       const trigger = await create({})
+      for (const payload of [
+        { client_payload: {} },
+        { inputs: null, workflow: 'w' },
+        { action: 'rerequested' },
+      ])
+        for (const id of ['R1', 'R2', 'R1'].map((name) => `${name}${JSON.stringify(payload)}`))
+          await post(trigger, payload, { id })
+      assert.equal((await runsOf(trigger)).length, 6)
+      const called_ping = await post(trigger, { action: 'opened' }, { 'x-github-event': 'ping' })
+      assert.equal(called_ping.outcome, 'run_started')
+    })
+
+    test('what comes again is a duplicate, by its id or else by its bytes', async () => {
+      const trigger = await create({ verification: 'gitlab' })
       const first = await post(trigger, { n: 1 }, { id: 'D1' })
       const again = await post(trigger, { n: 2 }, { id: 'D1' })
       assert.deepEqual(again, {
@@ -271,7 +315,10 @@ onFace(
         [1, 1],
       )
       // Of another trigger it is new.
-      assert.equal((await post(await create({}), { n: 1 }, { id: 'D1' })).outcome, 'run_started')
+      assert.equal(
+        (await post(await create({ verification: 'gitlab' }), { n: 1 }, { id: 'D1' })).outcome,
+        'run_started',
+      )
       const racing = await create({})
       const all = await Promise.all(Array.from({ length: 8 }, () => post(racing, { n: 1 }, { id: 'R' })))
       assert.equal(new Set(all.map(({ run_id }) => run_id)).size, 1)
@@ -423,7 +470,7 @@ onFace(
       assert.equal((await post(fresh, { ...comment, ...news[0] })).outcome, 'run_started')
       // An ended run goes on.
       await owner.json('POST', `/agent/runs/${run_id}/cancel`)
-      assert.equal((await post(trigger, { ...comment, ...news[0] })).run_id, run_id)
+      assert.equal((await post(trigger, { ...comment, ...news[0], again: 1 })).run_id, run_id)
       assert.equal((await owner.get(run_id)).state, 'QUEUED')
       const gitlab = await create({ verification: 'gitlab' })
       await sql`update pushes set url = 'https://gitlab.example/a/b/-/merge_requests/7' where run_id = ${run_id}::uuid`.execute(

@@ -1964,7 +1964,7 @@ class TriggerDelivery(WireModel):
     event: str | None
     """What the sender calls it, where it says so."""
     sender_delivery_id: str | None
-    """Its id at the sender, by which repeats are recognised; null for one that was replayed."""
+    """Its id at the sender; null for one that was replayed. Repeats are recognised by what the sender signed."""
     outcome: TriggerOutcome
     run_id: str | None = None
     reason: str | None = None

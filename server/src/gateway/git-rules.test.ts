@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
+import type { GitRules } from './gateway.ts'
 import { mayPush } from './git-rules.ts'
 
 /** git itself, which says what a name is; bytes as Latin-1. */
 const isTakenByGit = (ref: string): boolean => spawnSync('git', ['check-ref-format', ref]).status === 0
 
-const RULES = { branches: ['docs/*', 'exact', 'release*'] } as Parameters<typeof mayPush>[0]
+const RULES: GitRules = {
+  ...{ repositories: [], credentials: [], kinds: {} },
+  branches: ['docs/*', 'exact', 'release*'],
+}
 
 test('a name that git refuses is no branch that may be pushed, whatever the pattern says', () => {
   for (const rest of [

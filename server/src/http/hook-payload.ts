@@ -4,6 +4,7 @@ import { AppError } from '../contract/error.ts'
 import { isRecord } from '../contract/storable-text.ts'
 import type { TriggerVerification } from '../contract/trigger.ts'
 import type { Sent } from '../intake/delivery.ts'
+import { at } from '../intake/pull-request-of.ts'
 import { Mask } from '../sealing/mask.ts'
 import type { Posted } from './hook-signature.ts'
 import { checkValue, parseJson } from './json-body.ts'
@@ -71,10 +72,20 @@ export function describeSent(
   payload: unknown,
 ): Sent {
   const mask = new Mask([secret])
-  const headers = Object.fromEntries(Object.entries(posted.headers).filter(([name]) => !PROVING.test(name)))
+  const event = eventOf(verification, posted.headers, payload)?.slice(0, MAX_EVENT_LENGTH) ?? null
+  // Prompts and filters see the event that the body is of, whatever the header says.
+  const event_header = EVENT_HEADERS[verification]
+  const headers = Object.fromEntries(
+    Object.entries(posted.headers).flatMap(([name, value]) => {
+      if (PROVING.test(name)) return []
+      if (name !== event_header) return [[name, value]]
+      return event === null ? [] : [[name, event]]
+    }),
+  )
+  const sender_delivery_id = idOf(verification, posted, payload)
   return {
-    event: eventOf(verification, posted.headers, payload)?.slice(0, MAX_EVENT_LENGTH) ?? null,
-    sender_delivery_id: idOf(verification, posted, payload),
+    ...{ event, sender_delivery_id },
+    signed_as: signedAs(verification, posted, payload) ?? sender_delivery_id,
     replay_of: null,
     headers: mask.json(headers, 'kept'),
     payload: mask.json(payload, 'kept'),
@@ -87,12 +98,51 @@ function eventOf(
   payload: unknown,
 ): string | null {
   const said = headers[EVENT_HEADERS[verification] ?? '']
+  if (verification === 'github') return githubEvent(payload, said)
+  if (verification === 'linear' && isRecord(payload) && typeof payload.type === 'string') return payload.type
   if (said !== undefined) return said
   if (!isRecord(payload)) return null
   const inner = isRecord(payload.event) ? payload.event.type : undefined
   const { command } = payload
   const name = verification === 'slack' && typeof command === 'string' ? command : undefined
   return [inner, payload.type, name].find((type) => typeof type === 'string') ?? null
+}
+
+/** What the bodies of GitHub's events have, the most telling first; of all others the header alone says what they are. */
+const GITHUB_EVENTS: ReadonlyArray<readonly [event: string, ...fields: string[]]> = [
+  ['ping', 'zen'],
+  ['pull_request_review', 'pull_request', 'review'],
+  ['pull_request_review_thread', 'pull_request', 'thread'],
+  ['pull_request_review_comment', 'pull_request', 'comment'],
+  ['issue_comment', 'issue', 'comment'],
+  ['pull_request', 'pull_request'],
+  ['issues', 'issue'],
+  ['push', 'ref', 'before', 'after'],
+]
+
+/** GitHub signs the body, not the name of its event. */
+function githubEvent(payload: unknown, said: string | undefined): string | null {
+  const fits = GITHUB_EVENTS.find(([, ...fields]) => fields.every((name) => at(payload, name) !== undefined))
+  if (fits) return fits[0]
+  // What is called a ping starts nothing, so the name alone does not make one.
+  return said === undefined || said === 'ping' ? null : said
+}
+
+/** Events that somebody may bring about again and again with the same body, to the letter; the action, or fields. */
+const isRepeatable = (payload: unknown): boolean =>
+  ['rerequested', 'requested_action'].includes(String(at(payload, 'action'))) ||
+  at(payload, 'client_payload') !== undefined ||
+  (at(payload, 'workflow') !== undefined && at(payload, 'inputs') !== undefined)
+
+/**
+ * What was signed, where the sender signs the body alone: the same signature under another id is the same delivery. `null`: the id is
+ * signed, too, or nothing is.
+ */
+function signedAs(verification: TriggerVerification, { headers }: Posted, payload: unknown): string | null {
+  const signature = verification === 'github' ? headers['x-hub-signature-256'] : headers['linear-signature']
+  if ((verification !== 'github' && verification !== 'linear') || signature === undefined) return null
+  const also = verification === 'github' && isRepeatable(payload) ? `\n${headers['x-github-delivery']}` : ''
+  return `signed:${createHash('sha256').update(`${signature}${also}`).digest('hex')}`
 }
 
 /** The sender's own id of the delivery, else what tells bodies apart. */

@@ -27,8 +27,10 @@ import { fillPrompt, resolveTriggeredRun } from './trigger.ts'
 /** What came to a trigger with a right signature. */
 export interface Sent extends KeptPayload {
   event: string | null
-  /** By which it is told from others; `null`: it is replayed, though it came before. */
+  /** How its sender calls it, for people. */
   sender_delivery_id: string | null
+  /** By which it is told from others; `null`: it is replayed, though it came before. */
+  signed_as: string | null
   replay_of: string | null
   /** There is no room for its headers and body: it cannot be replayed. */
   is_bare?: boolean
@@ -58,13 +60,8 @@ export async function whyFiltered(
 }
 
 /** It has come before. Saves the filter's thread; `deliver` decides. */
-export async function findDuplicate(
-  db: Db,
-  trigger_id: string,
-  { sender_delivery_id }: Sent,
-): Promise<Done | null> {
-  const earlier =
-    sender_delivery_id === null ? null : await countDuplicate(db, trigger_id, sender_delivery_id)
+export async function findDuplicate(db: Db, trigger_id: string, { signed_as }: Sent): Promise<Done | null> {
+  const earlier = signed_as === null ? null : await countDuplicate(db, trigger_id, signed_as)
   return earlier && { delivery: earlier, is_duplicate: true, pool: null, run_id: null }
 }
 

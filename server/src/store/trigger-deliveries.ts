@@ -1,5 +1,5 @@
 /**
- * What came to triggers. A delivery and what it starts are committed together, and the sender's id of it is unique for each
+ * What came to triggers. A delivery and what it starts are committed together, and what tells it apart is unique for each
  * trigger: however often it comes and to whichever processes, it does its work once.
  */
 import { sql } from 'kysely'
@@ -39,21 +39,23 @@ export interface ListedTriggerDelivery extends TriggerDeliveryRow {
   reply: ReplyRow | null
 }
 
-export type NewTriggerDelivery = Omit<TriggerDeliveryRow, 'received_at' | 'duplicates'> & KeptPayload
+export type NewTriggerDelivery = Omit<TriggerDeliveryRow, 'received_at' | 'duplicates'> &
+  KeptPayload & {
+    /** By which it is told from others, as far as its sender vouches for that; `null`: it is replayed. */
+    signed_as: string | null
+  }
 
 const COLUMNS = sql`delivery_id, trigger_id, sender_delivery_id, received_at, event, outcome, run_id, reason, duplicates, replay_of`
 
-/** The delivery that came first with this id of the sender's, which has come once more; `null`: it is new. */
+/** The delivery that came first and has come once more; `null`: it is new. */
 export async function countDuplicate(
   db: Db,
   trigger_id: string,
-  sender_delivery_id: string,
+  signed_as: string,
 ): Promise<TriggerDeliveryRow | null> {
   const { rows } = await sql<TriggerDeliveryRow>`
     update trigger_deliveries set duplicates = duplicates + 1
-    where trigger_id = ${trigger_id}::uuid and sender_delivery_id = ${sender_delivery_id} returning ${COLUMNS}`.execute(
-    db,
-  )
+    where trigger_id = ${trigger_id}::uuid and signed_as = ${signed_as} returning ${COLUMNS}`.execute(db)
   return rows[0] ?? null
 }
 
@@ -63,11 +65,12 @@ export async function insertDelivery(
   delivery: NewTriggerDelivery,
 ): Promise<TriggerDeliveryRow | null> {
   const { rows } = await sql<TriggerDeliveryRow>`
-    insert into trigger_deliveries (delivery_id, trigger_id, sender_delivery_id, event, outcome, run_id, reason, replay_of, headers, payload)
-    values (${delivery.delivery_id}::uuid, ${delivery.trigger_id}::uuid, ${delivery.sender_delivery_id}, ${delivery.event},
+    insert into trigger_deliveries (delivery_id, trigger_id, sender_delivery_id, signed_as, event, outcome, run_id, reason, replay_of, headers, payload)
+    values (${delivery.delivery_id}::uuid, ${delivery.trigger_id}::uuid, ${delivery.sender_delivery_id}, ${delivery.signed_as},
+      ${delivery.event},
       ${delivery.outcome}, ${delivery.run_id}::uuid, ${delivery.reason}, ${delivery.replay_of}::uuid,
       ${json(delivery.headers)}, ${json(delivery.payload)})
-    on conflict (trigger_id, sender_delivery_id) do nothing returning ${COLUMNS}`.execute(trx)
+    on conflict (trigger_id, signed_as) do nothing returning ${COLUMNS}`.execute(trx)
   return rows[0] ?? null
 }
 

@@ -124,7 +124,15 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
         : kept
     if (!first || first.payload === null) throw new AppError('conflict', NO_BODY, { retryable: false })
     const { event, headers, payload, delivery_id: replay_of } = first
-    const sent = { event, headers, payload, replay_of, sender_delivery_id: null, is_bare: true }
+    const sent = {
+      event,
+      headers,
+      payload,
+      replay_of,
+      sender_delivery_id: null,
+      signed_as: null,
+      is_bare: true,
+    }
     const filtered = await whyFiltered(trigger, sent)
     let done: Done | null = null
     const answer = await sendOnce(store.db, call, async (db) => {

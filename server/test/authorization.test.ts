@@ -216,7 +216,7 @@ const ROWS: Record<OperationId, Row> = {
     ...same(200),
   },
   getTranscript: { ask: ofRun('/transcript'), ...own(302) },
-  listHandoffAttachments: { ask: ofRun('/handoff/attachments'), ...ownWrite(200) },
+  listHandoffAttachments: { ask: ofRun('/handoff/attachments'), ...own(200) },
   // Those of a run that has some: existence.test.ts.
   getArtifact: { ask: () => ({ path: `/agent/artifacts/${NOWHERE}` }), ...same(404) },
   listSkills: { ask: () => ({}), ...same(200) },

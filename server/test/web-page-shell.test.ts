@@ -130,6 +130,67 @@ describe('the frame of the web page', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('an address that nobody made ends no page, and keeps only what its page knows', async () => {
+    await using opened = await openPage(service)
+    const { page, complaints } = opened
+    const odd = 'state=BLOCKED&source=NOWHERE&days=x&state=constructor&from=%FF&__proto__=1'
+    for (const [at, name, left] of [
+      [`/?${odd}`, 'Runs', ''],
+      ['/?state=toString&source=constructor&days=7', 'Runs', '?days=7'],
+      ['/usage?days=BLOCKED&state=x', 'Usage', ''],
+      ['/keys/audit?days=-1&action=&state=BLOCKED', 'Audit log', ''],
+      ['/new?sequence=x&state=BLOCKED&environment=7', 'New run', ''],
+      ['/schedules?state=BLOCKED', 'Schedules', ''],
+      ['/keys/pools/none?state=BLOCKED', 'none', ''],
+    ] as const) {
+      await page.goto(new URL(at, service.base_url).href)
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+      await page.waitForURL(({ search }) => search === left)
+    }
+    for (const at of ['/secrets/nowhere/NONE', '/sessions/x', '/no/page']) {
+      await page.goto(new URL(at, service.base_url).href)
+      await page.getByRole('heading', { level: 1, name: /There is no such/ }).waitFor()
+    }
+    assert.deepEqual(
+      complaints.filter((said) => !said.includes('status of 404')),
+      [],
+    )
+  })
+
+  test('a page that fails says so in its frame, and leads back', async () => {
+    await using opened = await openPage(service)
+    const { page, complaints } = opened
+    await page.route(/\/agent\/usage/, (route) => route.fulfill({ json: { days: 7 } }))
+    await moveTo(page, '/usage')
+    await page.getByRole('heading', { name: 'Something went wrong on this page' }).waitFor()
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    assert(complaints.length > 0, 'the console has it')
+    await checkAccess(page)
+    await page.getByRole('link', { name: 'All runs' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor()
+  })
+
+  test('a link for somebody else is used only after the page has asked', async () => {
+    const { api_key } = await api.json<{ api_key: string }>('POST', '/api-keys', {
+      name: 'Mallory',
+      new_user: true,
+    })
+    const link = async () =>
+      (await apiOf({ ...service, api_key }).json<{ url: string }>('POST', '/agent/sign-in-links', {})).url
+    await using opened = await openPage(service)
+    const { page } = opened
+    for (const button of [/^Stay signed in as/, 'Use the link']) {
+      await page.goto('about:blank')
+      await page.goto(await link())
+      await page.getByRole('heading', { name: 'Sign in as somebody else?' }).waitFor()
+      await checkAccess(page)
+      await page.getByRole('button', { name: button }).click()
+      const who = page.getByRole('button', { name: /^Menu of/ })
+      await who.waitFor()
+      assert.equal((await who.getAttribute('aria-label')) === 'Menu of Mallory', button === 'Use the link')
+    }
+  })
+
   test('the rows stay until those of the next search are read', async () => {
     const run_id = await api.create({ prompt: shell('true'), title: 'A row that stays', config: RUNBOOK })
     await api.ended(run_id)

@@ -115,6 +115,27 @@ onEitherDatabase('the session of the page', (open) => {
       )
   })
 
+  test('a link for somebody else ends nobody’s session unasked', async () => {
+    const bob = await createPrincipalWithKey(store.db, { name: 'Bob', role: 'member' })
+    const here = await signedIn(admin)
+    const { token } = await linkOf(bob)
+    const refused = await signIn(here, { token })
+    assert.deepEqual([refused.statusCode, refused.cookies], [409, []])
+    assert.match(
+      refused.json().detail,
+      /^This browser is signed in as Ada, and the link is for somebody else/,
+    )
+    assert.equal(await statusOf({ ...PAGE, ...here }), 200)
+    // One's own needs no asking, and the other one is still good.
+    assert.equal(
+      (await signIn(await signedIn(admin), { token: (await linkOf(admin)).token })).statusCode,
+      200,
+    )
+    const changed = await signIn(here, { token, replace: true })
+    assert.equal(changed.json().session.principal.name, 'Bob')
+    assert.equal(await statusOf({ ...PAGE, ...here }), 401)
+  })
+
   test('a lost answer is given again, and the link is nowhere in clear', async () => {
     const headers = { ...bearer(admin), 'idempotency-key': 'lost' }
     const [first, again] = [

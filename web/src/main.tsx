@@ -5,8 +5,8 @@ import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createPageRouter } from './router.tsx'
-import { takeArrival } from './shell/arrival.ts'
-import { openVisit, sessionQuery, signIn } from './shell/session.ts'
+import { type Arrived, takeArrival } from './shell/arrival.ts'
+import { openVisit, SignInError, sessionQuery, signIn } from './shell/session.ts'
 import './styles.css'
 
 // Dialogs lock scrolling by a style sheet of their own, which the Content-Security-Policy allows by this number only.
@@ -25,26 +25,28 @@ const queries = new QueryClient({
 // The library's developer tools and our tests look it up by this name.
 Object.assign(window, { __TANSTACK_QUERY_CLIENT__: queries })
 
-/** Why the link did not help, if it did not. */
-async function arrive(): Promise<string | undefined> {
+async function arrive(): Promise<Arrived> {
   const arrival = takeArrival()
-  if (!arrival) return undefined
+  if (!arrival) return {}
   try {
     if (arrival.kind === 'visit') await openVisit(arrival.run_id, arrival.token)
     else queries.setQueryData(sessionQuery.queryKey, await signIn({ token: arrival.token }))
-    return undefined
+    return {}
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    const detail = error instanceof Error ? error.message : String(error)
+    if (arrival.kind === 'sign-in' && error instanceof SignInError && error.is_other)
+      return { other: { token: arrival.token, detail } }
+    return { refusal: detail }
   }
 }
 
-const refusal = await arrive()
+const arrived = await arrive()
 const place = document.getElementById('page')
 if (!place) throw new Error('The page has no #page.')
 createRoot(place).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
-      <RouterProvider router={createPageRouter(refusal)} />
+      <RouterProvider router={createPageRouter(arrived)} />
     </QueryClientProvider>
   </StrictMode>,
 )

@@ -1,43 +1,24 @@
 import { createRootRoute, createRoute, createRouter, notFound } from '@tanstack/react-router'
 import { BASE_PATH } from './client.ts'
 import { readAuditSearch } from './keys/audit-search.ts'
+import { readOrigin } from './new-run/origin-search.ts'
 import { readRunSearch } from './runs/run-search.ts'
 import { RunsPage } from './runs/runs-page.tsx'
 import { AppShell } from './shell/app-shell.tsx'
+import type { Arrived } from './shell/arrival.ts'
 import { lazyPage } from './shell/lazy-page.tsx'
+import { Crash } from './ui/crash.tsx'
 import { NotFound } from './ui/not-found.tsx'
+import { readRange } from './usage/usage-search.ts'
 
-/** The run that a new one does again, or goes on from. */
-function readOrigin(search: Record<string, unknown>): OriginSearch {
-  const { replay, fork, sequence, environment, skill, identity } = search
-  if (typeof replay === 'string') return { replay }
-  if (typeof fork === 'string') return { fork, ...(typeof sequence === 'number' ? { sequence } : {}) }
-  return {
-    ...(typeof environment === 'string' ? { environment } : {}),
-    ...(typeof skill === 'string' ? { skill } : {}),
-    ...(typeof identity === 'string' ? { identity } : {}),
-  }
-}
-
-interface OriginSearch {
-  replay?: string
-  fork?: string
-  /** Of the event whose turn a fork goes on from; else the last turn. */
-  sequence?: number
-  /** What the form of a new run begins with. */
-  environment?: string
-  skill?: string
-  identity?: string
-}
-
-/** Days back, which the service counts up to a year. */
-function readRange({ days }: Record<string, unknown>): { days?: number } {
-  return typeof days === 'number' && Number.isInteger(days) && days > 0 && days <= 365 ? { days } : {}
-}
-
-function createTree(refusal: string | undefined) {
+function createTree(arrived: Arrived) {
   const root = createRootRoute({
-    component: () => <AppShell refusal={refusal} />,
+    component: () => <AppShell arrived={arrived} />,
+    errorComponent: () => (
+      <main className="mx-auto max-w-(--page) px-(--edge)">
+        <Crash />
+      </main>
+    ),
     notFoundComponent: () => <NotFound kind="page" />,
   })
   const runs = createRoute({
@@ -202,9 +183,12 @@ function createTree(refusal: string | undefined) {
   ])
 }
 
-export const createPageRouter = (refusal: string | undefined) =>
+export const createPageRouter = (arrived: Arrived) =>
   createRouter({
-    routeTree: createTree(refusal),
+    routeTree: createTree(arrived),
+    // Of an address only what the page of it knows is kept.
+    search: { strict: true },
+    defaultErrorComponent: Crash,
     basepath: BASE_PATH,
     defaultPreload: 'intent',
     scrollRestoration: true,

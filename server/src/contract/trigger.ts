@@ -192,7 +192,8 @@ export const TriggerDelivery = z
     received_at: Timestamp,
     event: z.string().nullable().meta({ description: 'What the sender calls it, where it says so.' }),
     sender_delivery_id: z.string().nullable().meta({
-      description: 'Its id at the sender; null for one that was replayed. Repeats are recognised by what the sender signed.',
+      description:
+        'Its id at the sender; null for one that was replayed. Repeats are recognised by what the sender signed.',
     }),
     outcome: TriggerOutcome,
     run_id: z.string().optional(),

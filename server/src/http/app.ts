@@ -134,7 +134,9 @@ export function createApp(context: HttpContext): FastifyInstance {
   })
   app.addHook('onResponse', async (request) => request.giveBack?.())
   // Not in the parser: Fastify does not catch what that throws.
-  app.addHook('preValidation', async (request) => checkValue(request.query, 'The query'))
+  app.addHook('preValidation', async (request) => {
+    if (!request.routeOptions.config.reads_no_query) checkValue(request.query, 'The query')
+  })
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, settings.public_url))
 
   const audit = new AuditWriter(context.store.db, app.log)

@@ -30,6 +30,16 @@ export async function useSignInLink(db: Db, token: string): Promise<Actor | null
   return row?.fresh ? readActor(db, row.key_id) : null
 }
 
+/** As whom it would sign in; it is not used up. */
+export async function readSignInLink(db: Db, token: string): Promise<Actor | null> {
+  const found = await sql<{ key_id: string }>`
+    select key_id from sign_in_links where token_hash = ${hashOfToken(token)} and expires_at > clock_timestamp()`.execute(
+    db,
+  )
+  const [row] = found.rows
+  return row ? readActor(db, row.key_id) : null
+}
+
 export async function removeOldSignInLinks(db: Db): Promise<void> {
   await sql`delete from sign_in_links where expires_at < clock_timestamp()`.execute(db)
 }

@@ -8,7 +8,7 @@ import { SelectField, TextField } from '../ui/field.tsx'
 import { Ago } from '../ui/moment.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { PagedRows, usePages } from '../ui/paged-rows.tsx'
-import { type AuditSearch, toAuditParams } from './audit-search.ts'
+import { type AuditSearch, readAuditSearch, toAuditParams } from './audit-search.ts'
 import { SOUGHT, sayDeed } from './audit-words.ts'
 import { useKeyList } from './key-list.ts'
 
@@ -16,7 +16,7 @@ const PAGE = 100
 /** Who did what, when and from where. For admins. */
 export function AuditPage() {
   const { client, may_administer } = useAccess()
-  const search = useSearch({ from: '/keys/audit' })
+  const search = useSearch({ from: '/keys/audit', select: readAuditSearch })
   const pages = usePages<AuditEntry>(
     ['audit-log', search],
     async (cursor, options) => {

@@ -15,12 +15,23 @@ import { Problem } from '../ui/problem.tsx'
 import { readAttachment } from '../ui/read-attachment.ts'
 import { AgentFields, SkillField } from './agent-fields.tsx'
 import { MoreFields } from './more-fields.tsx'
+import { readOrigin } from './origin-search.ts'
 import { type SampleLanguage, writeSamples } from './request-samples.ts'
 import { buildRequest, EMPTY_FORM, formOf, isWhole, type Origin, type RunForm } from './run-form.ts'
 
 /** Where a run is asked for: anew, again with changes, or from the end of another one. */
 export function NewRunPage() {
-  const { replay, fork, sequence, environment = '', skill = '', identity = '' } = useSearch({ from: '/new' })
+  const {
+    replay,
+    fork,
+    sequence,
+    environment = '',
+    skill = '',
+    identity = '',
+  } = useSearch({
+    from: '/new',
+    select: readOrigin,
+  })
   const { client } = useAccess()
   const run_id = replay ?? fork
   const { data: run, error } = useQuery({ ...runQuery(client, run_id ?? ''), enabled: run_id !== undefined })

@@ -5,23 +5,12 @@ import { useAccess } from '../client.ts'
 import { environmentsQuery } from '../environments/environment-queries.ts'
 import { isTyping } from '../shell/typing.ts'
 import { KeyHint } from '../ui/key-hint.tsx'
-import { type RunSearch, STATE_GROUPS, type StateGroup } from './run-search.ts'
+import { type RunSearch, SOURCES, type Source, STATE_GROUPS, type StateGroup } from './run-search.ts'
 
 /** How long somebody has to stop typing before the search is asked. */
 const TYPING_MS = 250
 
 const FIELD = 'min-h-9 rounded-lg border border-line bg-raised px-2.5 text-sm'
-
-const SOURCES = {
-  API: 'API',
-  CLI: 'Command line',
-  SCHEDULED_AGENT: 'Schedules',
-  GITHUB_WEBHOOK: 'GitHub',
-  GITLAB_WEBHOOK: 'GitLab',
-  SLACK: 'Slack',
-  LINEAR: 'Linear',
-  WEB_APP: 'This page',
-} as const
 
 /** Search and filters; all of them are in the address. */
 export function RunFilters({
@@ -58,7 +47,7 @@ export function RunFilters({
         ))}
         <option value="empty-environment">None</option>
       </Choice>
-      <Choice label="Source" value={search.source} onChange={(source) => set({ source })}>
+      <Choice label="Source" value={search.source} onChange={(source) => set({ source: source as Source })}>
         {Object.entries(SOURCES).map(([value, label]) => (
           <option key={value} value={value}>
             {label}

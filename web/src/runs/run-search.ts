@@ -5,7 +5,7 @@ import { startOfDay, textOf } from '../shell/search-value.ts'
 export interface RunSearch {
   q?: string
   state?: StateGroup
-  source?: string
+  source?: Source
   environment?: string
   creator?: string
   /** Id of the trigger that started them. */
@@ -24,6 +24,19 @@ export const STATE_GROUPS = {
 } as const satisfies Record<string, { label: string; states: readonly RunState[] }>
 export type StateGroup = keyof typeof STATE_GROUPS
 
+/** Where runs come from, as people would say it. */
+export const SOURCES = {
+  API: 'API',
+  CLI: 'Command line',
+  SCHEDULED_AGENT: 'Schedules',
+  GITHUB_WEBHOOK: 'GitHub',
+  GITLAB_WEBHOOK: 'GitLab',
+  SLACK: 'Slack',
+  LINEAR: 'Linear',
+  WEB_APP: 'This page',
+} as const satisfies Partial<Record<NonNullable<ListRunsParams['source']>, string>>
+export type Source = keyof typeof SOURCES
+
 /** From an address that anybody may have written. */
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
   const [q, state, source, environment, creator, trigger] = [
@@ -37,8 +50,8 @@ export function readRunSearch(search: Record<string, unknown>): RunSearch {
   const days = Number(search.days)
   return {
     ...(q ? { q } : {}),
-    ...(state && state in STATE_GROUPS ? { state: state as StateGroup } : {}),
-    ...(source ? { source } : {}),
+    ...(state && Object.hasOwn(STATE_GROUPS, state) ? { state: state as StateGroup } : {}),
+    ...(source && Object.hasOwn(SOURCES, source) ? { source: source as Source } : {}),
     ...(environment ? { environment } : {}),
     ...(creator ? { creator } : {}),
     ...(trigger ? { trigger } : {}),
@@ -60,7 +73,7 @@ export function toListParams({
     sort_by: 'created_at',
     ...(q ? { q } : {}),
     ...(state ? { state: [...STATE_GROUPS[state].states] } : {}),
-    ...(source ? { source: source as NonNullable<ListRunsParams['source']> } : {}),
+    ...(source ? { source } : {}),
     ...(environment ? { environment_id: environment } : {}),
     ...(creator ? { creator } : {}),
     ...(trigger ? { trigger_id: trigger } : {}),

@@ -8,11 +8,12 @@ import { Problem } from '../ui/problem.tsx'
 import { FirstRun } from './first-run.tsx'
 import { RunFilters } from './run-filters.tsx'
 import { useRunList } from './run-list.ts'
+import { readRunSearch } from './run-search.ts'
 import { isOpen, RunTable } from './run-table.tsx'
 
 /** All runs that one may see, the newest first. */
 export function RunsPage() {
-  const search = useSearch({ from: '/' })
+  const search = useSearch({ from: '/', select: readRunSearch })
   const navigate = useNavigate({ from: '/' })
   const {
     runs,

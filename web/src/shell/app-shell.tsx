@@ -7,28 +7,31 @@ import { type Access, AccessContext, BASE_PATH, createClient } from '../client.t
 import { buttonClass } from '../ui/button.tsx'
 import { KeyHint } from '../ui/key-hint.tsx'
 import { Problem } from '../ui/problem.tsx'
+import type { Arrived } from './arrival.ts'
 import { CommandPalette } from './command-palette.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
 import { COMMAND_K } from './key-list.tsx'
 import { readPagesWhenIdle } from './lazy-page.tsx'
+import { OtherSignIn } from './other-sign-in.tsx'
 import { PLACES } from './places.ts'
 import { RightToWrite } from './right-to-write.tsx'
 import { changeSession, type Session, sessionQuery, signOut } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 import { VisitGate } from './visit-gate.tsx'
 
-/** What every page stands in: who is here, where one can go. `refusal`: why the link one came by did not help. */
-export const AppShell = ({ refusal }: { refusal: string | undefined }) => (
+/** What every page stands in: who is here, where one can go. `arrived`: what came of the link that brought somebody here. */
+export const AppShell = ({ arrived }: { arrived: Arrived }) => (
   <>
-    <Entrance refusal={refusal} />
+    <Entrance arrived={arrived} />
     <ConnectionNotice />
   </>
 )
 
-function Entrance({ refusal }: { refusal: string | undefined }) {
+function Entrance({ arrived: { refusal, other } }: { arrived: Arrived }) {
   const { data: session, error, refetch } = useQuery(sessionQuery)
   const run_id = useVisitedRun()
   const [is_going, setGoing] = useState(false)
+  const [is_asked, setAsked] = useState(other !== undefined)
   if (session === undefined) {
     if (!error) return null
     return (
@@ -47,6 +50,7 @@ function Entrance({ refusal }: { refusal: string | undefined }) {
       </VisitGate>
     )
   }
+  if (is_asked && other) return <OtherSignIn session={session} other={other} onDone={() => setAsked(false)} />
   return (
     <SignedIn session={session}>
       <Frame session={session} onGoTo={() => setGoing(true)}>

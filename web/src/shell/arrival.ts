@@ -5,6 +5,13 @@ export type Arrival =
   | { kind: 'sign-in'; token: string; to: string }
   | { kind: 'visit'; run_id: string; token: string }
 
+/** What came of it: why it did not help, or what is to be asked before it does. */
+export interface Arrived {
+  refusal?: string
+  /** The token of a link for somebody else than is signed in here, and that in words. */
+  other?: { token: string; detail: string }
+}
+
 /** Reads and removes it, so that it is neither bookmarked nor shown to whoever looks on. */
 export function takeArrival(): Arrival | undefined {
   const fragment = new URLSearchParams(location.hash.slice(1))

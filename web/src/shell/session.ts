@@ -11,7 +11,14 @@ export interface Session {
   expires_at: string
 }
 
-export class SignInError extends Error {}
+export class SignInError extends Error {
+  /** The browser is signed in as somebody else, and the link still works. */
+  readonly is_other: boolean
+  constructor(message: string, is_other = false) {
+    super(message)
+    this.is_other = is_other
+  }
+}
 
 /** Who has signed in, or null. */
 export const sessionQuery = queryOptions({
@@ -27,12 +34,12 @@ export const sessionQuery = queryOptions({
 })
 
 /** With an API key, which is sent once and kept nowhere, or with the token of a link. Throws `SignInError`. */
-export async function signIn(by: { key: string } | { token: string }): Promise<Session> {
+export async function signIn(by: { key: string } | { token: string; replace?: boolean }): Promise<Session> {
   const answer =
     'key' in by
       ? await ask('POST', 'web/session', { headers: { authorization: `Bearer ${by.key}` }, body: {} })
-      : await ask('POST', 'web/session', { body: { token: by.token } })
-  if (!answer.ok) throw new SignInError(await detailOf(answer, 'The key was refused.'))
+      : await ask('POST', 'web/session', { body: by })
+  if (!answer.ok) throw new SignInError(await detailOf(answer, 'The key was refused.'), answer.status === 409)
   return ((await answer.json()) as { session: Session }).session
 }
 

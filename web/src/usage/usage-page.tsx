@@ -12,6 +12,7 @@ import { Problem } from '../ui/problem.tsx'
 import { ScrollBox } from '../ui/scroll-box.tsx'
 import { DayPlot } from './day-plot.tsx'
 import { CostPlot, RatePlot, sayCost, TimePlot } from './small-plots.tsx'
+import { readRange } from './usage-search.ts'
 
 const DAY_MS = 86_400_000
 export const RANGES = [7, 30, 90, 365] as const
@@ -19,7 +20,7 @@ export const RANGES = [7, 30, 90, 365] as const
 /** How many runs there were, what came of them, how long they took and what they cost. */
 export function UsagePage() {
   const { client } = useAccess()
-  const { days = 30 } = useSearch({ from: '/usage' })
+  const { days = 30 } = useSearch({ from: '/usage', select: readRange })
   const navigate = useNavigate({ from: '/usage' })
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['usage', days],

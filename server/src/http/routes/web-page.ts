@@ -30,6 +30,13 @@ const PATHS = [
   '/keys/pools/:pool',
 ]
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whatever the query holds, it is not looked at. */
+    reads_no_query?: true
+  }
+}
+
 /**
  * The page of all runs, and of everything beside them. It holds nothing of anybody and is served to all: what it shows it asks
  * the API for.
@@ -49,8 +56,10 @@ export function serveWebPage(app: FastifyInstance): void {
           .replace('name="style-nonce" content=""', `name="style-nonce" content="${nonce}"`),
       )
   }
-  for (const path of PATHS) app.get(path, async (request, reply) => send(request, reply))
-  app.get<{ Params: { session_id: string } }>('/sessions/:session_id', async (request, reply) => {
+  // The browser's page reads the query, and drops what it does not know.
+  const options = { config: { reads_no_query: true } } as const
+  for (const path of PATHS) app.get(path, options, async (request, reply) => send(request, reply))
+  app.get<{ Params: { session_id: string } }>('/sessions/:session_id', options, async (request, reply) => {
     // Not looked up: whoever has no access must not learn which runs there are.
     return send(request, reply, isUuid(request.params.session_id) ? 200 : 404)
   })

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Actor } from '../../contract/actor.ts'
-import { useSignInLink } from '../../store/sign-in-links.ts'
+import { AppError } from '../../contract/error.ts'
+import { readSignInLink, useSignInLink } from '../../store/sign-in-links.ts'
 import {
   createWebSession,
   findWebSession,
@@ -17,7 +18,11 @@ import { invalid } from '../problem.ts'
 import { sendJson } from '../route.ts'
 
 const PATH = '/web/session'
-const SignIn = z.strictObject({ token: z.string().max(256).optional() })
+const SignIn = z.strictObject({
+  token: z.string().max(256).optional(),
+  /** The session of somebody else that this browser has may end. */
+  replace: z.boolean().optional(),
+})
 
 /** Signing in to the page and out: its own paths, which are no part of the API. */
 export function serveWebSession(app: FastifyInstance, services: Services): void {
@@ -34,8 +39,24 @@ export function serveWebSession(app: FastifyInstance, services: Services): void 
     if (request.headers.authorization) return access.authenticate(request)
     const body = SignIn.safeParse(request.body ?? {})
     if (!body.success) throw invalid(body.error)
-    const actor = await useSignInLink(db, body.data.token ?? '')
+    const { token = '', replace = false } = body.data
+    if (!replace) await requireOwnSession(request, token)
+    const actor = await useSignInLink(db, token)
     return actor ?? access.refuse(request, 'The link was used before, or its 60 seconds are over.')
+  }
+
+  /** A link may have been sent by anybody, so it does not put one person in another's place unasked. It stays good. */
+  const requireOwnSession = async (request: FastifyRequest, token: string): Promise<void> => {
+    const own = cookie.read(request)
+    const session = own === undefined ? null : await findWebSession(db, own)
+    const other = session && (await readSignInLink(db, token))
+    if (!session || !other || other.principal_id === session.actor.principal_id) return
+    const name = session.principal_name ?? session.actor.principal_id
+    throw new AppError(
+      'conflict',
+      `This browser is signed in as ${name}, and the link is for somebody else.`,
+      { retryable: false },
+    )
   }
 
   app.post(PATH, { bodyLimit: 4096, onRequest }, async (request, reply) => {

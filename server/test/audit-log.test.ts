@@ -92,10 +92,14 @@ onFace('the audit log', (service) => {
     const { other, viewer, as } = service()
     const run_id = await other.create({ prompt: 'x', ...IDLE })
     const headers = withId('audit-head')
-    const answer = await other.call('HEAD', `/agent/runs/${run_id}/transcript`, undefined, headers)
+    // Looking at one's own work is no entry, by whatever operation.
+    for (const rest of ['', '/diff', '/transcript', '/handoff/attachments', '/conversation', '/events'])
+      assert((await other.call('GET', `/agent/runs/${run_id}${rest}`, undefined, headers)).status < 400)
+    assert.deepEqual(await noted('audit-head'), [])
+    const answer = await viewer.call('HEAD', `/agent/runs/${run_id}/transcript`, undefined, headers)
     assert.match(answer.headers.get('location') ?? '', /signature=/)
     // Asked for once more, it is no more.
-    await other.call('GET', `/agent/runs/${run_id}/transcript`, undefined, headers)
+    await viewer.call('GET', `/agent/runs/${run_id}/transcript`, undefined, headers)
     await viewer.call('HEAD', '/audit-log', undefined, headers)
     await as('ry_wrong').call('HEAD', `/agent/runs/${run_id}`, undefined, headers)
     await other.call('HEAD', '/agent/runs', undefined, headers)

@@ -220,7 +220,7 @@ onEitherService('grants of secrets', (service) => {
     const environment_id = await makeEnvironment('DEPLOY_KEY')
     const run_id = await other.create({ prompt: shell('echo hello'), config: { environment_id } })
     await other.ended(run_id)
-    await other.call('GET', `/agent/runs/${run_id}/transcript`)
+    await admin.call('GET', `/agent/runs/${run_id}/transcript`)
     const links = await read(`action=getTranscript&target=${run_id}`)
     assert.deepEqual(
       links.map(({ status, detail }) => [status, detail]),

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { BUDGETS } from '../budgets/budgets.ts'
+import type { Actor } from '../contract/actor.ts'
 import type { RouteDefinition } from '../contract/route.ts'
 import { type OperationId, ROUTES } from '../contract/routes.ts'
 import { appendAudit, type NewAuditEntry } from '../store/audit-log.ts'
@@ -31,7 +32,19 @@ declare module 'fastify' {
     made_id?: string
     /** What the audit log says besides: names and ids. */
     audit_detail?: string
+    /** The caller reads what came of a run of its own. */
+    reads_own_run?: boolean
   }
+}
+
+/** Says whose work is read: looking at one's own is no entry. A visitor is another person than the link's maker. */
+export function noteReading(
+  request: FastifyRequest,
+  { principal_id, only_run_id }: Actor,
+  run: { creator_id: string; principal_id: string },
+): void {
+  request.reads_own_run =
+    only_run_id === undefined && [run.creator_id, run.principal_id].includes(principal_id)
 }
 
 /**
@@ -95,7 +108,7 @@ export class AuditWriter {
   }
 }
 
-/** Notes, once they are answered: writes, denials, and links that were issued. */
+/** Notes, once they are answered: writes, denials, and links to what came of others' runs. docs/access.md has the same list. */
 export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix: string): void {
   const operations = new Map<string, string>(
     (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).map(([id, { method, path }]) => [
@@ -154,14 +167,14 @@ const DENIALS = [401, 403, 404, 429]
 
 /** What of an answer is noted. Of refusals only so many: a write that was done has cost more than its entry, a refusal has not. */
 function kindOf(
-  { method, actor }: FastifyRequest,
+  { method, actor, reads_own_run = false }: FastifyRequest,
   { statusCode: status }: FastifyReply,
   links: boolean,
 ): 'write' | 'refusal' | 'link' | null {
   const reads = method === 'GET' || method === 'HEAD'
   if (actor !== undefined && !reads) return status >= 400 && status < 500 ? 'refusal' : 'write'
   if (DENIALS.includes(status)) return 'refusal'
-  return links && status < 400 ? 'link' : null
+  return links && status < 400 && !reads_own_run ? 'link' : null
 }
 
 function detailOf(

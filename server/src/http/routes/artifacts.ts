@@ -10,6 +10,7 @@ import { findDiff } from '../../store/diffs.ts'
 import { readLogPages } from '../../store/events.ts'
 import { requireUnmasked } from '../../store/grants.ts'
 import { viewArtifact, viewDiff } from '../artifact-view.ts'
+import { noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
 import { DOWNLOAD_HEADERS, openUnmasked, sendWithin } from '../download.ts'
 import { serve } from '../route.ts'
@@ -21,17 +22,20 @@ const NOT_FOUND = 'There is no artifact with this id.'
 export function serveArtifacts(app: FastifyInstance, services: Services): void {
   const { store, links } = services
 
-  serve(app, services, ROUTES.getArtifact, async ({ params, actor }) => {
+  serve(app, services, ROUTES.getArtifact, async ({ params, actor, request }) => {
     if (!isUuid(params.artifact_uid)) throw new AppError('resource_not_found', NOT_FOUND)
     const artifact = await findArtifact(store.db, params.artifact_uid, actor)
     if (!artifact) throw new AppError('resource_not_found', NOT_FOUND)
-    await requireUnmasked(store.db, actor, await requireRun(services, artifact.run_id, actor), 'files')
+    const run = await requireRun(services, artifact.run_id, actor)
+    await requireUnmasked(store.db, actor, run, 'files')
+    noteReading(request, actor, run)
     return viewArtifact(services, artifact, actor)
   })
 
-  serve(app, services, ROUTES.getRunDiff, async ({ params, query, actor }) => {
+  serve(app, services, ROUTES.getRunDiff, async ({ params, query, actor, request }) => {
     const run = await requireRun(services, params.run_id, actor)
     await requireUnmasked(store.db, actor, run, 'files')
+    noteReading(request, actor, run)
     const diff = await findDiff(store.db, run.run_id, query.turn)
     return viewDiff(run.run_id, diff, (patch) => viewArtifact(services, patch, actor))
   })

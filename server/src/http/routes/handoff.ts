@@ -5,6 +5,7 @@ import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { requireUnmasked } from '../../store/grants.ts'
 import { findHandoff, findVisibleSnapshot } from '../../store/snapshots.ts'
+import { noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
 import { DOWNLOAD_HEADERS, openUnmasked, sendWithin } from '../download.ts'
 import { serve } from '../route.ts'
@@ -16,9 +17,10 @@ const MIME_TYPE = 'application/zstd'
 export function serveHandoff(app: FastifyInstance, services: Services): void {
   const { store, links, settings } = services
 
-  serve(app, services, ROUTES.listHandoffAttachments, async ({ params, actor }) => {
+  serve(app, services, ROUTES.listHandoffAttachments, async ({ params, actor, request }) => {
     const run = await requireRun(services, params.run_id, actor)
     await requireUnmasked(store.db, actor, run, 'workspace')
+    noteReading(request, actor, run)
     const snapshot = await findHandoff(store.db, run.run_id)
     if (!snapshot) return { attachments: [] }
     const { snapshot_id, size_bytes, sha256, created_at, turn } = snapshot

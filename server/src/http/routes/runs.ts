@@ -10,6 +10,7 @@ import { resolveRun } from '../../intake/new-run.ts'
 import { listRuns } from '../../store/run-list.ts'
 import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
 import { cancelRun } from '../../store/transitions.ts'
+import { noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
 import { intakeServices } from '../intake-services.ts'
 import { type Call, readEarlier, SENT, sendOnce, serve } from '../route.ts'
@@ -81,8 +82,9 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     return sent
   })
 
-  serve(app, services, ROUTES.getTranscript, async ({ params, actor, reply }) => {
+  serve(app, services, ROUTES.getTranscript, async ({ params, actor, request, reply }) => {
     const run = await requireRun(services, params.run_id, actor)
+    noteReading(request, actor, run)
     const { path } = services.links.sign(`/downloads/transcripts/${run.run_id}.jsonl`, actor)
     reply.redirect(settings.downloads_url + path, 302)
     return SENT

@@ -767,7 +767,7 @@ export interface paths {
         put?: never;
         /**
          * Create a link that signs in to the page
-         * @description Opens the page in a browser, signed in with the key that asks: once, and within 60 seconds. Its token stands in the fragment, which browsers send to nobody.
+         * @description Opens the page in a browser, signed in with the key that asks: once, and within 60 seconds. An admin can make one for another person (`principal_id`), which signs in with that person's strongest key within 24 hours. Its token stands in the fragment, which browsers send to nobody.
          */
         post: operations["createSignInLink"];
         delete?: never;
@@ -1934,6 +1934,11 @@ export interface components {
         CreateSignInLinkRequest: {
             /** @description What the page shows then; default: the runs. */
             path?: string;
+            /**
+             * Format: uuid
+             * @description The person whom it signs in; default: the caller. For admins.
+             */
+            principal_id?: string;
         };
         CreateTriggerRequest: {
             /** @description How its runs are executed. */
@@ -3242,7 +3247,7 @@ export interface components {
         SignInLink: {
             /**
              * Format: date-time
-             * @description In 60 seconds.
+             * @description In 60 seconds; for another person in 24 hours.
              */
             expires_at: string;
             /** @description Opens the page, signed in. It works once. */

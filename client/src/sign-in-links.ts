@@ -11,7 +11,10 @@ export class SignInLinks {
     this.#transport = transport
   }
 
-  /** A link that signs a browser in with the client's key, once and within 60 seconds; with `path`, to what the page then shows. */
+  /**
+   * A link that signs a browser in with the client's key, once and within 60 seconds; with `path`, to what the page then shows; an admin's
+   * with `principal_id` signs in as that person, within 24 hours.
+   */
   create(params: CreateSignInLinkRequest = {}, options?: RequestOptions): APIPromise<SignInLink> {
     const path = '/agent/sign-in-links'
     return requestJson(this.#transport, { method: 'POST', path, body: params }, options)

@@ -86,9 +86,14 @@ describe('the pages of settings', { skip }, () => {
   test('a key is made, shown once, and revoked', async () => {
     await using opened = await openPage(service, { at: '/keys' })
     const { page, complaints } = opened
-    await page.getByLabel('What it is for').fill('Build server')
-    await page.getByLabel('It may').selectOption('viewer')
-    await page.getByRole('button', { name: 'Make a key' }).click()
+    const form = page.getByRole('form', { name: 'Create key' })
+    await form.getByLabel('Name').fill('Build server')
+    await form.getByLabel('Role').selectOption('viewer')
+    const create = form.getByRole('button', { name: 'Create key' })
+    // It does what its owner may do, so nobody is chosen unasked.
+    assert.equal(await create.isDisabled(), true)
+    await form.getByLabel('Owner').selectOption('dev')
+    await create.click()
     const shown = page.getByRole('status').locator('pre')
     await shown.waitFor()
     const key = (await shown.textContent()) ?? ''
@@ -105,6 +110,40 @@ describe('the pages of settings', { skip }, () => {
     await row.getByText('revoked').waitFor()
     assert.equal((await asKey.call('GET', '/agent/runs')).status, 401)
     assert.deepEqual(complaints, [])
+  })
+
+  test('a person is added, with a link that signs them in once, and then given a key', async () => {
+    await using opened = await openPage(service, { at: '/keys' })
+    const { page, complaints } = opened
+    const form = page.getByRole('form', { name: 'Add person' })
+    await form.getByLabel('Name').fill('Grace Hopper')
+    await form.getByLabel('Role').selectOption('Member')
+    await form.getByRole('button', { name: 'Add person' }).click()
+    const link = (await form.getByRole('status').locator('pre').textContent()) ?? ''
+    // Every list has the person at once, and the form of a key can name her.
+    await page.getByRole('list', { name: 'People' }).getByText('Grace Hopper').waitFor()
+    await page.getByRole('list', { name: 'API keys' }).getByText('Grace Hopper').first().waitFor()
+    const keys = page.getByRole('form', { name: 'Create key' })
+    await keys.getByLabel('Owner').selectOption('Grace Hopper')
+    await keys.getByLabel('Name').fill('laptop')
+    await keys.getByRole('button', { name: 'Create key' }).click()
+    const key = (await keys.getByRole('status').locator('pre').textContent()) ?? ''
+    const listed = await apiOf({ base_url: service.base_url, api_key: key }).json<{
+      api_keys: Array<{ name: string; principal: { display_name: string } }>
+    }>('GET', '/api-keys')
+    assert.deepEqual(
+      listed.api_keys.map(({ name, principal }) => [name, principal.display_name]),
+      [
+        ['laptop', 'Grace Hopper'],
+        ['Grace Hopper', 'Grace Hopper'],
+      ],
+    )
+    await page.getByText('member · 2 keys').waitFor()
+    await checkAccess(page)
+    assert.deepEqual(complaints, [])
+    const { origin } = new URL(service.base_url)
+    await using other = await openPage(service, { at: link.slice(origin.length), is_signed_in: false })
+    await other.page.getByRole('button', { name: 'Menu of Grace Hopper' }).waitFor()
   })
 
   test('a person is disabled and enabled', async () => {
@@ -174,7 +213,7 @@ describe('the pages of settings', { skip }, () => {
       const row = page.getByRole('list', { name: 'API keys' }).getByRole('listitem')
       await row.getByText(`a ${role}`).first().waitFor()
       assert.equal(await row.count(), 1)
-      assert.equal(await page.getByRole('button', { name: 'Make a key' }).count(), 0)
+      assert.equal(await page.getByRole('button', { name: 'Create key' }).count(), 0)
       assert.equal(await page.getByRole('link', { name: 'Audit log' }).count(), 0)
       assert.equal(await page.getByRole('list', { name: 'People' }).count(), 0)
       const makers = page.getByRole('link', { name: 'New identity' })
@@ -196,7 +235,8 @@ describe('the pages of settings', { skip }, () => {
     await using opened = await openPage(service, { at: '/keys' })
     const { page, complaints } = opened
     await page.getByRole('link', { name: 'New identity' }).click()
-    await page.getByLabel('Name').fill('reviewer')
+    await page.getByRole('heading', { level: 1, name: 'New identity' }).waitFor()
+    await page.getByLabel('Name', { exact: true }).fill('reviewer')
     await page.getByLabel('Prompt', { exact: true }).fill('Review what changed.')
     await page.getByLabel('Agent').selectOption('claude')
     await checkAccess(page)
@@ -211,8 +251,8 @@ describe('the pages of settings', { skip }, () => {
     assert.equal(identity.prompt, 'Review what changed.')
     assert.deepEqual(identity.harness, { type: 'claude' })
 
-    await page.getByLabel('What it is for').fill('bot')
-    await page.getByRole('button', { name: 'Make a key' }).click()
+    await page.getByLabel('Key name').fill('bot')
+    await page.getByRole('button', { name: 'Create key' }).click()
     const key = (await page.getByRole('status').locator('pre').textContent()) ?? ''
     const asBot = apiOf({ base_url: service.base_url, api_key: key })
     const { api_keys } = await asBot.json<{ api_keys: { principal: { uid: string } }[] }>('GET', '/api-keys')

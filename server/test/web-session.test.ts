@@ -136,6 +136,28 @@ onEitherDatabase('the session of the page', (open) => {
     assert.equal(await statusOf({ ...PAGE, ...here }), 401)
   })
 
+  test('an admin makes a link for another person, who has a day for it', async () => {
+    const eli = await createPrincipalWithKey(store.db, { name: 'Eli', role: 'member' })
+    const { principal_id } = eli
+    const ask_for = (key: NewKey, id = principal_id) =>
+      ask('POST', '/api/v1/agent/sign-in-links', bearer(key), { principal_id: id })
+    const made = await ask_for(admin)
+    assert.equal(made.statusCode, 201, made.body)
+    const { url, expires_at } = made.json<{ url: string; expires_at: string }>()
+    assert(Date.parse(expires_at) - Date.now() > 23 * 3_600_000)
+    const token = new URL(url).hash.replace('#token=', '')
+    const { session } = (await signIn({}, { token })).json()
+    assert.deepEqual([session.principal.name, session.role, session.key_id], ['Eli', 'member', eli.key_id])
+    assert.equal((await signIn({}, { token })).statusCode, 401)
+    assert.equal((await ask_for(eli, admin.principal_id)).statusCode, 403)
+    assert.equal((await ask_for(eli)).statusCode, 201)
+    await revokeKey(store.db, eli.key_id)
+    assert.equal((await ask_for(admin)).statusCode, 400)
+    const leaked = await createPrincipalWithKey(store.db, { name: 'Eve', role: 'admin' })
+    await rotateKey(store.db, leaked.key_id, { grace_ms: 60_000 })
+    assert.equal((await ask_for(leaked, admin.principal_id)).statusCode, 403)
+  })
+
   test('a lost answer is given again, and the link is nowhere in clear', async () => {
     const headers = { ...bearer(admin), 'idempotency-key': 'lost' }
     const [first, again] = [

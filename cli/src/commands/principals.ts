@@ -1,15 +1,19 @@
 import type { Principal } from '@runyard/client'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { oneLine } from '../one-line.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
 
+interface AddOptions extends ClientOptions {
+  role: 'admin' | 'member' | 'viewer'
+}
+
 export function addPrincipalCommands(program: Command): void {
   const group = program
     .command('principal')
     .alias('principals')
-    .summary('list people, disable and enable them')
+    .summary('add people, list, disable and enable them')
     .description('People: who has keys, and who may go on. For admins.')
 
   addClientOptions(group.command('list').alias('ls').description('Lists people, newest first.')).action(
@@ -38,6 +42,26 @@ export function addPrincipalCommands(program: Command): void {
       )
     },
   )
+
+  addClientOptions(
+    group
+      .command('add <name>')
+      .description(
+        'Adds a person, and prints a link that signs a browser in as that person, once and within 24 hours.',
+      )
+      .addOption(
+        new Option('--role <role>', 'what the person may do')
+          .choices(['admin', 'member', 'viewer'])
+          .default('member'),
+      ),
+  ).action(async (name: string, { role, ...options }: AddOptions) => {
+    const { client, output } = openSession(options)
+    const { principal } = await client.apiKeys.create({ name, role, new_user: true })
+    const link = await client.signInLinks.create({ principal_id: principal.uid })
+    if (output.format !== 'text') return output.json({ ...principal, role, sign_in: link })
+    output.line(link.url)
+    output.note(`Signs in as ${oneLine(name)}, once and within 24 hours.`)
+  })
 
   for (const [verb, done, description] of [
     [

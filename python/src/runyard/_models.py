@@ -285,6 +285,8 @@ class CreateShareLinkRequest(WireModel):
 class CreateSignInLinkRequest(WireModel):
     path: str | None = None
     """What the page shows then; default: the runs."""
+    principal_id: str | None = None
+    """The person whom it signs in; default: the caller. For admins."""
 
 
 class DeleteScheduleResponse(WireModel):
@@ -899,7 +901,7 @@ class SignInLink(WireModel):
     url: str
     """Opens the page, signed in. It works once."""
     expires_at: datetime
-    """In 60 seconds."""
+    """In 60 seconds; for another person in 24 hours."""
 
 
 class ToolCallEventData(WireModel):

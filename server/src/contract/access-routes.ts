@@ -130,7 +130,7 @@ export const ACCESS_ROUTES = {
     path: '/agent/sign-in-links',
     summary: 'Create a link that signs in to the page',
     description:
-      'Opens the page in a browser, signed in with the key that asks: once, and within 60 seconds. Its token stands in the fragment, which browsers send to nobody.',
+      "Opens the page in a browser, signed in with the key that asks: once, and within 60 seconds. An admin can make one for another person (`principal_id`), which signs in with that person's strongest key within 24 hours. Its token stands in the fragment, which browsers send to nobody.",
     tag: 'Access',
     for_viewers: true,
     body: CreateSignInLinkRequest,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { uuid } from './run-id.ts'
 import { shownOnce } from './shown-once.ts'
 import { Timestamp } from './timestamp.ts'
 
@@ -13,6 +14,9 @@ export const CreateSignInLinkRequest = z
       .regex(OWN_PATH, 'must be a path of this service, such as /sessions/…')
       .optional()
       .meta({ description: 'What the page shows then; default: the runs.' }),
+    principal_id: uuid('must be the id of a person')
+      .optional()
+      .meta({ description: 'The person whom it signs in; default: the caller. For admins.' }),
   })
   .meta({ id: 'CreateSignInLinkRequest' })
   .nullish()
@@ -20,6 +24,6 @@ export const CreateSignInLinkRequest = z
 export const SignInLink = z
   .object({
     url: shownOnce('Opens the page, signed in. It works once.'),
-    expires_at: Timestamp.meta({ description: 'In 60 seconds.' }),
+    expires_at: Timestamp.meta({ description: 'In 60 seconds; for another person in 24 hours.' }),
   })
   .meta({ id: 'SignInLink' })

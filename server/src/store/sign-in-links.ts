@@ -1,17 +1,33 @@
 import { sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
-import { readActor } from './api-keys.ts'
+import { activeKey, HIGHEST_FIRST, readActor } from './api-keys.ts'
 import type { Db } from './db.ts'
 import { hashOfToken, makeOpaqueToken } from './opaque-token.ts'
 
-const LIFETIME = sql`interval '60 seconds'`
+/** Seconds. */
+const OWN_LIFETIME = 60
+/** It has to reach somebody. */
+const GIVEN_LIFETIME = 24 * 3600
 
-/** Makes what signs a browser in with this key, once and within 60 s. The token is returned here and never again. */
-export async function createSignInLink(db: Db, key_id: string): Promise<{ token: string; expires_at: Date }> {
+/** The key that a link for a person signs in with: the strongest that works, of these the newest. `null`: there is none. */
+export async function findKeyToSignIn(db: Db, principal_id: string): Promise<string | null> {
+  const found = await sql<{ key_id: string }>`
+    select k.key_id from api_keys k join principals p using (principal_id)
+    where k.principal_id = ${principal_id}::uuid and p.type = 'user' and ${activeKey} and k.grace_until is null
+    order by ${HIGHEST_FIRST}, k.key_id desc limit 1`.execute(db)
+  return found.rows[0]?.key_id ?? null
+}
+
+/** Makes what signs a browser in with this key, once; `is_given`: for another person. The token is returned here and never again. */
+export async function createSignInLink(
+  db: Db,
+  key_id: string,
+  { is_given = false } = {},
+): Promise<{ token: string; expires_at: Date }> {
   const { token, token_hash } = makeOpaqueToken()
   const made = await sql<{ expires_at: Date }>`
     insert into sign_in_links (token_hash, key_id, expires_at)
-    values (${token_hash}, ${key_id}::uuid, date_trunc('milliseconds', clock_timestamp() + ${LIFETIME}))
+    values (${token_hash}, ${key_id}::uuid, date_trunc('milliseconds', clock_timestamp() + ${is_given ? GIVEN_LIFETIME : OWN_LIFETIME}::int * interval '1 second'))
     returning expires_at`.execute(db)
   const [row] = made.rows
   if (!row) throw new Error('The link just made is gone.')

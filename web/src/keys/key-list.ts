@@ -20,12 +20,12 @@ export function useKeyList(principal_id?: string) {
   })
 }
 
-/** A change of keys, after which every list of them is read again. */
+/** A change of keys, after which every list is read again: people and identities have keys, too. */
 export function useKeyChange<V, K extends ApiKey | NewApiKey>(change: (value: V) => Promise<K>) {
   const queries = useQueryClient()
   return useMutation({
     mutationFn: change,
-    onSuccess: () => queries.invalidateQueries({ queryKey: [KEYS] }),
+    onSuccess: () => queries.invalidateQueries(),
   })
 }
 

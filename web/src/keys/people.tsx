@@ -7,8 +7,8 @@ import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Ago } from '../ui/moment.tsx'
 import { PagedRows, usePages } from '../ui/paged-rows.tsx'
 import { Problem } from '../ui/problem.tsx'
-
-const PEOPLE = 'principals'
+import { NewPerson, ShownLink } from './new-person.tsx'
+import { PEOPLE } from './people-queries.ts'
 
 /** Who has keys, for admins: and who may go on. */
 export function People() {
@@ -22,6 +22,7 @@ export function People() {
       <h2 id="people" className="m-0 font-semibold text-base">
         People
       </h2>
+      <NewPerson />
       <div>
         <PagedRows
           pages={pages}
@@ -44,6 +45,8 @@ function Person({ person }: { person: Principal }) {
     mutationFn: () => (disabled ? client.principals.enable(uid) : client.principals.disable(uid)),
     onSuccess: () => queries.invalidateQueries(),
   })
+  const link = useMutation({ mutationFn: () => client.signInLinks.create({ principal_id: uid }) })
+  const error = turn.error ?? link.error
   return (
     <li className="grid gap-2 py-3">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-sm">
@@ -64,6 +67,15 @@ function Person({ person }: { person: Principal }) {
             )}
           </span>
         </span>
+        {disabled || !keys ? null : (
+          <Button
+            aria-label={`Create a sign-in link for ${plainText(display_name)}`}
+            disabled={link.isPending}
+            onClick={() => link.mutate()}
+          >
+            Sign-in link
+          </Button>
+        )}
         {disabled ? (
           <Button
             aria-label={`Enable ${plainText(display_name)}`}
@@ -83,7 +95,8 @@ function Person({ person }: { person: Principal }) {
           </ConfirmButton>
         )}
       </div>
-      {turn.error ? <Problem error={turn.error} /> : null}
+      {error ? <Problem error={error} /> : null}
+      {link.data ? <ShownLink name={display_name} link={link.data} /> : null}
     </li>
   )
 }

@@ -32,7 +32,8 @@ class AsyncSignInLinks:
     async def create(self, **params: Unpack[CreateSignInLinkParams]) -> SignInLink:
         """A link that signs a browser in with the client's key, once and within 60 seconds.
 
-        With `path`, to what the page then shows.
+        With `path`, to what the page then shows. An admin's with `principal_id` signs in as that
+        person, within 24 hours.
         """
         body, options = split("create", params, CreateSignInLinkParams)
         call = Call("POST", "/agent/sign-in-links", body=body)

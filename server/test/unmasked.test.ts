@@ -5,6 +5,7 @@ import { before, test } from 'node:test'
 import { z } from 'zod'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
+import { appendAudit } from '../src/store/audit-log.ts'
 import { insertSnapshot, readMoment } from '../src/store/snapshots.ts'
 import { onFace } from './support/face.ts'
 import type { apiOf } from './support/service.ts'
@@ -157,6 +158,29 @@ onFace('what a run holds unmasked', (face) => {
     }
     const named = await people.named.call('POST', '/agent/runs', bodies[1])
     assert.equal(named.status, 409, 'a fork, of which no turn is kept')
+  })
+
+  test('what a run was given once counts, whatever its environment says by then', async () => {
+    const { admin, store, worker } = face()
+    const { uid } = await admin.json<{ uid: string }>('POST', '/agent/environments', { name: randomUUID() })
+    const config = { environment_id: uid, worker_host: worker.pool }
+    const old_run = await people.named.create({ prompt: 'x', config })
+    const path = `/agent/runs/${old_run}/handoff/attachments`
+    assert.equal((await people.stranger.call('GET', path)).status, 200)
+    const { executor } = await admin.get(old_run)
+    // As its worker notes it, before the environment was changed.
+    const given = { action: 'useSecrets', target: old_run, via: 'worker', detail: secret } as const
+    await appendAudit(store.db, [{ ...given, principal_id: executor.uid }])
+    await admin.json('DELETE', `/agent/environments/${uid}`)
+    const followup = `/agent/runs/${old_run}/followups`
+    for (const asked of [
+      people.stranger.call('GET', path),
+      people.stranger.call('POST', '/agent/runs', { prompt: 'x', fork_of: { run_id: old_run } }),
+      people.stranger.call('POST', followup, { message: 'x' }),
+    ])
+      assert.equal((await asked).status, 403)
+    assert.equal((await people.named.call('GET', path)).status, 200)
+    await admin.json('POST', `/agent/runs/${old_run}/cancel`)
   })
 
   test('a link ends with the grant, and shares no more than its maker may have', async () => {

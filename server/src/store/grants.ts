@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { GrantedKind } from '../contract/grant.ts'
@@ -64,6 +64,8 @@ export async function removeGrants(db: Db, { resource_type, resource_id }: Grant
 
 /** What a run is given by grants. */
 interface GrantedRun {
+  /** One that is there: what it was given before counts, too. */
+  run_id?: string
   principal_id: string
   pool: string
   environment_id: string | null
@@ -76,25 +78,44 @@ interface GrantedRun {
  */
 export async function findMissingGrants(
   db: Db,
-  { principal_id, pool, environment_id, scope }: GrantedRun,
+  { run_id, principal_id, pool, environment_id, scope }: GrantedRun,
 ): Promise<Granted[]> {
   const own =
     scope === 'User'
       ? sql`where not exists (select from secrets o
           where o.owner_id = ${principal_id}::uuid and o.name = s.name and o.sealed is not null)`
       : sql``
+  // Its environment may have been changed or deleted since, but its workspace may hold their values still.
+  const given =
+    run_id === undefined
+      ? sql``
+      : sql`
+      union all
+      select 'secret', s.name from audit_log a, unnest(string_to_array(a.detail, ' ')) s (name) ${own}
+        ${scope === 'User' ? sql`and` : sql`where`} a.action = 'useSecrets' and a.via = 'worker' and left(a.target, 256) in (${forkedFrom(run_id)})`
   const found = await sql<Granted>`
     with n (resource_type, resource_id) as (
       values ('pool', ${pool}::text), ('environment', ${environment_id}::text)
       union all
       select 'secret', s.name from environments e, jsonb_array_elements_text(e.config -> 'secrets') s (name) ${own}
-        ${scope === 'User' ? sql`and` : sql`where`} e.uid = ${environment_id}::text)
+        ${scope === 'User' ? sql`and` : sql`where`} e.uid = ${environment_id}::text${given})
     select n.resource_type, n.resource_id from n
     where exists (select from grants g where g.resource_type = n.resource_type and g.resource_id = n.resource_id)
       and not exists (select from grants g where g.resource_type = n.resource_type and g.resource_id = n.resource_id
         and g.principal_id = ${principal_id}::uuid)`.execute(db)
-  return found.rows
+  return found.rows.filter(
+    ({ resource_type, resource_id }, at, all) =>
+      all.findIndex((one) => one.resource_type === resource_type && one.resource_id === resource_id) === at,
+  )
 }
+
+/** The run, and those whose workspaces it began with. */
+const forkedFrom = (run_id: string): RawBuilder<unknown> => sql`
+  with recursive line (run_id, source) as (
+    select r.run_id, (r.fork_of ->> 'run_id')::uuid from runs r where r.run_id = ${run_id}::uuid
+    union
+    select r.run_id, (r.fork_of ->> 'run_id')::uuid from runs r join line l on r.run_id = l.source)
+  select run_id::text from line`
 
 /** Whether somebody may have runs executed by an identity: admins, who made it, itself, and to whom it is granted. */
 export async function mayUseIdentity(

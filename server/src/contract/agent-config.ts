@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { addressOf } from './address.ts'
+import { boundedRecord } from './bounded-record.ts'
 import { EnvironmentReference } from './environment-name.ts'
 import { Permissions } from './permission.ts'
 
@@ -9,13 +10,19 @@ export const MCPServerConfig = z
   .object({
     command: text(4096).min(1).optional(),
     args: z.array(text(16_384)).max(256).optional(),
-    env: z.record(text(256), text(65_536)).optional(),
+    env: boundedRecord(text(256), text(65_536), {
+      max: 256,
+      message: 'must be at most 256 variables',
+    }).optional(),
     url: addressOf({
       schemes: ['http:', 'https:'],
       error: 'must be an http or https address',
       open: false,
     }).optional(),
-    headers: z.record(text(256), text(65_536)).optional(),
+    headers: boundedRecord(text(256), text(65_536), {
+      max: 100,
+      message: 'must be at most 100 headers',
+    }).optional(),
     required: z.boolean().optional().meta({
       description: 'The run fails when it cannot be started; else the run goes on without its tools.',
     }),
@@ -25,7 +32,7 @@ export const MCPServerConfig = z
       .max(3600)
       .optional()
       .meta({ description: 'How long one call of a tool may take; default 120.' }),
-    warp_id: z.string().optional(),
+    warp_id: text(256).optional(),
   })
   .check((ctx) => {
     const { command, url, args, env, headers, warp_id } = ctx.value
@@ -96,7 +103,10 @@ export const AmbientAgentConfig = z
     }),
     skill_spec: text(1024).optional(),
     skills: z.array(text(1024)).max(20).optional(),
-    mcp_servers: z.record(text(128), MCPServerConfig).optional(),
+    mcp_servers: boundedRecord(text(128), MCPServerConfig, {
+      max: 50,
+      message: 'must be at most 50 tool servers',
+    }).optional(),
     computer_use_enabled: z.boolean().optional(),
     idle_timeout_minutes: z
       .int()

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { boundedRecord } from './bounded-record.ts'
 import { EnvironmentName } from './environment-name.ts'
 import { findFolderConflict, repositoriesOf } from './environment-repositories.ts'
 import { EnvironmentRepository } from './environment-repository.ts'
@@ -60,16 +61,14 @@ export const EnvironmentConfig = z
       description:
         'Run in order before the agent starts, each by a shell of its own (`bash` with `pipefail` where there is one), where the agent starts: in the repository’s folder if there is one repository, else in `/workspace`.',
     }),
-    variables: z
-      .record(
-        VariableName,
-        z.string().refine((value) => Buffer.byteLength(value) <= MAX_VARIABLE_BYTES, {
-          message: 'is over 64 KiB',
-        }),
-      )
-      .refine((variables) => Object.keys(variables).length <= MAX_VARIABLES, {
-        message: 'must be at most 1,000 variables',
-      })
+    variables: boundedRecord(
+      VariableName,
+      z
+        .string()
+        .refine((value) => Buffer.byteLength(value) <= MAX_VARIABLE_BYTES, { message: 'is over 64 KiB' })
+        .meta({ maxLength: MAX_VARIABLE_BYTES }),
+      { max: MAX_VARIABLES, message: 'must be at most 1,000 variables' },
+    )
       .refine(
         (variables) => Buffer.byteLength(Object.entries(variables).flat().join('')) <= MAX_VARIABLES_BYTES,
         {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { HarnessConfig } from './agent-config.ts'
+import { boundedRecord } from './bounded-record.ts'
 import { EnvironmentReference } from './environment-name.ts'
 import { MAX_PAGE, PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
@@ -15,6 +16,11 @@ const AgentType = z.enum(['FOREMAN', 'TRIAGE', 'SPEC', 'IMPLEMENT', 'REVIEW', 'V
 const CredentialStrategy = z.enum(['CREATOR', 'EXECUTOR'])
 const text = (max: number, description: string) =>
   z.string().max(max).nullable().optional().meta({ description })
+
+const NotOffered = boundedRecord(z.string().max(128), z.unknown(), {
+  max: 100,
+  message: 'must be at most 100 fields',
+})
 
 const Name = z.string().trim().min(1).max(256)
 const Skills = z.array(z.string().min(1).max(512)).max(20)
@@ -44,24 +50,25 @@ const fields = {
   factory_uid: text(256, 'Not offered.'),
   secrets: z
     .array(z.object({ name: z.string().max(256) }))
+    .max(100)
     .nullable()
     .optional()
     .meta({ description: 'Only none here: the environment names the secrets of its runs.' }),
-  mcp_servers: z.record(z.string().max(128), z.unknown()).nullable().optional().meta({
+  mcp_servers: NotOffered.nullable().optional().meta({
     description: 'Only none here: runs name their own.',
   }),
   memory: z
     .object({
-      attached_stores: z.array(z.unknown()).optional(),
+      attached_stores: z.array(z.unknown()).max(100).optional(),
       auto_memory: z.object({ enabled: z.boolean().optional() }).nullable().optional(),
     })
     .nullable()
     .optional()
     .meta({ description: 'Not offered, but may be said to be off.' }),
-  inference_providers: z.record(z.string(), z.unknown()).nullable().optional().meta({
+  inference_providers: NotOffered.nullable().optional().meta({
     description: 'Not offered.',
   }),
-  harness_auth_secrets: z.record(z.string(), z.unknown()).nullable().optional().meta({
+  harness_auth_secrets: NotOffered.nullable().optional().meta({
     description: 'Not offered.',
   }),
 }

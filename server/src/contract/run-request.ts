@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
+import { boundedRecord } from './bounded-record.ts'
 import { ForkOf } from './fork.ts'
 import { MetadataKey, MetadataValue } from './run.ts'
 import { RunId, uuid } from './run-id.ts'
@@ -11,21 +12,25 @@ export const ATTACHMENT_MAX_BYTES = 10 * 1024 ** 2
 /** What a file system takes: in bytes, unlike the length of a string. */
 export const FILE_NAME_MAX_BYTES = 255
 
-export const Prompt = z.string().refine((value) => Buffer.byteLength(value) <= PROMPT_MAX_BYTES, {
-  message: 'is over 1 MiB',
-  params: { status: 413 },
-})
+export const Prompt = z
+  .string()
+  .refine((value) => Buffer.byteLength(value) <= PROMPT_MAX_BYTES, {
+    message: 'is over 1 MiB',
+    params: { status: 413 },
+  })
+  .meta({ maxLength: PROMPT_MAX_BYTES })
 
-export const Title = z.string().refine((value) => value.length <= TITLE_MAX_LENGTH, {
-  message: `is over ${TITLE_MAX_LENGTH} characters`,
-  params: { status: 413 },
-})
+export const Title = z
+  .string()
+  .refine((value) => value.length <= TITLE_MAX_LENGTH, {
+    message: `is over ${TITLE_MAX_LENGTH} characters`,
+    params: { status: 413 },
+  })
+  .meta({ maxLength: TITLE_MAX_LENGTH })
 
 export const Mode = z.enum(['normal', 'plan', 'orchestrate'])
 
-export const Metadata = z
-  .record(MetadataKey, MetadataValue)
-  .refine((value) => Object.keys(value).length <= 20, 'at most 20 keys')
+export const Metadata = boundedRecord(MetadataKey, MetadataValue, { max: 20, message: 'at most 20 keys' })
 
 /** Not by an expression: this is asked of what is no base64, too, and may be 64 MiB of padding. */
 function decodedBytes(base64: string): number {
@@ -85,7 +90,11 @@ export type BudgetLimits = z.infer<typeof BudgetLimits>
 
 export const Priority = z.int().min(-100).max(100)
 
-export const OutputSchema = z.record(z.string(), z.unknown())
+/** What is in it is counted by `requireSmall` and limited by the thread that compiles it; here only how it begins. */
+export const OutputSchema = boundedRecord(z.string().max(1024), z.unknown(), {
+  max: 1_000,
+  message: 'must be at most 1,000 fields',
+})
 export type OutputSchema = z.infer<typeof OutputSchema>
 
 export const RunAgentRequest = z

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
 import { ArtifactItem } from './artifact.ts'
+import { boundedRecord } from './bounded-record.ts'
 import { EnvironmentReference, NO_ENVIRONMENT } from './environment-name.ts'
 import { ForkedFrom } from './fork.ts'
 import { PageInfo, paging } from './page-info.ts'
@@ -189,6 +190,7 @@ export const MetadataKey = z
 export const MetadataValue = z
   .string()
   .refine((value) => Buffer.byteLength(value) <= 256, 'values are at most 256 bytes')
+  .meta({ maxLength: 256 })
 
 export const SORT_KEYS = ['updated_at', 'created_at', 'title', 'agent'] as const
 export type SortKey = (typeof SORT_KEYS)[number]
@@ -237,9 +239,7 @@ export const ListRunsQuery = z.object({
       'Runs that produced this address: a pull request that they opened, a branch that they pushed, or what they reported. ' +
       'Case of the host, default port, fragment and a slash at the end do not matter.',
   }),
-  metadata: z
-    .record(MetadataKey, MetadataValue)
-    .refine((value) => Object.keys(value).length <= 5, 'at most 5 metadata filters')
+  metadata: boundedRecord(MetadataKey, MetadataValue, { max: 5, message: 'at most 5 metadata filters' })
     .optional()
     .meta({ description: '`metadata[key]=value`, at most 5.' }),
   q: z.string().min(1).max(512).optional().meta({

@@ -116,7 +116,10 @@ export const SecretConfig = z
       .min(MIN_VALUE, `must have at least ${MIN_VALUE} characters: shorter ones cannot be masked`)
       .refine((value) => new TextEncoder().encode(value).length <= MAX_VALUE_BYTES, 'is over 64 KiB')
       .refine((value) => !value.includes('\u0000'), 'must not contain NUL characters')
-      .meta({ description: '8 characters to 64 KiB. No answer ever holds it.' }),
+      .meta({
+        maxLength: MAX_VALUE_BYTES,
+        description: '8 characters to 64 KiB. No answer ever holds it.',
+      }),
     description: z.string().max(4096).nullable().optional(),
     git: GitAccess.optional().meta({
       description:

@@ -6,6 +6,7 @@ import type { TriggerVerification } from '../contract/trigger.ts'
 import type { Sent } from '../intake/delivery.ts'
 import { at } from '../intake/pull-request-of.ts'
 import { Mask } from '../sealing/mask.ts'
+import { MAX_HOOK_TOKENS } from './body-size.ts'
 import type { Posted } from './hook-signature.ts'
 import { checkValue, parseJson } from './json-body.ts'
 
@@ -42,13 +43,13 @@ export function readPayload({ headers, body }: Posted): unknown {
  * form without that field is what Slack sends for a command: its fields are the payload.
  */
 function readBody(content_type: string, body: Buffer): unknown {
-  if (!/^application\/x-www-form-urlencoded\b/i.test(content_type)) return parseJson(body)
+  if (!/^application\/x-www-form-urlencoded\b/i.test(content_type)) return parseJson(body, MAX_HOOK_TOKENS)
   // Some say that JSON is a form.
-  if (/^\s*[{[]/.test(body.subarray(0, 64).toString())) return parseJson(body)
+  if (/^\s*[{[]/.test(body.subarray(0, 64).toString())) return parseJson(body, MAX_HOOK_TOKENS)
   requireFewFields(body)
   const fields = new URLSearchParams(body.toString('utf8'))
   const field = fields.get('payload')
-  if (field !== null) return parseJson(Buffer.from(field))
+  if (field !== null) return parseJson(Buffer.from(field), MAX_HOOK_TOKENS)
   const payload = Object.fromEntries(fields)
   checkValue(payload, 'The form')
   return payload

@@ -1,13 +1,13 @@
 import { MIMEType } from 'node:util'
 import { AppError } from '../contract/error.ts'
-import { MAX_DEPTH, requireSmall, tooDeep } from './body-size.ts'
+import { MAX_DEPTH, MAX_TOKENS, requireSmall, tooDeep } from './body-size.ts'
 
 const refuse = (detail: string): AppError => new AppError('invalid_request', detail)
 
 /** Parses a JSON body strictly: UTF-8, of few parts, at most 64 levels, and nothing the database cannot keep. */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, max_tokens = MAX_TOKENS): unknown {
   if (bytes.length === 0) return undefined
-  requireSmall(bytes)
+  requireSmall(bytes, max_tokens)
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

@@ -82,6 +82,84 @@ describe('a worker', { skip }, () => {
     assert.equal(printed(await eventsOf(run_id)), 'done\n')
   })
 
+  /** The database refuses events whose data has `word`, as `raise` says. */
+  const refuseEvents = async (word: string, raise: string): Promise<() => Promise<void>> => {
+    await sql
+      .raw(
+        `create function refuse_event() returns trigger language plpgsql as $$ begin ${raise}; return new; end $$`,
+      )
+      .execute(store.db)
+    await sql
+      .raw(`create trigger refuse_event before insert on events for each row
+        when (new.data::text like '%${word}%') execute function refuse_event()`)
+      .execute(store.db)
+    return async () => void (await sql`drop function refuse_event() cascade`.execute(store.db))
+  }
+  const isWhole = (events: Awaited<ReturnType<typeof eventsOf>>) =>
+    assert.deepEqual(
+      events.map(({ sequence }) => sequence),
+      events.map((_, index) => index + 1),
+    )
+
+  test('ends a run whose event the database refuses for good, says which one, and does nothing more', async () => {
+    const worker = await start()
+    const restore = await refuseEvents(
+      'poi+son',
+      "raise exception 'refused by a test' using errcode = '22P05'",
+    )
+    const { run_id } = await create(
+      worker.pool,
+      `${shell('echo before')}\n${shell("echo 'poi''+son'")}\n${shell('echo after')}`,
+    )
+    const { state, attempt } = await settled(run_id)
+    await restore()
+    const events = await eventsOf(run_id)
+    assert.deepEqual([state, attempt, printed(events)], ['ERROR', 1, 'before\n'])
+    assert.match(
+      (await statusOf(run_id))?.message ?? '',
+      /log is incomplete: .* an event tool\.output of the call/,
+    )
+    assert.match(ofType(events, 'error')[0]?.data.message ?? '', /an event tool\.output of the call/)
+    assert.ok(worker.said(/An event of a run could not be stored/))
+    isWhole(events)
+  })
+
+  test('writes a batch that failed before any later one', async () => {
+    const worker = await start()
+    // What a sequence counts is not undone with the statement that failed.
+    await sql`create sequence refusals`.execute(store.db)
+    const restore = await refuseEvents(
+      'one+ce',
+      "if nextval('refusals') <= 2 then raise exception 'refused by a test'; end if",
+    )
+    const { run_id } = await create(
+      worker.pool,
+      `${shell("echo 'one''+ce'; echo next")}\n${shell('echo last')}`,
+    )
+    const { state, attempt } = await settled(run_id)
+    await restore()
+    const events = await eventsOf(run_id)
+    assert.deepEqual([state, attempt, printed(events)], ['SUCCEEDED', 1, 'one+ce\nnext\nlast\n'])
+    isWhole(events)
+  })
+
+  test('writes nothing more once something is missing that the log cannot say, and hands the run on', async () => {
+    const worker = await start()
+    const restore = await refuseEvents('do+ne', "raise exception 'refused by a test' using errcode = '22P05'")
+    await sql`create function refuse_error() returns trigger language plpgsql as
+      $$ begin raise exception 'refused by a test'; end $$`.execute(store.db)
+    await sql`create trigger refuse_error before insert on events for each row when (new.type = 'error')
+      execute function refuse_error()`.execute(store.db)
+    const { run_id } = await create(worker.pool, shell("echo 'do''+ne'"))
+    await until('the run to be handed on', async () => (await readStored(store.db, run_id)).attempt > 1)
+    await restore()
+    await sql`drop function refuse_error() cascade`.execute(store.db)
+    assert.equal((await settled(run_id)).state, 'SUCCEEDED')
+    const events = await eventsOf(run_id)
+    assert.equal(printed(events), 'do+ne\n')
+    isWhole(events)
+  })
+
   test('executes a run that it holds and never heard of', async () => {
     const worker = await start()
     const elsewhere = randomUUID()

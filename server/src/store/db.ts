@@ -182,6 +182,12 @@ export const isCutShort = (error: unknown): boolean =>
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: unknown }).code === '55P03'
 
+/** Data exceptions, violated constraints and what is beyond a limit of the database: the value is refused, now and later. */
+const REFUSED = /^(22|23|54)/
+
+export const refusesValue = (error: unknown): boolean =>
+  error instanceof Error && REFUSED.test(String((error as { code?: unknown }).code))
+
 const DISK_FULL =
   'The disk of the database is full: nothing new can be stored before somebody frees some space there.'
 

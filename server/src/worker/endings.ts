@@ -5,6 +5,7 @@ import type { Outcome } from '../harness/harness.ts'
 import { SandboxFault } from '../sandbox/sandbox.ts'
 import { toAppError } from '../store/db.ts'
 import type { WorkerContext } from './context.ts'
+import { EventRefused } from './event-refused.ts'
 
 export const INTERRUPTED: Outcome = {
   state: 'BLOCKED',
@@ -45,6 +46,7 @@ export function describeFault(error: unknown): EventData<'error'> {
 }
 
 function faultOf(error: unknown): AppError {
+  if (error instanceof EventRefused) return new AppError('internal_error', error.message, { cause: error })
   if (error instanceof SandboxFault) {
     return new AppError('resource_unavailable', 'The sandbox failed. The log of the service has the cause.', {
       cause: error,

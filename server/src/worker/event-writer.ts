@@ -1,10 +1,12 @@
 import type { NewEvent } from '../contract/event.ts'
 import type { MaskedStream } from '../sealing/mask.ts'
 import type { OpenMessage } from '../store/events.ts'
+import { EventRefused } from './event-refused.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { MaskedEvents } from './masked-events.ts'
 import { createOutputLimit } from './output-limit.ts'
+import { BatchWriter } from './write-batch.ts'
 
 /** Deltas are worth a write this often, and less often the longer the text is: it is written whole each time. */
 const DELTA_MS = 100
@@ -15,10 +17,16 @@ const MAX_OPEN_CHARACTERS = 2 ** 20
 export interface EventWriter {
   /** Takes the execution's secret values out of what is written from here on, and of how the run ends. */
   masked: Pick<MaskedEvents, 'hide' | 'outcome' | 'text' | 'stream'>
-  /** Resolves when the events are committed, in the order of the calls; rejects with `LeaseLost`. */
+  /**
+   * Resolves when the events are committed, in the order of the calls. Rejects with `LeaseLost`; with `EventRefused` when one
+   * of them could not be written and the log says so; and with what the database said when nothing can be written any more.
+   */
   emit(...events: NewEvent[]): Promise<void>
   delta(message_id: string, text: string): void
-  /** Waits until everything emitted is committed; says nothing about a lost lease. */
+  /**
+   * Waits until everything emitted is committed; says nothing about a lost lease. Throws when something could not be written
+   * and the log does not say so.
+   */
   drain(): Promise<void>
 }
 
@@ -32,12 +40,15 @@ export function createEventWriter(
     onCommit: () => void
     /** The run does not take this attempt's events any more. */
     onRefused: () => void
+    /** The log has a gap, which an event names: the run must not succeed. */
+    onGap: (refused: EventRefused) => void
   },
 ): EventWriter {
   let queue: NewEvent[] = []
   let writing: Promise<void> | null = null
-  let batch = 0
-  let lost = false
+  const batches = new BatchWriter(store)
+  /** Why nothing is written any more: a later event would hide that earlier ones are missing. */
+  let ended: { reason: unknown } | null = null
   const limit = createOutputLimit()
   const masked = new MaskedEvents()
   const open = new Map<string, { stream: MaskedStream; text: string }>()
@@ -47,14 +58,19 @@ export function createEventWriter(
     const events = queue
     queue = []
     writing = null
-    batch += 1
-    const kept = await store.appendEvents(batch, events)
-    if (!kept) {
-      lost = true
-      options.onRefused()
-      throw new LeaseLost()
+    if (ended) throw ended.reason
+    try {
+      if (!(await batches.write(events))) {
+        options.onRefused()
+        throw new LeaseLost()
+      }
+    } catch (error) {
+      if (error instanceof EventRefused) options.onGap(error)
+      else ended = { reason: error }
+      throw error
+    } finally {
+      if (!ended) options.onCommit()
     }
-    options.onCommit()
   }
   let tail: Promise<unknown> = Promise.resolve()
   /** Everything written goes through one queue. */
@@ -67,7 +83,7 @@ export function createEventWriter(
   const writeDeltas = async (): Promise<void> => {
     delta_timer = undefined
     const messages: OpenMessage[] = [...open].map(([message_id, { text }]) => ({ message_id, text }))
-    if (messages.length === 0 || lost || store.writing.aborted) return
+    if (messages.length === 0 || ended || store.writing.aborted) return
     const written = await store.writeOpenMessages(messages).catch(() => false)
     if (written) options.onCommit()
   }
@@ -75,13 +91,13 @@ export function createEventWriter(
   return {
     masked,
     emit(...events) {
-      if (lost) return Promise.reject(new LeaseLost())
+      if (ended) return Promise.reject(ended.reason)
       if (events.length === 0) return Promise.resolve()
       for (const event of events) if (event.type === 'message.assistant') open.delete(event.data.message_id)
       queue.push(...events.flatMap((event) => masked.events(event)).flatMap(limit))
       writing ??= inTurn(write)
       const written = writing
-      // Callers may leave output unawaited; the loss reaches them at their next await.
+      // Callers may leave output unawaited; they hear of it at their next await, and the execution by `onGap` and `drain`.
       written.catch(() => {})
       return written
     },
@@ -96,13 +112,14 @@ export function createEventWriter(
     async drain() {
       clearTimeout(delta_timer)
       delta_timer = undefined
-      const rest = lost ? [] : masked.end().flatMap(limit)
+      const rest = ended ? [] : masked.end().flatMap(limit)
       if (rest.length > 0) {
         queue.push(...rest)
         writing ??= inTurn(write)
         writing.catch(() => {})
       }
       await tail
+      if (ended && !(ended.reason instanceof LeaseLost)) throw ended.reason
     },
   }
 }

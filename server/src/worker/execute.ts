@@ -56,6 +56,8 @@ export class Execution {
   #disk_watch: { close(): void } | null = null
   /** How the run ends because its sandbox holds more than it may. */
   #overfull: Outcome | null = null
+  /** How the run ends because its log has a gap. */
+  #gap: Outcome | null = null
   /** Why another attempt is to go on, and whether this one counts as failed. */
   #handover = { reason: FAILED, counted: true }
 
@@ -72,6 +74,11 @@ export class Execution {
       onCommit: () => this.#touch(),
       // Lost, or over without our knowing (cancelled and queued again, say): giving it up is fenced and finds out.
       onRefused: () => this.stop('cancelled'),
+      onGap: (refused) => {
+        this.#context.log.error({ err: refused, ...lease }, 'An event of a run could not be stored.')
+        this.#gap ??= { state: 'ERROR', status_message: describeFault(refused) }
+        this.#stopping.stop('gap')
+      },
     })
     this.#way_out = new WayOut({
       ...{ context, store: this.#store },
@@ -165,7 +172,7 @@ export class Execution {
     if (this.#overfull) return this.#endOverfull(inbox)
     // What setting up does beside the sandbox dies of the signal as well.
     if ('failure' in prepared && this.#draining) return this.stop('shutdown')
-    const spent = budget.spent()
+    const spent = this.#gap ?? budget.spent()
     if (spent) return this.#giveUp(spent, inbox)
     if ('failure' in prepared && this.#interrupts.waits) return this.#obeyInSetup()
     if ('failure' in prepared) return this.#giveUp(prepared.failure, inbox)
@@ -283,14 +290,14 @@ export class Execution {
       if (outcome === null && !this.#stopping.turn.aborted) continue
       const interrupted = this.#interrupts.waits
       if (interrupted) await this.#interrupts.acknowledge()
-      const ending = budget.spent() ?? (interrupted || outcome === null ? INTERRUPTED : outcome)
+      const ending = this.#gap ?? budget.spent() ?? (interrupted || outcome === null ? INTERRUPTED : outcome)
       const failure = this.#worked ? await this.#keep(workspace, ending) : null
       const end = failure ?? (await this.#publish(run, workspace, ending, budget))
       // Stopped meanwhile: whoever goes on keeps what the turn made. An interrupt that was acknowledged is not told again, so
       // it ends the run here.
       if (this.#stopping.is('overfull') && !interrupted) return
       await this.#keepSnapshot()
-      if (await this.#finish(end)) return
+      if (await this.#endTurn(end, inbox)) return
       await this.#deliver(inbox)
       const spent = await this.#checkAnotherTurn(budget)
       if (spent) return this.#giveUp(spent, inbox)
@@ -351,9 +358,16 @@ export class Execution {
   /** True when the run has ended; false when follow-ups came meanwhile. */
   async #finish(outcome: Outcome): Promise<boolean> {
     await this.#writer.drain()
-    this.#finished = await this.#store.finish(this.#writer.masked.outcome(outcome))
+    this.#finished = await this.#store.finish(this.#gap ?? this.#writer.masked.outcome(outcome))
     if (this.#finished) this.#touch()
     return this.#finished
+  }
+
+  /** As `finish`. A run whose log has a gap goes no further, whatever came meanwhile: a call may have no result there. */
+  async #endTurn(outcome: Outcome, inbox: RunInbox): Promise<boolean> {
+    if (!this.#gap) return await this.#finish(outcome)
+    await this.#giveUp(this.#gap, inbox)
+    return true
   }
 
   /** Ends the run without its agent. Messages that wait are put into the log first: nothing accepted is lost. */
@@ -429,7 +443,7 @@ export class Execution {
     }
     if (keeps) this.#way_out.close()
     if (lost.aborted) return
-    await this.#writer.drain()
+    await this.#writer.drain().catch((error) => this.#warn(error, 'The last events could not be stored.'))
     const handover = this.#stopping.is('shutdown') ? { reason: STOPPING, counted: false } : this.#handover
     await letGo(this.#context, this.#store, handover)
   }

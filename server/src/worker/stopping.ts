@@ -1,15 +1,16 @@
 /**
- * Why a turn or the whole execution stops, the least grave first. `interrupt` and `budget` end the turn. `overfull`: the
+ * Why a turn or the whole execution stops, the least grave first. `interrupt` and `budget` end the turn, and so does `gap`: an
+ * event could not be stored. `overfull`: the
  * sandbox holds more than it may, the run ends. `cancelled`: it is over for its caller. `shutdown`: it is handed back to the
  * queue, nothing more is written. `lost`: this worker may own it no more.
  */
-const CAUSES = ['interrupt', 'budget', 'overfull', 'cancelled', 'shutdown', 'lost'] as const
+const CAUSES = ['interrupt', 'budget', 'gap', 'overfull', 'cancelled', 'shutdown', 'lost'] as const
 export type StopCause = (typeof CAUSES)[number]
 /** What comes from outside the execution. */
 export type StopReason = Extract<StopCause, 'cancelled' | 'shutdown' | 'lost'>
 
 const gravity = (cause: StopCause): number => CAUSES.indexOf(cause)
-const ENDS_TURN_ONLY = gravity('budget')
+const ENDS_TURN_ONLY = gravity('gap')
 
 /** The one cause of stopping. It only ever gets graver; a new turn forgets what ended the last one and nothing else. */
 export class Stopping {

@@ -3394,7 +3394,7 @@ export interface components {
             /** @description What the sender calls it, where it says so. */
             event: string | null;
             outcome: components["schemas"]["TriggerOutcome"];
-            /** @description Why there is no run. */
+            /** @description Why there is no run, or none yet. */
             reason?: string;
             /**
              * Format: date-time
@@ -3426,10 +3426,10 @@ export interface components {
          */
         TriggerOnOpenRun: "followup" | "new_run";
         /**
-         * @description What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused.
+         * @description What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused. `waiting`: it was refused for now (a quota is full, say), and the service tries it again for 24 hours.
          * @enum {string}
          */
-        TriggerOutcome: "run_started" | "followup_sent" | "filtered" | "failed";
+        TriggerOutcome: "run_started" | "followup_sent" | "filtered" | "failed" | "waiting";
         /** @description The run answers in the issue, pull request or thread of a review that it came from. For `github` alone. */
         TriggerReply: {
             /** @description A secret with `git` for a host that speaks GitHub’s API, and not read-only. It never enters a sandbox. */

@@ -170,6 +170,7 @@ export function addTriggerCommands(program: Command): void {
           'followup_sent',
           'filtered',
           'failed',
+          'waiting',
         ]),
       ),
   ).action(showDeliveries)

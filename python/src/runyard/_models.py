@@ -949,9 +949,9 @@ TriggerOnOpenRun = TypeAliasType("TriggerOnOpenRun", Literal["followup", "new_ru
 
 
 TriggerOutcome = TypeAliasType(
-    "TriggerOutcome", Literal["run_started", "followup_sent", "filtered", "failed"] | str
+    "TriggerOutcome", Literal["run_started", "followup_sent", "filtered", "failed", "waiting"] | str
 )
-"""What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused."""
+"""What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused. `waiting`: it was refused for now (a quota is full, say), and the service tries it again for 24 hours."""
 
 
 class TriggerReply(WireModel):
@@ -1970,7 +1970,7 @@ class TriggerDelivery(WireModel):
     outcome: TriggerOutcome
     run_id: str | None = None
     reason: str | None = None
-    """Why there is no run."""
+    """Why there is no run, or none yet."""
     duplicates: int
     """How often it came again."""
     replay_of: str | None = None

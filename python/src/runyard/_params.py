@@ -529,7 +529,7 @@ class ListTriggerDeliveriesParams(RequestOptions, total=False):
     """Of each page: 1 to 500, default 50."""
     cursor: str | None
     """`next_cursor` of the page before."""
-    outcome: Literal["run_started", "followup_sent", "filtered", "failed"] | None
+    outcome: Literal["run_started", "followup_sent", "filtered", "failed", "waiting"] | None
 
 
 class GitAppParam(TypedDict):

@@ -122,10 +122,10 @@ export const UpdateTriggerRequest = z
   .meta({ id: 'UpdateTriggerRequest' })
 export type UpdateTriggerRequest = z.infer<typeof UpdateTriggerRequest>
 
-export const TriggerOutcome = z.enum(['run_started', 'followup_sent', 'filtered', 'failed']).meta({
+export const TriggerOutcome = z.enum(['run_started', 'followup_sent', 'filtered', 'failed', 'waiting']).meta({
   id: 'TriggerOutcome',
   description:
-    'What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused.',
+    'What a delivery did: a new run, a follow-up to the run that opened its pull request, nothing because it was filtered out, or nothing because it was refused. `waiting`: it was refused for now (a quota is full, say), and the service tries it again for 24 hours.',
 })
 export type TriggerOutcome = z.infer<typeof TriggerOutcome>
 
@@ -197,7 +197,7 @@ export const TriggerDelivery = z
     }),
     outcome: TriggerOutcome,
     run_id: z.string().optional(),
-    reason: z.string().optional().meta({ description: 'Why there is no run.' }),
+    reason: z.string().optional().meta({ description: 'Why there is no run, or none yet.' }),
     duplicates: z.int().meta({ description: 'How often it came again.' }),
     replay_of: z.string().optional().meta({ description: 'The delivery whose payload it has.' }),
     reply: z

@@ -12,13 +12,17 @@ import { findOpenedBy, type OpenedBy } from '../store/pushes.ts'
 import { findRun, insertRun, type NewRun } from '../store/runs.ts'
 import {
   countDuplicate,
-  failDelivery,
+  forgetPayload,
   insertDelivery,
+  isWaitingFull,
   type KeptPayload,
+  lockWaiting,
+  reopenFailed,
+  settleDelivery,
   type TriggerDeliveryRow,
 } from '../store/trigger-deliveries.ts'
 import { insertReply } from '../store/trigger-replies.ts'
-import { holdHook, type TriggerRow } from '../store/triggers.ts'
+import { findHook, holdHook, type TriggerRow } from '../store/triggers.ts'
 import type { RunServices } from './new-run.ts'
 import { at, type PullRequestNews, pullRequestOf } from './pull-request-of.ts'
 import { isOwnComment, threadOf } from './thread-of.ts'
@@ -65,14 +69,23 @@ export async function findDuplicate(db: Db, trigger_id: string, { signed_as }: S
   return earlier && { delivery: earlier, is_duplicate: true, pool: null, run_id: null }
 }
 
+type Refusal = { outcome: 'filtered' | 'failed' | 'waiting'; reason: string; run_id: null }
+
 type Plan =
   | { outcome: 'run_started'; run: NewRun; run_id: string }
   | { outcome: 'followup_sent'; actor: Actor; message: string; run_id: string }
-  | { outcome: 'filtered' | 'failed'; reason: string; run_id: null }
+  | Refusal
+
+const NOTHING_SENT = { headers: {}, payload: null }
+
+/** Of senders that are asked to send again: by then some of what waits has been done. */
+const RETRY_S = 60
 
 /**
  * Does what the trigger is to do with what was sent, once: the delivery and its run, or its follow-up, in one transaction.
- * `null`: the trigger is gone or paused. Whatever a run is refused with is kept for people.
+ * `null`: the trigger is gone or paused. Whatever a run is refused with is kept for people. A refusal that passes leaves the
+ * delivery waiting for `retryDelivery`: most senders, GitHub among them, never send again by themselves. One that failed
+ * did nothing, so when the sender sends it again it is taken as new.
  */
 export async function deliver(
   services: RunServices,
@@ -81,44 +94,120 @@ export async function deliver(
   filtered: string | null,
 ): Promise<Done | null> {
   const { trigger_id } = trigger
-  const delivery_id = uuidv7()
   return transact(services.db, async (trx) => {
     if (!(await holdHook(trx, trigger_id))) return null
+    const failed = await reopenFailed(trx, trigger_id, sent)
+    const delivery_id = failed ?? uuidv7()
     const plan = await makePlan({ ...services, db: trx }, trigger, sent, { delivery_id, filtered })
-    const delivery = await insertDelivery(trx, {
-      ...{ delivery_id, trigger_id, ...sent, outcome: plan.outcome satisfies TriggerOutcome },
-      ...(sent.is_bare ? { headers: {}, payload: null } : {}),
-      ...{ run_id: plan.run_id, reason: 'reason' in plan ? plan.reason : null },
-    })
+    const is_filtered = plan.outcome === 'filtered'
+    const delivery = failed
+      ? await settleDelivery(trx, delivery_id, settled(plan))
+      : await insertDelivery(trx, {
+          ...{ delivery_id, trigger_id, ...sent, ...settled(plan) },
+          ...(sent.is_bare && is_filtered ? NOTHING_SENT : {}),
+        })
     if (!delivery) {
       const earlier = await findDuplicate(trx, trigger_id, sent)
       if (!earlier) throw new AppError('conflict', 'The same delivery is being handled.')
       return earlier
     }
-    const done = { delivery, is_duplicate: false, pool: null, run_id: plan.run_id }
-    if (plan.outcome !== 'run_started' && plan.outcome !== 'followup_sent') return done
-    let pool: string | null
-    try {
-      pool = await carryOut(trx, services, plan)
-    } catch (error) {
-      // Both refuse before they write anything.
-      const failed = error instanceof AppError && (await failDelivery(trx, delivery_id, error.detail))
-      if (!failed) throw error
-      return { ...done, delivery: failed, run_id: null }
-    }
-    await noteService(trx, {
-      action: plan.outcome === 'run_started' ? 'createRun' : 'submitFollowup',
-      ...{ run_id: plan.run_id, principal_id: trigger.editor.uid },
-      detail: `trigger ${trigger_id}, delivery ${delivery_id}`,
-    })
-    const thread = trigger.reply && threadOf(sent)
-    if (thread) {
-      const at_once = trigger.reply?.when !== 'end'
-      await insertReply(trx, { delivery_id, run_id: plan.run_id, thread, at_once })
-    }
-    return { ...done, pool }
+    const done = await act(trx, services, { trigger, sent, plan, delivery })
+    if (done.delivery.outcome === 'waiting' && (await isWaitingFull(trx, trigger_id)))
+      throw new AppError(
+        'resource_unavailable',
+        `Too many deliveries of this trigger wait already, so this one is not kept: send it again later. ${done.delivery.reason}`,
+        { status: 429, headers: { 'retry-after': String(RETRY_S) } },
+      )
+    // One that waits needs what was sent for its next try.
+    if (sent.is_bare && !is_filtered && done.delivery.outcome !== 'waiting')
+      await forgetPayload(trx, delivery_id)
+    return done
   })
 }
+
+/**
+ * Tries once more what a delivery that waits is to do; `null` when it waits no more or another process is at it. Throws
+ * what nobody foresaw, and then nothing has happened.
+ */
+export async function retryDelivery(services: RunServices, delivery_id: string): Promise<Done | null> {
+  return transact(services.db, async (trx) => {
+    const waiting = await lockWaiting(trx, delivery_id)
+    if (!waiting) return null
+    const { is_expired, ...kept } = waiting
+    const sent: Sent = { ...kept, signed_as: null }
+    const trigger = await findHook(trx, sent.trigger_id)
+    if (!trigger || !(await holdHook(trx, sent.trigger_id)))
+      return giveUp(
+        trx,
+        delivery_id,
+        'The trigger was paused while this waited. Replay it if it is still wanted.',
+      )
+    const plan = await makePlan({ ...services, db: trx }, trigger, sent, { delivery_id, filtered: null })
+    const delivery = await settleDelivery(trx, delivery_id, settled(plan))
+    if (!delivery) return null
+    const done = await act(trx, services, { trigger, sent, plan, delivery })
+    if (done.delivery.outcome !== 'waiting' || !is_expired) return done
+    return giveUp(trx, delivery_id, `It was tried again for a day. ${done.delivery.reason}`)
+  })
+}
+
+/** Gives up a delivery that waits; `null` when it waits no more. */
+export const giveUp = (db: Db, delivery_id: string, reason: string): Promise<Done | null> =>
+  transact(db, async (trx) => {
+    if (!(await lockWaiting(trx, delivery_id))) return null
+    const delivery = await settleDelivery(trx, delivery_id, { outcome: 'failed', run_id: null, reason })
+    return delivery && { delivery, is_duplicate: false, pool: null, run_id: null }
+  })
+
+const settled = (plan: Plan): Pick<TriggerDeliveryRow, 'outcome' | 'run_id' | 'reason'> => ({
+  outcome: plan.outcome satisfies TriggerOutcome,
+  run_id: plan.run_id,
+  reason: 'reason' in plan ? plan.reason : null,
+})
+
+/** Carries a plan out, its delivery being stored. */
+async function act(
+  trx: Db,
+  services: RunServices,
+  {
+    trigger,
+    sent,
+    plan,
+    delivery,
+  }: { trigger: TriggerRow; sent: Sent; plan: Plan; delivery: TriggerDeliveryRow },
+): Promise<Done> {
+  const { delivery_id } = delivery
+  const done = { delivery, is_duplicate: false, pool: null, run_id: plan.run_id }
+  if (plan.outcome !== 'run_started' && plan.outcome !== 'followup_sent') return done
+  let pool: string | null
+  try {
+    pool = await carryOut(trx, services, plan)
+  } catch (error) {
+    // Both refuse before they write anything.
+    if (!(error instanceof AppError)) throw error
+    const refused = await settleDelivery(trx, delivery_id, refusalOf(error))
+    if (!refused) throw error
+    return { ...done, delivery: refused, run_id: null }
+  }
+  await noteService(trx, {
+    action: plan.outcome === 'run_started' ? 'createRun' : 'submitFollowup',
+    ...{ run_id: plan.run_id, principal_id: trigger.editor.uid },
+    detail: `trigger ${trigger.trigger_id}, delivery ${delivery_id}`,
+  })
+  const thread = trigger.reply && threadOf(sent)
+  if (thread) {
+    const at_once = trigger.reply?.when !== 'end'
+    await insertReply(trx, { delivery_id, run_id: plan.run_id, thread, at_once })
+  }
+  return { ...done, pool }
+}
+
+/** A full quota, say, is free again later; anything else is for people. */
+const refusalOf = ({ detail, retryable }: AppError): Refusal => ({
+  outcome: retryable ? 'waiting' : 'failed',
+  reason: detail,
+  run_id: null,
+})
 
 /** The pool that is to be woken, if any. */
 async function carryOut(
@@ -165,9 +254,8 @@ async function makePlan(
     const run = await resolveTriggeredRun(services, trigger, actor, { delivery_id, prompt, sent })
     return { outcome: 'run_started', run, run_id: run.run_id }
   } catch (error) {
-    // What is not the trigger's fault may go well when the sender tries again.
-    if (!(error instanceof AppError) || error.status >= 500) throw error
-    return { outcome: 'failed', reason: error.detail, run_id: null }
+    if (!(error instanceof AppError)) throw error
+    return refusalOf(error)
   }
 }
 

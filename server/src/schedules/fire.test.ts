@@ -6,7 +6,7 @@ import { until } from '../../test/support/cluster.ts'
 import { onEitherDatabase } from '../../test/support/databases.ts'
 import { LONG } from '../../test/support/once.ts'
 import { temporaryDirectory } from '../../test/support/service.ts'
-import { actorOf, addPrincipal } from '../../test/support/stored.ts'
+import { actorOf, addPrincipal, addRun } from '../../test/support/stored.ts'
 import { openDiskBlobs } from '../blobs/disk.ts'
 import { LOOP, RUNBOOK } from '../contract/harness-fields.ts'
 import type { CreateScheduleRequest } from '../contract/schedule.ts'
@@ -27,7 +27,7 @@ import {
   replaceSchedule,
 } from '../store/schedules.ts'
 import { Watch } from '../store/watch.ts'
-import { fireSchedule } from './fire.ts'
+import { fireSchedule, NoRoom } from './fire.ts'
 import { startScheduler } from './scheduler.ts'
 
 /** A clock of the database that stands where it is put. */
@@ -120,6 +120,35 @@ onEitherDatabase('schedules', (open) => {
     assert.equal(after.next_run_at?.toISOString(), '2026-05-01T10:00:00.000Z')
     assert.equal(after.last_ran_at?.toISOString(), '2026-05-01T09:00:00.000Z')
     assert.deepEqual(after.updated_at, schedule.updated_at)
+  })
+
+  test('a due time that meets a full quota is made up for once there is room, and says meanwhile why not', async () => {
+    const full = { ...intake, open_runs: { principal: 1, total: 0 } }
+    const schedule = await add({ overlap: 'allow' }, '2026-05-01T08:30:00Z')
+    const { schedule_id, principal_id } = schedule
+    const skipping = await add({ overlap: 'allow', catch_up: 'skip' }, '2026-05-01T08:30:00Z', principal_id)
+    const run_id = await addRun(db, principal_id)
+    await set('2026-05-01T09:00:00Z')
+    for (const id of [schedule_id, skipping.schedule_id]) {
+      await assert.rejects(fireSchedule(full, id, CLOCK), NoRoom)
+      await assert.rejects(fireSchedule(full, id, CLOCK), NoRoom)
+    }
+    assert.match(
+      (await read(schedule)).last_spawn_error ?? '',
+      /^There is no room .* tried again\. 1 runs of/,
+    )
+    assert.deepEqual(await firings(schedule_id), [])
+    await set('2026-05-01T09:02:00Z')
+    const missed = await fireSchedule(full, skipping.schedule_id, CLOCK)
+    assert.deepEqual(missed?.firing.outcome, 'failed')
+    assert.match(missed?.firing.reason ?? '', /^There was no room for its run in time\. 1 runs of/)
+    await sql`update runs set state = 'SUCCEEDED' where run_id = ${run_id}::uuid`.execute(db)
+    const fired = await fireSchedule(full, schedule_id, CLOCK)
+    assert.deepEqual(
+      [fired?.firing.outcome, fired?.firing.due_at.toISOString()],
+      ['created', '2026-05-01T09:00:00.000Z'],
+    )
+    assert.equal((await read(schedule)).last_spawn_error, null)
   })
 
   test('many at once fire a due time once', async () => {

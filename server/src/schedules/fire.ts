@@ -11,6 +11,7 @@ import {
   type FiringRow,
   findOpenRun,
   lockDue,
+  noteNoRoom,
   recordFiring,
 } from '../store/firings.ts'
 import { insertRun } from '../store/runs.ts'
@@ -18,6 +19,14 @@ import { cancelScheduled } from '../store/transitions.ts'
 
 /** Later than this, a due time was missed, not only late. */
 const MISSED_MS = 60_000
+
+/** How what a schedule says about itself begins while it waits for a limit on runs. */
+const NO_ROOM = 'There is no room for its run yet, so it is tried again. '
+
+/** The run was refused for now, a quota being full: the schedule stays due, and says so. */
+export class NoRoom extends Error {
+  override name = 'NoRoom'
+}
 
 /** What happened at a due time. */
 export interface Fired {
@@ -34,8 +43,8 @@ interface Turn {
 
 /**
  * Does what a schedule is to do now: the run, the firing and the schedule's next time in one transaction. `null`: there is
- * nothing to do, or another process does it. Whatever a run is refused with is kept for people. Throws where the database is away
- * or busy, and then nothing has happened; and what nobody foresaw, which is kept as a failure first.
+ * nothing to do, or another process does it. Whatever a run is refused with is kept for people. Throws
+ * `NoRoom`; throws where the database is away or busy, and then nothing has happened; and what nobody foresaw, which is kept as a failure first.
  */
 export async function fireSchedule(
   services: RunServices,
@@ -46,6 +55,10 @@ export async function fireSchedule(
     return await transact(services.db, (trx) => takeTurn(trx, schedule_id, clock, fire))
   } catch (error) {
     if (isPassing(error)) throw error
+    if (error instanceof AppError && error.retryable) {
+      await noteNoRoom(services.db, schedule_id, NO_ROOM + error.detail)
+      throw new NoRoom(error.detail)
+    }
     const reason = error instanceof AppError ? error.detail : 'The service failed to create the run.'
     const fired = await transact(services.db, (trx) =>
       takeTurn(trx, schedule_id, clock, async (_trx, turn) => refuse(turn, 'failed', reason)),
@@ -58,6 +71,9 @@ export async function fireSchedule(
   async function fire(trx: Db, turn: Turn): Promise<Fired> {
     const { schedule, due_at } = turn
     const late_ms = schedule.now.getTime() - due_at.getTime()
+    const { last_spawn_error: waited } = schedule
+    if (schedule.catch_up === 'skip' && late_ms > MISSED_MS && waited?.startsWith(NO_ROOM))
+      return refuse(turn, 'failed', `There was no room for its run in time. ${waited.slice(NO_ROOM.length)}`)
     if (schedule.catch_up === 'skip' && late_ms > MISSED_MS)
       return refuse(turn, 'skipped', 'It was missed: the service was down or busy when it was due.')
     if (schedule.editor_disabled) {
@@ -110,4 +126,4 @@ const refuse = ({ schedule, due_at }: Turn, outcome: 'skipped' | 'failed', reaso
 })
 
 const sinceWhen = ({ next_run_at }: DueSchedule): string =>
-  `Due times from ${next_run_at.toISOString()} on were missed: the service was down or busy. This run stands for them, too.`
+  `Due times from ${next_run_at.toISOString()} on were missed: the service was down or busy, or had no room for a run. This run stands for them, too.`

@@ -4,12 +4,17 @@ import { isUnavailable } from '../store/db.ts'
 import { type Clock, readDue } from '../store/firings.ts'
 import { now } from '../store/sql-fragments.ts'
 import type { Watch } from '../store/watch.ts'
-import { type Fired, fireSchedule, isPassing } from './fire.ts'
+import { type Fired, fireSchedule, isPassing, NoRoom } from './fire.ts'
+import { retryDeliveries } from './waiting-deliveries.ts'
 
 /** A schedule that was just made may be due before all that were known. */
 const LOOK_MS = 1_000
 /** One that cannot be fired here, and cannot be noted as failed either, keeps no others from being fired. */
 const ASIDE_MS = 60_000
+/** One that met a full quota is tried again after so long, several times within the minute that a due time is on time. */
+const NO_ROOM_MS = 10_000
+/** Between two looks at deliveries that wait for room. */
+const WAITING_MS = 5_000
 
 interface Logger {
   info(details: object, message: string): void
@@ -31,8 +36,10 @@ export interface SchedulerOptions {
  */
 export function startScheduler({ intake, watch, log, clock = now }: SchedulerOptions): () => Promise<void> {
   const stopping = new AbortController()
+  /** Schedules that are left alone, and until when. */
   const aside = new Map<string, number>()
   let said = ''
+  let retry_at = Number.NEGATIVE_INFINITY
 
   /** What went wrong, once: a database that is not migrated yet says so each second. */
   const complain = (error: unknown, schedule_id?: string): void => {
@@ -44,15 +51,19 @@ export function startScheduler({ intake, watch, log, clock = now }: SchedulerOpt
 
   /** How long until there is more to do. */
   const look = async (): Promise<number> => {
-    for (const [schedule_id, since] of aside)
-      if (performance.now() - since > ASIDE_MS) aside.delete(schedule_id)
+    for (const [schedule_id, until] of aside) if (performance.now() > until) aside.delete(schedule_id)
     const { schedule_ids, wait_ms } = await readDue(intake.db, clock, [...aside.keys()])
     let fired = 0
     for (const schedule_id of schedule_ids) {
       if (stopping.signal.aborted) return 0
       const done = await fireSchedule(intake, schedule_id, clock).catch((error: unknown) => {
+        if (error instanceof NoRoom) {
+          aside.set(schedule_id, performance.now() + NO_ROOM_MS)
+          log.info({ schedule_id, reason: error.message }, 'A schedule waits for room for its run.')
+          return null
+        }
         complain(error, schedule_id)
-        if (!isPassing(error)) aside.set(schedule_id, performance.now())
+        if (!isPassing(error)) aside.set(schedule_id, performance.now() + ASIDE_MS)
         return null
       })
       if (!done) continue
@@ -76,12 +87,29 @@ export function startScheduler({ intake, watch, log, clock = now }: SchedulerOpt
       )
   }
 
+  /** Deliveries of triggers that wait for room, too: this is the loop that starts what others asked for earlier. */
+  const retry = async (): Promise<void> => {
+    if (performance.now() < retry_at) return
+    retry_at = performance.now() + WAITING_MS
+    const started = await retryDeliveries(intake, {
+      signal: stopping.signal,
+      onFault: (err, delivery_id) =>
+        log.warn({ err, delivery_id }, 'A delivery that waited could not be handled, and is given up.'),
+    })
+    for (const { run_id, pool, delivery } of started) {
+      if (run_id !== null) watch.touchRun(run_id)
+      if (pool !== null) watch.touchPool(pool)
+      log.info({ delivery_id: delivery.delivery_id, run_id }, 'A delivery that waited for room was handled.')
+    }
+  }
+
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       const wait_ms = await look().catch((error: unknown) => {
         complain(error)
         return LOOK_MS
       })
+      await retry().catch((error: unknown) => complain(error))
       await wait(wait_ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
     }
   }

@@ -101,6 +101,13 @@ export async function advanceSchedule(
     where schedule_id = ${schedule_id}::uuid`.execute(trx)
 }
 
+/** Why a schedule that stays due has no run yet. Nobody's edit: `updated_at` stays. */
+export async function noteNoRoom(db: Db, schedule_id: string, reason: string): Promise<void> {
+  await sql`
+    update schedules set last_spawn_error = ${reason}
+    where schedule_id = ${schedule_id}::uuid and last_spawn_error is distinct from ${reason}`.execute(db)
+}
+
 /** One page, the newest first. Whoever asks has found the schedule. */
 export async function listFirings(
   db: Db,

@@ -13,6 +13,14 @@ import type { ReplyRow } from './trigger-replies.ts'
 const KEPT = sql`interval '30 days'`
 /** Its filter may have been wrong: within a day it can be replayed. */
 const KEPT_FILTERED = sql`interval '1 day'`
+/** How long a delivery is tried again for. */
+const WAITS = sql`interval '24 hours'`
+/** Of one trigger: so many deliveries may wait, and so much of what they brought. */
+const MAX_WAITING = 500
+const MAX_WAITING_BYTES = 64 * 1024 ** 2
+/** In one look: of so many triggers so many deliveries each, the oldest first. */
+const TRIGGERS_AT_ONCE = 20
+const WAITING_AT_ONCE = 10
 const REMOVED_AT_ONCE = 1_000
 
 /** What the sender sent, as far as it is kept. */
@@ -47,7 +55,7 @@ export type NewTriggerDelivery = Omit<TriggerDeliveryRow, 'received_at' | 'dupli
 
 const COLUMNS = sql`delivery_id, trigger_id, sender_delivery_id, received_at, event, outcome, run_id, reason, duplicates, replay_of`
 
-/** The delivery that came first and has come once more; `null`: it is new. */
+/** The delivery that came first and has come once more; `null`: it is new, or it failed and so may be done now. */
 export async function countDuplicate(
   db: Db,
   trigger_id: string,
@@ -55,8 +63,24 @@ export async function countDuplicate(
 ): Promise<TriggerDeliveryRow | null> {
   const { rows } = await sql<TriggerDeliveryRow>`
     update trigger_deliveries set duplicates = duplicates + 1
-    where trigger_id = ${trigger_id}::uuid and signed_as = ${signed_as} returning ${COLUMNS}`.execute(db)
+    where trigger_id = ${trigger_id}::uuid and signed_as = ${signed_as} and outcome <> 'failed'
+    returning ${COLUMNS}`.execute(db)
   return rows[0] ?? null
+}
+
+/** The delivery that failed and has come once more, its row locked; `null` when there is none. */
+export async function reopenFailed(
+  trx: Db,
+  trigger_id: string,
+  { signed_as, headers, payload }: Pick<NewTriggerDelivery, 'signed_as' | 'headers' | 'payload'>,
+): Promise<string | null> {
+  if (signed_as === null) return null
+  const { rows } = await sql<{ delivery_id: string }>`
+    update trigger_deliveries set duplicates = duplicates + 1, received_at = date_trunc('milliseconds', clock_timestamp()),
+      headers = ${json(headers)}, payload = ${json(payload)}
+    where trigger_id = ${trigger_id}::uuid and signed_as = ${signed_as} and outcome = 'failed'
+    returning delivery_id`.execute(trx)
+  return rows[0]?.delivery_id ?? null
 }
 
 /** `null` when it has come before. Of two at the same moment the second waits for the first one's transaction. */
@@ -74,15 +98,55 @@ export async function insertDelivery(
   return rows[0] ?? null
 }
 
-/** What it was to do was refused at the last moment. */
-export async function failDelivery(
+/** What came of it by now. */
+export async function settleDelivery(
   trx: Db,
   delivery_id: string,
-  reason: string,
+  { outcome, run_id, reason }: Pick<TriggerDeliveryRow, 'outcome' | 'run_id' | 'reason'>,
 ): Promise<TriggerDeliveryRow | null> {
   const { rows } = await sql<TriggerDeliveryRow>`
-    update trigger_deliveries set outcome = 'failed', run_id = null, reason = ${reason}
+    update trigger_deliveries set outcome = ${outcome}, run_id = ${run_id}::uuid, reason = ${reason}
     where delivery_id = ${delivery_id}::uuid returning ${COLUMNS}`.execute(trx)
+  return rows[0] ?? null
+}
+
+/** It cannot be replayed then. */
+export async function forgetPayload(trx: Db, delivery_id: string): Promise<void> {
+  await sql`update trigger_deliveries set headers = '{}', payload = 'null' where delivery_id = ${delivery_id}::uuid`.execute(
+    trx,
+  )
+}
+
+/** Whether more waits for a trigger than may. */
+export async function isWaitingFull(trx: Db, trigger_id: string): Promise<boolean> {
+  const { rows } = await sql<{ full: boolean }>`
+    select count(*) > ${MAX_WAITING}::int
+      or coalesce(sum(pg_column_size(headers) + pg_column_size(payload)), 0) > ${MAX_WAITING_BYTES}::int as full
+    from trigger_deliveries where trigger_id = ${trigger_id}::uuid and outcome = 'waiting'`.execute(trx)
+  return rows[0]?.full ?? false
+}
+
+/** Deliveries to be tried again: the oldest of some triggers, of others each time. */
+export async function findWaiting(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ delivery_id: string }>`
+    select d.delivery_id from (
+      select trigger_id from (select distinct trigger_id from trigger_deliveries where outcome = 'waiting') all_waiting
+      order by random() limit ${TRIGGERS_AT_ONCE}::int) t
+    cross join lateral (
+      select delivery_id from trigger_deliveries where trigger_id = t.trigger_id and outcome = 'waiting'
+      order by delivery_id limit ${WAITING_AT_ONCE}::int) d`.execute(db)
+  return rows.map(({ delivery_id }) => delivery_id)
+}
+
+/** One that waits, with what was sent, locked until the end of the transaction; `null` when another process has it. */
+export async function lockWaiting(
+  trx: Db,
+  delivery_id: string,
+): Promise<(TriggerDeliveryRow & KeptPayload & { is_expired: boolean }) | null> {
+  const { rows } = await sql<TriggerDeliveryRow & KeptPayload & { is_expired: boolean }>`
+    select ${COLUMNS}, headers, payload, received_at < clock_timestamp() - ${WAITS} as is_expired
+    from trigger_deliveries where delivery_id = ${delivery_id}::uuid and outcome = 'waiting'
+    for update skip locked`.execute(trx)
   return rows[0] ?? null
 }
 

@@ -4,6 +4,7 @@ const OUTCOMES: Record<TriggerDelivery['outcome'], { label: string; tone: string
   run_started: { label: 'Started a run', tone: 'text-good' },
   followup_sent: { label: 'Sent to a run', tone: 'text-good' },
   filtered: { label: 'Filtered out', tone: 'text-soft' },
+  waiting: { label: 'Waiting', tone: 'text-soft' },
   failed: { label: 'Refused', tone: 'text-bad' },
 }
 

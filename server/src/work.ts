@@ -22,7 +22,7 @@ import { findAgentsFolder, makeAgentsFolder } from './installed-agents.ts'
 import { listHarnesses } from './installed-harnesses.ts'
 import { createChild } from './intake/child-run.ts'
 import { findLacking } from './lacking-agents.ts'
-import { chooseBackend, openFormerBackends } from './sandbox/choose.ts'
+import { chooseBackend, createFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { readKeyring } from './secret-keys.ts'
@@ -174,7 +174,6 @@ export async function work({
     for (const run_id of created.ancestor_run_ids) watch.touchRun(run_id)
     return { run_id: created.run_id }
   }
-  let former: Promise<SandboxBackend[]> | undefined
   const context = {
     disk,
     gateway,
@@ -182,7 +181,7 @@ export async function work({
     watch,
     blobs,
     backend,
-    openFormerBackends: () => (former ??= openFormerBackends(backend, { data_dir, installation_id })),
+    openFormerBackends: createFormerBackends(backend, { data_dir, installation_id }),
     harnesses: new Map([loop, ...agents, runbook].map((harness) => [harness.traits.name, harness])),
     default_harness: models.configured ? LOOP.name : RUNBOOK.name,
     tools: TOOLS,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { bubblewrapSetup, chooseBackend } from '../src/sandbox/choose.ts'
+import { bubblewrapSetup, chooseBackend, createFormerBackends } from '../src/sandbox/choose.ts'
 
 const data_dir = mkdtempSync(join(tmpdir(), 'runyard-choose-'))
 const options = { data_dir, installation_id: 'choose', logger: { info: () => {} } }
@@ -32,6 +32,21 @@ test('what was requested is taken or refused, never replaced', async () => {
     name: 'SandboxFault',
     message: /no Docker engine answers/,
   })
+})
+
+test('an earlier backend that could not be reached at first is found later, and opened once', async () => {
+  const { backend } = await chooseBackend({ ...options, requested: 'bubblewrap' })
+  let now = 0
+  const own = { ...options, data_dir: mkdtempSync(join(data_dir, 'former-')) }
+  const readFormer = createFormerBackends(backend, own, () => now)
+  assert.deepEqual(await readFormer(), [])
+  mkdirSync(join(own.data_dir, 'sandboxes/host'), { recursive: true })
+  now += 10 * 60_000
+  const [found, ...more] = await readFormer()
+  assert.deepEqual([found?.name, more], ['host', []])
+  now += 10 * 60_000
+  const [again] = await readFormer()
+  assert.equal(again, found)
 })
 
 test('with neither it names both reasons and the line to install one', async () => {

@@ -150,6 +150,37 @@ describe('containers made in advance', { skip: undocked }, () => {
     assert.deepEqual([...containers(), ...volumes()], [])
   })
 
+  test('one that is being made while all are renewed is removed, and another one made in its place', async () => {
+    const log = { info() {}, warn() {}, error() {} }
+    const disk = { hasRoom: async () => true, watch: () => ({ close() {} }) }
+    const made: string[] = []
+    const began = Promise.withResolvers<void>()
+    const renewed = Promise.withResolvers<void>()
+    const slow: SandboxBackend = Object.create(backend, {
+      createWarm: {
+        value: async (name: string, spec: WarmSpec) => {
+          const warm = await backend.createWarm?.(name, spec)
+          assert(warm)
+          made.push(warm.ref.id)
+          began.resolve()
+          await renewed.promise
+          return warm
+        },
+      },
+    })
+    const gateway = openGateway('never started', log)
+    const pool = new WarmSandboxes({ backend: slow, gateway, disk, log, settings: { warm: 1 } }, randomUUID())
+    pool.take(KIND)
+    await began.promise
+    await pool.renew()
+    renewed.resolve()
+    const taken = await until('one to be had', () => pool.take(KIND), 60)
+    assert.deepEqual([made.indexOf(taken.sandbox.ref.id), containers().length], [1, 1])
+    await taken.sandbox.destroy()
+    await pool.close()
+    assert.deepEqual([...containers(), ...volumes()], [])
+  })
+
   test('those of a worker that lives stay, and those of one that is lost are removed', async () => {
     const store: Store = await openEmbedded()
     const worker_id = randomUUID()

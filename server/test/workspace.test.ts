@@ -264,7 +264,12 @@ describe('a workspace', { skip }, () => {
     await expire(run_id)
     await reap(100)
     assert.equal((await former.list()).length, 1)
-    await reap(100, undefined, 0, [former])
+    const away: SandboxBackend = Object.create(former, {
+      place: { value: 'elsewhere' },
+      list: { value: () => Promise.reject(new Error('refused by a test')) },
+    })
+    // One that cannot be looked at comes first.
+    await reap(100, undefined, 0, [away, former])
     assert.deepEqual(await former.list(), [])
   })
 

@@ -4,11 +4,13 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { type FileHandle, open as openFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -58,6 +60,42 @@ test('nothing is stored where too little of the disk is free', async () => {
   const blobs = openDiskBlobs(root, { min_free_percent: 100 })
   await assert.rejects(blobs.put('a', Buffer.from('a')), { name: 'BlobsFull' })
   assert.deepEqual(readdirSync(root), [])
+})
+
+test('a file that vanishes while all are counted keeps none from being stored', async () => {
+  const { root } = open()
+  const programs = mkdtempSync(join(tmpdir(), 'runyard-du-'))
+  writeFileSync(join(programs, 'du'), '#!/bin/sh\necho "4\t$5"\necho "du: cannot access x" >&2\nexit 1\n', {
+    mode: 0o755,
+  })
+  const { PATH } = process.env
+  process.env.PATH = `${programs}:${PATH}`
+  try {
+    const blobs = openDiskBlobs(root, { max_bytes: 8192 })
+    assert.equal(await blobs.put('a', Buffer.alloc(4096)), 4096)
+    await assert.rejects(blobs.put('b', Buffer.from('b')), { name: 'BlobsFull' })
+  } finally {
+    process.env.PATH = PATH
+  }
+})
+
+test('a new file and the folders that were made for it are on the disk before the put returns', async () => {
+  const { root, blobs } = open()
+  const handle = await openFile(root, 'r')
+  const prototype: FileHandle = Object.getPrototypeOf(handle)
+  await handle.close()
+  const { sync } = prototype
+  const synced: string[] = []
+  prototype.sync = async function (this: FileHandle) {
+    synced.push(readlinkSync(`/proc/self/fd/${this.fd}`))
+    await sync.call(this)
+  }
+  try {
+    await blobs.put('runs/a/1', Buffer.from('four'))
+  } finally {
+    prototype.sync = sync
+  }
+  assert.deepEqual(synced, [join(root, 'runs/a'), join(root, 'runs'), root])
 })
 
 const listed = async (blobs: Blobs, folder: string): Promise<string[]> =>

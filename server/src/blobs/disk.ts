@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { Allowance } from './allowance.ts'
@@ -20,11 +20,12 @@ export interface DiskBlobsOptions {
 
 const COUNT_MS = 30_000
 
-/** Blobs as files below `root`, which every process of the installation must share. */
+/** Blobs as files below `folder`, which every process of the installation must share. */
 export function openDiskBlobs(
-  root: string,
+  folder: string,
   { min_free_percent = 0, max_bytes }: DiskBlobsOptions = {},
 ): Blobs {
+  const root = resolve(folder)
   const allowance = new Allowance({
     max_bytes,
     countBytes: () => countBytes(root),
@@ -45,6 +46,7 @@ export function openDiskBlobs(
         await requireRoom()
         const size = await writeSynced(partial, data)
         await rename(partial, path)
+        await syncFolders(root, path)
         allowance.add(size)
         return size
       } catch (error) {
@@ -66,10 +68,9 @@ export function openDiskBlobs(
     async delete(key) {
       await rm(pathOf(key), { force: true })
     },
-    async *list(folder) {
-      const path = pathOf(folder)
-      for await (const { name, ...info } of walkFiles(path, isSegment))
-        yield { key: `${folder}/${name}`, ...info }
+    async *list(prefix) {
+      for await (const { name, ...info } of walkFiles(pathOf(prefix), isSegment))
+        yield { key: `${prefix}/${name}`, ...info }
     },
   }
 }
@@ -89,6 +90,21 @@ async function writeSynced(path: string, data: Readable | Uint8Array): Promise<n
   }
 }
 
+/**
+ * The name of a new file is its folder's, and a new folder's is that of the folder above: after a power cut a file whose row is
+ * committed would not be there.
+ */
+async function syncFolders(root: string, path: string): Promise<void> {
+  for (let folder = dirname(path); folder.length >= root.length; folder = dirname(folder)) {
+    const opened = await open(folder, 'r')
+    try {
+      await opened.sync()
+    } finally {
+      await opened.close()
+    }
+  }
+}
+
 async function makeFile(path: string): Promise<FileHandle> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -101,10 +117,17 @@ async function makeFile(path: string): Promise<FileHandle> {
 }
 
 async function countBytes(root: string): Promise<number> {
-  const { stdout } = await promisify(execFile)('du', ['-s', '-x', '-k', '--', root], {
-    env: { PATH: process.env.PATH },
-  })
-  return Number.parseInt(stdout, 10) * 1024
+  const options = { env: { PATH: process.env.PATH, LC_ALL: 'C' } }
+  // It complains at its end about each file that vanished while it walked, and has counted the rest.
+  const printed = await promisify(execFile)('du', ['-s', '-x', '-k', '--', root], options).catch(
+    (error: Error & { stdout?: string }) => {
+      if (!error.stdout) throw error
+      return { stdout: error.stdout }
+    },
+  )
+  const kib = Number.parseInt(printed.stdout, 10)
+  if (Number.isNaN(kib)) throw new Error(`du said nothing about ${root} that can be read.`)
+  return kib * 1024
 }
 
 const isMissing = (error: unknown): boolean =>

@@ -68,24 +68,36 @@ export async function chooseBackend(options: {
   }
 }
 
+/** Between two tries to reach what could not be reached: an engine may take long to be silent. */
+const FORMER_MS = 5 * 60_000
+
 /**
- * The other backends that may have been used here before, as far as they can still be reached: what they left is removed when
- * its time comes, though nothing new is made with them.
+ * The other backends that may have been used here before, as far as they can be reached at each call: what they left is
+ * removed when its time comes, though nothing new is made with them. One that is reached is kept; an engine that was down, or
+ * a folder that came later, is found by a later call.
  */
-export async function openFormerBackends(
+export function createFormerBackends(
   chosen: SandboxBackend,
   options: { data_dir: string; installation_id: string },
-): Promise<SandboxBackend[]> {
-  const opening = [
+  now: () => number = () => performance.now(),
+): () => Promise<SandboxBackend[]> {
+  const others = [
     { name: 'docker', open: () => openDocker(options) },
     { name: 'bubblewrap', open: () => openBubblewrap({ ...options, trial: false }) },
     { name: 'host', open: () => openHost(options) },
-  ].map(async ({ name, open }) => {
-    const used = name === 'docker' || existsSync(join(options.data_dir, 'sandboxes', name))
-    return name === chosen.name || !used ? [] : [await open()]
-  })
-  const opened = await Promise.allSettled(opening)
-  return opened.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  ].filter(({ name }) => name !== chosen.name)
+  const reached = new Map<string, SandboxBackend>()
+  let tried_at = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (now() - tried_at < FORMER_MS) return [...reached.values()]
+    tried_at = now()
+    const opening = others.map(async ({ name, open }) => {
+      const used = name === 'docker' || existsSync(join(options.data_dir, 'sandboxes', name))
+      if (used && !reached.has(name)) reached.set(name, await open())
+    })
+    await Promise.allSettled(opening)
+    return [...reached.values()]
+  }
 }
 
 /**

@@ -118,6 +118,33 @@ onEitherDatabase('clean-up', (open) => {
     assert(service.has('runs'))
   })
 
+  test('what cannot be removed keeps nothing else', async () => {
+    const service = openCleanUp()
+    await service.look()
+    await sql`
+      insert into idempotency_keys (principal_id, route, key, body_hash, status, response, created_at)
+      values (gen_random_uuid(), 'POST /x', 'stuck', '', 201, '{}', clock_timestamp() - interval '25 hours')`.execute(
+      store.db,
+    )
+    await sql`insert into audit_log (action, via, target, occurred_at)
+      values ('createRun', 'worker', 'long ago', clock_timestamp() - interval '401 days')`.execute(store.db)
+    await sql`create function refuse_removal() returns trigger language plpgsql as
+      $$ begin raise exception 'refused by a test'; end $$`.execute(store.db)
+    await sql`create trigger refuse_removal before delete on idempotency_keys for each row
+      when (old.key = 'stuck') execute function refuse_removal()`.execute(store.db)
+    const [stuck, lost] = [await service.put(), await service.put()].sort()
+    assert(stuck && lost)
+    const remove = service.blobs.delete
+    service.blobs.delete = (key) =>
+      key === stuck ? Promise.reject(new Error('refused by a test')) : remove(key)
+    service.sleep(24 * HOUR)
+    await service.pass(20 * MINUTE)
+    await sql`drop function refuse_removal() cascade`.execute(store.db)
+    assert.deepEqual([service.has(stuck), service.has(lost)], [true, false])
+    const { rows } = await sql`select 1 from audit_log where target = 'long ago'`.execute(store.db)
+    assert.deepEqual(rows, [])
+  })
+
   test('more files than are asked for at once', async () => {
     const service = openCleanUp()
     await service.look()

@@ -78,15 +78,7 @@ export class CleanUp {
     const now = this.#now()
     if (isApart(this.#rows_at, now, ROWS_MS)) {
       this.#rows_at = now
-      await removeOldKeys(this.#store.db)
-      await removeOldCounts(this.#store.db)
-      await removeOldWorkers(this.#store.db)
-      await removeOldSignInLinks(this.#store.db)
-      await removeOldWebSessions(this.#store.db)
-      await removeOldVisits(this.#store.db)
-      await removeOldDeliveries(this.#store.db)
-      await removeOldTriggerDeliveries(this.#store.db)
-      await removeOldAudit(this.#store.db, this.#audit_days)
+      await this.#removeRows()
     }
     // From the first look on, long before files are removed: what others find here is then known not to be theirs.
     const owners = await readOwners(this.#blobs, installation_id, now).catch((error) => {
@@ -104,6 +96,26 @@ export class CleanUp {
     await this.#cleanBlobs(installation_id, owners.own, now)
   }
 
+  /** One kind that cannot be removed is no reason to keep the others. */
+  async #removeRows(): Promise<void> {
+    const { db } = this.#store
+    const removals: Record<string, () => Promise<unknown>> = {
+      'idempotency keys': () => removeOldKeys(db),
+      counts: () => removeOldCounts(db),
+      workers: () => removeOldWorkers(db),
+      'sign-in links': () => removeOldSignInLinks(db),
+      sessions: () => removeOldWebSessions(db),
+      visits: () => removeOldVisits(db),
+      "webhooks' deliveries": () => removeOldDeliveries(db),
+      "triggers' deliveries": () => removeOldTriggerDeliveries(db),
+      'audit entries': () => removeOldAudit(db, this.#audit_days),
+    }
+    for (const [what, remove] of Object.entries(removals))
+      await remove().catch((error) =>
+        this.#log.warn({ err: error }, `Removing old ${what} failed; trying again.`),
+      )
+  }
+
   /** `null` while the database does not answer. */
   async #readInstallation(): Promise<string | null> {
     const installation_id = await readInstallation(this.#store.quick).catch(() => null)
@@ -119,6 +131,7 @@ export class CleanUp {
       if (!(error instanceof BlobsFull)) throw error
     })
     const removed = { files: 0, bytes: 0 }
+    const stuck: { files: number; err?: unknown } = { files: 0 }
     const remove = async (found: readonly BlobInfo[]): Promise<void> => {
       const named = await readNamedBlobs(
         this.#store.db,
@@ -126,7 +139,15 @@ export class CleanUp {
       )
       for (const { key, bytes = 0 } of found) {
         if (named.has(key) || this.#stopped) continue
-        await this.#blobs.delete(key)
+        const fault = await this.#blobs.delete(key).then(
+          () => null,
+          (err: unknown) => ({ err }),
+        )
+        if (fault) {
+          // The others need not wait for it.
+          Object.assign(stuck, fault, { files: stuck.files + 1 })
+          continue
+        }
         removed.files += 1
         removed.bytes += bytes
       }
@@ -142,6 +163,7 @@ export class CleanUp {
         old = []
       }
     await remove(old)
+    if (stuck.files > 0) this.#log.warn(stuck, 'Files that no run names could not be removed; trying again.')
     if (removed.files > 0) this.#log.info(removed, 'Files that no run names were removed.')
   }
 

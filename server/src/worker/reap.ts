@@ -21,24 +21,31 @@ export async function reapSandboxes(
 ): Promise<void> {
   const { store, settings, log, disk } = context
   const backends = [context.backend, ...former_backends]
+  /** One that cannot be looked at, an engine that is down, keeps no other from it. */
+  const onEach = async (work: (backend: SandboxBackend) => Promise<void>): Promise<void> => {
+    for (const backend of backends)
+      await work(backend).catch((error) =>
+        log.warn({ err: error, sandbox: backend.name }, 'Removing old sandboxes failed; trying again.'),
+      )
+  }
   const destroy = (backend: SandboxBackend, ref: SandboxRef): Promise<void> =>
     backend.destroy(ref).catch((error) => {
       // It has no row any more, so it is found again as an orphan; the others need not wait for it.
       log.warn({ err: error, ...ref }, 'Removing a sandbox failed; trying again.')
     })
   for (let keep = settings.max_idle; ; keep = Math.floor(keep / 2)) {
-    for (const backend of backends) {
+    await onEach(async (backend) => {
       // Of what an earlier choice left nothing more is added, so its own idle time is limit enough.
       const most = backend === context.backend ? keep : settings.max_idle
       for (const ref of await takeExpiredSandboxes(store.db, backend.place, most)) await destroy(backend, ref)
-    }
+    })
     if (keep === 0 || (await disk.hasRoom())) break
   }
-  for (const backend of backends) {
+  await onEach(async (backend) => {
     await removeOrphans(context, backend, destroy, now)
     const leftovers = (await backend.removeLeftovers?.()) ?? 0
     if (leftovers > 0) log.info({ sandbox: backend.name, leftovers }, 'What killed workers left was removed.')
-  }
+  })
 }
 
 /** Of what stays, only what an attempt executes may have processes: the worker of another may have been killed. */

@@ -41,6 +41,8 @@ export class WarmSandboxes {
   /** By kind, the one asked for last at the end. */
   readonly #stocks = new Map<string, Stock>()
   #filling: Promise<void> | null = null
+  /** Rises with `renew`: what was begun before is of no use after it. */
+  #generation = 0
 
   constructor(context: Services, worker_id: string, now: () => number = Date.now) {
     this.#context = context
@@ -86,9 +88,12 @@ export class WarmSandboxes {
       const wanting = [...this.#stocks.values()].reverse().find(({ ready }) => ready.length < settings.warm)
       if (!wanting || !(await disk.hasRoom())) return
       try {
-        wanting.ready.push(await this.#make(wanting.kind))
-        // Given up meanwhile.
-        if (![...this.#stocks.values()].includes(wanting)) await this.#empty(wanting)
+        const generation = this.#generation
+        const made = await this.#make(wanting.kind)
+        // Given up or renewed meanwhile.
+        const wanted = generation === this.#generation && [...this.#stocks.values()].includes(wanting)
+        if (wanted) wanting.ready.push(made)
+        else await this.#remove(made)
       } catch (error) {
         // Whoever wants such a sandbox makes it, and hears why it cannot be had.
         log.info({ err: error }, 'No sandbox could be made in advance; trying again later.')
@@ -110,8 +115,9 @@ export class WarmSandboxes {
     }
   }
 
-  /** Removes what is ready: what sandboxes are made of is another now. */
+  /** Removes what is ready, and later what is being made: what sandboxes are made of is another now. */
   async renew(): Promise<void> {
+    this.#generation += 1
     for (const stock of this.#stocks.values()) await this.#empty(stock)
   }
 
@@ -126,12 +132,14 @@ export class WarmSandboxes {
   }
 
   async #empty({ ready }: Stock): Promise<void> {
-    for (let one = ready.shift(); one; one = ready.shift()) {
-      one.way?.close()
-      await one.sandbox.destroy().catch((error) => {
-        // The reaper finds it once this worker is gone.
-        this.#context.log.warn({ err: error }, 'A sandbox made in advance could not be removed.')
-      })
-    }
+    for (let one = ready.shift(); one; one = ready.shift()) await this.#remove(one)
+  }
+
+  async #remove({ way, sandbox }: Reserve): Promise<void> {
+    way?.close()
+    await sandbox.destroy().catch((error) => {
+      // The reaper finds it once this worker is gone.
+      this.#context.log.warn({ err: error }, 'A sandbox made in advance could not be removed.')
+    })
   }
 }

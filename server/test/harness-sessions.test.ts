@@ -118,6 +118,7 @@ describe('harness sessions', { skip }, () => {
       async steer({ data }) {
         story.push(`steer ${data.text}`)
         if (data.text === 'two') steered.resolve()
+        return true
       },
     })
     await during(1)
@@ -127,5 +128,26 @@ describe('harness sessions', { skip }, () => {
     await settled(run_id, 'SUCCEEDED')
     assert.deepEqual(story, ['open', 'turn', 'steer one', 'steer two', 'close'])
     assert.deepEqual(await textsOf(run_id), ['Do it.', 'one', 'two'])
+  })
+
+  test('a message that comes as the turn ends, and is not taken into it, makes another turn', async () => {
+    const ending = Promise.withResolvers<void>()
+    let seen = 0
+    const { run_id, principal_id } = await startRun(
+      ({ history }) => {
+        seen = history.filter((event) => event.type === 'message.user').length
+        return seen === 1 ? ending.promise : Promise.resolve()
+      },
+      {
+        async steer() {
+          ending.resolve()
+          return false
+        },
+      },
+    )
+    await during(1)
+    await follow(store.db, run_id, principal_id, { message: 'one' })
+    await settled(run_id, 'SUCCEEDED')
+    assert.deepEqual([story, seen], [['open', 'turn', 'turn', 'close'], 2])
   })
 })

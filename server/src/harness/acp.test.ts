@@ -201,6 +201,46 @@ test('a message that comes in the middle of a turn is taken into it where the ag
   )
 })
 
+test('what was taken into a turn is not asked again by the next one', async () => {
+  const turn = turnOf({ prompt: '$ echo begun; until [ -e taken ]; do sleep 0.05; done' })
+  const session = await harnessOf('steer').open(turn)
+  const begun = Promise.withResolvers<void>()
+  turn.onEvent = ({ type }) => type === 'tool.output' && begun.resolve()
+  const over = session.turn(turn)
+  await begun.promise
+  turn.followUp('$ echo more')
+  for (const message of await turn.inbox.take()) await session.steer?.(message)
+  await sandbox.writeFile('/workspace/taken', '')
+  await over
+  turn.followUp('$ echo last')
+  await turn.inbox.take()
+  const { inbox, signal } = turn
+  await session.turn({ history: [...turn.log], inbox, signal })
+  await session.close()
+  assert.deepEqual((await told()).at(-1), ['$ echo last'])
+})
+
+test('a turn that is stopped twice, by a question and by its caller, leaves the next one alone', async () => {
+  const permissions = [[{ tool: 'bash', pattern: 'echo *', action: 'ask' } as const]]
+  const turn = turnOf({ prompt: '$ echo x' }, { permissions })
+  const interrupt = new AbortController()
+  turn.onEvent = ({ type }) => {
+    if (type === 'approval.requested') interrupt.abort()
+  }
+  const session = await harnessOf('').open(turn)
+  const { inbox, signal } = turn
+  await session.turn({ history: turn.history, inbox, signal: interrupt.signal })
+  const log = [...turn.log]
+  const head = { run_id: 'run-1', occurred_at: '2026-01-01T00:00:00.000Z' }
+  const state = { state: 'BLOCKED', execution: 1, attempt: 1 } as const
+  log.push({ ...head, sequence: log.length + 1, type: 'run.state', data: state })
+  // Longer than an agent that does not stop is left alive.
+  const data = { message_id: 'next', text: '$ sleep 2' }
+  log.push({ ...head, sequence: log.length + 1, type: 'message.user', data })
+  assert.deepEqual(await session.turn({ history: log, inbox, signal }), { state: 'SUCCEEDED' })
+  await session.close()
+})
+
 test('an agent that does not steer has no way to', async () => {
   const session = await harnessOf('').open(turnOf({ prompt: 'one' }))
   assert.equal(session.steer, undefined)

@@ -95,8 +95,12 @@ class AcpSession implements Session {
   /** Why there is no agent. */
   #failure: Outcome | null = null
   #kept: Kept
-  /** Messages that came during a turn and were not taken into it. */
+  /** Messages that came during a turn and were not taken into its prompt. */
   #queued: UserMessage[] = []
+  /** Up to which message the prompt under way took what came. */
+  #steered = 0
+  /** A turn is under way, which still looks at what is queued. */
+  #turning = false
   #prompting = false
   readonly #gate: CallGate
   /** What the log held when the turn began. */
@@ -145,18 +149,32 @@ class AcpSession implements Session {
   }
 
   async turn(request: TurnRequest): Promise<Outcome> {
-    const { history, signal } = request
     this.#question = null
     this.#said = ''
+    // What came to an earlier turn and was not answered is in the history.
+    this.#queued = []
+    this.#turning = true
+    try {
+      return await this.#takeTurn(request)
+    } finally {
+      this.#turning = false
+    }
+  }
+
+  async #takeTurn(request: TurnRequest): Promise<Outcome> {
+    const { history, signal } = request
     const lost = closeOpenCalls(history, WORKER_LOST)
     this.#before = [...history, ...lost]
     await this.#emitAll(lost)
     if (signal.aborted) return STOPPED_TURN
     if (!this.#connection || this.#connection.closed) await this.start()
-    const outcome = await this.#work(findWork(history, this.#kept.done), request)
-    // The workspace is kept from here on.
-    await this.#removeCredentials()
-    return outcome
+    for (let work = findWork(history, this.#kept.done); ; work = findWork([], this.#kept.done)) {
+      const outcome = await this.#work(work, request)
+      // The workspace is kept from here on.
+      await this.#removeCredentials()
+      // A message that came at the very end, which the prompt did not take any more.
+      if (outcome.state !== 'SUCCEEDED' || this.#queued.length === 0) return outcome
+    }
   }
 
   async #work(work: Work, request: TurnRequest): Promise<Outcome> {
@@ -177,21 +195,33 @@ class AcpSession implements Session {
         corrections += 1
         work.notes.push(describeFault(output_schema, read.wrong))
       }
+      this.#steered = 0
       const outcome = await this.#answer(work, request)
       if (outcome) return outcome
-      const done = work.messages.at(-1)?.sequence ?? 0
+      const done = this.#findDone(work)
       await this.#keep({ done: Math.max(this.#kept.done, done) })
       Object.assign(work, { messages: [], partial: [], notes: [] })
     }
   }
 
-  async steer(message: UserMessage): Promise<void> {
+  /** Up to which message all were answered: what the prompt took on its way counts, unless an earlier message still waits. */
+  #findDone(work: Work): number {
+    const waits = this.#queued[0]?.sequence ?? Number.POSITIVE_INFINITY
+    return Math.min(Math.max(work.messages.at(-1)?.sequence ?? 0, this.#steered), waits - 1)
+  }
+
+  async steer(message: UserMessage): Promise<boolean> {
     const connection = this.#connection
     if (connection && this.#prompting) {
       const blocks = await writeBlocks(this.#execution, [message], connection.capabilities.promptCapabilities)
-      if (this.#prompting && (await connection.steer(blocks))) return
+      if (this.#prompting && (await connection.steer(blocks))) {
+        this.#steered = message.sequence
+        return true
+      }
     }
+    if (!this.#turning) return false
     this.#queued.push(message)
+    return true
   }
 
   async close(): Promise<void> {
@@ -313,11 +343,14 @@ class AcpSession implements Session {
     log: AcpLog,
   ): { stop: (closing: string) => void; close(): void } {
     let timer: NodeJS.Timeout | undefined
+    let over = false
     const stop = (closing: string) => {
+      // A late word of this turn must not end the next one.
+      if (over) return
       log.stop(closing)
       if (this.#execution.signal.aborted || !this.#prompting) return void connection.kill()
       void connection.cancel()
-      timer = setTimeout(() => void connection.kill(), CANCEL_MS)
+      timer ??= setTimeout(() => void connection.kill(), CANCEL_MS)
     }
     const onAbort = () => stop(TURN_STOPPED)
     if (signal.aborted) onAbort()
@@ -325,6 +358,7 @@ class AcpSession implements Session {
     return {
       stop,
       close() {
+        over = true
         clearTimeout(timer)
         signal.removeEventListener('abort', onAbort)
       },

@@ -288,9 +288,9 @@ export interface Session {
   /**
    * Hands the agent a message in the middle of its turn, which then lasts until that is dealt with as well. Where it is
    * there, the worker delivers what comes during a turn at once, and by it alone; else the harness takes messages from the
-   * inbox between two steps.
+   * inbox between two steps. False: the turn is over and has not taken it, so the next one is to find it in the log.
    */
-  steer?(message: UserMessage): Promise<void>
+  steer?(message: UserMessage): Promise<boolean>
   /** Ends what the session started. Called once, after the last turn, whatever came of it. */
   close(): Promise<void>
 }

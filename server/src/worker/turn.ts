@@ -22,8 +22,8 @@ export async function takeTurn(
       await Promise.race([inbox.waiting(), over.promise])
       if (ended || signal.aborted) return
       for (const message of await inbox.take()) {
-        if (ended) late = true
-        else await session.steer?.(message)
+        const taken = !ended && (await session.steer?.(message))
+        if (!taken) late = true
       }
     }
   })()
